@@ -1,0 +1,92 @@
+# Every target does its own set-up: a virtual environment .venv in this folder, the pinned tools, the compiled package.
+# Paths are relative throughout, because make cannot quote a folder whose name has a space.
+
+PYTHON ?=
+JOBS ?= 2
+
+python := .venv/bin/python
+tools := .venv/.tools
+built := .venv/.built
+sources := pyproject.toml CMakeLists.txt $(shell find core -type f 2>/dev/null)
+cpp := $(filter %.cpp %.hpp,$(sources))
+linted := src tests benchmarks examples tools
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export PYTHON
+unexport PYTHONPATH PYTHONHOME
+
+.PHONY: help demo test test-all test-core bench lint format sanitize docs clean distclean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make demo      the point of the library on embedded data, in under two minutes"
+	@echo "make test      the tests (fast ones); make test-all: every test"
+	@echo "make test-core the C++ tests; make sanitize: the same under address and undefined-behaviour sanitizers"
+	@echo "make bench     times beside scikit-learn and the best peers"
+	@echo "make lint      ruff, mypy, import-linter, clang-format; make format: apply the formatters"
+	@echo "make docs      the documentation as static pages in site/"
+	@echo "make clean     remove what was built; make distclean: and .venv"
+	@echo "make PYTHON=/path/to/python3 ... chooses the interpreter of .venv (after make distclean)"
+
+demo: $(built)
+	$(python) examples/demo.py
+
+test: $(built)
+	$(python) -m pytest -n $(JOBS)
+
+test-all: $(built)
+	$(python) -m pytest -n $(JOBS) -m ""
+
+test-core: $(tools)
+	$(call core-tests,build/tests,Release,OFF)
+
+sanitize: $(tools)
+	$(call core-tests,build/sanitize,RelWithDebInfo,ON)
+
+bench: $(built)
+	$(python) -m benchmarks
+
+lint: $(built)
+	$(python) -m ruff check $(wildcard $(linted))
+	$(python) -m ruff format --check $(wildcard $(linted))
+	$(python) -m mypy
+	lint-imports --no-cache
+	clang-format --dry-run -Werror $(cpp)
+
+format: $(tools)
+	$(python) -m ruff check --fix $(wildcard $(linted))
+	$(python) -m ruff format $(wildcard $(linted))
+	clang-format -i $(cpp)
+
+docs: $(built)
+	$(python) tools/build_docs.py docs site
+
+clean:
+	rm -rf build site .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache $(built)
+	find src tests benchmarks examples tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+distclean: clean
+	rm -rf .venv
+
+# $(call core-tests,folder,build type,sanitizers ON or OFF)
+define core-tests
+	cmake -S . -B $(1) -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTENFOLD_TESTS=ON -DTENFOLD_SANITIZE=$(3) -DTENFOLD_EXTENSION=OFF
+	cmake --build $(1) --parallel $(JOBS)
+	ctest --test-dir $(1) --output-on-failure
+endef
+
+$(tools): tools/dev-requirements.txt
+	@python=$$(sh tools/check) || exit 1; \
+	if ! $(python) -c 'import pip' >/dev/null 2>&1; then \
+	    echo "Making .venv with $$python"; \
+	    "$$python" -m venv --clear .venv || exit 1; \
+	fi
+	@echo "Installing the pinned tools into .venv (once; a minute or two)"
+	@$(python) -m pip install -qq --disable-pip-version-check -r tools/dev-requirements.txt
+	@touch $@
+
+$(built): $(tools) $(sources)
+	@echo "Building the package (again whenever core/, CMakeLists.txt or pyproject.toml changed)"
+	@$(python) -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation \
+	    --config-settings=editable.rebuild=false --editable .
+	@touch $@

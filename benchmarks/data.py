@@ -1,0 +1,126 @@
+"""The data of the benchmark rows: generated from a seed, or read from the folder of real data.
+
+Every maker returns ``(X, y)``. The real files live in ``../shared/data`` beside the repository or in the folder named
+by ``TENFOLD_DATA``; where they are absent the maker raises FileNotFoundError and the row is reported as skipped.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+ROOT = Path(__file__).resolve().parents[1]
+FLIGHT_NUMBERS = ("month", "day", "sched_dep_time", "dep_time", "dep_delay", "sched_arr_time", "air_time", "distance")
+FLIGHT_WORDS = ("carrier", "origin", "dest")
+
+
+def regression(n: int, p: int, dtype: str = "float64", noise: float = 3.0) -> tuple[Any, Any]:
+    """Gaussian columns with unequal means, a random linear signal of variance about 1, Gaussian noise."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((n, p)) + random.standard_normal(p)
+    y = X @ random.standard_normal(p) / np.sqrt(p) + noise * random.standard_normal(n)
+    return X.astype(dtype), y.astype(dtype)
+
+
+def classes(n: int, p: int) -> tuple[Any, Any]:
+    """Two classes drawn from a logistic model: about one row in five lies on the wrong side."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((n, p))
+    score = 2.0 * X @ random.standard_normal(p) / np.sqrt(p) + random.logistic(size=n)
+    return X, (score > 0).astype(np.int64)
+
+
+def sparse_regression(n: int, p: int, density: float) -> tuple[Any, Any]:
+    X, score, random = _sparse(n, p, density)
+    return X, score + 0.5 * random.standard_normal(n)
+
+
+def sparse_classes(n: int, p: int, density: float) -> tuple[Any, Any]:
+    X, score, random = _sparse(n, p, density)
+    return X, (2.0 * score + random.logistic(size=n) > 0).astype(np.int64)
+
+
+def _sparse(n: int, p: int, density: float) -> tuple[Any, Any, np.random.Generator]:
+    random = np.random.default_rng(0)
+    X: Any = sp.random_array((n, p), density=density, format="csr", rng=random, data_sampler=random.standard_normal)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X, X @ random.standard_normal(p) / np.sqrt(p * density), random
+
+
+def letter(rows: int | None = None) -> tuple[Any, Any]:
+    """Letter images: 16 integer features, 26 classes."""
+    table = list(_read("letter.csv", rows))
+    return _numbers(table, exclude="class"), np.array([row["class"] for row in table])
+
+
+def magic(rows: int | None = None) -> tuple[Any, Any]:
+    """Gamma telescope: 10 features, standardised, two classes."""
+    table = list(_read("magic.csv", None))[:: 1 if rows is None else 10]
+    X = _numbers(table, exclude="class")
+    return (X - X.mean(axis=0)) / X.std(axis=0), np.array([row["class"].strip() for row in table])
+
+
+def flights(rows: int | None = None, sparse: bool = False) -> tuple[Any, Any]:
+    """Arrival delay of flights from standardised numbers and one-hot columns of carrier, origin and destination."""
+    needed = (*FLIGHT_NUMBERS, "arr_delay")
+    table = [row for row in _read("flights.csv.gz", rows) if not {row[name] for name in needed} & {"", "NA"}]
+    numbers = np.array([[float(row[name]) for name in FLIGHT_NUMBERS] for row in table])
+    parts = [sp.csr_array((numbers - numbers.mean(axis=0)) / np.maximum(numbers.std(axis=0), 1e-9))]
+    for name in FLIGHT_WORDS:
+        words, code = np.unique([row[name] for row in table], return_inverse=True)
+        cells = (np.ones(len(table)), (np.arange(len(table)), code))
+        parts.append(sp.csr_array(cells, shape=(len(table), len(words))))
+    X: Any = sp.hstack(parts, format="csr")
+    return (X if sparse else X.toarray()), np.array([float(row["arr_delay"]) for row in table])
+
+
+def mnist(rows: int | None = None) -> tuple[Any, Any]:
+    """Handwritten digits as 784 grey values in [0, 1]; ten one-hot targets."""
+    with np.load(_folder() / "mnist.npz") as file:
+        X, y = file["X_train"][:rows], file["y_train"][:rows]
+    return X.reshape(len(X), -1) / 255.0, np.eye(10)[y]
+
+
+def _folder() -> Path:
+    folder = Path(os.environ.get("TENFOLD_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        raise FileNotFoundError(f"no folder of real data at {folder}; name one in TENFOLD_DATA")
+    return folder
+
+
+def _read(name: str, rows: int | None) -> Iterator[dict[str, str]]:
+    path = _folder() / name
+    with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as file:
+        for number, row in enumerate(csv.DictReader(file)):
+            if number == rows:
+                return
+            yield row
+
+
+def _numbers(table: Iterable[dict[str, str]], exclude: str) -> Any:
+    return np.array([[float(value) for name, value in row.items() if name != exclude] for row in table])
+
+
+def save(folder: Path, X: Any, y: Any) -> None:
+    """Plain .npy files: a measuring process reads them without a transient that would hide in its peak memory."""
+    np.save(folder / "y.npy", y)
+    if hasattr(X, "indptr"):
+        for name in ("data", "indices", "indptr", "shape"):
+            np.save(folder / f"{name}.npy", getattr(X, name))
+    else:
+        np.save(folder / "X.npy", X)
+
+
+def load(folder: Path) -> tuple[Any, Any]:
+    y = np.load(folder / "y.npy")
+    if (folder / "X.npy").exists():
+        return np.load(folder / "X.npy"), y
+    data, indices, indptr, shape = (np.load(folder / f"{name}.npy") for name in ("data", "indices", "indptr", "shape"))
+    return sp.csr_array((data, indices, indptr), shape=tuple(shape)), y

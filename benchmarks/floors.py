@@ -1,0 +1,63 @@
+"""The floor of a row: a model of the work that no method can avoid, over ceilings measured in the same run.
+
+A floor counts floating-point operations (a multiplication and an addition are two) and bytes read from memory. Its time
+is the larger of operations / dgemm rate and bytes / read bandwidth. It is a model, good to a factor of two or three.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Size:
+    rows: int
+    columns: int
+    targets: int
+    stored: int  # entries of X that are stored: rows * columns unless X is sparse
+    bytes: int  # of X as it is stored
+    alphas: int
+
+
+@dataclass(frozen=True)
+class Work:
+    flops: float
+    bytes: float
+    words: str
+
+    def seconds(self, ceilings: dict[str, float]) -> float:
+        return max(self.flops / (1e9 * ceilings["dgemm_gflops"]), self.bytes / (1e9 * ceilings["read_gbytes"]))
+
+
+def least_squares(s: Size) -> Work:
+    """One symmetric product on the short side (a sparse X: on the stored entries) and one Cholesky factor."""
+    short = min(s.rows, s.columns)
+    product = s.stored * (s.stored / s.rows if s.stored < s.rows * s.columns else short)
+    return Work(product + short**3 / 3, s.bytes, "one symmetric product and a Cholesky factor, one read of X")
+
+
+def leave_one_out(s: Size) -> Work:
+    """The symmetric product, its eigenvectors (9 k^3), the rotation of X, leverages and residuals of every alpha."""
+    short, long = sorted((s.rows, s.columns))
+    rotation = 2.0 * s.rows * short * short if short == s.columns else 2.0 * s.rows * s.columns
+    scores = 2.0 * s.rows * short * s.alphas * (1 + s.targets)
+    words = "symmetric product, eigenvectors, rotation, leverages and residuals of every alpha; two reads of X"
+    return Work(long * short**2 + 9 * short**3 + rotation + scores, 2 * s.bytes, words)
+
+
+def k_fold(s: Size) -> Work:
+    """One symmetric product, then eigenvectors for each of five folds; every alpha costs k^2 a fold."""
+    p = s.columns
+    words = "one symmetric product, eigenvectors for each of 5 folds, one read of X"
+    return Work(s.rows * p**2 + 5 * (9 * p**3 + 4.0 * s.alphas * p**2), s.bytes, words)
+
+
+def newton(s: Size) -> Work:
+    """One weighted symmetric product and four gradients."""
+    words = "one weighted symmetric product, four reads of X with a gradient"
+    return Work(s.stored * s.columns + 4 * 4.0 * s.stored, 4 * s.bytes, words)
+
+
+def passes(s: Size) -> Work:
+    """Sparse and wide: twenty products with X and its transpose."""
+    return Work(20 * 4.0 * s.stored, 20 * s.bytes, "twenty fused products with sparse X and its transpose")

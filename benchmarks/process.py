@@ -1,0 +1,152 @@
+"""What one fresh process does: make the data of a row, time a contender, judge what was fitted, measure the ceilings.
+
+Called as ``python -m benchmarks.process TASK JSON``; the answer is one line of JSON on the standard output.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+WARM_SECONDS, WARM_CALLS, LONG = 1.0, 500, 10.0
+
+
+def imports(library: str) -> dict[str, Any]:
+    """Seconds to import what a user of the library imports (no other package is loaded yet)."""
+    start = time.perf_counter()
+    module = importlib.import_module(library)
+    module.Ridge  # noqa: B018  ours is loaded at its first use
+    return {"seconds": time.perf_counter() - start, "version": _version(library)}
+
+
+def make(row: str, quick: bool, folder: str) -> dict[str, Any]:
+    from benchmarks import data, table
+
+    chosen = table.named(row)
+    X, y = chosen.make(*(chosen.quick if quick else chosen.size))
+    data.save(Path(folder), X, y)
+    dense = not hasattr(X, "indptr")
+    size = X.nbytes if dense else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    targets = y.shape[1] if y.ndim == 2 else len(set(y)) if chosen.estimator == "RidgeClassifier" else 1
+    shape = {"rows": X.shape[0], "columns": X.shape[1], "targets": targets, "stored": X.size if dense else X.nnz}
+    return shape | {"bytes": int(size), "alphas": len(chosen.params.get("alphas", ()))}
+
+
+def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: str) -> dict[str, Any]:
+    """Time one contender: the first call, then calls until a second has passed; peak memory of the first call."""
+    import numpy as np
+
+    from benchmarks import data, table
+
+    chosen = table.named(row)
+    try:
+        module = importlib.import_module(table.MODULES[library])
+        estimator = getattr(module, chosen.estimator)
+    except (ImportError, AttributeError) as reason:
+        return {"status": "absent", "note": str(reason)}
+    X, y = data.load(Path(folder))
+    model = estimator(**(chosen.params | params))
+    if chosen.call == "fit":
+
+        def call() -> Any:
+            return model.fit(X, y)
+    else:
+        model.fit(X, y)
+        one = X[:1].copy()
+
+        def call() -> Any:
+            return model.predict(one)
+
+    before = _peak()
+    seconds = [_timed(call)]
+    memory = _peak() - before
+    if seconds[0] < LONG:
+        end = time.perf_counter() + WARM_SECONDS
+        while len(seconds) < 3 or (time.perf_counter() < end and len(seconds) < WARM_CALLS):
+            seconds.append(_timed(call))
+    attributes = {"coef": model.coef_, "intercept": model.intercept_}
+    if hasattr(model, "alpha_"):
+        attributes["alpha"] = model.alpha_
+    if chosen.call != "fit":
+        attributes["prediction"] = model.predict(X[:100])
+    arrays: dict[str, Any] = {name: np.asarray(value) for name, value in attributes.items()}
+    np.savez(keep, **arrays)
+    warm = float(np.median(seconds[1:] or seconds))
+    answer = {"status": "ok", "first": seconds[0], "seconds": warm, "calls": len(seconds), "memory": memory}
+    return answer | {"certificate": _own_certificate(model)}
+
+
+def judge(row: str, folder: str, kept: list[str]) -> list[dict[str, Any]]:
+    import numpy as np
+
+    from benchmarks import data, quality, table
+
+    X, y = data.load(Path(folder))
+    return [quality.judge(table.named(row), X, y, dict(np.load(path))) for path in kept]
+
+
+def ceilings(quick: bool) -> dict[str, float]:
+    """Rate of scipy's dgemm, and of reading an array much larger than the caches; the best of several calls."""
+    import numpy as np
+    from scipy.linalg.blas import ddot, dgemm
+
+    n, length = (256, 1 << 20) if quick else (2048, 1 << 26)
+    A = np.asfortranarray(np.random.default_rng(0).standard_normal((n, n)))
+    x = np.ones(length)
+    product = min(_timed(lambda: dgemm(1.0, A, A)) for _ in range(5))
+    read = min(_timed(lambda: ddot(x, x)) for _ in range(5))
+    return {"dgemm_gflops": 2e-9 * n**3 / product, "read_gbytes": 8e-9 * length / read}
+
+
+def _timed(call: Any) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _peak() -> float:
+    """Largest resident memory of this process so far, in MiB.
+
+    On Linux VmHWM is read, because ru_maxrss of a fresh process begins at the memory of its parent.
+    """
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    for line in lines:
+        if line.startswith("VmHWM"):
+            return float(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def _own_certificate(model: Any) -> dict[str, Any] | None:
+    certificate = getattr(model, "certificate_", None)
+    if certificate is None:
+        return None
+    return {"kind": certificate.kind, "value": float(certificate.value), "ok": bool(certificate.ok)}
+
+
+def _version(library: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    package = {"sklearn": "scikit-learn", "sklearnex": "scikit-learn-intelex"}.get(library.split(".")[0], library)
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+TASKS: dict[str, Callable[..., Any]] = {
+    "imports": imports,
+    "make": make,
+    "measure": measure,
+    "judge": judge,
+    "ceilings": ceilings,
+}
+
+if __name__ == "__main__":
+    print(json.dumps(TASKS[sys.argv[1]](**json.loads(sys.argv[2]))))

@@ -1,0 +1,130 @@
+"""Equal quality first: every fitted model is judged again from its coefficients alone, whoever made it.
+
+The coefficients are put into a plain scikit-learn model, so that the judge cannot know whose they are, and
+``tenfold.certify`` reads the data again. The objective, and for the rows that choose alpha the cross-validation error
+of the choice, are computed here a second time by plain formulas that share no code with Tenfold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import LabelBinarizer
+
+from benchmarks.table import Row
+
+Judged = dict[str, Any]
+
+
+def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
+    """The certificate of the coefficients, the objective, and what the row's own question needs."""
+    if row.call != "fit":
+        return {"prediction_error": _prediction_error(row, X, fitted)}
+    if row.estimator == "RidgeClassifier":
+        y = LabelBinarizer(neg_label=-1).fit_transform(y)
+    judged: Judged = {"objective": _objective(row, X, y, fitted)}
+    if "alpha" in fitted:
+        judged["alpha"] = float(fitted["alpha"])
+    if row.choice is not None:
+        error = _leave_one_out if row.choice == "loo" else _folds
+        judged["choice_error"] = error(X, y, judged["alpha"])
+    try:
+        from tenfold import certify
+    except ImportError as reason:
+        return judged | {"not_judged": f"tenfold cannot be imported: {reason}"}
+    certificate = certify(_plain_model(row, X, y, fitted), X, y)
+    allowed = max(certificate.tol * certificate.scale, certificate.floor)
+    judged |= {"kind": certificate.kind, "value": float(certificate.value), "allowed": float(allowed)}
+    return judged | {"ok": bool(certificate.ok), "condition": _number(certificate.condition)}
+
+
+def shortfall(ours: Judged, theirs: Judged) -> str | None:
+    """Why ``theirs`` is not as good as ``ours``, or None. What our certificate allows itself is allowed to everyone.
+
+    A gap of a foreign model is an upper bound, so that a peer is measured by its objective above the best lower bound
+    that is proved (an objective minus its gap), which favours the peer.
+    """
+    if "prediction_error" in theirs:
+        return None if theirs["prediction_error"] <= 1e-6 else f"predictions off by {theirs['prediction_error']:.1e}"
+    if "choice_error" in theirs and theirs["choice_error"] > ours["choice_error"] * (1 + 1e-9):
+        excess = theirs["choice_error"] / ours["choice_error"] - 1
+        return f"chose alpha {theirs['alpha']:.3g}, whose error is higher by {excess:.1e} (relative)"
+    if "value" not in ours or "value" not in theirs:
+        return None
+    allowed = max(ours["value"], ours["allowed"])
+    if ours["kind"] == "gap":
+        bound = max(judged["objective"] - judged["value"] for judged in (ours, theirs))
+        excess = theirs["objective"] - bound
+        return None if excess <= allowed else f"objective {excess / abs(bound):.1e} above the optimum (relative)"
+    return None if theirs["value"] <= allowed else f"{ours['kind']} {theirs['value']:.1e}, allowed {allowed:.1e}"
+
+
+def _plain_model(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Any:
+    if row.estimator == "LogisticRegression":
+        model: Any = LogisticRegression(**row.params)
+        model.classes_ = np.unique(y)
+        model.n_iter_ = np.zeros(1, dtype=np.int32)
+    elif row.estimator == "LinearRegression":
+        model = LinearRegression()
+    else:
+        model = Ridge(alpha=_alpha(row, fitted))
+    model.coef_, model.intercept_ = fitted["coef"], fitted["intercept"]
+    model.n_features_in_ = X.shape[1]
+    return model
+
+
+def _alpha(row: Row, fitted: dict[str, Any]) -> float:
+    return 0.0 if row.estimator == "LinearRegression" else float(fitted.get("alpha", row.params.get("alpha", 1.0)))
+
+
+def _objective(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> float:
+    """Mean loss + lambda/2 ||w||^2 in float64: the square loss (z - y)^2 / 2 or log(1 + exp(-yz))."""
+    coef = np.atleast_2d(np.asarray(fitted["coef"], dtype=float))
+    z = np.asarray(X @ coef.T, dtype=float) + np.asarray(fitted["intercept"], dtype=float)
+    if row.estimator == "LogisticRegression":
+        sign = np.where(y == np.unique(y)[1], 1.0, -1.0)
+        loss, strength = np.logaddexp(0.0, -sign * z[:, 0]).sum(), 1.0 / row.params.get("C", 1.0)
+    else:
+        loss, strength = 0.5 * np.sum((z - np.asarray(y, dtype=float).reshape(len(z), -1)) ** 2), _alpha(row, fitted)
+    return float((loss + 0.5 * strength * np.sum(coef**2)) / len(z))
+
+
+def _leave_one_out(X: Any, y: Any, alpha: float) -> float:
+    """Mean squared leave-one-out error of ridge with an intercept, from the diagonal of its hat matrix."""
+    n, p = X.shape
+    Z, T = X - X.mean(axis=0), (y - y.mean(axis=0)).reshape(n, -1)
+    if n > p:
+        factor = la.cholesky(Z.T @ Z + alpha * np.eye(p), lower=True)
+        rotated = la.solve_triangular(factor, Z.T, lower=True)
+        residual, free = T - rotated.T @ (rotated @ T), 1 - 1 / n - np.einsum("ij,ij->j", rotated, rotated)
+    else:
+        inverse = la.inv(Z @ Z.T + alpha * np.eye(n))
+        residual, free = alpha * (inverse @ T), alpha * np.diag(inverse) - 1 / n
+    return float(np.mean((residual / free[:, None]) ** 2))
+
+
+def _folds(X: Any, y: Any, alpha: float) -> float:
+    """Mean squared error over five folds, each by refitting with a QR of the centred, extended matrix."""
+    errors, p = [], X.shape[1]
+    for train, test in KFold(5).split(X):
+        mean, target = X[train].mean(axis=0), y[train].mean()
+        extended = np.vstack([X[train] - mean, np.sqrt(alpha) * np.eye(p)])
+        R, rotated = la.qr_multiply(extended, np.append(y[train] - target, np.zeros(p)), mode="right")[::-1]
+        w = la.solve_triangular(R, rotated)
+        errors.append(np.mean((y[test] - target - (X[test] - mean) @ w) ** 2))
+    return float(np.mean(errors))
+
+
+def _prediction_error(row: Row, X: Any, fitted: dict[str, Any]) -> float:
+    """The largest difference between what was predicted and the formula applied to the model's own coefficients."""
+    z = np.ravel(X[: len(fitted["prediction"])] @ np.ravel(fitted["coef"]) + fitted["intercept"])
+    expected = (z > 0).astype(float) if row.estimator == "LogisticRegression" else z
+    return float(np.max(np.abs(fitted["prediction"] - expected)))
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)

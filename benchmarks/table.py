@@ -1,0 +1,104 @@
+"""The table of benchmark rows: what is fitted on which data, against whom, and what the work costs at least.
+
+Tenfold keeps scikit-learn's names and parameters, so a row names one estimator and a contender is only the module it
+comes from, with the parameters that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from benchmarks import data, floors
+
+OURS, SKLEARN, INTELEX = "tenfold", "scikit-learn", "scikit-learn-intelex"
+MODULES = {OURS: "tenfold", SKLEARN: "sklearn.linear_model", INTELEX: "sklearnex.linear_model"}
+
+
+@dataclass(frozen=True)
+class Contender:
+    name: str
+    library: str
+    params: dict[str, Any] = field(default_factory=dict)  # beside the row's own
+    times: float = 1.0  # the measured time stands for this many times as much work
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    estimator: str
+    make: Callable[..., tuple[Any, Any]]
+    size: tuple[Any, ...]  # arguments of make
+    quick: tuple[Any, ...]  # the same for --quick
+    params: dict[str, Any] = field(default_factory=dict)
+    floor: Callable[[floors.Size], floors.Work] | None = floors.least_squares
+    peers: tuple[Contender, ...] = ()
+    sklearn: Contender = Contender(SKLEARN, SKLEARN)
+    call: Literal["fit", "predict one row"] = "fit"
+    choice: Literal["loo", "folds"] | None = None  # how the error of the chosen alpha is computed again
+    tighten: tuple[dict[str, Any], ...] = ()  # what a peer that stops early is given, one after the other
+    aim: float | None = None  # scikit-learn's time over ours
+
+    def contenders(self, full: bool) -> tuple[Contender, ...]:
+        reference = Contender(SKLEARN, SKLEARN) if full else self.sklearn
+        return (Contender(OURS, OURS), reference, *self.peers)
+
+
+def log_space(low: float, high: float, count: int) -> list[float]:
+    return [10 ** (low + (high - low) * i / (count - 1)) for i in range(count)]
+
+
+ALPHAS = log_space(-2, 5, 100)
+INTEL = Contender(INTELEX, INTELEX)
+NEWTON = Contender("scikit-learn newton-cholesky", SKLEARN, {"solver": "newton-cholesky"})
+NEWTON_CG = Contender("scikit-learn newton-cg", SKLEARN, {"solver": "newton-cg"})
+# liblinear penalises the intercept; scaled by 30 the penalty on it is a 900th, and its optimum close to the others'
+LIBLINEAR = Contender("liblinear", SKLEARN, {"solver": "liblinear", "intercept_scaling": 30.0})
+LSQR = Contender("scikit-learn lsqr", SKLEARN, {"solver": "lsqr"})
+SOME_FOLDS = Contender(
+    SKLEARN, SKLEARN, {"alphas": ALPHAS[::20]}, 501 / 26, "timed with 5 of the 100 alphas (26 fits), scaled to 501 fits"
+)
+TIGHTER = tuple({"tol": 10.0**-k, "max_iter": 100_000} for k in (5, 6, 7, 8, 10, 12, 14))
+LOO = {"alphas": ALPHAS}
+FOLDS = {"alphas": ALPHAS, "cv": 5, "scoring": "neg_mean_squared_error"}
+TALL, WIDE, SMALL_TALL, SMALL_WIDE = (100_000, 100), (1_000, 5_000, "float64", 0.5), (2_000, 10), (50, 200)
+SPARSE, SMALL_SPARSE, TINY = (50_000, 100_000, 1e-3), (500, 1_000, 1e-2), (100, 5)
+DIGITS = {"alphas": log_space(-1, 4, 20)}
+
+ROWS = (
+    Row("ridge 100k x 100", "Ridge", data.regression, TALL, SMALL_TALL, peers=(INTEL,), aim=5),
+    Row("ridge 100k x 100 float32", "Ridge", data.regression, (*TALL, "float32"), SMALL_TALL, peers=(INTEL,)),
+    Row("ridge 1k x 5k", "Ridge", data.regression, WIDE, SMALL_WIDE, aim=2.5),
+    Row("linear regression 100k x 100", "LinearRegression", data.regression, TALL, SMALL_TALL, peers=(INTEL,)),
+    Row("ridgecv loo 100 alphas 100k x 100", "RidgeCV", data.regression, TALL, SMALL_TALL, LOO, floors.leave_one_out,
+        choice="loo", aim=100),
+    Row("ridgecv loo 100 alphas 1k x 5k", "RidgeCV", data.regression, WIDE, SMALL_WIDE, LOO, floors.leave_one_out,
+        choice="loo", aim=3),
+    Row("ridgecv 5-fold 100 alphas 100k x 100", "RidgeCV", data.regression, TALL, SMALL_TALL, FOLDS, floors.k_fold,
+        sklearn=SOME_FOLDS, choice="folds", aim=200),
+    Row("logistic 100k x 100", "LogisticRegression", data.classes, TALL, SMALL_TALL, {}, floors.newton,
+        peers=(INTEL, NEWTON), tighten=TIGHTER, aim=4),
+    Row("logistic sparse 50k x 100k", "LogisticRegression", data.sparse_classes, SPARSE, SMALL_SPARSE, {},
+        floors.passes, peers=(LIBLINEAR, NEWTON_CG), tighten=TIGHTER, aim=5),
+    Row("ridge sparse 50k x 100k", "Ridge", data.sparse_regression, SPARSE, SMALL_SPARSE, {}, floors.passes,
+        peers=(LSQR,), tighten=TIGHTER),
+    Row("tiny ridge 100 x 5", "Ridge", data.regression, TINY, TINY, {}, None, peers=(INTEL,), aim=1),
+    Row("tiny logistic 100 x 5", "LogisticRegression", data.classes, TINY, TINY, {}, None, peers=(INTEL, NEWTON),
+        tighten=TIGHTER, aim=1),
+    Row("predict one row ridge", "Ridge", data.regression, (1_000, 20), TINY, {}, None, peers=(INTEL,),
+        call="predict one row", aim=2),
+    Row("predict one row logistic", "LogisticRegression", data.classes, (1_000, 20), TINY, {}, None, peers=(INTEL,),
+        call="predict one row", aim=2),
+    Row("ridge classifier letter", "RidgeClassifier", data.letter, (), (1_000,)),
+    Row("logistic magic", "LogisticRegression", data.magic, (), (1_000,), {}, floors.newton, peers=(INTEL, NEWTON),
+        tighten=TIGHTER),
+    Row("ridge flights dense", "Ridge", data.flights, (), (2_000,), peers=(INTEL,)),
+    Row("ridge flights sparse", "Ridge", data.flights, (None, True), (2_000, True), peers=(LSQR,), tighten=TIGHTER),
+    Row("ridgecv loo 20 alphas mnist", "RidgeCV", data.mnist, (), (1_000,), DIGITS, floors.leave_one_out, choice="loo"),
+)  # fmt: skip
+
+
+def named(name: str) -> Row:
+    return next(row for row in ROWS if row.name == name)

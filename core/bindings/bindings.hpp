@@ -1,0 +1,20 @@
+// The parts of the extension module, one file each.
+#pragma once
+
+#include "arrays.hpp"
+
+#include "tenfold/blas.hpp"
+
+namespace tenfold {
+
+void bind_moments(nb::module_ &m);
+void bind_derivatives(nb::module_ &m);
+void bind_times(nb::module_ &m);
+void bind_loo(nb::module_ &m);
+void bind_elementwise(nb::module_ &m);
+void bind_blas(nb::module_ &m);
+
+// SciPy's BLAS, imported at the first call. Needs the GIL.
+const Blas &scipy_blas();
+
+} // namespace tenfold

@@ -1,0 +1,84 @@
+#include "bindings.hpp"
+#include "sparse.hpp"
+
+#include "tenfold/derivatives.hpp"
+
+namespace tenfold {
+namespace {
+
+Loss loss_named(const std::string &name) {
+  if (name == "square")
+    return Loss::square;
+  if (name == "logistic")
+    return Loss::logistic;
+  throw nb::value_error(("loss must be 'square' or 'logistic', not '" + name + "'").c_str());
+}
+
+template <class Rows>
+nb::tuple evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight, const In<double, 2> &coef,
+                   const In<double, 1> &intercept, const Maybe<double, 1> &shift, const std::string &loss, int order,
+                   int threads) {
+  const Index p = x.columns, t = intercept.shape(0);
+  require(Y.shape(0) == x.rows && Y.shape(1) == t, "Y must be (rows of X, targets)");
+  require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
+  require(coef.shape(0) == t && coef.shape(1) == p, "coef must be (targets, columns of X)");
+  require(!shift || shift->shape(0) == p, "shift must have one entry a column of X");
+  require(order >= 0 && order <= 2, "order must be 0, 1 or 2");
+  require(order < 2 || t == 1, "order 2 is for one target");
+  const int workers = checked_threads(threads);
+  const Point<Rows> point{x, Y.span(), span_or_none(weight), coef.span(), intercept.span(), span_or_none(shift),
+                          loss_named(loss)};
+  Derivatives d;
+  {
+    const nb::gil_scoped_release release;
+    d = derivatives(point, order, workers);
+  }
+  nb::object gradient = nb::none(), hessian = nb::none();
+  if (order >= 1)
+    gradient = give<double, 2>(std::move(d.gradient), {t, p});
+  if (order == 2)
+    hessian = give<double, 2>(std::move(d.hessian), {p + 1, p + 1});
+  return nb::make_tuple(d.weight, give<double, 1>(std::move(d.value), {t}), give<double, 1>(std::move(d.slope), {t}),
+                        gradient, hessian);
+}
+
+template <class T> void bind_dense(nb::module_ &m) {
+  m.def(
+      "derivatives",
+      [](const In<T, 2> &X, const In<double, 2> &Y, const Maybe<double, 1> &weight, const In<double, 2> &coef,
+         const In<double, 1> &intercept, const Maybe<double, 1> &shift, const std::string &loss, int order,
+         int threads) {
+        return evaluate(Dense<T>{X.data(), X.shape(0), X.shape(1)}, Y, weight, coef, intercept, shift, loss, order,
+                        threads);
+      },
+      nb::arg("X"), nb::arg("Y"), nb::arg("weight").none(), nb::arg("coef"), nb::arg("intercept"),
+      nb::arg("shift").none(), nb::arg("loss"), nb::arg("order"), nb::arg("threads"),
+      "Sums of a loss and of its derivatives at coef and intercept: (weight, value, slope, gradient, hessian).");
+}
+
+template <class T, class I> void bind_sparse(nb::module_ &m) {
+  m.def(
+      "derivatives_csr",
+      [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 2> &Y,
+         const Maybe<double, 1> &weight, const In<double, 2> &coef, const In<double, 1> &intercept,
+         const std::string &loss, int order, int threads) {
+        const Compressed<T, I> rows(data, indices, indptr, p);
+        return evaluate(rows.view, Y, weight, coef, intercept, std::nullopt, loss, order, threads);
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("Y"), nb::arg("weight").none(),
+      nb::arg("coef"), nb::arg("intercept"), nb::arg("loss"), nb::arg("order"), nb::arg("threads"),
+      "derivatives of compressed sparse rows.");
+}
+
+} // namespace
+
+void bind_derivatives(nb::module_ &m) {
+  bind_dense<float>(m);
+  bind_dense<double>(m);
+  bind_sparse<float, std::int32_t>(m);
+  bind_sparse<float, std::int64_t>(m);
+  bind_sparse<double, std::int32_t>(m);
+  bind_sparse<double, std::int64_t>(m);
+}
+
+} // namespace tenfold

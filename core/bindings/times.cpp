@@ -1,0 +1,86 @@
+#include "bindings.hpp"
+#include "sparse.hpp"
+
+#include "tenfold/times.hpp"
+
+namespace tenfold {
+namespace {
+
+template <class Rows>
+nb::object product(const Rows &x, const In<double, 2> &coef, const In<double, 1> &intercept,
+                   const Maybe<double, 1> &shift, int threads) {
+  require(coef.shape(0) == intercept.shape(0) && coef.shape(1) == x.columns, "coef must be (targets, columns of X)");
+  require(!shift || shift->shape(0) == x.columns, "shift must have one entry a column of X");
+  const int workers = checked_threads(threads);
+  Out<double, 2> z({x.rows, intercept.shape(0)});
+  {
+    const nb::gil_scoped_release release;
+    times(x, coef.span(), intercept.span(), span_or_none(shift), workers, z.span());
+  }
+  return z.give();
+}
+
+template <class Rows>
+nb::object transposed_product(const Rows &x, const In<double, 2> &U, const Maybe<double, 1> &shift, int threads) {
+  require(U.shape(0) == x.rows, "U must have as many rows as X");
+  require(!shift || shift->shape(0) == x.columns, "shift must have one entry a column of X");
+  const int workers = checked_threads(threads);
+  const Index t = U.shape(1);
+  std::vector<double> g;
+  {
+    const nb::gil_scoped_release release;
+    g = times_t(x, U.span(), t, span_or_none(shift), workers);
+  }
+  return give<double, 2>(std::move(g), {t, x.columns});
+}
+
+template <class T> void bind_dense(nb::module_ &m) {
+  m.def(
+      "times",
+      [](const In<T, 2> &X, const In<double, 2> &coef, const In<double, 1> &intercept, const Maybe<double, 1> &shift,
+         int threads) {
+        return product(Dense<T>{X.data(), X.shape(0), X.shape(1)}, coef, intercept, shift, threads);
+      },
+      nb::arg("X"), nb::arg("coef"), nb::arg("intercept"), nb::arg("shift").none(), nb::arg("threads"),
+      "(X - shift) coef' + intercept, (n, t).");
+  m.def(
+      "times_t",
+      [](const In<T, 2> &X, const In<double, 2> &U, const Maybe<double, 1> &shift, int threads) {
+        return transposed_product(Dense<T>{X.data(), X.shape(0), X.shape(1)}, U, shift, threads);
+      },
+      nb::arg("X"), nb::arg("U"), nb::arg("shift").none(), nb::arg("threads"), "U' (X - shift), (t, p).");
+}
+
+template <class T, class I> void bind_sparse(nb::module_ &m) {
+  m.def(
+      "times_csr",
+      [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 2> &coef,
+         const In<double, 1> &intercept, int threads) {
+        const Compressed<T, I> rows(data, indices, indptr, p);
+        return product(rows.view, coef, intercept, std::nullopt, threads);
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("coef"), nb::arg("intercept"),
+      nb::arg("threads"), "times of compressed sparse rows.");
+  m.def(
+      "times_t_csr",
+      [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 2> &U,
+         int threads) {
+        const Compressed<T, I> rows(data, indices, indptr, p);
+        return transposed_product(rows.view, U, std::nullopt, threads);
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("U"), nb::arg("threads"),
+      "times_t of compressed sparse rows.");
+}
+
+} // namespace
+
+void bind_times(nb::module_ &m) {
+  bind_dense<float>(m);
+  bind_dense<double>(m);
+  bind_sparse<float, std::int32_t>(m);
+  bind_sparse<float, std::int64_t>(m);
+  bind_sparse<double, std::int32_t>(m);
+  bind_sparse<double, std::int64_t>(m);
+}
+
+} // namespace tenfold

@@ -1,0 +1,91 @@
+// The loops that are compiled once for every instruction set and chosen at run time. Every entry is a plain function on
+// raw pointers; the files in core/src/kernels say what each computes.
+#pragma once
+
+#include "tenfold/types.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace tenfold {
+
+template <class T> struct DenseKernels {
+  // core/src/kernels/pack.hpp
+  void (*pack)(const T *x, Index width, const Index *rows, Index count, Index columns, const double *unit,
+               const double *centre, const double *root, double *panels, Index stride);
+  // core/src/kernels/margins.hpp
+  void (*margins)(const T *x, Index count, Index columns, const double *coef, Index targets, const double *shift,
+                  const double *intercept, double *z, Index row_step, Index target_step);
+  // core/src/kernels/gradient.hpp
+  void (*gradient)(const T *x, Index count, Index columns, const double *u, Index targets, Index row_step,
+                   Index target_step, const double *shift, double *g);
+  // core/src/kernels/elementwise.hpp
+  void (*exp)(const T *x, T *y, Index count);
+  void (*log1p)(const T *x, T *y, Index count);
+  void (*sigmoid)(const T *x, T *y, Index count);
+  void (*softplus)(const T *x, T *y, Index count);
+};
+
+template <class T, class I> struct SparseKernels {
+  // core/src/kernels/sparse.hpp
+  bool (*inside)(const I *indices, Index count, Index columns);
+  void (*margins)(const T *data, const I *indices, const std::int64_t *indptr, Index count, const double *coef,
+                  Index targets, const double *intercept, double *z, Index row_step, Index target_step);
+  void (*gradient)(const T *data, const I *indices, const std::int64_t *indptr, Index count, const double *u,
+                   Index targets, Index row_step, Index target_step, double *g);
+};
+
+// Value and slope are sums over the tile; u = weight * slope of each row, curvature = weight * curvature of each row.
+// `count` is rounded up to `lanes` inside: y, z and weight are padded by the caller (weight with zeros).
+using LossKernel = void (*)(const double *y, const double *z, const double *weight, Index count, double *value,
+                            double *slope, double *u, double *curvature);
+
+struct Kernels {
+  const char *name;
+  Index panel; // columns of one packed panel
+  // core/src/kernels/gram.hpp
+  void (*gram)(const double *panels, Index stride, Index count, Index i0, Index i1, Index j0, Index j1, double *blocks,
+               const char *const *next, Index lines);
+  // core/src/kernels/loss.hpp
+  LossKernel square;
+  LossKernel logistic;
+  // core/src/kernels/loo.hpp
+  bool (*loo)(const double *fit, const double *spread, Index candidates, double centred, double weight, double base,
+              double *sums, double *errors);
+  void (*leverage)(const double *spread, Index candidates, double weight, double base, double *largest);
+  DenseKernels<float> f32;
+  DenseKernels<double> f64;
+  SparseKernels<float, std::int32_t> f32_i32;
+  SparseKernels<float, std::int64_t> f32_i64;
+  SparseKernels<double, std::int32_t> f64_i32;
+  SparseKernels<double, std::int64_t> f64_i64;
+
+  template <class T> const DenseKernels<T> &dense() const {
+    if constexpr (std::is_same_v<T, float>)
+      return f32;
+    else
+      return f64;
+  }
+  template <class T, class I> const SparseKernels<T, I> &sparse() const {
+    if constexpr (std::is_same_v<T, float> && std::is_same_v<I, std::int32_t>)
+      return f32_i32;
+    else if constexpr (std::is_same_v<T, float>)
+      return f32_i64;
+    else if constexpr (std::is_same_v<I, std::int32_t>)
+      return f64_i32;
+    else
+      return f64_i64;
+  }
+};
+
+constexpr Index lanes = 8; // of the widest instruction set: what tile buffers are padded to
+
+// The kernels in use: those of the best instruction set of this CPU, unless select_kernels has chosen others.
+const Kernels &kernels();
+
+// Chooses kernels by name ("x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"); false when this build or this CPU lacks
+// them. For tests: it must not be called while loops run.
+bool select_kernels(std::string_view name);
+
+} // namespace tenfold

@@ -1,0 +1,90 @@
+// The three things a loop over rows does with a tile, whatever the storage: margins, gradient, and packing for a Gram
+// product. The loops in times.hpp, derivatives.hpp and moments.hpp are written on these names alone.
+#pragma once
+
+#include "tenfold/kernels.hpp"
+#include "tenfold/types.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+namespace tenfold {
+
+// Coefficients as a product wants them: dense rows meet targets x columns, sparse rows columns x targets.
+template <class T> constexpr bool targets_first(const Dense<T> &) { return true; }
+template <class T, class I> constexpr bool targets_first(const Sparse<T, I> &) { return false; }
+
+inline void transpose(const double *from, Index rows, Index columns, double *to) {
+  for (Index i = 0; i < rows; ++i)
+    for (Index j = 0; j < columns; ++j)
+      to[j * rows + i] = from[i * columns + j];
+}
+
+// Entries of a tile that should stay in the first-level cache between two uses.
+constexpr Index tile_bytes = 32 * 1024;
+constexpr Index most_tile_rows = 256;
+
+template <class T> Index tile_rows(const Dense<T> &x) {
+  const Index row = std::max<Index>(1, x.columns) * static_cast<Index>(sizeof(T));
+  return std::clamp<Index>(tile_bytes / row / 8 * 8, 8, most_tile_rows);
+}
+template <class T, class I> Index tile_rows(const Sparse<T, I> &x) {
+  const Index row = static_cast<Index>(x.data.size() * (sizeof(T) + sizeof(I))) / std::max<Index>(1, x.rows) + 1;
+  return std::clamp<Index>(4 * tile_bytes / row / 8 * 8, 8, most_tile_rows);
+}
+
+// Vector operations that one row costs for one target.
+template <class T> double row_work(const Dense<T> &x) { return static_cast<double>(x.columns) / 4.0 + 2.0; }
+template <class T, class I> double row_work(const Sparse<T, I> &x) {
+  return 4.0 * static_cast<double>(x.data.size()) / static_cast<double>(std::max<Index>(1, x.rows)) + 2.0;
+}
+
+// Slots for sums of `size` doubles: merging them must stay cheap beside the loop.
+template <class T> Index most_slots_for(const Dense<T> &x) {
+  return std::clamp<Index>(x.rows / 8, 1, 16);
+}
+template <class T, class I> Index most_slots_for(const Sparse<T, I> &x) {
+  const Index ratio = static_cast<Index>(x.data.size()) / std::max<Index>(1, x.columns) / 8;
+  Index slots = 2;
+  while (slots < 16 && slots * 2 <= ratio)
+    slots *= 2;
+  return slots;
+}
+
+// Refuses rows whose indices are not columns; called once for each tile before it is used.
+template <class T> void check(const Dense<T> &, Index, Index) {}
+template <class T, class I> void check(const Sparse<T, I> &x, Index begin, Index count) {
+  const auto first = static_cast<std::size_t>(begin), last = static_cast<std::size_t>(begin + count);
+  const Index from = x.indptr[first], to = x.indptr[last];
+  if (!kernels().sparse<T, I>().inside(x.indices.data() + from, to - from, x.columns))
+    throw std::invalid_argument("the sparse matrix has a column index that is negative or not below its number of columns");
+}
+
+template <class T>
+void margins(const Dense<T> &x, Index begin, Index count, const double *coef, Index targets, const double *shift,
+             const double *intercept, double *z, Index row_step, Index target_step) {
+  kernels().dense<T>().margins(x.data + begin * x.columns, count, x.columns, coef, targets, shift, intercept, z,
+                               row_step, target_step);
+}
+template <class T, class I>
+void margins(const Sparse<T, I> &x, Index begin, Index count, const double *coef, Index targets, const double *,
+             const double *intercept, double *z, Index row_step, Index target_step) {
+  kernels().sparse<T, I>().margins(x.data.data(), x.indices.data(), x.indptr.data() + begin, count, coef, targets,
+                                   intercept, z, row_step, target_step);
+}
+
+template <class T>
+void gradient(const Dense<T> &x, Index begin, Index count, const double *u, Index targets, Index row_step,
+              Index target_step, const double *shift, double *g) {
+  kernels().dense<T>().gradient(x.data + begin * x.columns, count, x.columns, u, targets, row_step, target_step, shift,
+                                g);
+}
+template <class T, class I>
+void gradient(const Sparse<T, I> &x, Index begin, Index count, const double *u, Index targets, Index row_step,
+              Index target_step, const double *, double *g) {
+  kernels().sparse<T, I>().gradient(x.data.data(), x.indices.data(), x.indptr.data() + begin, count, u, targets,
+                                    row_step, target_step, g);
+}
+
+} // namespace tenfold

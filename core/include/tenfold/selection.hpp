@@ -1,0 +1,62 @@
+// The rows that count, group by group.
+//
+// Given weights (empty: all one) and groups (empty: one group), lists the rows of positive weight, those of group 0
+// first, each group in the order of its rows. When nothing is left out and there is one group the list stays empty and
+// means all rows in their order.
+#pragma once
+
+#include "tenfold/types.hpp"
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+namespace tenfold {
+
+struct Selection {
+  std::vector<Index> rows;
+  std::vector<Index> starts; // group g has positions starts[g] ... starts[g + 1]
+  const Index *list() const { return rows.empty() ? nullptr : rows.data(); }
+};
+
+inline void check_weights(std::span<const double> weight) {
+  bool good = true;
+  for (const double w : weight)
+    good &= w >= 0.0;
+  if (!good)
+    throw std::invalid_argument("weights must not be negative or NaN");
+}
+
+inline Selection select_rows(Index rows, std::span<const double> weight, std::span<const std::int32_t> group,
+                             Index groups) {
+  Selection selection;
+  selection.starts.assign(static_cast<std::size_t>(groups) + 1, 0);
+  check_weights(weight);
+  const auto counts = [&](std::size_t i) { return weight.empty() || weight[i] > 0.0; };
+  Index taken = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
+    const Index g = group.empty() ? 0 : group[i];
+    if (g < 0 || g >= groups)
+      throw std::invalid_argument("group numbers must be at least 0 and below the number of groups");
+    if (!counts(i))
+      continue;
+    ++selection.starts[static_cast<std::size_t>(g) + 1];
+    ++taken;
+  }
+  for (std::size_t g = 0; g < static_cast<std::size_t>(groups); ++g)
+    selection.starts[g + 1] += selection.starts[g];
+  if (taken == rows && groups == 1)
+    return selection;
+  // An empty list would mean all rows: where none counts, one entry that no position reaches keeps it apart.
+  selection.rows.resize(static_cast<std::size_t>(std::max<Index>(taken, 1)));
+  std::vector<Index> next(selection.starts.begin(), selection.starts.end() - 1);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
+    if (counts(i)) {
+      const auto g = static_cast<std::size_t>(group.empty() ? 0 : group[i]);
+      selection.rows[static_cast<std::size_t>(next[g]++)] = static_cast<Index>(i);
+    }
+  return selection;
+}
+
+} // namespace tenfold

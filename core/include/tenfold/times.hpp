@@ -1,0 +1,67 @@
+// Products of the rows with a few vectors.
+#pragma once
+
+#include "tenfold/buffer.hpp"
+#include "tenfold/products.hpp"
+#include "tenfold/slots.hpp"
+
+#include <span>
+#include <vector>
+
+namespace tenfold {
+
+// z_ik = (x_i - shift) . coef_k + intercept_k. Given coef (targets x columns), intercept (targets), shift (columns, or
+// empty for none); writes z (rows x targets). One pass: bytes of X over the bandwidth.
+template <class Rows>
+void times(const Rows &x, std::span<const double> coef, std::span<const double> intercept,
+           std::span<const double> shift, int threads, std::span<double> z) {
+  const Index targets = static_cast<Index>(intercept.size());
+  std::vector<double> turned;
+  const double *w = coef.data();
+  if (!targets_first(x) && targets > 1) {
+    turned.resize(coef.size());
+    transpose(coef.data(), targets, x.columns, turned.data());
+    w = turned.data();
+  }
+  const Index tile = tile_rows(x);
+  const Index slots = slot_count(x.rows, row_work(x) * static_cast<double>(targets), 64);
+  const double *minus = shift.empty() ? nullptr : shift.data();
+  parallel(slots, threads, [&](Index slot, int) {
+    const Range range = slot_range(x.rows, slots, slot);
+    for (Index i = range.begin; i < range.end; i += tile) {
+      const Index count = std::min(tile, range.end - i);
+      check(x, i, count);
+      margins(x, i, count, w, targets, minus, intercept.data(), z.data() + i * targets, targets, 1);
+    }
+  });
+}
+
+// g_kj = sum_i u_ik (x_ij - shift_j). Given u (rows x targets), shift (columns, or empty for none); returns g
+// (targets x columns). One pass, sums in slots.
+template <class Rows>
+std::vector<double> times_t(const Rows &x, std::span<const double> u, Index targets, std::span<const double> shift,
+                            int threads) {
+  const Index tile = tile_rows(x);
+  const Index slots = slot_count(x.rows, row_work(x) * static_cast<double>(targets), most_slots_for(x));
+  const Index size = targets * x.columns;
+  const Index stride = (size + lanes - 1) / lanes * lanes;
+  const double *minus = shift.empty() ? nullptr : shift.data();
+  Buffer sums(slots * stride);
+  parallel(slots, threads, [&](Index slot, int) {
+    const Range range = slot_range(x.rows, slots, slot);
+    for (Index i = range.begin; i < range.end; i += tile) {
+      const Index count = std::min(tile, range.end - i);
+      check(x, i, count);
+      gradient(x, i, count, u.data() + i * targets, targets, targets, 1, minus, sums.data() + slot * stride);
+    }
+  });
+  merge_slots(sums.data(), slots, stride, size, threads);
+  std::vector<double> g(static_cast<std::size_t>(size));
+  if (targets_first(x) || targets == 1)
+    std::copy(sums.data(), sums.data() + size, g.data());
+  else
+    transpose(sums.data(), x.columns, targets, g.data());
+  return g;
+}
+
+} // namespace tenfold

@@ -1,0 +1,80 @@
+// The Gram matrix of one packed tile, upper triangle, by blocks of panel x panel entries.
+//
+// Given `count` packed rows (see pack.hpp), adds   sum_r z_ri z_rj   to
+//   blocks[(J (J + 1) / 2 + I) * panel^2 + (j % panel) * panel + i % panel],   I = i / panel <= J = j / panel,
+// for all panels I in [i0, i1) and J in [j0, j1) with I <= J.
+// Flops: 2 * count * panel^2 for a block; the registers hold up to `tall` blocks of one J, so that a step in r costs
+// tall vector loads and `panel` broadcasts for tall * panel multiply-adds.
+#pragma once
+
+#include "pack.hpp"
+
+namespace tenfold::TENFOLD_ISA {
+namespace {
+
+constexpr Index tall = registers == 32 ? 3 : (vectors == 1 ? 3 : 1); // panels I in one register block
+
+// While it multiplies, a register block asks memory for one cache line of every row that comes next: the block with
+// number `line` takes line `line` of the rows whose addresses are in `next`.
+template <Index n, bool ahead>
+inline void multiply(const double *a, const double *b, Index stride, Index count, double *block,
+                     const char *const *next, Index line) {
+  Vector sums[n * vectors][panel] = {};
+  for (Index r = 0; r < count; ++r) {
+    Vector left[n * vectors];
+#pragma GCC unroll 8
+    for (Index i = 0; i < n; ++i)
+#pragma GCC unroll 8
+      for (Index v = 0; v < vectors; ++v)
+        left[i * vectors + v] = *reinterpret_cast<const Vector *>(a + i * stride + v * width);
+#pragma GCC unroll 8
+    for (Index j = 0; j < panel; ++j) {
+      const Vector right = all(b[j]);
+#pragma GCC unroll 8
+      for (Index i = 0; i < n * vectors; ++i)
+        sums[i][j] += left[i] * right;
+    }
+    a += panel;
+    b += panel;
+    if constexpr (ahead)
+      __builtin_prefetch(next[r] + line * 64, 0, 2);
+  }
+#pragma GCC unroll 8
+  for (Index i = 0; i < n; ++i)
+#pragma GCC unroll 8
+    for (Index j = 0; j < panel; ++j)
+#pragma GCC unroll 8
+      for (Index v = 0; v < vectors; ++v) {
+        Vector *to = reinterpret_cast<Vector *>(block + i * panel * panel + j * panel + v * width);
+        *to += sums[i * vectors + v][j];
+      }
+}
+
+void gram(const double *panels, Index stride, Index count, Index i0, Index i1, Index j0, Index j1, double *blocks,
+          const char *const *next, Index lines) {
+  Index line = 0;
+  const auto run = [&]<Index n>(const double *a, const double *b, double *block) {
+    if (line < lines)
+      multiply<n, true>(a, b, stride, count, block, next, line++);
+    else
+      multiply<n, false>(a, b, stride, count, block, nullptr, 0);
+  };
+  for (Index j = j0; j < j1; ++j) {
+    const Index end = smaller(i1, j + 1);
+    double *column = blocks + j * (j + 1) / 2 * panel * panel;
+    const double *b = panels + j * stride;
+    Index i = i0;
+    for (; i + tall <= end; i += tall)
+      run.template operator()<tall>(panels + i * stride, b, column + i * panel * panel);
+    if constexpr (tall > 2)
+      if (i + 2 <= end) {
+        run.template operator()<2>(panels + i * stride, b, column + i * panel * panel);
+        i += 2;
+      }
+    for (; i < end; ++i)
+      run.template operator()<1>(panels + i * stride, b, column + i * panel * panel);
+  }
+}
+
+} // namespace
+} // namespace tenfold::TENFOLD_ISA

@@ -1,0 +1,55 @@
+"""Least squares is led astray by points that it classifies correctly, logistic regression is not (Seeger 8.1.1).
+
+Figure 8.1: a few points far on the right side of the boundary are added. The squared error punishes them for being
+too correct and turns the boundary; their logistic residual is practically zero.
+
+    python examples/distant_correct_points.py [--plot boundaries.png]
+"""
+
+import argparse
+
+import numpy as np
+
+from tenfold import LinearRegression, LogisticRegression
+
+
+def angle(u: np.ndarray, v: np.ndarray) -> float:
+    u, v = np.ravel(u), np.ravel(v)
+    return float(np.degrees(np.arccos(np.clip(u @ v / (np.linalg.norm(u) * np.linalg.norm(v)), -1, 1))))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    arguments = parser.parse_args()
+
+    rng = np.random.default_rng(8)
+    t = np.repeat([-1, 1], 60)
+    X = rng.standard_normal((120, 2)) + 0.9 * t[:, None] * np.array([1.0, 0.5])
+    far = np.array([12.0, -4.0]) + 0.3 * rng.standard_normal((8, 2))
+    X_far, t_far = np.vstack([X, far]), np.append(t, np.ones(8, dtype=int))
+
+    models = {}
+    for name, kind in {"least squares": LinearRegression(), "logistic": LogisticRegression(C=np.inf)}.items():
+        before = kind.fit(X, t).coef_.copy()
+        models[name] = kind.fit(X_far, t_far)
+        score = models[name].decision_function if name == "logistic" else models[name].predict
+        mistakes = int(np.sum(np.sign(score(X)) != t))
+        turn = angle(before, models[name].coef_)
+        print(f"{name:14s} turns by {turn:6.3f} degrees, mistakes on the first 120 points: {mistakes}")
+    square, logistic = models["least squares"].predict(far) - 1, models["logistic"].predict_proba(far)[:, 1] - 1
+    print(f"residuals of the distant points: up to {square.max():.2f} (squared) and {-logistic.min():.1g} (logistic)")
+    if arguments.plot:
+        import matplotlib.pyplot as plt
+
+        plt.scatter(*X_far.T, c=t_far, cmap="bwr")
+        for name, model in models.items():
+            (w1, w2), b = np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
+            line = np.linspace(-3, 3, 2)
+            plt.plot(-(w2 * line + b) / w1, line, label=name)
+        plt.legend()
+        plt.savefig(arguments.plot)
+
+
+if __name__ == "__main__":
+    main()

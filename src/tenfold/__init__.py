@@ -1,0 +1,55 @@
+"""Tenfold: the classical methods of machine learning, certified and fast, behind scikit-learn's contract.
+
+The public names are loaded at their first use, so that ``import tenfold`` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tenfold.certify import certify as certify
+    from tenfold.choose.path import RidgePath as RidgePath
+    from tenfold.estimators.least_squares import LinearRegression as LinearRegression
+    from tenfold.estimators.least_squares import Ridge as Ridge
+    from tenfold.estimators.least_squares import RidgeClassifier as RidgeClassifier
+    from tenfold.estimators.least_squares import ridge_path as ridge_path
+    from tenfold.estimators.least_squares import ridge_regression as ridge_regression
+    from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
+    from tenfold.estimators.ridge_cv import RidgeClassifierCV as RidgeClassifierCV
+    from tenfold.estimators.ridge_cv import RidgeCV as RidgeCV
+    from tenfold.judge import Certificate as Certificate
+    from tenfold.stats import Moments as Moments
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Certificate": "judge",
+    "LinearRegression": "estimators.least_squares",
+    "LogisticRegression": "estimators.logistic",
+    "Moments": "stats",
+    "Ridge": "estimators.least_squares",
+    "RidgeCV": "estimators.ridge_cv",
+    "RidgeClassifier": "estimators.least_squares",
+    "RidgeClassifierCV": "estimators.ridge_cv",
+    "RidgePath": "choose.path",
+    "certify": "certify",
+    "ridge_path": "estimators.least_squares",
+    "ridge_regression": "estimators.least_squares",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tenfold' has no attribute {name!r}")
+    module = import_module(f"tenfold.{home}")
+    value = getattr(module, name)
+    # `certify` is a module and a function of it: the function is the public name
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

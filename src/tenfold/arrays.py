@@ -1,0 +1,49 @@
+"""Array namespaces, dtypes and storage: the only module that knows them.
+
+Mathematics above this file is written in the Array API and asks `namespace` where to run.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array: TypeAlias = Any
+"""An array of any namespace of the Array API, or a SciPy sparse array."""
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int32]
+
+FLOATS = (np.float64, np.float32)
+"""The dtypes that fitted arrays keep; every other input becomes float64."""
+
+
+def namespace(array: Array) -> Any:
+    """The Array API namespace of `array`; NumPy is its own."""
+    if isinstance(array, (np.ndarray, np.generic, float, int)):
+        return np
+    # an optional cost: only arrays of another library pay for this import
+    from array_api_compat import array_namespace
+
+    return array_namespace(array)
+
+
+def is_sparse(array: Array) -> bool:
+    """Whether `array` is stored sparsely."""
+    return bool(sparse.issparse(array))
+
+
+def is_numpy(array: Array) -> bool:
+    """Whether `array` is a plain NumPy array, so that a compiled loop may read it."""
+    return isinstance(array, np.ndarray)
+
+
+def unit_roundoff(dtype: Any) -> float:
+    """Half the distance between 1 and the next number of `dtype`."""
+    return float(np.finfo(dtype).eps) / 2.0
+
+
+def contiguous(array: Array) -> Array:
+    """`array` in C order, aligned and in native byte order; a copy only where it is not."""
+    return np.require(array, dtype=array.dtype.newbyteorder("="), requirements=["C", "A"])

@@ -1,0 +1,1 @@
+"""Choosing hyper-parameters nearly for free: exact leave-one-out, exact k-fold and whole paths from one factorisation."""

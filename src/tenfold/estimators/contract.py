@@ -1,0 +1,152 @@
+"""The contract with scikit-learn, once: arrays in, `Rows` out; weights, names, callbacks and the prediction of linear models."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tenfold.arrays import FLOATS, Array, contiguous, is_sparse
+from tenfold.plans import Fitted
+from tenfold.rows import MemoryRows, NotFinite
+from tenfold.solvers.loop import Record, Watch
+from tenfold.stats import Params, times
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a class claims, for the table of methods: its method in words, how it reads data, its certificate, sources and counterpart."""
+
+    method: str
+    data: str
+    certificate: str
+    sources: str
+    peer: str
+
+
+def is_plain(X: Any) -> bool:
+    """Whether X is a dense NumPy array that needs no conversion."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.shape[0] > 0 and X.shape[1] > 0
+
+
+def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_output: bool = True) -> tuple[Array, Array]:
+    """X dense or CSR in float32 or float64 and y, checked as scikit-learn does.
+
+    A plain array is not searched for values that are not finite: the first pass over the rows finds them (`refuse_not_finite`).
+    """
+    if is_plain(X) and type(y) is np.ndarray and y.ndim in (1, 2) and y.dtype.kind == "f" and (multi_output or y.ndim == 1):
+        check_consistent_length(X, y)
+        if np.isfinite(y).all():
+            return validate_data(estimator, X, y, skip_check_array=True)  # type: ignore[no-any-return]
+    X, y = validate_data(
+        estimator, X, y, accept_sparse="csr", dtype=list(FLOATS), multi_output=multi_output, y_numeric=numeric
+    )
+    return canonical(X), y
+
+
+def canonical(X: Array) -> Array:
+    """Sparse rows without repeated entries, in index and value types that a compiled loop reads."""
+    if not is_sparse(X) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def validate_weights(sample_weight: Any, X: Array) -> Array | None:
+    """Weights (n,) in float64: finite, not negative, not all zero; None stays None."""
+    if sample_weight is None:
+        return None
+    n = X.shape[0]
+    if isinstance(sample_weight, Number):
+        weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
+    else:
+        weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
+    if weight.ndim != 1:
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar, got {weight.ndim}D array. "
+            f"Expected either a scalar value or a 1D array of length {n}."
+        )
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(n,)}!")
+    if np.any(weight < 0):
+        raise ValueError("Negative values in data passed to `sample_weight`: weights must be at least zero.")
+    if not np.any(weight > 0):
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weight
+
+
+def as_rows(X: Array, y: Array, weight: Array | None) -> MemoryRows:
+    """Rows in memory with targets (n, t) in float64."""
+    y = np.asarray(y, dtype=np.float64)
+    return MemoryRows(X, contiguous(y[:, None] if y.ndim == 1 else y), weight)
+
+
+def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Fitted]) -> Fitted:
+    """Do `work`; if it met a value that is not finite, raise scikit-learn's own error for it."""
+    try:
+        return work()
+    except NotFinite:
+        check_array(X, accept_sparse=True, dtype=None, input_name="X", estimator=estimator)
+        raise ValueError(
+            "Input X holds values so large that their sums overflow (above about 1e300). Divide the columns by their largest value."
+        ) from None
+
+
+def names_of(estimator: Any) -> tuple[str, ...]:
+    """Names of the columns: those of the data frame, or x0, x1, ..."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return tuple(map(str, names)) if names is not None else tuple(f"x{j}" for j in range(estimator.n_features_in_))
+
+
+class LinearPredictor:
+    """Raw predictions of a linear model with `coef_` (p,) or (t, p) and `intercept_`."""
+
+    coef_: Array
+    intercept_: Array
+
+    def _raw(self, X: Any) -> Array:
+        check_is_fitted(self)
+        if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
+            X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
+        elif not np.isfinite(X).all():
+            check_array(X, input_name="X", estimator=self)
+        coef = self.coef_.toarray() if is_sparse(self.coef_) else np.asarray(self.coef_)
+        if X.shape[0] * X.shape[1] < 4096 and not is_sparse(X):
+            z = X @ coef.T + self.intercept_
+        else:
+            params = Params(
+                np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64),
+                np.ascontiguousarray(np.broadcast_to(self.intercept_, np.atleast_2d(coef).shape[:1]), dtype=np.float64),
+            )
+            z = times(canonical(X) if is_sparse(X) else contiguous(X), params)
+            z = z[:, 0] if coef.ndim == 1 else z
+        return z.astype(np.result_type(X.dtype, coef.dtype), copy=False)
+
+
+def store(estimator: Any, fitted: Fitted, dtype: Any, *, coef_flat: bool, intercept_flat: bool, intercept: bool) -> None:
+    """Set `coef_`, `intercept_` and `certificate_`, flat where scikit-learn has no axis of targets."""
+    coef, b = fitted.params.coef.astype(dtype), fitted.params.intercept.astype(dtype)
+    estimator.coef_ = coef[0] if coef_flat else coef
+    estimator.intercept_ = (b[0] if intercept_flat else b) if intercept else 0.0
+    estimator.certificate_ = fitted.certificate
+
+
+def watcher(estimator: Any, X: Array, y: Array, max_iter: int, attributes: Callable[[Params], dict[str, Any]]) -> Watch | None:
+    """Tell scikit-learn's callbacks of each iteration, where there are any; they get a fitted estimator through `attributes`."""
+    if not (hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")):
+        return None
+    context = estimator._init_callback_context(max_subtasks=max_iter)
+    context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+
+    def watch(record: Record, params: Params) -> bool:
+        task = context.subcontext(task_name="iteration")
+        task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+        return bool(
+            task.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: attributes(params))
+        )
+
+    return watch

@@ -1,0 +1,526 @@
+"""Least squares and ridge regression, as regressors and as a classifier."""
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils import check_array, column_or_1d, compute_sample_weight
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import Array
+from tenfold.choose.path import RidgePath, norm_bounded, path
+from tenfold.estimators.contract import (
+    Claims,
+    LinearPredictor,
+    as_rows,
+    names_of,
+    refuse_not_finite,
+    store,
+    validate,
+    validate_weights,
+    watcher,
+)
+from tenfold.estimators.parameters import Constraints, array_like, boolean, check_parameters, choice, instance, integer, nothing, random_state, real
+from tenfold.inference import Inference
+from tenfold.plans.least_squares import fit as fit_least_squares
+from tenfold.plans.least_squares import infer
+from tenfold.stats import Params
+
+SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
+"""scikit-learn's names. Iterative ones take conjugate gradients where a square matrix is not formed; the result is the same optimum."""
+
+
+class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+    """Ordinary least squares.
+
+    Minimises ``sum_i weight_i (y_i - x_i.w - b)^2``, and takes the shortest ``w`` where many do. Solved from one pass over the rows by
+    the Gram matrix of equilibrated columns; a second pass reads the residual, certifies the result and corrects it; a QR factorisation
+    merged over the rows takes over where the columns are nearly collinear.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether to fit ``b``; it is never penalised.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    tol : float, default=1e-6
+        Precision asked of the iterative solver for sparse data with very many columns.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
+    positive : bool, default=False
+        Whether to constrain the weights to be at least zero.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or ndarray of shape (n_targets,)
+    rank_ : int
+        Numerical rank of the (centred) X; dense X only.
+    singular_ : ndarray
+        Singular values of the (centred) X; dense X only.
+    inference_ : Inference
+        Standard errors, p values and confidence intervals; refused with the reason where they do not exist.
+    certificate_ : Certificate
+        Kind residual: the largest cosine between the residual and a column, 0 at the exact solution.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Two passes over the rows; memory p x p (n x n when n < p). Runs on dense and sparse arrays.
+    Seeger, ch. 4; Rosasco, ch. 4; Cookbook, ch. 17.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import LinearRegression
+    >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> model = LinearRegression().fit(X, np.array([2.1, 3.9, 6.2, 7.8]))
+    >>> model.coef_.round(3), round(float(model.intercept_), 3)
+    (array([1.94]), 0.15)
+    >>> model.certificate_.ok
+    True
+    """
+
+    _claims: ClassVar = Claims("Ordinary least squares", "fold twice", "residual", "S4, R4, B17, W10", "LinearRegression")
+    _constraints: ClassVar[Constraints] = {
+        "fit_intercept": (boolean(),),
+        "copy_X": (boolean(),),
+        "tol": (real(0),),
+        "n_jobs": (nothing(), integer(-(2**31))),
+        "positive": (boolean(),),
+    }
+
+    def __init__(
+        self, *, fit_intercept: bool = True, copy_X: bool = True, tol: float = 1e-6, n_jobs: int | None = None, positive: bool = False
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearRegression":
+        """Fit to X (n, p), y (n,) or (n, t) and optional weights (n,)."""
+        check_parameters(self, self._constraints)
+        X, y = validate(self, X, y)
+        weight = validate_weights(sample_weight, X)
+        rows = as_rows(X, y, weight)
+        dtype = X.dtype
+        fitted = refuse_not_finite(
+            self,
+            X,
+            lambda: fit_least_squares(
+                rows,
+                np.zeros(rows.targets),
+                self.fit_intercept,
+                positive=self.positive,
+                tol=self.tol,
+                dtype=dtype,
+                details=not self.positive,
+            ),
+        )
+        store(self, fitted, dtype, coef_flat=y.ndim == 1, intercept_flat=y.ndim == 1, intercept=self.fit_intercept)
+        for name in ("rank_", "singular_"):
+            self.__dict__.pop(name, None)
+        if not rows.sparse and fitted.rank is not None and fitted.singular_values is not None:
+            self.rank_, self.singular_ = fitted.rank, fitted.singular_values.astype(dtype)
+        self._inference = "The weights are constrained: classical standard errors do not hold. Use the bootstrap." if self.positive else infer(
+            fitted, self.fit_intercept, names_of(self)
+        )
+        return self
+
+    @property
+    def inference_(self) -> Inference | tuple[Inference, ...]:
+        """Classical inference, one for each target; ValueError with the reason where it does not exist."""
+        check_is_fitted(self)
+        if isinstance(self._inference, str):
+            raise ValueError(self._inference)
+        return self._inference[0] if len(self._inference) == 1 else self._inference
+
+    def summary(self) -> str:
+        """The table of coefficients with standard errors, t statistics, p values and 95 % confidence intervals."""
+        found = self.inference_
+        return "\n\n".join(map(str, found)) if isinstance(found, tuple) else str(found)
+
+    def predict(self, X: Any) -> Array:
+        """``X w + b``."""
+        return self._raw(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class _Ridge(CallbackSupportMixin, LinearPredictor, BaseEstimator):
+    """What Ridge and RidgeClassifier share: parameters and the fit of targets (n, t)."""
+
+    _constraints: ClassVar[Constraints] = {
+        "alpha": (real(0), array_like()),
+        "fit_intercept": (boolean(),),
+        "copy_X": (boolean(),),
+        "max_iter": (integer(1), nothing()),
+        "tol": (real(0),),
+        "solver": (choice(*SOLVERS),),
+        "positive": (boolean(),),
+        "random_state": (random_state(),),
+    }
+
+    alpha: Any
+    fit_intercept: bool
+    max_iter: int | None
+    tol: float
+    solver: str
+    positive: bool
+
+    def _fit_targets(self, X: Array, Y: Array, weight: Array | None, *, intercept_flat: bool) -> None:
+        """Fit and store; Y is (n,) or (n, t)."""
+        check_solver(self.solver, self.positive)
+        rows = as_rows(X, Y, weight)
+        alpha = penalties(self.alpha, rows.targets)
+        dtype = X.dtype
+
+        def attributes(params: Params) -> dict[str, Any]:
+            return {"coef_": np.squeeze(params.coef.astype(dtype), axis=0) if rows.targets == 1 else params.coef.astype(dtype), "intercept_": params.intercept.astype(dtype)}
+
+        fitted = refuse_not_finite(
+            self,
+            X,
+            lambda: fit_least_squares(
+                rows,
+                alpha,
+                self.fit_intercept,
+                positive=self.positive,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                watch=watcher(self, X, Y, 10 * min(X.shape) if self.max_iter is None else self.max_iter, attributes),
+                dtype=dtype,
+            ),
+        )
+        store(self, fitted, dtype, coef_flat=rows.targets == 1, intercept_flat=intercept_flat, intercept=self.fit_intercept)
+        self.solver_ = fitted.solver
+        self.n_iter_ = None if fitted.iterations is None else np.full(rows.targets, fitted.iterations, dtype=np.int32)
+        self.trace_ = fitted.trace
+        if not fitted.certificate.ok:
+            warnings.warn(f"{type(self).__name__}: {fitted.certificate.explain()}", ConvergenceWarning, stacklevel=3)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def check_solver(solver: str, positive: bool) -> None:
+    """scikit-learn's two rules about solver names and positive weights."""
+    if positive and solver not in ("auto", "lbfgs"):
+        raise ValueError(
+            f"solver='{solver}' does not support positive fitting. Please set the solver to 'auto' or 'lbfgs', or set `positive=False`"
+        )
+    if solver == "lbfgs" and not positive:
+        raise ValueError("'lbfgs' solver can be used only when positive=True. Please use another solver.")
+
+
+def penalties(alpha: Any, targets: int) -> Array:
+    """One alpha for each target."""
+    values = np.ravel(np.asarray(alpha, dtype=np.float64))
+    if values.size not in (1, targets):
+        raise ValueError(f"Number of targets and number of penalties do not correspond: {values.size} != {targets}")
+    if not (values >= 0).all() or not np.isfinite(values).all():
+        raise ValueError(f"alpha must be finite and at least zero, got {alpha!r}.")
+    return np.array(np.broadcast_to(values, targets))
+
+
+class Ridge(MultiOutputMixin, RegressorMixin, _Ridge):
+    """Ridge regression: least squares with an L2 penalty.
+
+    Minimises ``sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||^2``; ``b`` is not penalised.
+
+    Parameters
+    ----------
+    alpha : float or array of shape (n_targets,), default=1.0
+        Strength of the penalty, for all targets or for each.
+    fit_intercept : bool, default=True
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    max_iter : int, default=None
+        Limit of the iterative solver for data with very many rows and columns.
+    tol : float, default=1e-4
+        Precision of the iterative solver.
+    solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, default="auto"
+        scikit-learn's names are accepted; the same optimum is found, certified, by the method that suits the shape of the data.
+        "lbfgs" asks for ``positive=True``.
+    positive : bool, default=False
+        Whether to constrain the weights to be at least zero.
+    random_state : accepted for compatibility: nothing here is random.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or ndarray of shape (n_targets,)
+    n_iter_ : None or ndarray of shape (n_targets,)
+        Steps of the iterative solver, None for a direct one.
+    solver_ : str
+        What solved it.
+    certificate_ : Certificate
+        Kind residual: the largest cosine between the penalised residual and a column, 0 at the exact solution.
+    trace_ : tuple of Record
+        Objective and measure of each step of an iterative solver.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Two passes over the rows; memory p x p (n x n when n < p, vectors when both are large and X is sparse).
+    Seeger, sections 7.2 and 9.2.2; Rosasco, ch. 4; Welling, ch. 10; Cookbook, ch. 17.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import Ridge
+    >>> rng = np.random.RandomState(0)
+    >>> X, y = rng.randn(10, 5), rng.randn(10)
+    >>> Ridge(alpha=1.0).fit(X, y).certificate_.kind
+    'residual'
+    """
+
+    _claims: ClassVar = Claims("Ridge regression", "fold twice", "residual", "S7.2, R4, B17, W10", "Ridge")
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-4,
+        solver: str = "auto",
+        positive: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Ridge":
+        """Fit to X (n, p), y (n,) or (n, t) and optional weights, a number or (n,)."""
+        check_parameters(self, self._constraints)
+        X, y = validate(self, X, y)
+        self._fit_targets(X, y, validate_weights(sample_weight, X), intercept_flat=y.ndim == 1)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """``X w + b``."""
+        return self._raw(X)
+
+    def summary(self) -> str:
+        """Refused: penalised weights are biased, so classical standard errors do not hold."""
+        raise ValueError(
+            "Ridge has no summary: the penalty biases the weights, so standard errors and p values would be wrong. "
+            "Use LinearRegression for inference, or RidgeCV.predict_interval for predictions."
+        )
+
+
+class RidgeClassification(ClassifierMixin):
+    """Classification by least squares on targets -1 and +1, one for each class (or one for two classes)."""
+
+    class_weight: Any
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array, Array | None]:
+        """X, y, the targets (n, t) and the weights; sets `classes_`."""
+        X, y = validate(self, X, y, numeric=False)
+        self._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1)
+        Y = self._label_binarizer.fit_transform(y)
+        self.classes_ = self._label_binarizer.classes_
+        if not self._label_binarizer.y_type_.startswith("multilabel"):
+            y = column_or_1d(y, warn=True)
+        weight = validate_weights(sample_weight, X)
+        if self.class_weight is not None:
+            balance = np.asarray(compute_sample_weight(self.class_weight, y), dtype=np.float64)
+            weight = balance if weight is None else weight * balance
+        return X, y, np.asarray(Y, dtype=np.float64), weight
+
+    def decision_function(self, X: Any) -> Array:
+        """Signed scores, (n,) for two classes, else (n, n_classes)."""
+        z = self._raw(X)  # type: ignore[attr-defined]
+        return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
+
+    def predict(self, X: Any) -> Array:
+        """The class of largest score; for several labels a row, those of positive score."""
+        check_is_fitted(self)
+        scores = self.decision_function(X)
+        if self._label_binarizer.y_type_.startswith("multilabel"):
+            return self._label_binarizer.inverse_transform(2.0 * (scores > 0) - 1.0)
+        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[chosen]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class RidgeClassifier(RidgeClassification, _Ridge):
+    """Classification by ridge regression on targets -1 and +1 (one against the rest).
+
+    Minimises ``sum_i weight_i (t_ik - x_i.w_k - b_k)^2 + alpha ||w_k||^2`` for every class k; predicts the largest score. All classes
+    share one factorisation.
+
+    Parameters
+    ----------
+    alpha, fit_intercept, copy_X, max_iter, tol, solver, positive, random_state : as in `Ridge`.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with the sample weights.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) for two classes, else (n_classes, n_features)
+    intercept_ : ndarray
+    classes_ : ndarray of shape (n_classes,)
+    n_iter_, solver_, certificate_, trace_ : as in `Ridge`.
+
+    Notes
+    -----
+    Rosasco, sections 5.2 and 5.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tenfold import RidgeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> round(RidgeClassifier().fit(X, y).score(X, y), 3)
+    0.96
+    """
+
+    _claims: ClassVar = Claims("Ridge classification, one against the rest", "fold twice", "residual", "R5.2-3", "RidgeClassifier")
+    _constraints: ClassVar[Constraints] = {**_Ridge._constraints, "class_weight": (instance(dict), choice("balanced"), nothing())}
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-4,
+        class_weight: Any = None,
+        solver: str = "auto",
+        positive: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RidgeClassifier":
+        """Fit to X (n, p), classes y (n,), or an indicator matrix of labels (n, k), and optional weights."""
+        check_parameters(self, self._constraints)
+        X, y, Y, weight = self._prepare(X, y, sample_weight)
+        self._fit_targets(X, Y, weight, intercept_flat=False)
+        return self
+
+
+def ridge_regression(
+    X: Any,
+    y: Any,
+    alpha: Any,
+    *,
+    sample_weight: Any = None,
+    solver: str = "auto",
+    max_iter: int | None = None,
+    tol: float = 1e-4,
+    verbose: int = 0,
+    positive: bool = False,
+    random_state: Any = None,
+    return_n_iter: bool = False,
+    return_intercept: bool = False,
+    check_input: bool = True,
+) -> Any:
+    """Ridge regression as a function: the weights, without an intercept unless `return_intercept`.
+
+    Minimises ``sum_i weight_i (y_i - x_i.w)^2 + alpha ||w||^2``; parameters as in `Ridge`. `verbose` and `random_state` have no effect.
+
+    Returns
+    -------
+    coef : ndarray of shape (n_features,) or (n_targets, n_features)
+    n_iter : int array or None, where `return_n_iter`
+    intercept : float or ndarray, where `return_intercept`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import ridge_regression
+    >>> ridge_regression(np.array([[1.0], [2.0]]), np.array([1.0, 2.0]), alpha=1.0)
+    array([0.83333333])
+    """
+    check_array(np.ravel(np.asarray(alpha, dtype=np.float64)), ensure_2d=False, input_name="alpha")
+    model = Ridge(
+        alpha, fit_intercept=return_intercept, max_iter=max_iter, tol=tol, solver=solver, positive=positive, random_state=random_state
+    ).fit(X, y, sample_weight=sample_weight)
+    found = [model.coef_]
+    if return_n_iter:
+        found.append(model.n_iter_)
+    if return_intercept:
+        found.append(model.intercept_)
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def ridge_path(
+    X: Any, y: Any, alphas: Any = None, *, sample_weight: Any = None, fit_intercept: bool = True, norm: float | None = None
+) -> RidgePath:
+    """All of a ridge path from one eigendecomposition: weights, shrinkage factors, degrees of freedom, norms, training errors.
+
+    With singular values s_j of the (centred) X, ridge shrinks the j-th component of least squares by s_j^2 / (s_j^2 + alpha).
+
+    Parameters
+    ----------
+    X, y, sample_weight : as in `Ridge`.
+    alphas : array of shape (n_alphas,)
+        Strengths of the penalty; not needed with `norm`.
+    fit_intercept : bool, default=True
+    norm : float, default=None
+        The norm-bounded form: the least squares weights with ``||w|| <= norm``. The path then holds the one alpha for which the bound is met
+        exactly, or alpha 0 where least squares already obeys it.
+
+    Returns
+    -------
+    RidgePath
+
+    Notes
+    -----
+    Seeger, section 7.2.2 (shrinkage); Welling, section 10.2 (norm-bounded form).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import ridge_path
+    >>> X = np.diag([2.0, 1.0])
+    >>> ridge_path(X, np.array([2.0, 1.0]), [0.0, 1.0], fit_intercept=False).shrinkage
+    array([[1. , 1. ],
+           [0.8, 0.5]])
+    """
+    owner = Ridge()
+    X, y = validate(owner, X, y)
+    rows = as_rows(X, y, validate_weights(sample_weight, X))
+    if norm is not None:
+        if alphas is not None:
+            raise ValueError("Give either alphas or norm: the norm-bounded form finds its own alpha.")
+        return norm_bounded(rows, float(norm), fit_intercept, flat=y.ndim == 1)
+    if alphas is None:
+        raise ValueError("ridge_path needs alphas, or the bound norm.")
+    return path(rows, np.ravel(check_array(alphas, ensure_2d=False, dtype=np.float64)), fit_intercept, flat=y.ndim == 1)

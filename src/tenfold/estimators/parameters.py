@@ -1,0 +1,103 @@
+"""What values a constructor's parameters may have, and the error when one is not allowed."""
+
+from collections.abc import Callable, Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+class InvalidParameterError(ValueError, TypeError):
+    """A parameter has a value of a wrong type or outside its range."""
+
+
+Check = tuple[Callable[[Any], bool], str]
+"""A test and how an allowed value is described."""
+
+
+def real(low: float, high: float = np.inf, closed: str = "left") -> Check:
+    """A real number in an interval; `closed` is left, right, both or neither."""
+    left, right = "[" if closed in ("left", "both") else "(", "]" if closed in ("right", "both") else ")"
+
+    def test(value: Any) -> bool:
+        if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)) or np.isnan(float(value)):
+            return False
+        x = float(value)
+        return (low < x or (left == "[" and low == x)) and (x < high or (right == "]" and x == high))
+
+    return test, f"a float in the range {left}{low}, {high}{right}"
+
+
+def integer(low: int) -> Check:
+    """An integer not below `low`."""
+    return (
+        lambda value: isinstance(value, Integral) and not isinstance(value, (bool, np.bool_)) and int(value) >= low
+    ), f"an int in the range [{low}, inf)"
+
+
+def choice(*options: str) -> Check:
+    """One of some words."""
+    listed = ", ".join(repr(option) for option in sorted(options))
+    return lambda value: isinstance(value, str) and value in options, f"a str among {{{listed}}}"
+
+
+def nothing() -> Check:
+    """None."""
+    return lambda value: value is None, "None"
+
+
+def boolean() -> Check:
+    """True or False."""
+    return lambda value: isinstance(value, (bool, np.bool_)), "an instance of 'bool'"
+
+
+def array_like() -> Check:
+    """A sequence or an array of numbers."""
+    return (
+        lambda value: not isinstance(value, (str, bytes, dict)) and (hasattr(value, "__len__") or hasattr(value, "__array__")),
+        "an array-like",
+    )
+
+
+def instance(*kinds: type) -> Check:
+    """An object of one of some types."""
+    names = " or ".join(repr(kind.__name__) for kind in kinds)
+    return lambda value: isinstance(value, kinds), f"an instance of {names}"
+
+
+def function() -> Check:
+    """Something that can be called."""
+    return callable, "a callable"
+
+
+def random_state() -> Check:
+    """A seed for random numbers."""
+    return (
+        lambda value: value is None or isinstance(value, (Integral, np.random.RandomState)) and not isinstance(value, bool),
+        "an int, a RandomState instance or None",
+    )
+
+
+def splitter() -> Check:
+    """What scikit-learn takes as `cv`."""
+    return (
+        lambda value: value is None
+        or (isinstance(value, Integral) and not isinstance(value, bool) and value >= 2)
+        or hasattr(value, "split")
+        or (isinstance(value, Iterable) and not isinstance(value, str)),
+        "an int of at least 2, a cross-validation splitter, an iterable of splits or None",
+    )
+
+
+Constraints = dict[str, tuple[Check, ...]]
+
+
+def check_parameters(estimator: Any, constraints: Constraints) -> None:
+    """Refuse the first parameter of `estimator` that no check allows."""
+    name = type(estimator).__name__
+    for parameter, checks in constraints.items():
+        value = getattr(estimator, parameter)
+        if not any(test(value) for test, _ in checks):
+            allowed = [words for _, words in checks]
+            described = allowed[0] if len(allowed) == 1 else f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+            raise InvalidParameterError(f"The {parameter!r} parameter of {name} must be {described}. Got {value!r} instead.")

@@ -1,0 +1,142 @@
+"""The certificate and the one table of rules."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Array, Floats, contiguous, is_sparse
+from tenfold.stats import Params, times
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a kind is judged: what its number is compared with unless the estimator has a tolerance of its own."""
+
+    tol: float
+    scale: str
+    floor: str
+    claim: str
+
+
+RULES = {
+    "residual": Rule(
+        1e-6,
+        "1 (the number is a cosine)",
+        "rounding of the weights in their dtype and of the data, as a cosine",
+        "the residual is orthogonal to every column up to this cosine, so the weights solve a problem that differs from yours by no more",
+    ),
+    "gap": Rule(
+        1e-6,
+        "objective at zero weights",
+        "rounding of the objective, 8 units in the last place, and of the weights in their dtype",
+        "no other weights can be better by more",
+    ),
+}
+"""One rule a kind; other kinds (spectral, fixed point, stationarity, exact, count) join here with the first method that needs them."""
+
+NOT_JUDGED = "not judged"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proved about a fit. `value <= max(tol * scale, floor)` makes it `ok`.
+
+    Attributes
+    ----------
+    kind : what the number is: "residual" or "gap".
+    value : the number, never below `floor`.
+    scale, tol, floor : the value allowed is max(tol * scale, floor).
+    objective : weighted mean loss + penalty at the parameters, recomputed.
+    lower_bound : a proved lower bound on the best possible objective, or None.
+    radius : no minimiser is further from the weights than this (Euclidean), or None where the problem is not strongly convex.
+    condition : condition number of the equilibrated system, or None.
+    status : how the fit ended.
+    parts : the number for each target.
+    """
+
+    kind: str
+    value: float
+    scale: float
+    tol: float
+    floor: float
+    objective: float
+    lower_bound: float | None = None
+    radius: float | None = None
+    condition: float | None = None
+    status: str = "solved"
+    parts: tuple[float, ...] = ()
+    note: str = ""
+    # what `decided` needs: the judged parameters, the centre of the rows, and how far the intercept there may move
+    _coef: Floats | None = field(default=None, repr=False, compare=False)
+    _intercept: Floats | None = field(default=None, repr=False, compare=False)
+    _centre: Floats | None = field(default=None, repr=False, compare=False)
+    _drift: float = field(default=0.0, repr=False, compare=False)
+
+    @property
+    def allowed(self) -> float:
+        """The largest value that is ok."""
+        return max(self.tol * self.scale, self.floor)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the number is as small as the rule asks."""
+        return bool(self.value <= self.allowed) and self.status not in (NOT_JUDGED, "no maximum")
+
+    def explain(self) -> str:
+        """The certificate in words."""
+        if self.status == NOT_JUDGED:
+            return f"Not judged. {self.note}"
+        if self.status == "no maximum":
+            return f"There is no best model to compare with. {self.note}"
+        name = {"residual": "largest cosine of the residual with a column", "gap": "duality gap"}[self.kind]
+        words = [f"{name} {self.value:.2g}, allowed {self.allowed:.2g}: {RULES[self.kind].claim}"]
+        if self.kind == "gap":
+            words[0] += f" than {self.value:.2g}"
+        words[0] += "."
+        if not self.ok:
+            words.append("That is more than allowed: do not rely on this fit.")
+        if self.radius is not None and np.isfinite(self.radius):
+            words.append(f"The best weights are within {self.radius:.2g} of these.")
+        if self.condition is not None:
+            words.append(f"Condition {self.condition:.2g}{_singular(self.condition)}.")
+        if self.note:
+            words.append(self.note)
+        return " ".join(words)
+
+    def decided(self, X: Array) -> Any:
+        """Rows of X whose predicted sign no better fit can change: the raw prediction exceeds what the radius lets it move.
+
+        With the rows about their centre, the best weights move a prediction by at most radius times the distance of the row from that
+        centre, and the best intercept by at most radius times the largest such distance in training. An array of bool, (n,) or (n, t).
+        """
+        if self.radius is None or self._coef is None or self._intercept is None or self._centre is None:
+            raise ValueError("decided needs a strongly convex problem (a positive penalty), for which the certificate has a radius.")
+        X = contiguous(np.asarray(X, dtype=np.float64)) if not is_sparse(X) else X.tocsr()
+        z = times(X, Params(self._coef, self._intercept))
+        sure = np.abs(z) > (self.radius * distances(X, self._centre) + self._drift)[:, None]
+        return sure[:, 0] if sure.shape[1] == 1 else sure
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        names = "kind value scale tol floor objective lower_bound radius condition status note".split()
+        return {name: getattr(self, name) for name in names} | {"ok": self.ok, "parts": list(self.parts)}
+
+    def __repr__(self) -> str:
+        mark = "ok" if self.ok else "NOT OK"
+        state = "" if self.status in ("solved", "converged") else f", {self.status}"
+        return f"<Certificate {mark}: {self.kind} {self.value:.2g} (allowed {self.allowed:.2g}){state}>"
+
+
+def _singular(condition: float) -> str:
+    return " (numerically singular: the shortest solution was taken)" if not condition < 1e15 else ""
+
+
+def distances(X: Array, centre: Floats) -> Floats:
+    """Distance of each row from `centre`, without a dense copy of sparse rows."""
+    if not is_sparse(X):
+        return np.sqrt(np.sum((X - centre) ** 2, axis=1))
+    squares = X.copy()
+    squares.data = squares.data.astype(np.float64) ** 2
+    about = np.asarray(squares.sum(axis=1)).ravel() - 2.0 * np.asarray(X @ centre) + centre @ centre
+    return np.sqrt(np.maximum(about, 0.0))

@@ -1,0 +1,96 @@
+"""Kind residual: least squares, with a ridge or with signs, by one pass over the rows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Floats, unit_roundoff
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.problems import Glm
+from tenfold.rows import Rows
+from tenfold.stats import Columns, Params, derivatives
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A certificate, and what was read from the rows on the way: the gradient (t, p) of half the penalised sum of squares, and the
+    sums of squared residuals (t,)."""
+
+    certificate: Certificate
+    gradient: Floats
+    residual_squares: Floats
+
+
+def residual(
+    problem: Glm,
+    rows: Rows,
+    params: Params,
+    columns: Columns,
+    *,
+    condition: float | None = None,
+    status: str = "solved",
+    dtype: Any = np.float64,
+) -> Verdict:
+    """Judge least squares with a ridge penalty (alpha = strength times the weight) by one pass over the rows.
+
+    With sqrt(alpha) I below X and 0 below y, the gradient of half the sum of squares is -A'r, and |A_j'r| / (|A_j| |r|) are cosines.
+    `dtype` is that in which the weights are kept.
+    """
+    eps = float(np.finfo(np.float64).eps)
+    weight, mean = columns.weight, columns.mean[: columns.features]
+    lengths, _ = columns.lengths(origin=not problem.intercept)
+    centre = mean if problem.intercept else None
+    local = Params(params.coef, params.intercept + params.coef @ mean if problem.intercept else params.intercept)
+    sums = rows.fold(derivatives(problem.loss, local, 1, centre))
+    assert sums.gradient is not None
+    alpha = weight * np.broadcast_to(np.asarray(problem.penalty.strength, dtype=np.float64), sums.value.shape)
+    distance = weight * problem.penalty.subgradient_distance(params.coef, sums.gradient / weight)
+    lengths = np.hypot(lengths, np.sqrt(alpha)[:, None])
+    size = np.hypot(np.sqrt(2.0 * sums.value), np.sqrt(alpha) * _norms(params.coef))
+    # what reading a row and adding up its terms can round, offsets included: the intercept takes up the product of means and weights
+    raw, raw_target = columns.lengths(origin=True)
+    reading = raw_target + np.abs(params.coef) @ raw + np.sqrt(alpha) * np.sum(np.abs(params.coef), axis=1)
+    # a residual that is only the rounding of sums over a row has no direction: the fit is exact
+    terms = 4.0 + np.sqrt(columns.features)
+    exact = size <= terms * eps * reading
+    divisor = np.where(exact, 1.0, size)
+    cosines = distance / np.where(lengths > 0, lengths, 1.0) / divisor[:, None]
+    ones = np.abs(sums.slope) / np.sqrt(weight) / divisor if problem.intercept else np.zeros_like(size)
+    parts = np.where(exact, 0.0, np.maximum(np.max(cosines, axis=1, initial=0.0), ones))
+    rounding = np.where(exact, eps, terms * unit_roundoff(dtype) * reading / divisor)
+    gradient = sums.gradient + alpha[:, None] * params.coef
+    radius, drift = None, 0.0
+    if np.all(alpha > 0):
+        radius = float(np.max(_norms(gradient) / alpha, initial=0.0))
+        # about the means the best intercept is the mean of the targets, whatever the weights
+        drift = float(np.max(np.abs(sums.slope) / weight, initial=0.0)) if problem.intercept else 0.0
+    certificate = Certificate(
+        kind="residual",
+        value=_largest(np.maximum(parts, rounding)),
+        scale=1.0,
+        tol=RULES["residual"].tol,
+        floor=_largest(rounding),
+        objective=float(np.sum(size**2) / (2.0 * weight)),
+        radius=radius,
+        condition=condition,
+        status=status,
+        parts=tuple(float(v) for v in np.maximum(parts, rounding)),
+        _coef=np.asarray(params.coef, dtype=np.float64),
+        _intercept=np.asarray(params.intercept, dtype=np.float64),
+        _centre=mean if problem.intercept else np.zeros_like(mean),
+        _drift=drift,
+    )
+    return Verdict(certificate, gradient, 2.0 * sums.value)
+
+
+def _norms(rows: Floats) -> Floats:
+    """Euclidean norms of rows, without overflow."""
+    unit = np.max(np.abs(rows), axis=1, initial=0.0)
+    unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)
+    return unit * np.linalg.norm(rows / unit[:, None], axis=1)
+
+
+def _largest(values: Floats) -> float:
+    """The maximum, in which a not-a-number counts as infinite: it must never pass for small."""
+    return float(np.max(np.where(np.isnan(values), np.inf, values), initial=0.0))

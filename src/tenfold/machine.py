@@ -1,0 +1,95 @@
+"""Threads and memory of the machine.
+
+One rule for threads: our loops and SciPy's BLAS are never parallel at the same time. The number of threads is the one that SciPy's BLAS
+is set to, so `threadpoolctl.threadpool_limits`, OMP_NUM_THREADS and joblib's workers are obeyed without a switch of ours.
+"""
+
+import os
+import threading
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+
+import scipy.linalg.blas  # noqa: F401  loads the BLAS whose threads are asked for below
+from threadpoolctl import ThreadpoolController
+
+
+@cache
+def _scipy_blas() -> tuple[object, ...]:
+    libraries = [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]
+    own = [lib for lib in libraries if "scipy" in lib.filepath]
+    return tuple(own or libraries)
+
+
+def _blas_threads() -> int:
+    counts = [int(lib.num_threads or 1) for lib in _scipy_blas()]  # type: ignore[attr-defined]
+    return min(counts, default=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def _set_blas_threads(count: int) -> None:
+    for lib in _scipy_blas():
+        lib.set_num_threads(count)  # type: ignore[attr-defined]
+
+
+class _OneBlasThread:
+    """Holds SciPy's BLAS at one thread while anybody is inside; the last one out restores the count."""
+
+    def __init__(self) -> None:
+        self._start()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def _start(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._saved = 0
+
+    def _after_fork(self) -> None:
+        if self._users:  # the threads that were inside do not exist in the child
+            _set_blas_threads(self._saved)
+        self._start()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._saved = _blas_threads()
+                if self._saved > 1:
+                    _set_blas_threads(1)
+            self._users += 1
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0 and self._saved > 1:
+                _set_blas_threads(self._saved)
+
+    def threads(self) -> int:
+        with self._lock:
+            return self._saved if self._users else _blas_threads()
+
+
+one_blas_thread = _OneBlasThread()
+"""A context: small dense algebra inside gives the same bits whatever the number of threads."""
+
+
+def threads() -> int:
+    """The number of threads that a loop of ours may use now."""
+    return one_blas_thread.threads()
+
+
+def available_memory() -> int:
+    """Bytes that may still be taken, container limits included."""
+    limits = [os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    group = Path("/sys/fs/cgroup")
+    for ceiling, used in (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")):
+        try:
+            limits.append(int((group / ceiling).read_text()) - int((group / used).read_text()))
+        except (OSError, ValueError):
+            continue  # not this kind of container, or no limit
+    return max(0, min(limits))
+
+
+def require_memory(what: str, size: int, instead: str) -> None:
+    """Refuse before the work starts when `size` bytes for `what` are not there."""
+    if size > 1 << 26 and size > available_memory():
+        raise MemoryError(f"{what} needs {size:,} bytes and only {available_memory():,} are available. {instead}")

@@ -1,0 +1,27 @@
+"""What a plan returns."""
+
+from dataclasses import dataclass
+
+from tenfold.arrays import Floats
+from tenfold.judge import Certificate
+from tenfold.solvers.loop import Record
+from tenfold.stats import Moments, Params
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Parameters as they will be stored, how they were found, and what the judge says.
+
+    The last four only for least squares: sums of squared residuals (t,), singular values and rank of X, and the inverse Gram matrix.
+    """
+
+    params: Params
+    certificate: Certificate
+    solver: str
+    iterations: int | None = None
+    trace: tuple[Record, ...] = ()
+    moments: Moments | None = None
+    residual_squares: Floats | None = None
+    singular_values: Floats | None = None
+    rank: int | None = None
+    inverse: Floats | None = None

@@ -1,0 +1,235 @@
+"""Least squares with a ridge: the Gram matrix from one fold, the n x n system for wide data, conjugate gradients for both large.
+
+Each result is judged by a second pass over the rows; the gradient found there gives a correction step where the Gram matrix lost digits,
+and the rows are folded again into a triangular factor where that is not enough.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigvalsh
+
+from tenfold.arrays import Floats
+from tenfold.inference import Inference, inverse_gram, least_squares_inference
+from tenfold.judge import Certificate, residual
+from tenfold.losses import Square
+from tenfold.machine import one_blas_thread, require_memory
+from tenfold.penalties import L2
+from tenfold.plans.fitted import Fitted
+from tenfold.problems import Glm
+from tenfold.rows import NotFinite, Rows
+from tenfold.solvers import conjugate, dual, nonnegative, normal, triangular
+from tenfold.solvers.loop import Watch, run
+from tenfold.stats import Columns, Moments, Params
+
+SINGULAR = 1e-12
+"""A Gram matrix with a smaller reciprocal condition is not used: its square root, 1e-6, is where a correction step stops helping."""
+
+DOUBTFUL = 1e-6
+"""With a smaller one the correction step is always taken."""
+
+KEPT_COLUMNS = 2048
+"""The covariance of the coefficients is kept for inference up to so many columns."""
+
+DENSE_COLUMNS, SPARSE_COLUMNS = 11_000, 2_048
+"""Up to so many columns (or rows, for wide data) a square matrix is formed."""
+
+
+def ridge_problem(alpha: Floats, weight: float, intercept: bool, positive: bool = False) -> Glm:
+    """||root (y - Xw - b)||^2 + alpha ||w||^2 in the units of the house: divided by twice the weight."""
+    return Glm(Square(), L2(alpha / weight, positive), intercept)
+
+
+def route(rows: Rows) -> str:
+    """Which system is solved: "gram" (p x p), "dual" (n x n) or "conjugate" (neither is formed)."""
+    n, p = rows.shape
+    limit = SPARSE_COLUMNS if rows.sparse else DENSE_COLUMNS
+    if p <= n:
+        return "gram" if p <= limit else "conjugate"
+    return "dual" if n <= limit else "conjugate"
+
+
+def fold_moments(rows: Rows) -> Moments:
+    """One pass; refuses rows that are not finite."""
+    p = rows.shape[1]
+    require_memory(f"The {p} x {p} matrix of second moments", 24 * p * p, "Use fewer columns, or a sparse X with solver='sparse_cg'.")
+    moments = rows.fold(Moments.lift)
+    if not (np.isfinite(moments.XX).all() and np.isfinite(moments.XY).all()):
+        raise NotFinite
+    return moments
+
+
+def fit(
+    rows: Rows,
+    alpha: Floats,
+    intercept: bool,
+    *,
+    way: str | None = None,
+    positive: bool = False,
+    tol: float = 1e-4,
+    max_iter: int | None = None,
+    watch: Watch | None = None,
+    dtype: Any = np.float64,
+    details: bool = False,
+) -> Fitted:
+    """Fit each target t with its alpha[t]; `dtype` is that in which the result is kept, and judged."""
+    if positive:
+        return _nonnegative(rows, alpha, intercept, max_iter, dtype)
+    way = route(rows) if way is None else way
+    if way == "gram":
+        return from_moments(rows, fold_moments(rows), alpha, intercept, dtype=dtype, details=details)
+    if way == "dual":
+        return _dual(rows, alpha, intercept, dtype)
+    return _conjugate(rows, alpha, intercept, tol, max_iter, watch, dtype)
+
+
+def _kept(params: Params, dtype: Any) -> Params:
+    """The parameters as they will be stored, in float64 for the judge."""
+    return Params(*(np.asarray(part).astype(dtype).astype(np.float64) for part in params))
+
+
+def from_moments(
+    rows: Rows, moments: Moments, alpha: Floats, intercept: bool, *, dtype: Any = np.float64, details: bool = False
+) -> Fitted:
+    """Solve from moments of `rows`, judge with the rows, and repair."""
+    columns = Columns.of(moments)
+    problem = ridge_problem(alpha, moments.weight, intercept)
+    cholesky = normal.factor(moments, alpha, intercept)
+    if cholesky is None or cholesky.rcond < SINGULAR:
+        return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
+    condition = cholesky.rcond**-0.5
+    params = normal.solve(moments, cholesky, intercept)
+    verdict = residual(problem, rows, _kept(params, dtype), columns, condition=condition, dtype=dtype)
+    if cholesky.rcond < DOUBTFUL or verdict.certificate.value > max(1e-10, 16.0 * verdict.certificate.floor):
+        # the gradient of the stored parameters: the correction starts from them
+        better = normal.correct(_kept(params, dtype), cholesky, verdict.gradient, moments, intercept)
+        second = residual(problem, rows, _kept(better, dtype), columns, condition=condition, dtype=dtype)
+        if second.certificate.value <= verdict.certificate.value:
+            params, verdict = better, second
+    if not verdict.certificate.ok:
+        return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
+    return Fitted(
+        _kept(params, dtype),
+        verdict.certificate,
+        "cholesky",
+        moments=moments,
+        residual_squares=verdict.residual_squares,
+        singular_values=_singular_values(moments, intercept) if details else None,
+        rank=moments.features if details else None,
+        inverse=inverse_gram(moments, origin=not intercept) if details and moments.features <= KEPT_COLUMNS else None,
+    )
+
+
+def _singular_values(moments: Moments, intercept: bool) -> Floats:
+    S = moments.about(origin=not intercept)[0]
+    e = moments.exponent[: moments.features]
+    # one power of two for all, so that the largest is about one
+    unit = int(np.max(e + np.frexp(np.sqrt(np.diag(S)))[1], initial=0))
+    with one_blas_thread:
+        values = eigvalsh(np.ldexp(S, e[:, None] + e - 2 * unit), check_finite=False)
+    return np.ldexp(np.sqrt(np.maximum(values[::-1], 0.0)), unit)
+
+
+def _orthogonal(
+    rows: Rows, moments: Moments, problem: Glm, alpha: Floats, intercept: bool, dtype: Any, details: bool
+) -> Fitted:
+    columns = Columns.of(moments)
+    scales = normal.column_scales(moments, alpha, origin=not intercept)
+    factor = triangular.factor(rows, moments, scales, alpha, intercept)
+    params = normal.with_intercept(triangular.solve(factor, moments), moments, intercept)
+    condition = factor.condition
+    verdict = residual(problem, rows, _kept(params, dtype), columns, condition=condition, dtype=dtype)
+    for _ in range(2):
+        coef = triangular.correct(factor, _kept(params, dtype).coef, verdict.gradient)
+        better = normal.with_intercept(coef, moments, intercept)
+        second = residual(problem, rows, _kept(better, dtype), columns, condition=condition, dtype=dtype)
+        if second.certificate.value > verdict.certificate.value:
+            break
+        params, verdict = better, second
+    return Fitted(
+        _kept(params, dtype),
+        verdict.certificate,
+        "svd",
+        moments=moments,
+        residual_squares=verdict.residual_squares,
+        singular_values=triangular.singular_values(factor) if details else None,
+        rank=factor.rank,
+        inverse=triangular.inverse_gram(factor) if details and factor.rank == moments.features <= KEPT_COLUMNS else None,
+    )
+
+
+def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any) -> Fitted:
+    columns = _columns(rows)
+    p = columns.features
+    centre = columns.mean[:p] if intercept else np.zeros(p)
+    target_mean = columns.mean[p:] if intercept else np.zeros(alpha.size)
+    data = dual.centred(rows, centre, target_mean)
+    _, coef, condition = dual.solve(data, alpha)
+    params = Params(coef, target_mean - coef @ centre)
+    problem = ridge_problem(alpha, columns.weight, intercept)
+    verdict = residual(problem, rows, _kept(params, dtype), columns, condition=condition, dtype=dtype)
+    return Fitted(_kept(params, dtype), verdict.certificate, "cholesky")
+
+
+def _columns(rows: Rows) -> Columns:
+    columns = rows.fold(Columns.lift)
+    if not np.isfinite(columns.spread).all():
+        raise NotFinite
+    return columns
+
+
+def _conjugate(
+    rows: Rows, alpha: Floats, intercept: bool, tol: float, max_iter: int | None, watch: Watch | None, dtype: Any
+) -> Fitted:
+    columns = _columns(rows)
+    p = columns.features
+    centre = columns.mean[:p] if intercept else np.zeros(p)
+    target_mean = columns.mean[p:] if intercept else np.zeros(alpha.size)
+    squares = columns.lengths(origin=not intercept)[0] ** 2
+    # a cosine a thousand times below what scikit-learn's tolerance asks of the relative residual, and below what the judge allows
+    path = conjugate.steps(rows, alpha, centre, target_mean, squares, min(1e-3 * tol, 1e-7))
+    solution = run(path, max_iter=10 * min(rows.shape) if max_iter is None else max_iter, watch=watch)
+    problem = ridge_problem(alpha, columns.weight, intercept)
+    verdict = residual(problem, rows, _kept(solution.params, dtype), columns, status=solution.status.value, dtype=dtype)
+    return Fitted(
+        _kept(solution.params, dtype), verdict.certificate, "sparse_cg", iterations=solution.iterations, trace=solution.trace
+    )
+
+
+def _nonnegative(rows: Rows, alpha: Floats, intercept: bool, max_iter: int | None, dtype: Any) -> Fitted:
+    moments = fold_moments(rows)
+    limit = 10 * moments.features + 10 if max_iter is None else max_iter
+    scales = normal.column_scales(moments, alpha, origin=not intercept)
+    solutions = [run(nonnegative.steps(moments, scales, float(a), t, intercept), limit) for t, a in enumerate(alpha)]
+    params = Params(
+        np.concatenate([s.params.coef for s in solutions]), np.concatenate([s.params.intercept for s in solutions])
+    )
+    problem = ridge_problem(alpha, moments.weight, intercept, positive=True)
+    worst = max(solutions, key=lambda s: s.trace[-1].measure)
+    certificate: Certificate = residual(
+        problem, rows, _kept(params, dtype), Columns.of(moments), status=worst.status.value, dtype=dtype
+    ).certificate
+    return Fitted(
+        _kept(params, dtype),
+        certificate,
+        "lbfgs",
+        iterations=max(s.iterations for s in solutions),
+        trace=worst.trace,
+        moments=moments,
+    )
+
+
+def infer(fitted: Fitted, intercept: bool, names: tuple[str, ...]) -> tuple[Inference, ...] | str:
+    """Classical inference for each target of an unpenalised fit, or the reason why there is none."""
+    moments = fitted.moments
+    if moments is None or fitted.residual_squares is None or moments.count <= moments.features + intercept:
+        return "There are not more rows than coefficients: standard errors do not exist. Use more rows or fewer columns."
+    if fitted.inverse is None:
+        if moments.features > KEPT_COLUMNS:
+            return f"With more than {KEPT_COLUMNS} columns the covariance of the coefficients is not kept. Fit on fewer columns."
+        return "The columns are collinear: their coefficients, and so their standard errors, are not determined. Drop columns."
+    targets = zip(fitted.params.coef, fitted.params.intercept, fitted.residual_squares, strict=True)
+    return tuple(
+        least_squares_inference(moments, fitted.inverse, t, float(rss), w, float(b) if intercept else None, names)
+        for t, (w, b, rss) in enumerate(targets)
+    )

@@ -1,0 +1,48 @@
+"""What is minimised or solved: frozen values that solvers consume and the judge reads."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tenfold.arrays import Floats
+from tenfold.losses import Loss
+from tenfold.penalties import L2
+from tenfold.rows import Rows
+from tenfold.stats import Params, derivatives
+
+
+@dataclass(frozen=True)
+class Glm:
+    """min over w, b of  (1/W) sum_i weight_i loss(y_i, x_i.w + b) + penalty(w),  W the sum of the weights; b = 0 without `intercept`."""
+
+    loss: Loss
+    penalty: L2
+    intercept: bool
+
+
+class Evaluation(NamedTuple):
+    """An objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the intercept last, Hessian (p + 1, p + 1)."""
+
+    value: Floats
+    gradient: Floats
+    hessian: Floats | None
+
+
+def evaluate(problem: Glm, rows: Rows, params: Params, order: int = 1, shift: Floats | None = None) -> Evaluation:
+    """The objective of `problem` on `rows` at z = (x - shift).w + b, with its gradient, and its Hessian at order 2: one pass."""
+    sums = rows.fold(derivatives(problem.loss, params, order, shift))
+    strength = np.broadcast_to(np.asarray(problem.penalty.strength, dtype=np.float64), sums.value.shape)
+    value = sums.value / sums.weight + 0.5 * strength * np.sum(params.coef * params.coef, axis=1)
+    assert sums.gradient is not None
+    coef = sums.gradient / sums.weight + strength[:, None] * params.coef
+    intercept = sums.slope / sums.weight if problem.intercept else np.zeros_like(sums.slope)
+    hessian = None
+    if sums.hessian is not None:
+        hessian = sums.hessian / sums.weight
+        p = hessian.shape[0] - 1
+        hessian[np.arange(p), np.arange(p)] += strength[0]
+        if not problem.intercept:
+            hessian[-1, :] = hessian[:, -1] = 0.0
+            hessian[-1, -1] = 1.0
+    return Evaluation(value, np.column_stack([coef, intercept]), hessian)

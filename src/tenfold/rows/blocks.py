@@ -1,0 +1,87 @@
+"""Blocks of rows, the protocol of their sources, and the one rule by which rows are cut."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeVar
+
+from tenfold.arrays import Array
+
+BLOCK_BYTES = 1 << 25
+"""About what a block holds in float64: large enough to travel, small enough to keep several in memory."""
+
+SPARSE_ROWS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Consecutive rows in one array namespace: X (m, p), y (m, t), weight (m,), group (m,) with a class or fold number of each row."""
+
+    X: Array
+    y: Array
+    weight: Array | None = None
+    group: Array | None = None
+
+
+class Statistic(Protocol):
+    """An element of a commutative monoid: statistics of two sets of rows merge into that of their union."""
+
+    def merge(self, other: Self, /) -> Self: ...
+
+
+S = TypeVar("S", bound=Statistic)
+T = TypeVar("T")
+
+
+class NotFinite(ValueError):
+    """Rows hold a value that is not finite, or so large that its sums are not; raised by whoever reads them first."""
+
+
+class Rows(Protocol):
+    """A source of rows that can be read again and again, always cut at the same row numbers."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def targets(self) -> int: ...
+    @property
+    def sparse(self) -> bool: ...
+    def fold(self, lift: Callable[[Block], S]) -> S:
+        """Merge the statistics of all blocks, in the order of the rows."""
+        ...
+
+    def scan(self, step: Callable[[T, Block], T], start: T) -> T:
+        """Carry a state through the blocks in order."""
+        ...
+
+    def map(self, f: Callable[[Block], Array]) -> Array:
+        """One result a row, in order."""
+        ...
+
+    def thin(self, step: int) -> "Rows":
+        """Every `step`-th row, in memory."""
+        ...
+
+    def whole(self) -> Block:
+        """All rows at once, where they are in memory."""
+        ...
+
+    def grouped(self, group: Array) -> "Rows":
+        """The same rows with other groups."""
+        ...
+
+    def retarget(self, y: Array) -> "Rows":
+        """The same rows with other targets (n, t)."""
+        ...
+
+
+def block_length(width: int, sparse: bool) -> int:
+    """Rows of a block: a power of two from the row width alone, so that threads, dtypes and sources never move a cut."""
+    if sparse:
+        return SPARSE_ROWS
+    length = max(1, BLOCK_BYTES // (8 * max(1, width)))
+    return max(256, min(1 << 20, 1 << (length.bit_length() - 1)))
+
+
+def rows_of(array: Array | None, start: int, stop: int) -> Any:
+    """A slice of rows, or nothing of nothing."""
+    return None if array is None else array[start:stop]

@@ -1,0 +1,1 @@
+"""Solvers: one algorithm a file. They consume a problem and rows, and are never trusted."""

@@ -1,0 +1,58 @@
+"""Ridge on rows whose p x p matrix would be too large: preconditioned conjugate gradients on the normal equations, one pass a step.
+
+Minimises (1/2) ||root (y - (X - centre) w)||^2 + (alpha / 2) ||w||^2 for each target with its own alpha; the diagonal of the normal
+matrix is the preconditioner. (Hestenes and Stiefel 1952.)
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tenfold.arrays import Floats
+from tenfold.losses import Square
+from tenfold.rows import Rows
+from tenfold.solvers.loop import Step
+from tenfold.stats import Params, derivatives
+
+
+def steps(rows: Rows, alpha: Floats, centre: Floats, target_mean: Floats, squares: Floats, tol: float) -> Iterator[Step]:
+    """Steps from zero weights. `squares` (p,) are the sums of squares of the columns about `centre`.
+
+    The measure is the largest cosine between a penalised column and the residual, over `tol`.
+    """
+    p, t = rows.shape[1], alpha.size
+    w = np.zeros((t, p))
+    start = rows.fold(derivatives(Square(), Params(w, target_mean), 1, centre))
+    assert start.gradient is not None
+    flat = rows.retarget(np.zeros((rows.shape[0], t)))
+    r = -start.gradient
+    diagonal = squares + alpha[:, None]
+    precondition = np.where(diagonal > 0, 1.0 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
+    z = precondition * r
+    d = z
+    rz = np.sum(r * z, axis=1)
+    energy = start.value.copy()  # half the penalised sum of squares, kept by recurrence
+    while True:
+        size = np.sqrt(np.maximum(2.0 * energy, np.finfo(np.float64).tiny))
+        cosine = np.abs(r) * np.sqrt(precondition) / size[:, None]
+        yield Step(Params(w, target_mean - w @ centre), float(energy.sum()), float(cosine.max(initial=0.0)) / tol)
+        product = rows_product(flat, d, centre, alpha)
+        curvature = np.sum(d * product, axis=1)
+        active = curvature > 0
+        if not active.any():
+            return
+        length = np.where(active, rz / np.where(active, curvature, 1.0), 0.0)
+        w = w + length[:, None] * d
+        r = r - length[:, None] * product
+        energy = energy - 0.5 * length * rz
+        z = precondition * r
+        new = np.sum(r * z, axis=1)
+        d = z + np.where(rz > 0, new / np.where(rz > 0, rz, 1.0), 0.0)[:, None] * d
+        rz = new
+
+
+def rows_product(flat: Rows, d: Floats, centre: Floats, alpha: Floats) -> Floats:
+    """(A'A + alpha I) d: the gradient of the square loss for zero targets."""
+    found = flat.fold(derivatives(Square(), Params(d, np.zeros(d.shape[0])), 1, centre)).gradient
+    assert found is not None
+    return found + alpha[:, None] * d

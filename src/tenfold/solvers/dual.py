@@ -1,0 +1,89 @@
+"""Least squares with more columns than rows: the n x n system (K + alpha I) c = y, w = X'c, K = X X' of weighted, centred rows.
+
+Without a penalty the shortest interpolating solution. Needs the rows in memory. K squares the condition number; `correct` repairs
+it with the residual read from the rows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import blas, eigh, lapack
+
+from tenfold.arrays import Array, Floats, is_sparse
+from tenfold.machine import require_memory
+from tenfold.rows import Rows
+from tenfold.stats import Columns, back_times
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Rows in memory with their centre and the roots of their weights: A = root (X - centre), never formed for sparse X."""
+
+    X: Array
+    centre: Floats
+    target: Floats
+    root: Floats
+
+    def back(self, c: Floats) -> Floats:
+        """A'c as (t, p), for c (n, t)."""
+        return back_times(self.X, np.ascontiguousarray(self.root[:, None] * c), self.centre)
+
+    def gram(self) -> Floats:
+        """K = A A'."""
+        n = self.X.shape[0]
+        require_memory(f"The {n} x {n} matrix of a problem with more columns than rows", 8 * n * n, "Use fewer rows or a sparse X.")
+        if is_sparse(self.X):
+            K = np.asarray((self.X @ self.X.T).toarray(), dtype=np.float64)
+            m = np.asarray(self.X @ self.centre)
+            K += float(self.centre @ self.centre) - m[:, None] - m
+            return self.root[:, None] * K * self.root
+        A = (self.X - self.centre) * self.root[:, None]
+        K = blas.dsyrk(1.0, A.T, trans=1, lower=0)
+        return np.triu(K) + np.triu(K, 1).T
+
+
+def centred(rows: Rows, centre: Floats, target_mean: Floats) -> Centred:
+    """The whole of `rows` about `centre`; targets about their means and times the root of the weights."""
+    block = rows.whole()
+    root = np.ones(rows.shape[0]) if block.weight is None else np.sqrt(block.weight)
+    return Centred(block.X, centre, (block.y - target_mean) * root[:, None], root)
+
+
+def solve(data: Centred, alpha: Floats) -> tuple[Floats, Floats, float]:
+    """Dual coefficients (n, t), weights (t, p), and the condition of the worst system."""
+    K = data.gram()
+    c = np.empty_like(data.target)
+    condition = 1.0
+    spectrum: tuple[Floats, Floats] | None = None
+    for value in np.unique(alpha):
+        member = np.flatnonzero(alpha == value)
+        A = K.copy(order="F")
+        A[np.diag_indices_from(A)] += value
+        L, info = lapack.dpotrf(A, lower=1, overwrite_a=1) if value > 0.0 else (A, 1)
+        rcond = float(lapack.dpocon(L, float(np.abs(K).sum(axis=0).max() + value), uplo="L")[0]) if info == 0 else 0.0
+        if rcond > 1e-12:
+            c[:, member] = lapack.dpotrs(L, data.target[:, member], lower=1)[0]
+            condition = max(condition, rcond**-0.5)
+            continue
+        spectrum = eigh(K) if spectrum is None else spectrum
+        c[:, member], found = _pseudo_solve(spectrum, value, data.target[:, member])
+        condition = max(condition, found)
+    return c, data.back(c), condition
+
+
+def _pseudo_solve(spectrum: tuple[Floats, Floats], alpha: float, right: Floats) -> tuple[Floats, float]:
+    mu, Q = spectrum
+    kept = mu > mu[-1] * len(mu) * np.finfo(np.float64).eps
+    if not kept.any():
+        return np.zeros_like(right), 1.0
+    c = Q[:, kept] @ ((Q[:, kept].T @ right) / (mu[kept, None] + alpha))
+    return c, float(np.sqrt((mu[-1] + alpha) / (mu[kept][0] + alpha)))
+
+
+def about_means(rows: Rows, intercept: bool) -> tuple[Centred, Floats]:
+    """The whole of `rows` about its weighted means (or the origin), and the means of the targets."""
+    p = rows.shape[1]
+    if not intercept:
+        return centred(rows, np.zeros(p), np.zeros(rows.targets)), np.zeros(rows.targets)
+    columns = rows.fold(Columns.lift)
+    return centred(rows, columns.mean[:p], columns.mean[p:]), columns.mean[p:]

@@ -1,0 +1,108 @@
+"""The loop, the stopping rule and the trace, once for all iterative solvers."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from tenfold.stats import Params
+
+
+class Status(Enum):
+    """How a fit ended."""
+
+    SOLVED = "solved"
+    CONVERGED = "converged"
+    STALLED = "stalled"
+    MAX_ITER = "iteration limit"
+    TIME_LIMIT = "time limit"
+    STOPPED = "stopped by a callback"
+    INTERRUPTED = "interrupted"
+    NO_MAXIMUM = "no maximum"
+
+    @property
+    def message(self) -> str:
+        """A sentence that says what happened and what to do."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Status.SOLVED: "The problem was solved directly; there is nothing to iterate.",
+    Status.CONVERGED: "The stopping rule was met.",
+    Status.STALLED: "Rounding prevents further progress; the certificate tells how good the result is. Scale the columns if it is not ok.",
+    Status.MAX_ITER: "The iteration limit was reached before the stopping rule was met. Increase max_iter, scale the columns, or penalise more.",
+    Status.TIME_LIMIT: "The time limit was reached before the stopping rule was met. Allow more time.",
+    Status.STOPPED: "A callback ended the fit before the stopping rule was met.",
+    Status.INTERRUPTED: "The fit was interrupted; the model holds the last complete step. Fit again for a converged one.",
+    Status.NO_MAXIMUM: "The classes can be separated, so the likelihood has no maximum: weights grow without bound. Use a penalty (a finite C).",
+}
+
+
+class Step(NamedTuple):
+    """One step of a solver: where it is, the objective there, and the measure that the stopping rule compares with one."""
+
+    params: Params
+    objective: float
+    measure: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """A line of the trace."""
+
+    objective: float
+    measure: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver returns; the judge looks at `params` alone."""
+
+    params: Params
+    status: Status
+    trace: tuple[Record, ...] = ()
+
+    @property
+    def iterations(self) -> int:
+        """Steps after the start."""
+        return max(0, len(self.trace) - 1)
+
+
+Watch = Callable[[Record, Params], bool]
+"""Called after every step; a true answer ends the loop."""
+
+
+def run(steps: Iterable[Step], max_iter: int, time_limit: float | None = None, watch: Watch | None = None) -> Solution:
+    """Take steps (the first is the start) until the measure is at most one, a limit is met, or somebody stops it.
+
+    A solver that can make no further progress simply ends its iteration.
+    """
+    begin = time.perf_counter()
+    trace: list[Record] = []
+    params: Params | None = None
+    status = Status.STALLED
+    try:
+        for step in steps:
+            params = step.params
+            trace.append(Record(step.objective, step.measure, time.perf_counter() - begin))
+            if watch is not None and len(trace) > 1 and watch(trace[-1], params):
+                status = Status.STOPPED
+                break
+            if step.measure <= 1.0:
+                status = Status.CONVERGED
+                break
+            if len(trace) > max_iter:
+                status = Status.MAX_ITER
+                break
+            if time_limit is not None and trace[-1].seconds > time_limit:
+                status = Status.TIME_LIMIT
+                break
+    except KeyboardInterrupt:
+        if params is None:
+            raise
+        status = Status.INTERRUPTED
+    if params is None:
+        raise RuntimeError("the solver took no step at all")
+    return Solution(params, status, tuple(trace))

@@ -1,0 +1,92 @@
+"""Least squares by the normal equations from `Moments`: Cholesky of the equilibrated Gram matrix, with correction steps.
+
+Solves (S + alpha I) w = c for each target, S and c the centred (or raw) second moments. Columns are scaled by powers of two, which
+costs no rounding, so a column's unit changes nothing. Forming S squares the condition number: `correct` takes the gradient found by
+reading the rows again and repairs most of that (corrected semi-normal equations, Bjorck 1987).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from tenfold.arrays import Floats, Integers
+from tenfold.machine import one_blas_thread
+from tenfold.stats import Moments, Params
+
+
+def column_scales(moments: Moments, alpha: Floats, origin: bool) -> Integers:
+    """Exponents q with which 2^-q (x - centre) has a penalised sum of squares of about one; w = 2^-q v."""
+    p = moments.features
+    e = moments.exponent[:p].astype(np.int64)
+    squares = np.diag(moments.about(origin)[0])
+    with np.errstate(divide="ignore"):
+        largest = np.maximum(np.log2(squares) + 2 * e, np.log2(np.max(alpha)))
+    return np.where(np.isfinite(largest), np.round(largest / 2), e).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class NormalFactor:
+    """Cholesky factors of 2^-q (S + alpha I) 2^-q, one for each different alpha, and their targets."""
+
+    scales: Integers
+    factors: tuple[Floats, ...]
+    members: tuple[Floats, ...]
+    rcond: float
+
+    def solve(self, right: Floats) -> Floats:
+        """Solve for right-hand sides (t, p) in the units of the data, already divided by 2^q once."""
+        solution = np.empty_like(right)
+        for factor, member in zip(self.factors, self.members, strict=True):
+            with one_blas_thread:
+                solution[member], _ = _transposed(lapack.dpotrs(factor, np.asfortranarray(right[member].T), lower=1))
+        return solution
+
+
+def _transposed(found: tuple[Floats, int]) -> tuple[Floats, int]:
+    return found[0].T, found[1]
+
+
+def factor(moments: Moments, alpha: Floats, intercept: bool) -> NormalFactor | None:
+    """Factor the normal matrix for each target's alpha, or None where it is numerically singular."""
+    S = moments.about(origin=not intercept)[0]
+    q = column_scales(moments, alpha, origin=not intercept)
+    half = (q - moments.exponent[: moments.features]).astype(np.int32)
+    scaled = np.ldexp(S, -(half[:, None] + half))
+    factors, members, rconds = [], [], []
+    for value in np.unique(alpha):
+        A = scaled.copy(order="F")
+        A[np.diag_indices_from(A)] += value * np.ldexp(1.0, -2 * q)
+        norm = float(np.abs(A).sum(axis=0).max())
+        with one_blas_thread:
+            L, info = lapack.dpotrf(A, lower=1, overwrite_a=1)
+            if info != 0:
+                return None
+            rcond, _ = lapack.dpocon(L, norm, uplo="L")
+        factors.append(L)
+        members.append(np.flatnonzero(alpha == value))
+        rconds.append(float(rcond))
+    return NormalFactor(q, tuple(factors), tuple(members), min(rconds))
+
+
+def solve(moments: Moments, normal: NormalFactor, intercept: bool) -> Params:
+    """The weights and intercepts of all targets."""
+    p = moments.features
+    c = moments.about(origin=not intercept)[1]
+    half = (normal.scales - moments.exponent[:p]).astype(np.int32)
+    v = normal.solve(np.ldexp(c.T, -half))
+    coef = np.ldexp(v, (moments.exponent[p:, None] - normal.scales).astype(np.int32))
+    return with_intercept(coef, moments, intercept)
+
+
+def correct(params: Params, normal: NormalFactor, gradient: Floats, moments: Moments, intercept: bool) -> Params:
+    """One correction: `gradient` (t, p) is that of half the penalised sum of squares, read from the rows."""
+    step = normal.solve(np.ldexp(gradient, -normal.scales.astype(np.int32)))
+    return with_intercept(params.coef - np.ldexp(step, -normal.scales.astype(np.int32)), moments, intercept)
+
+
+def with_intercept(coef: Floats, moments: Moments, intercept: bool) -> Params:
+    """The intercept that makes the mean residual zero."""
+    if not intercept:
+        return Params(coef, np.zeros(coef.shape[0]))
+    return Params(coef, moments.target_mean - coef @ moments.mean)

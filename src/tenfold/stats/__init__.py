@@ -1,0 +1,25 @@
+"""Mergeable statistics of rows: lifted from a block, merged in any number, asked many questions.
+
+Each is a commutative monoid. A compiled loop lifts NumPy and CSR blocks; the same lift in the Array API serves every other namespace,
+and the tests run both.
+"""
+
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Derivatives, Params, Total, back_times, derivatives, predictions, times
+from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
+from tenfold.stats.rfactor import RFactor
+
+__all__ = [
+    "Columns",
+    "Derivatives",
+    "GroupedMoments",
+    "Moments",
+    "Params",
+    "RFactor",
+    "Total",
+    "all_but_one",
+    "back_times",
+    "derivatives",
+    "predictions",
+    "times",
+]

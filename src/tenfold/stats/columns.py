@@ -1,0 +1,78 @@
+"""Means and lengths of the columns, without their products: what the judge needs where a p x p matrix would be too much."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tenfold.arrays import Array, Floats, is_sparse, namespace
+from tenfold.rows import Block
+from tenfold.stats.moments import Moments
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Weight, means and weighted lengths about the means of the columns of [X y]; the first `features` belong to X.
+
+    Lengths and not squares, so that columns at 1e200 do not overflow.
+    """
+
+    features: int
+    weight: float
+    mean: Floats
+    spread: Floats
+
+    @classmethod
+    def lift(cls, block: Block) -> "Columns":
+        """The statistic of one block."""
+        weight = np.ones(block.X.shape[0]) if block.weight is None else np.asarray(block.weight)
+        mx, sx = _sparse(block.X, weight) if is_sparse(block.X) else _dense(block.X, weight)
+        my, sy = _dense(block.y, weight)
+        return cls(block.X.shape[1], float(weight.sum()), np.concatenate([mx, my]), np.concatenate([sx, sy]))
+
+    @classmethod
+    def of(cls, moments: Moments) -> "Columns":
+        """The diagonal of `Moments`."""
+        spread = np.sqrt(np.concatenate([np.diag(moments.XX), moments.yy]))
+        mean = np.concatenate([moments.mean, moments.target_mean])
+        return cls(moments.features, moments.weight, mean, np.ldexp(spread, moments.exponent))
+
+    def merge(self, other: "Columns") -> "Columns":
+        if self.weight == 0.0 or other.weight == 0.0:
+            return other if self.weight == 0.0 else self
+        weight = self.weight + other.weight
+        step = other.mean - self.mean
+        share = other.weight / weight
+        between = np.sqrt(self.weight * share) * np.abs(step)
+        return Columns(
+            self.features, weight, self.mean + share * step, np.hypot(np.hypot(self.spread, other.spread), between)
+        )
+
+    def lengths(self, origin: bool) -> tuple[Floats, Floats]:
+        """Weighted Euclidean lengths of the columns of X and of y, about their means or about the origin."""
+        lengths = np.hypot(self.spread, np.sqrt(self.weight) * np.abs(self.mean)) if origin else self.spread
+        return lengths[: self.features], lengths[self.features :]
+
+
+def _dense(X: Array, weight: Floats) -> tuple[Floats, Floats]:
+    xp = namespace(X)
+    total = float(weight.sum())
+    if total == 0.0:
+        return np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    w = xp.asarray(weight)
+    X = xp.astype(X, xp.float64)
+    mean = xp.matmul(w, X) / total
+    X = X - mean
+    largest = xp.max(xp.abs(X), axis=0)
+    unit = xp.where(largest > 0, largest, xp.ones_like(largest))
+    X = X / unit
+    return np.asarray(mean), np.asarray(unit * xp.sqrt(xp.matmul(w, X * X)))
+
+
+def _sparse(X: Array, weight: Floats) -> tuple[Floats, Floats]:
+    total = float(weight.sum())
+    if total == 0.0:
+        return np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    mean = np.asarray(X.T @ weight) / total
+    squares = X.copy()
+    squares.data = squares.data.astype(np.float64) ** 2
+    return mean, np.sqrt(np.maximum(np.asarray(squares.T @ weight) - total * mean**2, 0.0))

@@ -1,0 +1,206 @@
+"""Counts, means and centred second moments."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tenfold import _core
+from tenfold.arrays import Array, Floats, Integers, is_numpy, is_sparse, namespace
+from tenfold.machine import threads
+from tenfold.rows import Block
+
+SMALLEST, LARGEST = 1e-280, 1e280
+"""A sum of squares outside calls for a column exponent: beyond it products of columns could overflow or vanish."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Count, weight, means and centred second moments of the columns of X (p of them) and y (t of them, after those of X).
+
+    Column j is kept as z = 2^-exponent_j (x - shift_j). The mean is the pair shift_j + 2^exponent_j offset_j, never added up before the
+    end: at an offset of 1e8 this keeps the last digit. ``XX = sum weight (z - mean z)(z - mean z)'``, and alike XY; yy is its diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import Moments
+    >>> X = np.array([[1.0, 2.0], [3.0, 5.0], [5.0, 5.0]])
+    >>> first, second = Moments.of(X[:1]), Moments.of(X[1:])
+    >>> total = first.merge(second)
+    >>> total.mean
+    array([3., 4.])
+    >>> total.covariance()
+    array([[2.66666667, 2.        ],
+           [2.        , 2.        ]])
+    """
+
+    count: int
+    weight: float
+    shift: Floats
+    offset: Floats
+    exponent: Integers
+    XX: Floats
+    XY: Floats
+    yy: Floats
+
+    @classmethod
+    def zero(cls, p: int, t: int = 0) -> "Moments":
+        """The statistic of no rows."""
+        return cls(
+            0, 0.0, np.zeros(p + t), np.zeros(p + t), np.zeros(p + t, np.int32), np.zeros((p, p)), np.zeros((p, t)), np.zeros(t)
+        )
+
+    @classmethod
+    def of(cls, X: Array, y: Array | None = None, weight: Array | None = None) -> "Moments":
+        """The statistic of the rows of arrays."""
+        xp = np if is_sparse(X) else namespace(X)
+        if y is None:
+            y = xp.zeros((X.shape[0], 0), dtype=xp.float64)
+        return cls.lift(Block(X, y, weight))
+
+    @classmethod
+    def lift(cls, block: Block) -> "Moments":
+        """The statistic of one block."""
+        return _grouped(Block(block.X, block.y, block.weight), 1)[0]
+
+    @property
+    def features(self) -> int:
+        return self.XX.shape[0]
+
+    @property
+    def mean(self) -> Floats:
+        """Mean of each column of X."""
+        return self._means()[: self.features]
+
+    @property
+    def target_mean(self) -> Floats:
+        """Mean of each column of y."""
+        return self._means()[self.features :]
+
+    def _means(self) -> Floats:
+        return self.shift + np.ldexp(self.offset, self.exponent)
+
+    def covariance(self) -> Floats:
+        """Covariance of the columns of X with divisor `weight`, in the units of the data."""
+        e = self.exponent[: self.features]
+        return np.ldexp(self.XX / self.weight, e[:, None] + e)
+
+    def about(self, origin: bool) -> tuple[Floats, Floats, Floats]:
+        """XX, XY, yy about the means, or about the origin, in the scaled units."""
+        if not origin:
+            return self.XX, self.XY, self.yy
+        p = self.features
+        centre = np.ldexp(self.shift, -self.exponent) + self.offset
+        x, y = centre[:p], centre[p:]
+        return (
+            self.XX + self.weight * np.outer(x, x),
+            self.XY + self.weight * np.outer(x, y),
+            self.yy + self.weight * y * y,
+        )
+
+    def merge(self, other: "Moments") -> "Moments":
+        """The statistic of both sets of rows (Chan, Golub and LeVeque 1979)."""
+        if other.weight == 0.0 or self.weight == 0.0:
+            return other if self.weight == 0.0 else self
+        e = np.maximum(self.exponent, other.exponent)
+        a, b = self._scaled(e), other._scaled(e)
+        weight = a.weight + b.weight
+        step = np.ldexp(b.shift - a.shift, -e) + (b.offset - a.offset)
+        dx, dy = step[: a.features], step[a.features :]
+        f = a.weight * (b.weight / weight)
+        return Moments(
+            a.count + b.count,
+            weight,
+            a.shift,
+            a.offset + (b.weight / weight) * step,
+            e,
+            a.XX + b.XX + f * np.outer(dx, dx),
+            a.XY + b.XY + f * np.outer(dx, dy),
+            a.yy + b.yy + f * dy * dy,
+        )
+
+    def _scaled(self, exponent: Integers) -> "Moments":
+        """The same statistic with other exponents: exact, for they are powers of two."""
+        d = self.exponent - exponent
+        if not d.any():
+            return self
+        x, y = d[: self.features], d[self.features :]
+        return Moments(
+            self.count,
+            self.weight,
+            self.shift,
+            np.ldexp(self.offset, d),
+            exponent,
+            np.ldexp(self.XX, x[:, None] + x),
+            np.ldexp(self.XY, x[:, None] + y),
+            np.ldexp(self.yy, 2 * y),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedMoments:
+    """`Moments` of each group of rows, from one pass: of all classes, or of all folds of a shuffled splitter."""
+
+    groups: tuple[Moments, ...]
+
+    @classmethod
+    def lifter(cls, count: int) -> Callable[[Block], "GroupedMoments"]:
+        """The lift for groups numbered 0 .. count - 1."""
+        return lambda block: cls(tuple(_grouped(block, count)))
+
+    def merge(self, other: "GroupedMoments") -> "GroupedMoments":
+        return GroupedMoments(tuple(a.merge(b) for a, b in zip(self.groups, other.groups, strict=True)))
+
+
+def all_but_one(parts: tuple[Moments, ...]) -> list[Moments]:
+    """For each part the merge of all others, by prefixes and suffixes: nothing is ever subtracted."""
+    prefix, suffix = [parts[0]], [parts[-1]]
+    for left, right in zip(parts[1:], parts[-2::-1], strict=True):
+        prefix.append(prefix[-1].merge(left))
+        suffix.append(right.merge(suffix[-1]))
+    suffix.reverse()
+    inner = [a.merge(b) for a, b in zip(prefix[:-2], suffix[2:], strict=True)]
+    return [suffix[1], *inner, prefix[-2]]
+
+
+def _grouped(block: Block, groups: int) -> list[Moments]:
+    if not (is_sparse(block.X) or is_numpy(block.X)):
+        return moments_in_arrays(block, groups)
+    data = (block.y, block.weight, block.group, groups, threads())
+    if is_sparse(block.X):
+        X = block.X
+        count, weight, shift, offset, e, XX, XY, yy = _core.moments_csr(X.data, X.indices, X.indptr, X.shape[1], *data)
+    else:
+        count, weight, shift, offset, e, XX, XY, yy = _core.moments(block.X, *data)
+    return [Moments(int(count[g]), float(weight[g]), shift, offset[g], e, XX[g], XY[g], yy[g]) for g in range(groups)]
+
+
+def moments_in_arrays(block: Block, groups: int = 1) -> list[Moments]:
+    """The lift of `Moments` in the Array API: for other namespaces, and the reference for the compiled loop."""
+    xp = namespace(block.X)
+    X = xp.astype(block.X, xp.float64)
+    weight = xp.ones(X.shape[0], dtype=xp.float64) if block.weight is None else block.weight
+    joint = xp.concat([X, block.y], axis=1)
+    p = X.shape[1]
+    parts = []
+    for g in range(groups):
+        inside = weight > 0 if block.group is None else (weight > 0) & (block.group == g)
+        z, w = joint[inside], weight[inside]
+        total = float(xp.sum(w))
+        if total == 0.0:
+            parts.append(Moments.zero(p, joint.shape[1] - p))
+            continue
+        shift = xp.sum(w[:, None] * z, axis=0) / total
+        z = z - shift
+        largest = np.asarray(xp.max(xp.abs(z), axis=0))
+        extreme = (largest > 0) & ((largest**2 * total > LARGEST) | (largest**2 * total < SMALLEST))
+        e = np.where(extreme, np.frexp(largest)[1], 0).astype(np.int32)
+        z = z * xp.asarray(np.ldexp(1.0, -e))
+        offset = xp.sum(w[:, None] * z, axis=0) / total
+        z = z - offset
+        S = np.asarray(xp.matmul((w[:, None] * z).T, z))
+        parts.append(
+            Moments(z.shape[0], total, np.asarray(shift), np.asarray(offset), e, S[:p, :p], S[:p, p:], np.diag(S)[p:].copy())
+        )
+    return parts

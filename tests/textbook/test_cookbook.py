@@ -1,0 +1,232 @@
+"""Worked facts of the Machine Learning Cookbook (chapters 6, 17, 19, 23 and its appendix) for the linear methods.
+
+Conventions of the text: cases are columns, ||Y - W^T X||^2 + lambda ||W||^2, so lambda is `alpha`. Rows are cases here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.model_selection import KFold, cross_val_score
+
+from tenfold import LinearRegression, LogisticRegression, Ridge, RidgeCV
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(17)
+    X = rng.standard_normal((30, 4))
+    return X, X @ rng.standard_normal((4, 3)) + 0.5 * rng.standard_normal((30, 3))
+
+
+# Chapter 6: cross-validation ------------------------------------------------------------------------------------------
+
+
+def test_6_2_leave_one_out_is_k_fold_with_k_equal_n(data):
+    """Section 6.2: "if one sets k to be the size of the data set": the closed form equals n folds."""
+    X, y = data[0], data[1][:, 0]
+    alphas = [0.1, 1.0, 10.0]
+    closed = RidgeCV(alphas=alphas).fit(X, y)
+    folds = RidgeCV(alphas=alphas, cv=KFold(len(y)), scoring="neg_mean_squared_error").fit(X, y)
+    np.testing.assert_allclose(closed.cv_errors_, folds.cv_errors_, rtol=1e-9)
+    assert closed.alpha_ == folds.alpha_
+
+
+def test_6_2_nested_cross_validation(data):
+    """Section 6.2: the choice of lambda goes inside the folds that evaluate it."""
+    X, y = data[0], data[1][:, 0]
+    outer = KFold(5)
+    model = RidgeCV(alphas=[0.1, 1.0, 10.0], cv=KFold(4), scoring="neg_mean_squared_error")
+    nested = cross_val_score(model, X, y, cv=outer, scoring="r2")
+    for score, (train, test) in zip(nested, outer.split(X), strict=True):
+        inner = {
+            alpha: np.mean(
+                [
+                    np.mean((Ridge(alpha=alpha).fit(X[a], y[a]).predict(X[b]) - y[b]) ** 2)
+                    for a, b in ((train[i], train[j]) for i, j in KFold(4).split(train))
+                ]
+            )
+            for alpha in (0.1, 1.0, 10.0)
+        }
+        best = Ridge(alpha=min(inner, key=inner.__getitem__)).fit(X[train], y[train])
+        assert score == pytest.approx(best.score(X[test], y[test]), rel=1e-9)
+
+
+# Chapter 17: least squares and ridge ----------------------------------------------------------------------------------
+
+
+def test_17_3_multi_output_pseudo_inverse(data):
+    """(17.3): W = (X X^T)^-1 X Y^T, the pseudo-inverse, for all outputs at once."""
+    X, Y = data
+    model = LinearRegression(fit_intercept=False).fit(X, Y)
+    np.testing.assert_allclose(model.coef_.T, np.linalg.pinv(X) @ Y, rtol=1e-11, atol=1e-14)
+    # gradient of B.3: -2 X y + 2 X X^T w
+    assert np.max(np.abs(-2 * X.T @ Y + 2 * X.T @ X @ model.coef_.T)) < 1e-12
+
+
+@pytest.mark.parametrize("lam", [0.1, 10.0])
+def test_17_5_ridge(data, lam):
+    """(17.5): W = (X X^T + lambda I)^-1 X Y^T; gradient of B.4: -2 X y + 2 X X^T w + 2 lambda w."""
+    X, Y = data
+    W = Ridge(alpha=lam, fit_intercept=False).fit(X, Y).coef_.T
+    np.testing.assert_allclose(W, np.linalg.solve(X.T @ X + lam * np.eye(4), X.T @ Y), rtol=1e-11, atol=1e-14)
+    assert np.max(np.abs(-2 * X.T @ Y + 2 * X.T @ X @ W + 2 * lam * W)) < 1e-12
+
+
+def test_17_ridge_is_invertible_when_features_outnumber_cases():
+    """Chapter 17: X X^T has not full rank when D > N; with the ridge it has."""
+    rng = np.random.default_rng(171)
+    X, y = rng.standard_normal((8, 20)), rng.standard_normal(8)
+    w = Ridge(alpha=0.5, fit_intercept=False).fit(X, y).coef_
+    np.testing.assert_allclose(w, np.linalg.solve(X.T @ X + 0.5 * np.eye(20), X.T @ y), rtol=1e-9, atol=1e-12)
+
+
+LAMBDAS = (0.0, 1.0, 10.0, 100.0, 1e3, 1e4)
+
+
+def test_17_algorithm_16_penalises_the_offset():
+    """Algorithm 16 puts a row of ones into X and so penalises the offset: the slope is not decreasing in lambda.
+
+    On y = 5 + x/10 it rises from .1 to about .7 before it falls, against the message of Figure 17.1.
+    """
+    x = np.linspace(0.0, 10.0, 50)
+    y = 5.0 + 0.1 * x
+    X1 = np.column_stack([np.ones(50), x])
+    slopes = np.array([Ridge(alpha=lam, fit_intercept=False).fit(X1, y).coef_[1] for lam in LAMBDAS])
+    closed = [np.linalg.solve(X1.T @ X1 + lam * np.eye(2), X1.T @ y)[1] for lam in LAMBDAS]
+    np.testing.assert_allclose(slopes, closed, rtol=1e-9)
+    np.testing.assert_allclose(slopes, [0.100, 0.153, 0.418, 0.702, 0.516, 0.121], atol=5e-4)
+    assert np.any(np.diff(slopes) > 0.1)
+
+
+def test_17_figure_17_1_holds_for_an_unpenalised_offset():
+    """Figure 17.1: "the larger the regularizer the smaller the slope" is true when the offset is left free."""
+    x = np.linspace(0.0, 10.0, 50)
+    y = 5.0 + 0.1 * x
+    models = [Ridge(alpha=lam).fit(x[:, None], y) for lam in LAMBDAS]
+    slopes = np.array([m.coef_[0] for m in models])
+    assert slopes[0] == pytest.approx(0.1, rel=1e-12)
+    assert np.all(np.diff(slopes) < 0)
+    sxx = np.sum((x - 5) ** 2)
+    np.testing.assert_allclose(slopes, [0.1 * sxx / (sxx + lam) for lam in LAMBDAS], rtol=1e-11)
+    # the mean of y stays where it is
+    for model in models:
+        assert model.predict([[5.0]])[0] == pytest.approx(5.5, rel=1e-13)
+
+
+def test_17_squared_error_is_sensitive_to_one_outlier():
+    """Chapter 17, discussion: one huge error dominates the squared cost."""
+    x = np.arange(10.0)
+    y = 2.0 * x
+    spoiled = y.copy()
+    spoiled[9] += 1000.0
+    assert LinearRegression().fit(x[:, None], y).coef_[0] == pytest.approx(2.0, rel=1e-13)
+    slope = LinearRegression().fit(x[:, None], spoiled).coef_[0]
+    assert slope == pytest.approx(2.0 + 1000.0 * 4.5 / 82.5, rel=1e-12)
+
+
+# Chapter 19: logistic regression --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def labelled() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(19)
+    y = np.repeat([0, 1], 50)
+    return rng.standard_normal((100, 3)) + 0.8 * y[:, None], y
+
+
+def test_19_3_gradient_is_residual_times_input(labelled):
+    """(19.3): the gradient is (p - 1{k = y}) x; at the estimate it is zero, offset included."""
+    X, y = labelled
+    model = LogisticRegression(C=np.inf, tol=1e-10).fit(X, y)
+    residual = model.predict_proba(X)[:, 1] - y
+    assert np.max(np.abs(X.T @ residual)) < 1e-6
+    assert abs(residual.sum()) < 1e-6
+
+
+def test_19_algorithm_18_needs_the_minus_sign(labelled):
+    """Algorithm 18 prints W + (1/t) x (p - y); the step down has a minus, and it ends near our solution."""
+    X, y = labelled
+    X1 = np.column_stack([X, np.ones(100)])
+    model = LogisticRegression(C=np.inf, tol=1e-10).fit(X, y)
+    best = np.append(np.ravel(model.coef_), model.intercept_)
+
+    def loss(w: np.ndarray) -> float:
+        return float(np.mean(np.logaddexp(0, -(2 * y - 1) * (X1 @ w))))
+
+    order = np.random.default_rng(191).integers(0, 100, 20_000)
+    ends = {}
+    for sign in (-1.0, 1.0):
+        w = np.zeros(4)
+        for t, i in enumerate(order):
+            w = w + sign * 10.0 / (100.0 + t) * X1[i] * (expit(X1[i] @ w) - y[i])
+        ends[sign] = loss(w)
+    assert loss(best) < ends[-1.0] < loss(best) + 0.01
+    assert ends[1.0] > 1.0 > loss(np.zeros(4))
+
+
+# Chapter 23 and appendix: kernels and leave-one-out -------------------------------------------------------------------
+
+
+def test_A_1_dual_weights_are_scaled_residuals(data):
+    """(A.3), (A.4): a = (y - X^T w) / lambda = (X^T X + lambda I)^-1 y, and w = X a."""
+    X, y = data[0], data[1][:, 0]
+    lam = 0.8
+    w = Ridge(alpha=lam, fit_intercept=False).fit(X, y).coef_
+    a = (y - X @ w) / lam
+    np.testing.assert_allclose(a, np.linalg.solve(X @ X.T + lam * np.eye(30), y), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(X.T @ a, w, rtol=1e-10)
+
+
+def _c3(K: np.ndarray, y: np.ndarray, lams: np.ndarray) -> np.ndarray:
+    """C.3: squared LOO errors for all lambda from one eigendecomposition K = U L U^T."""
+    L, U = np.linalg.eigh(K)
+    Uy = U.T @ y
+    out = []
+    for lam in lams:
+        shrink = L / (L + lam)
+        out.append(((y - U @ (shrink * Uy)) / (1 - (U**2) @ shrink)) ** 2)
+    return np.array(out).T
+
+
+@pytest.mark.parametrize("shape", [(30, 4), (12, 25)])
+def test_C_3_leave_one_out_of_the_linear_kernel(shape):
+    """C.3: err = 1/n sum ((y_i - [S y]_i) / (1 - S_ii))^2, S = K (K + lambda I)^-1, is the error RidgeCV chooses by."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal(shape)
+    y = X @ rng.standard_normal(shape[1]) + rng.standard_normal(shape[0])
+    lams = np.logspace(-2, 3, 6)
+    squared = _c3(X @ X.T, y, lams)
+    model = RidgeCV(alphas=lams, fit_intercept=False, store_cv_results=True).fit(X, y)
+    np.testing.assert_allclose(model.cv_results_, squared, rtol=1e-8)
+    np.testing.assert_allclose(model.cv_errors_, squared.mean(axis=0), rtol=1e-9)
+    assert model.alpha_ == lams[np.argmin(squared.mean(axis=0))]
+
+
+def test_C_3_equals_explicit_leave_one_out(data):
+    """C.3 is "faster than explicitly computing cross-validation", not another number."""
+    X, y = data[0], data[1][:, 1]
+    lams = np.array([0.1, 1.0, 10.0])
+    explicit = np.empty((30, 3))
+    for i in range(30):
+        kept = np.arange(30) != i
+        for k, lam in enumerate(lams):
+            explicit[i, k] = (y[i] - X[i] @ Ridge(alpha=lam, fit_intercept=False).fit(X[kept], y[kept]).coef_) ** 2
+    np.testing.assert_allclose(_c3(X @ X.T, y, lams), explicit, rtol=1e-9)
+    model = RidgeCV(alphas=lams, fit_intercept=False, store_cv_results=True).fit(X, y)
+    np.testing.assert_allclose(model.cv_results_, explicit, rtol=1e-9)
+
+
+def test_C_3_with_a_free_offset_the_mean_is_part_of_the_smoother(data):
+    """C.3 with an offset: centring the kernel alone is not exact; S gains 1/n, as the mean is estimated too."""
+    X, y = data[0], data[1][:, 2] + 3.0
+    n, lam = len(y), 2.0
+    H = np.eye(n) - np.full((n, n), 1 / n)
+    K = H @ (X @ X.T) @ H
+    smoother = K @ np.linalg.inv(K + lam * np.eye(n)) + np.full((n, n), 1 / n)
+    exact = ((y - smoother @ y) / (1 - np.diag(smoother))) ** 2
+    model = RidgeCV(alphas=[lam], store_cv_results=True).fit(X, y)
+    np.testing.assert_allclose(model.cv_results_[:, 0], exact, rtol=1e-9)
+    centred_only = _c3(K, y - y.mean(), np.array([lam]))[:, 0]
+    assert np.max(np.abs(centred_only - exact)) > 1e-3

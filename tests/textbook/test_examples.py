@@ -1,0 +1,75 @@
+"""Every demonstration in `examples/` runs, is short, says where it comes from, and prints the point that it makes."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# demo.py is the tour of the library that `make demo` runs; the others are demonstrations of the texts
+EXAMPLES = sorted(p for p in (Path(__file__).parents[2] / "examples").glob("*.py") if p.stem != "demo")
+each = pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+
+POINTS = {
+    "bias_and_variance": r"best trade-off is degree 3\.",
+    "certify_refuses": r"refused",
+    "distant_correct_points": r"least squares\s+turns by\s+\d\d\.\d+ degrees",
+    "leave_one_out_and_folds": r"in one pass (\d+\.\d{9})\d*, by 50 refits \1",
+    "nearest_centroid_limit": r"1e\+08\s+\S+\s+100\.0%",
+    "norm_bounded_ridge": r"Primal and dual agree",
+    "penalised_offset": r"100\s+0\.702",
+    "polynomial_fits": r"10\s+\S+e-\d\d",
+    "prediction_intervals": r"90%\s+(8[89]|9\d)\.\d%",
+    "ridge_path_shrinkage": r"always: True",
+    "separable_logistic": r"without a prior: .*no maximum",
+}
+
+
+def run(path: Path, *arguments: str) -> str:
+    environment = os.environ | {"MPLBACKEND": "Agg"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(path), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_there_is_a_point_for_every_example():
+    assert {path.stem for path in EXAMPLES} == set(POINTS)
+
+
+@each
+def test_is_short_and_names_its_source(path: Path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 60
+    docstring = ast.get_docstring(ast.parse(text))
+    assert docstring is not None
+    assert re.search(r"\((.*)(Seeger|Rosasco|Welling|Cookbook) ?[\dA-Z]", docstring)
+
+
+@pytest.mark.slow
+@each
+def test_makes_its_point_and_is_deterministic(path: Path):
+    output = run(path)
+    assert re.search(POINTS[path.stem], output), output
+    assert run(path) == output
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
+@each
+def test_saves_a_picture_where_it_is_told(path: Path, tmp_path: Path):
+    picture = tmp_path / "picture.png"
+    run(path, "--plot", str(picture))
+    assert picture.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,165 @@
+"""The benchmark program: what it lists, measures, judges and writes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, LeaveOneOut, cross_val_score
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import __main__, data, floors, page, process, quality, run, table  # noqa: E402
+
+
+def report(ours=0.1, sklearn=1.0, peer=0.5, shortfall=None, aim=5.0, ok=True):
+    """A finished report of one row with the given seconds."""
+
+    def entry(name, seconds, **more):
+        judged = {"kind": "gap", "value": 1e-9, "allowed": 1e-6, "ok": ok, "objective": 1.0}
+        common = {"status": "ok", "note": "", "first": seconds, "spread": [seconds, seconds], "memory": 1.0}
+        return common | {"name": name, "seconds": seconds, "repetitions": 3, "quality": judged} | more
+
+    contenders = [entry(table.OURS, ours), entry(table.SKLEARN, sklearn, shortfall=shortfall), entry("peer", peer)]
+    work = {"flops": 1e9, "bytes": 1e6, "words": "one product"}
+    row = {"row": "a row", "status": "measured", "aim": aim, "work": work, "contenders": contenders}
+    ceilings = {"dgemm_gflops": 100.0, "read_gbytes": 10.0}
+    run._finish(row, ceilings)
+    machine = {"processor": "a processor", "threads": 2, "python": "3.11", "quick": False}
+    imports = {name: {"seconds": 1.0, "version": "1.0"} for name in table.MODULES}
+    return {"date": "2000-01-01", "machine": machine, "imports": imports, "ceilings": ceilings, "rows": [row]}
+
+
+def test_list_names_the_rows(capsys):
+    assert __main__.main(["--list", "--only", "ridge sparse"]) == 0
+    assert capsys.readouterr().out == "ridge sparse 50k x 100k\n"
+
+
+def test_rows_have_distinct_names_and_a_pattern_without_rows_is_refused(capsys):
+    assert len({row.name for row in table.ROWS}) == len(table.ROWS)
+    with pytest.raises(SystemExit):
+        __main__.main(["--only", "no such row"])
+    assert "--list names them all" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_quick_run_of_one_row_gives_every_field_and_the_page(tmp_path):
+    result, written = tmp_path / "out.json", tmp_path / "page.md"
+    command = [sys.executable, "-m", "benchmarks"]
+    measure = [*command, "--quick", "--only", "tiny ridge", "--json", str(result)]
+    subprocess.run(measure, cwd=ROOT, check=True, capture_output=True)
+    found = json.loads(result.read_text())
+    assert found["ceilings"].keys() == {"dgemm_gflops", "read_gbytes"}
+    (row,) = found["rows"]
+    ours, reference = row["contenders"][:2]
+    for entry in (ours, reference):
+        assert entry["status"] == "ok", entry
+        assert entry["spread"][0] <= entry["seconds"] <= entry["spread"][1]
+        assert entry["first"] > 0
+        assert entry["memory"] >= 0
+        assert entry["quality"]["ok"] is True
+    assert ours["certificate"]["ok"] is True
+    assert row["ratios"]["scikit_learn"] == reference["seconds"] / ours["seconds"]
+    subprocess.run([*command, "--page", str(result), "--page-to", str(written)], cwd=ROOT, check=True)
+    assert "| tiny ridge 100 x 5 |" in written.read_text()
+    assert "these numbers mean nothing" in written.read_text()
+
+
+def test_page_marks_the_rows_that_lose_and_keeps_them():
+    assert "**loses**" not in page.render(report())
+    assert "**loses**" in page.render(report(peer=0.05))
+    assert "**loses**" in page.render(report(sklearn=0.09))
+    assert "| short |" in page.render(report(sklearn=0.3))
+    assert "| uncertified |" in page.render(report(ok=False))
+    assert "≥ 10x" in page.render(report(shortfall="objective 2.4e-02 above the optimum (relative)"))
+
+
+def test_ratios_are_taken_from_the_run_that_reaches_our_quality():
+    found = report(shortfall="objective too high")["rows"][0]
+    tightened = found["contenders"][1] | {"name": "tighter", "seconds": 3.0, "shortfall": None}
+    found["contenders"].append(tightened | {"instead_of": table.SKLEARN})
+    run._finish(found, {"dgemm_gflops": 100.0, "read_gbytes": 10.0})
+    assert found["reference"] == "tighter"
+    assert found["ratios"]["scikit_learn"] == pytest.approx(30)
+    assert found["best_peer"] == "peer"
+    assert found["ratios"]["floor"] == pytest.approx(10)
+
+
+def test_joined_reports_take_the_later_measurement_of_a_row():
+    early, late = report(ours=1.0), report(ours=0.2)
+    (row,) = page.join([early, late])["rows"]
+    assert row["contenders"][0]["seconds"] == 0.2
+
+
+def test_a_peer_is_short_when_its_objective_is_above_the_proved_bound():
+    ours = {"kind": "gap", "objective": 1.0, "value": 1e-9, "allowed": 1e-7}
+    assert quality.shortfall(ours, ours | {"objective": 1.0 + 0.5e-7, "value": 1e-3}) is None
+    assert "above the optimum" in quality.shortfall(ours, ours | {"objective": 1.024, "value": 1.0})
+    residual = ours | {"kind": "residual"}
+    assert quality.shortfall(residual, residual | {"value": 2e-7}) is not None
+    assert quality.shortfall(residual, residual | {"value": 0.9e-7}) is None
+
+
+def test_a_worse_choice_of_alpha_is_a_shortfall():
+    ours = {"alpha": 1.0, "choice_error": 2.0}
+    assert quality.shortfall(ours, {"alpha": 3.0, "choice_error": 2.0}) is None
+    assert "chose alpha 3" in quality.shortfall(ours, {"alpha": 3.0, "choice_error": 2.001})
+
+
+@pytest.mark.parametrize("size", [(40, 5), (20, 30)])
+def test_errors_of_a_choice_equal_refitting(size):
+    X, y = data.regression(*size)
+    for method, splitter in ((quality._leave_one_out, LeaveOneOut()), (quality._folds, KFold(5))):
+        scores = cross_val_score(Ridge(alpha=2.0), X, y, cv=splitter, scoring="neg_mean_squared_error")
+        assert method(X, y, 2.0) == pytest.approx(-scores.mean(), rel=1e-10)
+
+
+def test_objective_is_least_at_the_reference_solution():
+    X, y = data.classes(200, 4)
+    row = table.named("tiny logistic 100 x 5")
+    model = LogisticRegression(tol=1e-12, max_iter=10_000).fit(X, y)
+    best = quality._objective(row, X, y, {"coef": model.coef_, "intercept": model.intercept_})
+    for shift in (1e-3, -1e-3):
+        assert quality._objective(row, X, y, {"coef": model.coef_ + shift, "intercept": model.intercept_}) > best
+        assert quality._objective(row, X, y, {"coef": model.coef_, "intercept": model.intercept_ + shift}) > best
+
+
+@pytest.mark.parametrize("row", [row for row in table.ROWS if "sparse" in row.name or row.size == table.TINY])
+def test_data_are_the_same_after_saving_and_loading(row, tmp_path):
+    try:
+        X, y = row.make(*row.quick)
+    except FileNotFoundError as reason:
+        pytest.skip(str(reason))
+    data.save(tmp_path, X, y)
+    again, target = data.load(tmp_path)
+    assert (again != X).sum() == 0
+    np.testing.assert_array_equal(target, y)
+
+
+def test_every_floor_is_positive_and_bounded_by_the_slower_ceiling():
+    size = floors.Size(rows=1000, columns=50, targets=1, stored=50_000, bytes=400_000, alphas=10)
+    for row in table.ROWS:
+        if row.floor is not None:
+            work = row.floor(size)
+            slow = work.seconds({"dgemm_gflops": 1.0, "read_gbytes": 1.0})
+            assert slow == max(work.flops, work.bytes) / 1e9 > 0
+
+
+def test_peak_memory_sees_an_allocation():
+    before = process._peak()
+    block = np.ones(64 << 20, dtype=np.uint8)
+    assert process._peak() - before > 48
+    assert block.nbytes == 64 << 20
+
+
+def test_a_missing_library_is_absent_and_a_late_process_is_late(tmp_path, monkeypatch):
+    assert run.Settings(timeout=0.01).process("ceilings", quick=True)["status"] == "late"
+    monkeypatch.setitem(table.MODULES, table.INTELEX, "no_such_library")
+    found = process.measure("tiny ridge 100 x 5", table.INTELEX, {}, str(tmp_path), "")
+    assert found == {"status": "absent", "note": "No module named 'no_such_library'"}

@@ -1,0 +1,59 @@
+"""What importing the package costs, and what its public names are."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import tenfold
+
+
+def modules_after(statement: str) -> set[str]:
+    """The modules of a fresh interpreter after `statement`."""
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(answer.stdout))
+
+
+def test_import_of_the_package_loads_nothing_heavy():
+    roots = {name.partition(".")[0] for name in modules_after("import tenfold")}
+    assert "tenfold" in roots
+    assert not roots & {
+        "numpy",
+        "scipy",
+        "sklearn",
+        "joblib",
+        "threadpoolctl",
+        "array_api_compat",
+        "pandas",
+        "matplotlib",
+    }
+
+
+@pytest.mark.parametrize("name", ["Ridge", "RidgeCV", "LogisticRegression", "certify"])
+def test_import_of_a_name_adds_no_foreign_module_beyond_scikit_learns(name):
+    added = modules_after(f"from tenfold import {name}") - modules_after("import sklearn.linear_model")
+    assert "tenfold" in added
+    assert {module for module in added if module.partition(".")[0] != "tenfold"} == set()
+
+
+def test_every_public_name_resolves():
+    assert len(set(tenfold.__all__)) == len(tenfold.__all__)
+    for name in tenfold.__all__:
+        thing = getattr(tenfold, name)
+        assert thing.__name__ == name
+        assert thing.__doc__
+        assert name in dir(tenfold)
+
+
+def test_certify_is_the_function_whoever_imports_its_module_first():
+    code = "from tenfold.certify import certify\nimport tenfold\nassert callable(tenfold.certify), tenfold.certify"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="Rigde"):
+        _ = tenfold.Rigde
+    with pytest.raises(ImportError, match="Rigde"):
+        from tenfold import Rigde  # noqa: F401
