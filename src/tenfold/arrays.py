@@ -13,7 +13,7 @@ Array: TypeAlias = Any
 """An array of any namespace of the Array API, or a SciPy sparse array."""
 
 Floats: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int32]
+Integers: TypeAlias = NDArray[np.signedinteger[Any]]
 
 FLOATS = (np.float64, np.float32)
 """The dtypes that fitted arrays keep; every other input becomes float64."""
@@ -32,6 +32,11 @@ def namespace(array: Array) -> Any:
 def is_sparse(array: Array) -> bool:
     """Whether `array` is stored sparsely."""
     return bool(sparse.issparse(array))
+
+
+def entries(array: Array) -> int:
+    """How many numbers are stored."""
+    return int(array.nnz if is_sparse(array) else array.size)
 
 
 def is_numpy(array: Array) -> bool:

@@ -1,7 +1,8 @@
 """Classical inference for unpenalised least squares: standard errors, t statistics, p values, confidence intervals.
 
-With k = p + 1 coefficients (the intercept counts), residual variance s^2 = sum weight r^2 / (n - k) and covariance s^2 (Z' diag(weight) Z)^-1
-of Z = [1 X]. Valid for independent errors of equal variance (times 1 / weight); never for penalised weights.
+With k = p + 1 coefficients (the intercept counts), residual variance s^2 = sum weight r^2 / (n - k) and covariance
+s^2 (Z' diag(weight) Z)^-1 of Z = [1 X]. Valid for independent errors of equal variance (times 1 / weight); never for
+penalised weights.
 """
 
 from dataclasses import dataclass
@@ -66,19 +67,25 @@ class Inference:
         wide = max(11, *(len(name) for name in self.names))
         head = f"{'':{wide}} {'coefficient':>13} {'std. error':>12} {'t':>9} {'p':>8} {'[0.025':>12} {'0.975]':>12}"
         lines = [
-            f"Least squares: {self.count} rows, {len(self.names)} coefficients, {self.degrees_of_freedom} degrees of freedom",
-            f"R2 {self.r_squared:.4f}, adjusted {self.r_squared_adjusted:.4f}, residual standard deviation {np.sqrt(self.sigma2):.6g}",
+            f"Least squares: {self.count} rows, {len(self.names)} coefficients, {self.degrees_of_freedom} degrees "
+            "of freedom",
+            f"R2 {self.r_squared:.4f}, adjusted {self.r_squared_adjusted:.4f}, residual standard deviation "
+            f"{np.sqrt(self.sigma2):.6g}",
             head,
             "-" * len(head),
         ]
-        rows = zip(self.names, self.coefficients, self.standard_errors, self.statistics, self.p_values, interval, strict=True)
+        rows = zip(
+            self.names, self.coefficients, self.standard_errors, self.statistics, self.p_values, interval, strict=True
+        )
         for name, b, error, t, p, (low, high) in rows:
             lines.append(f"{name:{wide}} {b:13.6g} {error:12.5g} {t:9.3f} {p:8.3g} {low:12.5g} {high:12.5g}")
         return "\n".join(lines)
 
 
 def inverse_gram(moments: Moments, origin: bool) -> Floats:
-    """(X' diag(weight) X)^-1 about the means or the origin, in the units of the data, by Cholesky of the equilibrated matrix."""
+    """(X' diag(weight) X)^-1 about the means or the origin, in the units of the data, by Cholesky of the equilibrated
+    matrix.
+    """
     S = moments.about(origin)[0]
     half = np.frexp(np.sqrt(np.diag(S)))[1]
     with one_blas_thread:
@@ -86,21 +93,35 @@ def inverse_gram(moments: Moments, origin: bool) -> Floats:
         if info == 0:
             inverse, info = lapack.dpotri(L, lower=1)
     if info != 0:
-        raise ValueError("The columns are collinear: their coefficients, and so their standard errors, are not determined.")
+        raise ValueError(
+            "The columns are collinear: their coefficients, and so their standard errors, are not determined."
+        )
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     q = half + moments.exponent[: moments.features]
-    return np.ldexp(inverse, -(q[:, None] + q))
+    with np.errstate(over="ignore"):
+        return np.ldexp(inverse, -(q[:, None] + q))
 
 
 def least_squares_inference(
-    moments: Moments, inverse: Floats, target: int, rss: float, coef: Floats, intercept: float | None, names: tuple[str, ...]
+    moments: Moments,
+    inverse: Floats,
+    target: int,
+    rss: float,
+    coef: Floats,
+    intercept: float | None,
+    names: tuple[str, ...],
 ) -> Inference:
-    """Inference for one target from the moments, the inverse Gram matrix, the sum of squared residuals that was read from the rows, and the fit."""
+    """Inference for one target from the moments, the inverse Gram matrix, the sum of squared residuals that was read
+    from the rows, and the fit.
+    """
     p = moments.features
     k = p + (intercept is not None)
     free = moments.count - k
     if free <= 0:
-        raise ValueError(f"{moments.count} rows do not leave a degree of freedom for {k} coefficients: standard errors need more rows.")
+        raise ValueError(
+            f"{moments.count} rows do not leave a degree of freedom for {k} coefficients: standard errors need "
+            "more rows."
+        )
     sigma2 = rss / free
     if intercept is None:
         covariance, coefficients = sigma2 * inverse, coef

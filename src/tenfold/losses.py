@@ -1,7 +1,8 @@
 """Losses of the raw prediction z, each with its slope, curvature and convex conjugate; written in the Array API.
 
-``slope`` and ``curvature`` are the first and second derivative in z, ``conjugate(y, u) = sup_z u z - loss(y, z)`` is infinite outside
-the domain of u. Fenchel and Young: ``loss(y, z) + conjugate(y, u) >= u z``, with equality where u is the slope at z.
+``slope`` and ``curvature`` are the first and second derivative in z, ``conjugate(y, u) = sup_z u z - loss(y, z)`` is
+infinite outside the domain of u. Fenchel and Young: ``loss(y, z) + conjugate(y, u) >= u z``, with equality where u is
+the slope at z.
 """
 
 from dataclasses import dataclass

@@ -1,34 +1,54 @@
 """Threads and memory of the machine.
 
-One rule for threads: our loops and SciPy's BLAS are never parallel at the same time. The number of threads is the one that SciPy's BLAS
-is set to, so `threadpoolctl.threadpool_limits`, OMP_NUM_THREADS and joblib's workers are obeyed without a switch of ours.
+One rule for threads: our loops and SciPy's BLAS are never parallel at the same time. The number of threads is the one
+that SciPy's BLAS is set to, so `threadpoolctl.threadpool_limits`, OMP_NUM_THREADS and joblib's workers are obeyed
+without a switch of ours.
 """
 
+import ctypes
 import os
 import threading
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
-import scipy.linalg.blas  # noqa: F401  loads the BLAS whose threads are asked for below
+import scipy
+import scipy.linalg.blas
 from threadpoolctl import ThreadpoolController
 
 
+class _Library(NamedTuple):
+    """How to ask a BLAS for its number of threads, and how to set it."""
+
+    get: Callable[[], int | None]
+    set: Callable[[int], None]
+
+
 @cache
-def _scipy_blas() -> tuple[object, ...]:
-    libraries = [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]
-    own = [lib for lib in libraries if "scipy" in lib.filepath]
-    return tuple(own or libraries)
+def _scipy_blas() -> tuple[_Library, ...]:
+    # the library inside SciPy's wheel is found at once; searching all that is loaded takes a hundred times as long as
+    # a small fit
+    for file in (Path(scipy.__file__).parent.parent / "scipy.libs").glob("libscipy_openblas*"):
+        library = ctypes.CDLL(str(file))
+        if hasattr(library, "scipy_openblas_get_num_threads"):
+            return (_Library(library.scipy_openblas_get_num_threads, library.scipy_openblas_set_num_threads),)
+    found = [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]
+    own = [lib for lib in found if "scipy" in lib.filepath]
+    return tuple(_Library(lib.get_num_threads, lib.set_num_threads) for lib in own or found)
 
 
 def _blas_threads() -> int:
-    counts = [int(lib.num_threads or 1) for lib in _scipy_blas()]  # type: ignore[attr-defined]
-    return min(counts, default=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    counts = [int(lib.get() or 1) for lib in _scipy_blas()]
+    return min(
+        counts, default=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
 
 
 def _set_blas_threads(count: int) -> None:
     for lib in _scipy_blas():
-        lib.set_num_threads(count)  # type: ignore[attr-defined]
+        lib.set(count)
 
 
 class _OneBlasThread:
@@ -57,7 +77,9 @@ class _OneBlasThread:
                     _set_blas_threads(1)
             self._users += 1
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         with self._lock:
             self._users -= 1
             if self._users == 0 and self._saved > 1:
@@ -72,16 +94,23 @@ one_blas_thread = _OneBlasThread()
 """A context: small dense algebra inside gives the same bits whatever the number of threads."""
 
 
-def threads() -> int:
-    """The number of threads that a loop of ours may use now."""
-    return one_blas_thread.threads()
+SMALL = 1 << 15
+"""A loop over fewer numbers is done before a second thread has woken up."""
+
+
+def threads(entries: int = SMALL) -> int:
+    """The number of threads that a loop of ours over so many numbers may use now."""
+    return 1 if entries < SMALL else one_blas_thread.threads()
 
 
 def available_memory() -> int:
     """Bytes that may still be taken, container limits included."""
     limits = [os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     group = Path("/sys/fs/cgroup")
-    for ceiling, used in (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")):
+    for ceiling, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
         try:
             limits.append(int((group / ceiling).read_text()) - int((group / used).read_text()))
         except (OSError, ValueError):

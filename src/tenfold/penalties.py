@@ -1,4 +1,6 @@
-"""Penalties on the weights, each with its proximal map, conjugate and optimality distance; the intercept is never penalised."""
+"""Penalties on the weights, each with its proximal map, conjugate and optimality distance; the intercept is never
+penalised.
+"""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,7 +21,7 @@ class Penalty(Protocol):
         ...
 
     def subgradient_distance(self, w: Array, gradient: Array) -> Array:
-        """Distance of minus the gradient of the loss to the subdifferential at w, entry by entry: zero at an optimum."""
+        """Distance of minus the gradient of the loss to the subdifferential at w, by entry; zero at an optimum."""
         ...
 
 

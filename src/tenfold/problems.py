@@ -14,7 +14,9 @@ from tenfold.stats import Params, derivatives
 
 @dataclass(frozen=True)
 class Glm:
-    """min over w, b of  (1/W) sum_i weight_i loss(y_i, x_i.w + b) + penalty(w),  W the sum of the weights; b = 0 without `intercept`."""
+    """min over w, b of  (1/W) sum_i weight_i loss(y_i, x_i.w + b) + penalty(w),  W the sum of the weights; b = 0
+    without `intercept`.
+    """
 
     loss: Loss
     penalty: L2
@@ -22,7 +24,9 @@ class Glm:
 
 
 class Evaluation(NamedTuple):
-    """An objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the intercept last, Hessian (p + 1, p + 1)."""
+    """An objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the intercept last, Hessian
+    (p + 1, p + 1).
+    """
 
     value: Floats
     gradient: Floats
@@ -30,7 +34,9 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(problem: Glm, rows: Rows, params: Params, order: int = 1, shift: Floats | None = None) -> Evaluation:
-    """The objective of `problem` on `rows` at z = (x - shift).w + b, with its gradient, and its Hessian at order 2: one pass."""
+    """The objective of `problem` on `rows` at z = (x - shift).w + b, with its gradient, and its Hessian at order 2:
+    one pass.
+    """
     sums = rows.fold(derivatives(problem.loss, params, order, shift))
     strength = np.broadcast_to(np.asarray(problem.penalty.strength, dtype=np.float64), sums.value.shape)
     value = sums.value / sums.weight + 0.5 * strength * np.sum(params.coef * params.coef, axis=1)

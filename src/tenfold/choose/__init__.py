@@ -1,1 +1,3 @@
-"""Choosing hyper-parameters nearly for free: exact leave-one-out, exact k-fold and whole paths from one factorisation."""
+"""Choosing hyper-parameters nearly for free: exact leave-one-out, exact k-fold and whole paths from one
+factorisation.
+"""

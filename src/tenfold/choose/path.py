@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from tenfold.arrays import Floats
-from tenfold.choose.spectrum import Spectrum, of
+from tenfold.choose.spectrum import Spectrum, intercepts, inverse, of
 from tenfold.rows import Rows
 
 
@@ -45,24 +45,21 @@ def path(rows: Rows, alphas: Floats, intercept: bool, *, flat: bool) -> RidgePat
 
 def _path(spectrum: Spectrum, alphas: Floats, flat: bool) -> RidgePath:
     coefs = spectrum.coef(alphas)
-    inverse = spectrum.inverse(alphas)
-    shrinkage = spectrum.values * inverse
-    # what least squares leaves, and what the penalty adds: sums of squares, so nothing cancels
-    scale = 1.0 if spectrum.vectors is not None else np.where(spectrum.values > spectrum.cut, 1.0 / np.maximum(spectrum.values, 1e-300), 0.0)
-    kept = np.where(spectrum.values > spectrum.cut, 1.0, 0.0)
-    lost = (alphas[:, None] * inverse) ** 2 * (scale * kept)
-    error = spectrum.least + lost @ spectrum.right**2
-    intercepts = spectrum.intercepts(coefs)
+    shrinkage = spectrum.values * inverse(spectrum.values, alphas)
+    error = spectrum.training_error(alphas)
+    offsets = intercepts(spectrum, coefs)
     norms = np.linalg.norm(coefs, axis=2)
     if flat:
-        coefs, intercepts, norms, error = coefs[:, 0], intercepts[:, 0], norms[:, 0], error[:, 0]
+        coefs, offsets, norms, error = coefs[:, 0], offsets[:, 0], norms[:, 0], error[:, 0]
     return RidgePath(
-        alphas, coefs, intercepts, np.sqrt(spectrum.values), shrinkage, shrinkage.sum(axis=1), norms, error
+        alphas, coefs, offsets, np.sqrt(spectrum.values), shrinkage, shrinkage.sum(axis=1), norms, error
     )
 
 
 def norm_bounded(rows: Rows, norm: float, intercept: bool, *, flat: bool) -> RidgePath:
-    """Least squares with ||w|| <= norm: the alpha at which the bound is met, by root finding in log alpha (the norm falls in alpha)."""
+    """Least squares with ||w|| <= norm: the alpha at which the bound is met, by root finding in log alpha (the norm
+    falls in alpha).
+    """
     if not (np.isfinite(norm) and norm > 0):
         raise ValueError(f"norm must be a positive number, got {norm!r}.")
     if rows.targets != 1:

@@ -1,10 +1,11 @@
-"""One eigendecomposition that serves every ridge: S = V diag(mu) V' from the moments, or K = Q diag(mu) Q' of wide rows.
+"""One eigendecomposition that serves every ridge: S = V diag(mu) V' of the moments, or K = Q diag(mu) Q' of wide rows.
 
-Weights at alpha are V diag(1 / (mu + alpha)) V'c in the first form and A'Q diag(1 / (mu + alpha)) Q'y in the second, A the weighted and
-centred rows. Both are held as `basis` B and `right` so that w(alpha) = sum_k B_k right_k / (mu_k + alpha).
+Weights at alpha are V diag(1 / (mu + alpha)) V'c in the first form and A'Q diag(1 / (mu + alpha)) Q'y in the second, A the
+weighted and centred rows.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import eigh
@@ -15,45 +16,92 @@ from tenfold.rows import Rows
 from tenfold.solvers import dual
 from tenfold.stats import Moments
 
+EPS = float(np.finfo(np.float64).eps)
 
-@dataclass(frozen=True)
-class Spectrum:
-    """Eigenvalues mu (r,), basis (p, r), right-hand sides in it (r, t), least sum of squares (t,), and the means.
 
-    For the wide form `basis` is A'Q, `vectors` is Q, and `right` is Q'y.
-    """
-
-    values: Floats
-    basis: Floats
-    right: Floats
-    least: Floats
-    mean: Floats
-    target_mean: Floats
-    vectors: Floats | None = None
-
-    def coef(self, alphas: Floats) -> Floats:
-        """Weights (A, t, p) at every alpha."""
-        filtered = self.right.T[None] * self.inverse(alphas)[:, None, :]
-        with one_blas_thread:
-            return np.asarray(filtered @ self.basis.T)
-
-    def inverse(self, alphas: Floats) -> Floats:
-        """1 / (mu + alpha), (A, r), with zero in place of the inverse of a numerical zero."""
-        total = self.values + np.asarray(alphas, dtype=np.float64)[:, None]
-        zero = total <= self.cut
-        return np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, total))
+class Spectrum(Protocol):
+    """What both forms know: eigenvalues (r,), largest first, the means, and the weights of any alphas."""
 
     @property
-    def cut(self) -> float:
-        """Eigenvalues up to here are zero to rounding."""
-        return float(np.max(self.values, initial=0.0)) * max(self.basis.shape) * float(np.finfo(np.float64).eps)
+    def values(self) -> Floats: ...
+    @property
+    def mean(self) -> Floats: ...
+    @property
+    def target_mean(self) -> Floats: ...
+    def coef(self, alphas: Floats) -> Floats:
+        """Weights (A, t, p) at every alpha."""
+        ...
 
-    def intercepts(self, coef: Floats) -> Floats:
-        """Intercepts for weights (..., t, p)."""
-        return self.target_mean - coef @ self.mean
+    def training_error(self, alphas: Floats) -> Floats:
+        """Weighted sums of squared residuals (A, t)."""
+        ...
 
 
-def tall(moments: Moments, intercept: bool) -> Spectrum:
+def inverse(values: Floats, alphas: Floats) -> Floats:
+    """1 / (mu + alpha), (A, r), with zero in place of the inverse of a numerical zero."""
+    total = values + np.asarray(alphas, dtype=np.float64)[:, None]
+    zero = total <= cut(values)
+    return np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, total))
+
+
+def cut(values: Floats) -> float:
+    """Eigenvalues up to here are zero to rounding."""
+    return float(np.max(values, initial=0.0)) * len(values) * EPS
+
+
+@dataclass(frozen=True)
+class Tall:
+    """The p x p form: eigenvectors V (p, p), V'c as `right` (p, t), and the sums of squared targets (t,)."""
+
+    values: Floats
+    vectors: Floats
+    right: Floats
+    squares: Floats
+    mean: Floats
+    target_mean: Floats
+
+    def coef(self, alphas: Floats) -> Floats:
+        filtered = self.right.T[None] * inverse(self.values, alphas)[:, None, :]
+        with one_blas_thread:
+            return np.asarray(filtered @ self.vectors.T)
+
+    def training_error(self, alphas: Floats) -> Floats:
+        # what least squares leaves, and what the penalty adds to it: nothing cancels in the second
+        kept = self.values > cut(self.values)
+        own = np.where(kept, 1.0 / np.where(kept, self.values, 1.0), 0.0)[:, None] * self.right**2
+        lost = (np.asarray(alphas)[:, None] * inverse(self.values, alphas)) ** 2
+        return np.maximum(self.squares - own.sum(axis=0), 0.0) + lost @ own
+
+
+@dataclass(frozen=True)
+class Wide:
+    """The n x n form: eigenvectors Q (n, n), Q'y as `right` (n, t), and the rows."""
+
+    values: Floats
+    vectors: Floats
+    right: Floats
+    data: dual.Centred
+    target_mean: Floats
+
+    @property
+    def mean(self) -> Floats:
+        return self.data.centre
+
+    def dual_coef(self, alphas: Floats) -> Floats:
+        """(K + alpha I)^-1 y as (n, A, t)."""
+        filtered = inverse(self.values, alphas).T[:, :, None] * self.right[:, None, :]
+        return np.asarray(self.vectors @ filtered.reshape(len(self.values), -1)).reshape(len(self.values), len(alphas), -1)
+
+    def coef(self, alphas: Floats) -> Floats:
+        c = self.dual_coef(alphas)
+        return self.data.back(c.reshape(len(c), -1)).reshape(c.shape[1], c.shape[2], -1)
+
+    def training_error(self, alphas: Floats) -> Floats:
+        left = 1.0 - self.values * inverse(self.values, alphas)
+        return np.asarray(left**2 @ self.right**2)
+
+
+def tall(moments: Moments, intercept: bool) -> Tall:
     """The p x p form."""
     p = moments.features
     S, C, yy = moments.about(origin=not intercept)
@@ -64,34 +112,44 @@ def tall(moments: Moments, intercept: bool) -> Spectrum:
         raise ValueError("Columns of X differ too much in scale to choose a penalty common to all. Scale them first.")
     with one_blas_thread:
         values, V = eigh(S, driver="evd", check_finite=False)
-    values, V = np.maximum(values[::-1], 0.0), np.ascontiguousarray(V[:, ::-1])
-    right = V.T @ C
-    kept = values > values[0] * p * np.finfo(np.float64).eps if p else values > 0
-    least = np.ldexp(yy, 2 * e[p:]) - np.sum(right[kept] ** 2 / values[kept, None], axis=0)
-    zero, t = np.zeros(p), C.shape[1]
-    return Spectrum(
-        values,
-        V,
-        right,
-        np.maximum(least, 0.0),
-        moments.mean if intercept else zero,
-        moments.target_mean if intercept else np.zeros(t),
-    )
+        V = np.ascontiguousarray(V[:, ::-1])
+        right = V.T @ C
+    mean = moments.mean if intercept else np.zeros(p)
+    target_mean = moments.target_mean if intercept else np.zeros(C.shape[1])
+    return Tall(np.maximum(values[::-1], 0.0), V, right, np.ldexp(yy, 2 * e[p:]), mean, target_mean)
 
 
-def wide(data: dual.Centred, target_mean: Floats) -> Spectrum:
+def wide(data: dual.Centred, target_mean: Floats) -> Wide:
     """The n x n form, for rows in memory."""
     values, Q = eigh(data.gram(), driver="evd", check_finite=False)
-    values, Q = np.maximum(values[::-1], 0.0), np.ascontiguousarray(Q[:, ::-1])
-    right = Q.T @ data.target
-    kept = values > values[0] * len(values) * np.finfo(np.float64).eps
-    return Spectrum(
-        values, data.back(Q).T, right, np.sum(right[~kept] ** 2, axis=0), data.centre, target_mean, Q
-    )
+    Q = np.ascontiguousarray(Q[:, ::-1])
+    return Wide(np.maximum(values[::-1], 0.0), Q, Q.T @ data.target, data, target_mean)
 
 
-def of(rows: Rows, intercept: bool, moments: Moments | None = None) -> Spectrum:
+def of(rows: Rows, intercept: bool, moments: Moments | None = None) -> Tall | Wide:
     """The cheaper form for these rows."""
     if moments is not None or rows.shape[0] >= rows.shape[1]:
         return tall(rows.fold(Moments.lift) if moments is None else moments, intercept)
     return wide(*dual.about_means(rows, intercept))
+
+
+def intercepts(spectrum: Spectrum, coef: Floats) -> Floats:
+    """Intercepts for weights (..., t, p)."""
+    return np.asarray(spectrum.target_mean - coef @ spectrum.mean)
+
+
+def coef_of_each(spectrum: Spectrum, alpha: Floats) -> Floats:
+    """Weights (t, p) with an alpha for each target."""
+    distinct, index = np.unique(alpha, return_inverse=True)
+    return spectrum.coef(distinct)[index, np.arange(len(alpha))]
+
+
+def agrees(spectrum: Spectrum, alpha: Floats, fitted: Floats, moments: Moments) -> bool:
+    """Whether the eigendecomposition gives the fitted weights (t, p) at each target's alpha; with columns of very different
+    scales it cannot.
+    """
+    p = moments.features
+    length = np.ldexp(np.sqrt(np.diag(moments.XX)), moments.exponent[:p])
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = np.sum(np.abs(fitted) * length, axis=1) + np.ldexp(np.sqrt(moments.yy), moments.exponent[p:])
+        return bool(np.all(np.abs(coef_of_each(spectrum, alpha) - fitted) * length <= 1e-6 * size[:, None]))

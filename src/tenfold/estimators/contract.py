@@ -1,11 +1,15 @@
-"""The contract with scikit-learn, once: arrays in, `Rows` out; weights, names, callbacks and the prediction of linear models."""
+"""The contract with scikit-learn, once: arrays in, `Rows` out; weights, names, callbacks and the prediction of linear
+models.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Number
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
+from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import with_callbacks as sklearn_with_callbacks
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -15,10 +19,34 @@ from tenfold.rows import MemoryRows, NotFinite
 from tenfold.solvers.loop import Record, Watch
 from tenfold.stats import Params, times
 
+__all__ = [
+    "CallbackSupportMixin",
+    "Claims",
+    "LinearPredictor",
+    "as_rows",
+    "canonical",
+    "names_of",
+    "refuse_not_finite",
+    "store",
+    "validate",
+    "validate_weights",
+    "watcher",
+    "with_callbacks",
+]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def with_callbacks(method: Method) -> Method:
+    """scikit-learn's decorator for a `fit` that tells callbacks of its progress, with its type."""
+    return cast(Method, sklearn_with_callbacks(method))
+
 
 @dataclass(frozen=True)
 class Claims:
-    """What a class claims, for the table of methods: its method in words, how it reads data, its certificate, sources and counterpart."""
+    """What a class claims, for the table of methods: its method in words, how it reads data, its certificate, sources
+    and counterpart.
+    """
 
     method: str
     data: str
@@ -35,12 +63,19 @@ def is_plain(X: Any) -> bool:
 def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_output: bool = True) -> tuple[Array, Array]:
     """X dense or CSR in float32 or float64 and y, checked as scikit-learn does.
 
-    A plain array is not searched for values that are not finite: the first pass over the rows finds them (`refuse_not_finite`).
+    A plain array is not searched for values that are not finite: the first pass over the rows finds them
+    (`refuse_not_finite`).
     """
-    if is_plain(X) and type(y) is np.ndarray and y.ndim in (1, 2) and y.dtype.kind == "f" and (multi_output or y.ndim == 1):
+    if (
+        is_plain(X)
+        and type(y) is np.ndarray
+        and y.ndim in (1, 2)
+        and y.dtype.kind == "f"
+        and (multi_output or y.ndim == 1)
+    ):
         check_consistent_length(X, y)
         if np.isfinite(y).all():
-            return validate_data(estimator, X, y, skip_check_array=True)  # type: ignore[no-any-return]
+            return validate_data(estimator, X, y, skip_check_array=True)
     X, y = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=list(FLOATS), multi_output=multi_output, y_numeric=numeric
     )
@@ -92,7 +127,8 @@ def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Fitted]) -> Fit
     except NotFinite:
         check_array(X, accept_sparse=True, dtype=None, input_name="X", estimator=estimator)
         raise ValueError(
-            "Input X holds values so large that their sums overflow (above about 1e300). Divide the columns by their largest value."
+            "Input X holds values so large that their sums overflow (above about 1e300). Divide the columns by "
+            "their largest value."
         ) from None
 
 
@@ -127,7 +163,9 @@ class LinearPredictor:
         return z.astype(np.result_type(X.dtype, coef.dtype), copy=False)
 
 
-def store(estimator: Any, fitted: Fitted, dtype: Any, *, coef_flat: bool, intercept_flat: bool, intercept: bool) -> None:
+def store(
+    estimator: Any, fitted: Fitted, dtype: Any, *, coef_flat: bool, intercept_flat: bool, intercept: bool
+) -> None:
     """Set `coef_`, `intercept_` and `certificate_`, flat where scikit-learn has no axis of targets."""
     coef, b = fitted.params.coef.astype(dtype), fitted.params.intercept.astype(dtype)
     estimator.coef_ = coef[0] if coef_flat else coef
@@ -135,8 +173,12 @@ def store(estimator: Any, fitted: Fitted, dtype: Any, *, coef_flat: bool, interc
     estimator.certificate_ = fitted.certificate
 
 
-def watcher(estimator: Any, X: Array, y: Array, max_iter: int, attributes: Callable[[Params], dict[str, Any]]) -> Watch | None:
-    """Tell scikit-learn's callbacks of each iteration, where there are any; they get a fitted estimator through `attributes`."""
+def watcher(
+    estimator: Any, X: Array, y: Array, max_iter: int, attributes: Callable[[Params], dict[str, Any]]
+) -> Watch | None:
+    """Tell scikit-learn's callbacks of each iteration, where there are any; they get a fitted estimator through
+    `attributes`.
+    """
     if not (hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")):
         return None
     context = estimator._init_callback_context(max_subtasks=max_iter)
@@ -146,7 +188,9 @@ def watcher(estimator: Any, X: Array, y: Array, max_iter: int, attributes: Calla
         task = context.subcontext(task_name="iteration")
         task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
         return bool(
-            task.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: attributes(params))
+            task.call_on_fit_task_end(
+                estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: attributes(params)
+            )
         )
 
     return watch

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import check_array, column_or_1d, compute_sample_weight
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array
 from tenfold.choose.path import RidgePath, norm_bounded, path
 from tenfold.estimators.contract import (
+    CallbackSupportMixin,
     Claims,
     LinearPredictor,
     as_rows,
@@ -23,23 +23,37 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
     watcher,
+    with_callbacks,
 )
-from tenfold.estimators.parameters import Constraints, array_like, boolean, check_parameters, choice, instance, integer, nothing, random_state, real
+from tenfold.estimators.parameters import (
+    Constraints,
+    array_like,
+    boolean,
+    check_parameters,
+    choice,
+    instance,
+    integer,
+    nothing,
+    random_state,
+    real,
+)
 from tenfold.inference import Inference
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import infer
 from tenfold.stats import Params
 
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
-"""scikit-learn's names. Iterative ones take conjugate gradients where a square matrix is not formed; the result is the same optimum."""
+"""scikit-learn's names. Iterative ones take conjugate gradients where a square matrix is not formed; the result is
+the same optimum.
+"""
 
 
 class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """Ordinary least squares.
 
-    Minimises ``sum_i weight_i (y_i - x_i.w - b)^2``, and takes the shortest ``w`` where many do. Solved from one pass over the rows by
-    the Gram matrix of equilibrated columns; a second pass reads the residual, certifies the result and corrects it; a QR factorisation
-    merged over the rows takes over where the columns are nearly collinear.
+    Minimises ``sum_i weight_i (y_i - x_i.w - b)^2``, and takes the shortest ``w`` where many do. Solved from one pass
+    over the rows by the Gram matrix of equilibrated columns; a second pass reads the residual, certifies the result
+    and corrects it; a QR factorisation merged over the rows takes over where the columns are nearly collinear.
 
     Parameters
     ----------
@@ -85,7 +99,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEs
     True
     """
 
-    _claims: ClassVar = Claims("Ordinary least squares", "fold twice", "residual", "S4, R4, B17, W10", "LinearRegression")
+    _claims: ClassVar = Claims(
+        "Ordinary least squares", "fold twice", "residual", "S4, R4, B17, W10", "LinearRegression"
+    )
     _constraints: ClassVar[Constraints] = {
         "fit_intercept": (boolean(),),
         "copy_X": (boolean(),),
@@ -95,7 +111,13 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEs
     }
 
     def __init__(
-        self, *, fit_intercept: bool = True, copy_X: bool = True, tol: float = 1e-6, n_jobs: int | None = None, positive: bool = False
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
     ) -> None:
         self.fit_intercept = fit_intercept
         self.copy_X = copy_X
@@ -128,8 +150,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEs
             self.__dict__.pop(name, None)
         if not rows.sparse and fitted.rank is not None and fitted.singular_values is not None:
             self.rank_, self.singular_ = fitted.rank, fitted.singular_values.astype(dtype)
-        self._inference = "The weights are constrained: classical standard errors do not hold. Use the bootstrap." if self.positive else infer(
-            fitted, self.fit_intercept, names_of(self)
+        self._inference = (
+            "The weights are constrained: classical standard errors do not hold. Use the bootstrap."
+            if self.positive
+            else infer(fitted, self.fit_intercept, names_of(self))
         )
         return self
 
@@ -185,7 +209,12 @@ class _Ridge(CallbackSupportMixin, LinearPredictor, BaseEstimator):
         dtype = X.dtype
 
         def attributes(params: Params) -> dict[str, Any]:
-            return {"coef_": np.squeeze(params.coef.astype(dtype), axis=0) if rows.targets == 1 else params.coef.astype(dtype), "intercept_": params.intercept.astype(dtype)}
+            return {
+                "coef_": np.squeeze(params.coef.astype(dtype), axis=0)
+                if rows.targets == 1
+                else params.coef.astype(dtype),
+                "intercept_": params.intercept.astype(dtype),
+            }
 
         fitted = refuse_not_finite(
             self,
@@ -201,9 +230,18 @@ class _Ridge(CallbackSupportMixin, LinearPredictor, BaseEstimator):
                 dtype=dtype,
             ),
         )
-        store(self, fitted, dtype, coef_flat=rows.targets == 1, intercept_flat=intercept_flat, intercept=self.fit_intercept)
+        store(
+            self,
+            fitted,
+            dtype,
+            coef_flat=rows.targets == 1,
+            intercept_flat=intercept_flat,
+            intercept=self.fit_intercept,
+        )
         self.solver_ = fitted.solver
-        self.n_iter_ = None if fitted.iterations is None else np.full(rows.targets, fitted.iterations, dtype=np.int32)
+        # as in scikit-learn None for a direct solver that was asked for by name; a direct solve is one step
+        direct = fitted.iterations is None and self.solver != "auto"
+        self.n_iter_ = None if direct else np.full(rows.targets, max(1, fitted.iterations or 1), dtype=np.int32)
         self.trace_ = fitted.trace
         if not fitted.certificate.ok:
             warnings.warn(f"{type(self).__name__}: {fitted.certificate.explain()}", ConvergenceWarning, stacklevel=3)
@@ -218,7 +256,8 @@ def check_solver(solver: str, positive: bool) -> None:
     """scikit-learn's two rules about solver names and positive weights."""
     if positive and solver not in ("auto", "lbfgs"):
         raise ValueError(
-            f"solver='{solver}' does not support positive fitting. Please set the solver to 'auto' or 'lbfgs', or set `positive=False`"
+            f"solver='{solver}' does not support positive fitting. Please set the solver to 'auto' or 'lbfgs', or "
+            "set `positive=False`"
         )
     if solver == "lbfgs" and not positive:
         raise ValueError("'lbfgs' solver can be used only when positive=True. Please use another solver.")
@@ -251,8 +290,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, _Ridge):
     tol : float, default=1e-4
         Precision of the iterative solver.
     solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, default="auto"
-        scikit-learn's names are accepted; the same optimum is found, certified, by the method that suits the shape of the data.
-        "lbfgs" asks for ``positive=True``.
+        scikit-learn's names are accepted; the same optimum is found, certified, by the method that suits the shape of
+        the data. "lbfgs" asks for ``positive=True``.
     positive : bool, default=False
         Whether to constrain the weights to be at least zero.
     random_state : accepted for compatibility: nothing here is random.
@@ -262,7 +301,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, _Ridge):
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
     intercept_ : float or ndarray of shape (n_targets,)
     n_iter_ : None or ndarray of shape (n_targets,)
-        Steps of the iterative solver, None for a direct one.
+        Steps of the solver: one for a direct solve, None where a direct solver was asked for by name.
     solver_ : str
         What solved it.
     certificate_ : Certificate
@@ -350,7 +389,7 @@ class RidgeClassification(ClassifierMixin):
 
     def decision_function(self, X: Any) -> Array:
         """Signed scores, (n,) for two classes, else (n, n_classes)."""
-        z = self._raw(X)  # type: ignore[attr-defined]
+        z = self._raw(X)
         return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Array:
@@ -363,7 +402,7 @@ class RidgeClassification(ClassifierMixin):
         return self.classes_[chosen]
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
 
@@ -371,8 +410,8 @@ class RidgeClassification(ClassifierMixin):
 class RidgeClassifier(RidgeClassification, _Ridge):
     """Classification by ridge regression on targets -1 and +1 (one against the rest).
 
-    Minimises ``sum_i weight_i (t_ik - x_i.w_k - b_k)^2 + alpha ||w_k||^2`` for every class k; predicts the largest score. All classes
-    share one factorisation.
+    Minimises ``sum_i weight_i (t_ik - x_i.w_k - b_k)^2 + alpha ||w_k||^2`` for every class k; predicts the largest
+    score. All classes share one factorisation.
 
     Parameters
     ----------
@@ -400,8 +439,13 @@ class RidgeClassifier(RidgeClassification, _Ridge):
     0.96
     """
 
-    _claims: ClassVar = Claims("Ridge classification, one against the rest", "fold twice", "residual", "R5.2-3", "RidgeClassifier")
-    _constraints: ClassVar[Constraints] = {**_Ridge._constraints, "class_weight": (instance(dict), choice("balanced"), nothing())}
+    _claims: ClassVar = Claims(
+        "Ridge classification, one against the rest", "fold twice", "residual", "R5.2-3", "RidgeClassifier"
+    )
+    _constraints: ClassVar[Constraints] = {
+        **_Ridge._constraints,
+        "class_weight": (instance(dict), choice("balanced"), nothing()),
+    }
 
     def __init__(
         self,
@@ -453,7 +497,8 @@ def ridge_regression(
 ) -> Any:
     """Ridge regression as a function: the weights, without an intercept unless `return_intercept`.
 
-    Minimises ``sum_i weight_i (y_i - x_i.w)^2 + alpha ||w||^2``; parameters as in `Ridge`. `verbose` and `random_state` have no effect.
+    Minimises ``sum_i weight_i (y_i - x_i.w)^2 + alpha ||w||^2``; parameters as in `Ridge`. `verbose` and
+    `random_state` have no effect.
 
     Returns
     -------
@@ -470,7 +515,13 @@ def ridge_regression(
     """
     check_array(np.ravel(np.asarray(alpha, dtype=np.float64)), ensure_2d=False, input_name="alpha")
     model = Ridge(
-        alpha, fit_intercept=return_intercept, max_iter=max_iter, tol=tol, solver=solver, positive=positive, random_state=random_state
+        alpha,
+        fit_intercept=return_intercept,
+        max_iter=max_iter,
+        tol=tol,
+        solver=solver,
+        positive=positive,
+        random_state=random_state,
     ).fit(X, y, sample_weight=sample_weight)
     found = [model.coef_]
     if return_n_iter:
@@ -481,11 +532,19 @@ def ridge_regression(
 
 
 def ridge_path(
-    X: Any, y: Any, alphas: Any = None, *, sample_weight: Any = None, fit_intercept: bool = True, norm: float | None = None
+    X: Any,
+    y: Any,
+    alphas: Any = None,
+    *,
+    sample_weight: Any = None,
+    fit_intercept: bool = True,
+    norm: float | None = None,
 ) -> RidgePath:
-    """All of a ridge path from one eigendecomposition: weights, shrinkage factors, degrees of freedom, norms, training errors.
+    """All of a ridge path from one eigendecomposition: weights, shrinkage factors, degrees of freedom, norms,
+    training errors.
 
-    With singular values s_j of the (centred) X, ridge shrinks the j-th component of least squares by s_j^2 / (s_j^2 + alpha).
+    With singular values s_j of the (centred) X, ridge shrinks the j-th component of least squares by s_j^2 / (s_j^2 +
+    alpha).
 
     Parameters
     ----------
@@ -494,8 +553,8 @@ def ridge_path(
         Strengths of the penalty; not needed with `norm`.
     fit_intercept : bool, default=True
     norm : float, default=None
-        The norm-bounded form: the least squares weights with ``||w|| <= norm``. The path then holds the one alpha for which the bound is met
-        exactly, or alpha 0 where least squares already obeys it.
+        The norm-bounded form: the least squares weights with ``||w|| <= norm``. The path then holds the one alpha for
+        which the bound is met exactly, or alpha 0 where least squares already obeys it.
 
     Returns
     -------

@@ -15,12 +15,17 @@ Check = tuple[Callable[[Any], bool], str]
 """A test and how an allowed value is described."""
 
 
+def _is_number(value: Any, kind: type) -> bool:
+    """Whether value is a number of some kind; a bool is not."""
+    return isinstance(value, kind) and not isinstance(value, (bool, np.bool_))
+
+
 def real(low: float, high: float = np.inf, closed: str = "left") -> Check:
     """A real number in an interval; `closed` is left, right, both or neither."""
     left, right = "[" if closed in ("left", "both") else "(", "]" if closed in ("right", "both") else ")"
 
     def test(value: Any) -> bool:
-        if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)) or np.isnan(float(value)):
+        if not _is_number(value, Real) or np.isnan(float(value)):
             return False
         x = float(value)
         return (low < x or (left == "[" and low == x)) and (x < high or (right == "]" and x == high))
@@ -30,9 +35,7 @@ def real(low: float, high: float = np.inf, closed: str = "left") -> Check:
 
 def integer(low: int) -> Check:
     """An integer not below `low`."""
-    return (
-        lambda value: isinstance(value, Integral) and not isinstance(value, (bool, np.bool_)) and int(value) >= low
-    ), f"an int in the range [{low}, inf)"
+    return lambda value: _is_number(value, Integral) and int(value) >= low, f"an int in the range [{low}, inf)"
 
 
 def choice(*options: str) -> Check:
@@ -54,7 +57,9 @@ def boolean() -> Check:
 def array_like() -> Check:
     """A sequence or an array of numbers."""
     return (
-        lambda value: not isinstance(value, (str, bytes, dict)) and (hasattr(value, "__len__") or hasattr(value, "__array__")),
+        lambda value: (
+            not isinstance(value, (str, bytes, dict)) and (hasattr(value, "__len__") or hasattr(value, "__array__"))
+        ),
         "an array-like",
     )
 
@@ -73,7 +78,7 @@ def function() -> Check:
 def random_state() -> Check:
     """A seed for random numbers."""
     return (
-        lambda value: value is None or isinstance(value, (Integral, np.random.RandomState)) and not isinstance(value, bool),
+        lambda value: value is None or _is_number(value, Integral) or isinstance(value, np.random.RandomState),
         "an int, a RandomState instance or None",
     )
 
@@ -81,10 +86,12 @@ def random_state() -> Check:
 def splitter() -> Check:
     """What scikit-learn takes as `cv`."""
     return (
-        lambda value: value is None
-        or (isinstance(value, Integral) and not isinstance(value, bool) and value >= 2)
-        or hasattr(value, "split")
-        or (isinstance(value, Iterable) and not isinstance(value, str)),
+        lambda value: (
+            value is None
+            or (_is_number(value, Integral) and int(value) >= 2)
+            or hasattr(value, "split")
+            or (isinstance(value, Iterable) and not isinstance(value, str))
+        ),
         "an int of at least 2, a cross-validation splitter, an iterable of splits or None",
     )
 
@@ -100,4 +107,6 @@ def check_parameters(estimator: Any, constraints: Constraints) -> None:
         if not any(test(value) for test, _ in checks):
             allowed = [words for _, words in checks]
             described = allowed[0] if len(allowed) == 1 else f"{', '.join(allowed[:-1])} or {allowed[-1]}"
-            raise InvalidParameterError(f"The {parameter!r} parameter of {name} must be {described}. Got {value!r} instead.")
+            raise InvalidParameterError(
+                f"The {parameter!r} parameter of {name} must be {described}. Got {value!r} instead."
+            )

@@ -1,0 +1,524 @@
+"""Ridge regression and classification with the penalty chosen by exact cross-validation."""
+
+import numbers
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, is_classifier
+from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.utils import Bunch, check_scalar
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import Array, Floats, contiguous, is_sparse
+from tenfold.choose.kfold import Fold, Split, folds, r2_from_moments, subset
+from tenfold.choose.loo import JackknifePlus, jackknife_plus, leave_one_out
+from tenfold.choose.spectrum import Tall, Wide, agrees, coef_of_each, of
+from tenfold.estimators.contract import (
+    Claims,
+    LinearPredictor,
+    as_rows,
+    refuse_not_finite,
+    store,
+    validate,
+    validate_weights,
+)
+from tenfold.estimators.least_squares import Ridge, RidgeClassification, RidgeClassifier
+from tenfold.estimators.parameters import (
+    Constraints,
+    array_like,
+    boolean,
+    check_parameters,
+    choice,
+    function,
+    instance,
+    nothing,
+    real,
+    splitter,
+)
+from tenfold.plans import Fitted
+from tenfold.plans.least_squares import fit as fit_least_squares
+from tenfold.plans.least_squares import fold_moments, from_moments
+from tenfold.rows import MemoryRows
+
+KEPT_ENTRIES = 1 << 23
+"""For prediction intervals the rows are kept, in single precision, up to so many entries (32 MiB)."""
+
+
+class _Given(RegressorMixin, BaseEstimator):
+    """Predictions that are already there, in the shape of an estimator, for scorers."""
+
+    def predict(self, predictions: Array) -> Array:
+        return predictions
+
+
+class _GivenClasses(ClassifierMixin, BaseEstimator):
+    """Scores that are already there, in the shape of a classifier with classes 0, 1, ...; for scorers."""
+
+    def __init__(self, classes: Any = None) -> None:
+        self.classes = classes
+
+    @property
+    def classes_(self) -> Any:
+        return self.classes
+
+    def decision_function(self, scores: Array) -> Array:
+        return scores
+
+    def predict(self, scores: Array) -> Array:
+        return self.classes[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+
+class _RidgeCV(LinearPredictor, BaseEstimator):
+    """What RidgeCV and RidgeClassifierCV share."""
+
+    _constraints: ClassVar[Constraints] = {
+        "alphas": (array_like(), real(0, closed="neither")),
+        "fit_intercept": (boolean(),),
+        "scoring": (choice(*get_scorer_names()), function(), nothing()),
+        "cv": (splitter(),),
+        "store_cv_results": (boolean(),),
+    }
+
+    alphas: Any
+    fit_intercept: bool
+    scoring: Any
+    cv: Any
+    store_cv_results: bool
+    alpha_per_target: bool = False
+
+    def _choose(self, X: Array, y: Array, Y: Array, weight: Array | None, params: dict[str, Any]) -> None:
+        """Choose alpha, fit with it and store; y are the targets as given, Y as numbers (n,) or (n, t)."""
+        alphas = self._checked_alphas()
+        routed = self._routed(weight, params)
+        if self.cv is not None and (self.store_cv_results or self.alpha_per_target):
+            name = "store_cv_results" if self.store_cv_results else "alpha_per_target"
+            raise ValueError(f"cv!=None and {name}=True are incompatible")
+        rows = as_rows(X, Y, weight)
+        fitted = refuse_not_finite(self, X, lambda: self._choose_on(rows, y, alphas, routed))
+        flat = rows.targets == 1
+        store(self, fitted, X.dtype, coef_flat=flat, intercept_flat=Y.ndim == 1, intercept=self.fit_intercept)
+        self.alphas_ = alphas
+
+    def _choose_on(self, rows: MemoryRows, y: Array, alphas: Floats, routed: Bunch) -> Fitted:
+        moments = fold_moments(rows) if rows.shape[0] >= rows.shape[1] else None
+        if self.cv is None:
+            spectrum = of(rows, self.fit_intercept, moments)
+            chosen = self._by_leave_one_out(rows, spectrum, alphas, routed)
+        else:
+            spectrum = None
+            chosen = self._by_folds(rows, y, alphas, routed)
+        dtype = rows.X.dtype
+        if moments is None:
+            start = None if spectrum is None else coef_of_each(spectrum, chosen)
+            fitted = fit_least_squares(rows, chosen, self.fit_intercept, dtype=dtype, wide_coef=start)
+        else:
+            fitted = from_moments(rows, moments, chosen, self.fit_intercept, dtype=dtype)
+            if spectrum is not None and not agrees(spectrum, chosen, fitted.params.coef, moments):
+                raise ValueError(
+                    "Columns of X differ too much in scale to choose a penalty common to all. Scale them first."
+                )
+        return fitted
+
+    def _checked_alphas(self) -> Floats:
+        """The candidates (A,); positive for leave-one-out, at least zero otherwise."""
+        bounds = "neither" if self.cv is None else "left"
+        values = np.atleast_1d(np.asarray(self.alphas))
+        if values.ndim != 1 or values.size == 0:
+            raise ValueError(f"alphas must be a list of at least one number, got {self.alphas!r}.")
+        for i, value in enumerate(values.tolist()):
+            name = "alphas" if values.size == 1 else f"alphas[{i}]"
+            check_scalar(value, name, target_type=numbers.Real, min_val=0.0, include_boundaries=bounds)
+        return values.astype(np.float64)
+
+    # -- leave-one-out
+    # -------------------------------------------------------------------------------------------------------------
+
+    def _by_leave_one_out(self, rows: MemoryRows, spectrum: Tall | Wide, alphas: Floats, routed: Bunch) -> Floats:
+        """Set the scores of leaving out each row and return each target's alpha."""
+        n, t = rows.shape[0], rows.targets
+        total = float(n) if rows.weight is None else float(rows.weight.sum())
+        keep = self.store_cv_results or self.scoring is not None
+        left = leave_one_out(rows, spectrum, alphas, total, self.fit_intercept, keep=keep)
+        if self.scoring is None:
+            scores = -left.squares.T / n if self.alpha_per_target else -left.squares.sum(axis=0)[:, None] / (n * t)
+        else:
+            assert left.errors is not None
+            scores = self._score_predictions(rows.y[:, :, None] - left.errors, rows.y, routed)
+        best = np.argmax(scores, axis=0)
+        chosen = np.broadcast_to(alphas[best], t).copy()
+        self.alpha_ = chosen if self.alpha_per_target and t > 1 else float(chosen[0])
+        self.best_score_ = (
+            scores[best, np.arange(scores.shape[1])] if self.alpha_per_target and t > 1 else float(scores[best[0], 0])
+        )
+        self.cv_errors_ = left.squares.sum(axis=0) / (n * t)
+        self.cv_method_ = f"exact leave-one-out of {n} rows for {len(alphas)} alphas from one eigendecomposition"
+        if self.store_cv_results:
+            assert left.errors is not None
+            self._store_results(left.errors, rows)
+        self._keep_intervals(rows, spectrum, chosen, total, left.errors, best)
+        return chosen
+
+    def _score_predictions(self, predictions: Floats, Y: Floats, routed: Bunch) -> Floats:
+        """Scores (A, 1), or (A, t) a target, of predictions (n, t, A) by the user's scorer."""
+        scorer, parameters = self._scorer(), routed.scorer.score
+        count, t = predictions.shape[2], Y.shape[1]
+        if is_classifier(self):
+            given = _GivenClasses(np.arange(max(2, t)))
+            truth = (Y[:, 0] > 0).astype(np.intp) if t == 1 else Y.argmax(axis=1)
+            each = [predictions[:, 0, a] if t == 1 else predictions[:, :, a] for a in range(count)]
+            return np.array([[scorer(given, scores, truth, **parameters)] for scores in each])
+        columns = [slice(k, k + 1) for k in range(t)] if self.alpha_per_target else [slice(None)]
+        flat = t == 1 or self.alpha_per_target
+
+        def score(a: int, k: slice) -> float:
+            found, truth = predictions[:, k, a], Y[:, k]
+            return float(
+                scorer(_Given(), found[:, 0], truth[:, 0], **parameters)
+                if flat
+                else scorer(_Given(), found, truth, **parameters)
+            )
+
+        return np.array([[score(a, k) for k in columns] for a in range(count)])
+
+    def _store_results(self, errors: Floats, rows: MemoryRows) -> None:
+        results = rows.y[:, :, None] - errors
+        if self.scoring is None:
+            results = errors**2 if rows.weight is None else errors**2 * rows.weight[:, None, None]
+        drop = rows.targets == 1 and not is_classifier(self) and self._flat
+        self.cv_results_ = (results[:, 0] if drop else results).astype(rows.X.dtype)
+
+    def _keep_intervals(
+        self, rows: MemoryRows, spectrum: Tall | Wide, chosen: Floats, total: float, errors: Floats | None, best: Array
+    ) -> None:
+        """Keep what jackknife+ intervals need, where that is small."""
+        self._jackknife: tuple[JackknifePlus, ...] | str
+        if rows.shape[0] * rows.shape[1] > KEPT_ENTRIES:
+            self._jackknife = (
+                f"Prediction intervals need the training rows, and more than {KEPT_ENTRIES:,} entries are not kept "
+                "with the model. "
+                "Fit RidgeCV on a sample of the rows for intervals."
+            )
+            return
+        if errors is None:
+            errors = leave_one_out(rows, spectrum, np.unique(chosen), total, self.fit_intercept, keep=True).errors
+            index = np.searchsorted(np.unique(chosen), chosen)
+        else:
+            index = np.broadcast_to(best, len(chosen))
+        assert errors is not None
+        self._jackknife = tuple(
+            jackknife_plus(
+                rows, spectrum, float(alpha), np.ascontiguousarray(errors[:, k, index[k]]), total, self.fit_intercept
+            )
+            for k, alpha in enumerate(chosen)
+        )
+
+    # -- folds -------------------------------------------------------------------------------------------------------
+    # --------------
+
+    def _by_folds(self, rows: MemoryRows, y: Array, alphas: Floats, routed: Bunch) -> Floats:
+        """Set the mean scores over the splits and return the alpha of every target."""
+        self._jackknife = "Prediction intervals come from leave-one-out residuals: set cv=None."
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        splits = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(rows.X, y, **routed.splitter.split)]
+        splits = [
+            (np.flatnonzero(a) if a.dtype == bool else a, np.flatnonzero(b) if b.dtype == bool else b)
+            for a, b in splits
+        ]
+        models, how = folds(rows, splits, alphas, self.fit_intercept)
+        scores = np.array(
+            [
+                self._fold_scores(rows, y, fold, split, alphas, routed)
+                for fold, split in zip(models, splits, strict=True)
+            ]
+        )
+        mean = scores.mean(axis=0)
+        best = int(np.nanargmax(mean)) if np.isfinite(mean).any() else 0
+        self.alpha_, self.best_score_ = float(alphas[best]), float(mean[best])
+        self.cv_errors_, self.cv_method_ = -mean, how
+        return np.full(rows.targets, alphas[best])
+
+    def _fold_scores(
+        self, rows: MemoryRows, y: Array, fold: Fold, split: Split, alphas: Floats, routed: Bunch
+    ) -> Floats:
+        """The scores (A,) of one split."""
+        train, test = split
+        # the weights of the fit are those of the score, so the moments of the test rows say it all
+        if self.scoring in (None, "r2") and not is_classifier(self) and (found := r2_from_moments(fold)) is not None:
+            return found
+        X_test, y_test = contiguous_rows(rows.X, test), y[test]
+        parameters = {
+            name: np.asarray(value)[test] if np.ndim(value) > 0 and len(value) == len(y) else value
+            for name, value in routed.scorer.score.items()
+        }
+        models = (self._model(fold, a, alpha, y, train, rows) for a, alpha in enumerate(alphas))
+        return np.array([_score(self._scorer(), model, X_test, y_test, parameters) for model in models])
+
+    def _model(self, fold: Fold, index: int, alpha: float, y: Array, train: Array, rows: MemoryRows) -> Any:
+        """A fitted estimator of one split and alpha, for scorers."""
+        model = Ridge(alpha, fit_intercept=self.fit_intercept)
+        coef = fold.coef[index].astype(rows.X.dtype)
+        model.coef_ = coef[0] if len(coef) == 1 else coef
+        intercept = fold.intercept[index].astype(rows.X.dtype)
+        model.intercept_ = intercept[0] if self._flat else intercept
+        model.n_features_in_ = coef.shape[1]
+        return model
+
+    # -- scikit-learn's plumbing
+    # -----------------------------------------------------------------------------------------------------
+
+    def _scorer(self) -> Any:
+        if get_config()["enable_metadata_routing"] and self.scoring is None:
+            return get_scorer("accuracy" if is_classifier(self) else "r2").set_score_request(sample_weight=True)
+        return check_scoring(estimator=self, scoring=self.scoring)
+
+    def _routed(self, weight: Array | None, params: dict[str, Any]) -> Bunch:
+        """Parameters for the scorer and the splitter."""
+        given = params if weight is None else {**params, "sample_weight": weight}
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(self, "fit", **given)
+        extra = set(params) - {"groups"}
+        if extra:
+            raise ValueError(
+                f"Passing extra keyword arguments to {type(self).__name__}.fit is only supported if "
+                "enable_metadata_routing=True, "
+                f"which you can set using `sklearn.set_config`. Extra parameters passed are: {extra}"
+            )
+        score = {} if weight is None else {"sample_weight": weight}
+        return Bunch(
+            scorer=Bunch(score=score),
+            splitter=Bunch(split={"groups": params.get("groups")} if "groups" in params else {}),
+        )
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata for `fit`, for the scorer and for the splitter."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score"))
+            .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _score(scorer: Any, model: Any, X: Array, y: Array, parameters: dict[str, Any]) -> float:
+    """The score, weighted where the scorer takes weights, as in scikit-learn's searches."""
+    try:
+        return float(scorer(model, X, y, **parameters))
+    except TypeError:
+        if "sample_weight" not in parameters:
+            raise
+    rest = {name: value for name, value in parameters.items() if name != "sample_weight"}
+    return float(scorer(model, X, y, **rest))
+
+
+def contiguous_rows(X: Array, index: Array) -> Array:
+    """Some rows of X, dense in C order or CSR."""
+    return X[index] if is_sparse(X) else contiguous(X[index])
+
+
+class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
+    """Ridge regression with the penalty chosen by exact leave-one-out or exact k-fold cross-validation.
+
+    Minimises ``sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||^2`` with the alpha of the best score. One
+    eigendecomposition serves all alphas: leaving out each row costs one more pass, folds cost the merging of their
+    second moments; nothing is refitted.
+
+    Parameters
+    ----------
+    alphas : array-like of shape (n_alphas,), default=(0.1, 1.0, 10.0)
+        Candidates; positive when ``cv=None``.
+    fit_intercept : bool, default=True
+    scoring : str, callable, default=None
+        None is minus the mean squared error when ``cv=None`` and the coefficient of determination otherwise.
+    cv : int, cross-validation generator or an iterable, default=None
+        None is leave-one-out; else as in scikit-learn. Any splitter is exact: disjoint folds are merged, overlapping
+        ones go by cells.
+    gcv_mode : {"auto", "svd", "eigen"}, default=None
+        Accepted for compatibility: the cheaper of the two systems is taken.
+    store_cv_results : bool, default=False
+        Whether to keep ``cv_results_`` (leave-one-out only).
+    alpha_per_target : bool, default=False
+        Whether to choose alpha for each target (leave-one-out only).
+
+    Attributes
+    ----------
+    alpha_ : float or ndarray of shape (n_targets,)
+    best_score_ : float or ndarray of shape (n_targets,)
+    coef_, intercept_ : as in `Ridge`.
+    cv_results_ : ndarray of shape (n_samples, n_alphas) or (n_samples, n_targets, n_alphas)
+        Squared leave-one-out errors, or predictions where there is a `scoring`.
+    alphas_ : ndarray of shape (n_alphas,)
+    cv_errors_ : ndarray of shape (n_alphas,)
+        Mean squared leave-one-out error of each alpha; with folds minus the mean score.
+    cv_method_ : str
+        How the choice was made.
+    certificate_ : Certificate
+        Kind residual, of the fit with the chosen alpha.
+
+    Notes
+    -----
+    Three passes over the rows for any number of alphas (leave-one-out); memory p x p, or n x n when n < p.
+    Seeger, section 10.2.2; Cookbook, C.3; Rosasco, section 3.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tenfold import RidgeCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = RidgeCV(alphas=[1e-3, 1e-2, 1e-1, 1]).fit(X, y)
+    >>> model.alpha_, round(model.score(X, y), 4)
+    (0.01, 0.5166)
+    >>> model.predict_interval(X[:1], coverage=0.9).round()
+    array([[112., 297.]])
+    """
+
+    _claims: ClassVar = Claims(
+        "Ridge regression, alpha by exact leave-one-out or k-fold",
+        "fold three times",
+        "residual",
+        "S10.2.2, B C.3, R3.3",
+        "RidgeCV",
+    )
+    _constraints: ClassVar[Constraints] = {
+        **_RidgeCV._constraints,
+        "gcv_mode": (choice("auto", "svd", "eigen"), nothing()),
+        "alpha_per_target": (boolean(),),
+    }
+
+    def __init__(
+        self,
+        alphas: Any = (0.1, 1.0, 10.0),
+        *,
+        fit_intercept: bool = True,
+        scoring: Any = None,
+        cv: Any = None,
+        gcv_mode: str | None = None,
+        store_cv_results: bool = False,
+        alpha_per_target: bool = False,
+    ) -> None:
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.scoring = scoring
+        self.cv = cv
+        self.gcv_mode = gcv_mode
+        self.store_cv_results = store_cv_results
+        self.alpha_per_target = alpha_per_target
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> "RidgeCV":
+        """Choose alpha and fit to X (n, p), y (n,) or (n, t) and optional weights; `groups` and routed parameters by
+        keyword.
+        """
+        check_parameters(self, self._constraints)
+        X, y = validate(self, X, y)
+        self._flat = y.ndim == 1
+        self._choose(X, y, y, validate_weights(sample_weight, X), params)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """``X w + b``."""
+        return self._raw(X)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Jackknife+ intervals (m, 2) for new observations, or (m, t, 2), from the exact leave-one-out residuals.
+
+        They cover with probability at least ``2 coverage - 1`` for exchangeable data whatever their distribution, and
+        typically with probability `coverage`. (Barber, Candes, Ramdas and Tibshirani 2021.)
+        """
+        check_is_fitted(self)
+        if not 0.0 < coverage < 1.0:
+            raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
+        if isinstance(self._jackknife, str):
+            raise ValueError(self._jackknife)
+        fits = np.asarray(self._raw(X), dtype=np.float64)
+        fits = fits[:, None] if fits.ndim == 1 else fits
+        X = np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
+        found = [part.interval(X, fits[:, k], coverage) for k, part in enumerate(self._jackknife)]
+        return found[0] if len(found) == 1 else np.stack(found, axis=1)
+
+
+class RidgeClassifierCV(RidgeClassification, _RidgeCV):
+    """Ridge classification with the penalty chosen by exact leave-one-out or exact k-fold cross-validation.
+
+    As `RidgeCV` on targets -1 and +1, one for each class (one for two classes).
+
+    Parameters
+    ----------
+    alphas, fit_intercept, cv, store_cv_results : as in `RidgeCV`.
+    scoring : str, callable, default=None
+        None is minus the mean squared error of the targets when ``cv=None`` and the accuracy otherwise.
+    class_weight : dict or "balanced", default=None
+
+    Attributes
+    ----------
+    alpha_, best_score_, coef_, intercept_, cv_results_, alphas_, cv_errors_, cv_method_, certificate_ : as in
+    `RidgeCV`. classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    Rosasco, sections 3.3 and 5.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tenfold import RidgeClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> round(RidgeClassifierCV(alphas=[1e-3, 1e-2, 1e-1, 1]).fit(X, y).score(X, y), 3)
+    0.963
+    """
+
+    _claims: ClassVar = Claims(
+        "Ridge classification, alpha by exact leave-one-out or k-fold",
+        "fold three times",
+        "residual",
+        "R3.3, R5.3",
+        "RidgeClassifierCV",
+    )
+    _constraints: ClassVar[Constraints] = {
+        **_RidgeCV._constraints,
+        "class_weight": (instance(dict), choice("balanced"), nothing()),
+    }
+
+    def __init__(
+        self,
+        alphas: Any = (0.1, 1.0, 10.0),
+        *,
+        fit_intercept: bool = True,
+        scoring: Any = None,
+        cv: Any = None,
+        class_weight: Any = None,
+        store_cv_results: bool = False,
+    ) -> None:
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.scoring = scoring
+        self.cv = cv
+        self.class_weight = class_weight
+        self.store_cv_results = store_cv_results
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> "RidgeClassifierCV":
+        """Choose alpha and fit to X (n, p), classes y (n,) or an indicator matrix of labels, and optional weights."""
+        check_parameters(self, self._constraints)
+        X, y, Y, weight = self._prepare(X, y, sample_weight)
+        self._choose(X, y, Y, weight, params)
+        return self
+
+    def _model(self, fold: Fold, index: int, alpha: float, y: Array, train: Array, rows: MemoryRows) -> Any:
+        model = RidgeClassifier(alpha, fit_intercept=self.fit_intercept)
+        if y.ndim == 1 and len(np.unique(y[train])) < len(self.classes_):
+            # a class is missing from the training rows: its column of targets does not exist there, so this split is
+            # fitted by itself
+            part = subset(rows, train)
+            return model.fit(part.X, y[train], sample_weight=part.weight)
+        coef = fold.coef[index].astype(rows.X.dtype)
+        model.coef_ = coef[0] if len(coef) == 1 else coef
+        model.intercept_ = fold.intercept[index].astype(rows.X.dtype)
+        model.n_features_in_ = coef.shape[1]
+        model.classes_, model._label_binarizer = self.classes_, self._label_binarizer
+        return model

@@ -1,12 +1,15 @@
-"""Certificates: how good parameters are, computed from problem, parameters and rows alone, in float64. Imports no solver.
+"""Certificates: how good parameters are, computed from problem, parameters and rows alone, in float64. Imports no
+solver.
 
 Kinds, and the rule by which each is called ok (`RULES`):
 
 residual
-    Direct solves. With r the residual of the penalised system [X; sqrt(alpha) I] w = [y; 0], the number is the largest cosine between r and
-    a column: zero exactly at a solution, free of units, and a bound on the backward error of that column.
+    Direct solves. With r the residual of the penalised system [X; sqrt(alpha) I] w = [y; 0], the number is the
+    largest cosine between r and a column: zero exactly at a solution, free of units, and a bound on the backward
+    error of that column.
 gap
-    Convex problems. Objective minus the dual value at a point that is made feasible here: no parameters whatever can be better by more.
+    Convex problems. Objective minus the dual value at a point that is made feasible here: no parameters whatever can
+    be better by more.
 """
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule

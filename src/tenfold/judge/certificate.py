@@ -24,7 +24,8 @@ RULES = {
         1e-6,
         "1 (the number is a cosine)",
         "rounding of the weights in their dtype and of the data, as a cosine",
-        "the residual is orthogonal to every column up to this cosine, so the weights solve a problem that differs from yours by no more",
+        "the residual is orthogonal to every column up to this cosine, so the weights solve a problem that "
+        "differs from yours by no more",
     ),
     "gap": Rule(
         1e-6,
@@ -33,7 +34,9 @@ RULES = {
         "no other weights can be better by more",
     ),
 }
-"""One rule a kind; other kinds (spectral, fixed point, stationarity, exact, count) join here with the first method that needs them."""
+"""One rule a kind; other kinds (spectral, fixed point, stationarity, exact, count) join here with the first method
+that needs them.
+"""
 
 NOT_JUDGED = "not judged"
 
@@ -49,10 +52,9 @@ class Certificate:
     scale, tol, floor : the value allowed is max(tol * scale, floor).
     objective : weighted mean loss + penalty at the parameters, recomputed.
     lower_bound : a proved lower bound on the best possible objective, or None.
-    radius : no minimiser is further from the weights than this (Euclidean), or None where the problem is not strongly convex.
-    condition : condition number of the equilibrated system, or None.
-    status : how the fit ended.
-    parts : the number for each target.
+    radius : no minimiser is further from the weights than this (Euclidean), or None where the problem is not strongly
+    convex. condition : condition number of the equilibrated system, or None. status : how the fit ended. parts : the
+    number for each target.
     """
 
     kind: str
@@ -105,13 +107,17 @@ class Certificate:
         return " ".join(words)
 
     def decided(self, X: Array) -> Any:
-        """Rows of X whose predicted sign no better fit can change: the raw prediction exceeds what the radius lets it move.
+        """Rows of X whose predicted sign no better fit can change: the raw prediction exceeds what the radius lets it
+        move.
 
-        With the rows about their centre, the best weights move a prediction by at most radius times the distance of the row from that
-        centre, and the best intercept by at most radius times the largest such distance in training. An array of bool, (n,) or (n, t).
+        With the rows about their centre, the best weights move a prediction by at most radius times the distance of
+        the row from that centre, and the best intercept by at most radius times the largest such distance in
+        training. An array of bool, (n,) or (n, t).
         """
         if self.radius is None or self._coef is None or self._intercept is None or self._centre is None:
-            raise ValueError("decided needs a strongly convex problem (a positive penalty), for which the certificate has a radius.")
+            raise ValueError(
+                "decided needs a strongly convex problem (a positive penalty), for which the certificate has a radius."
+            )
         X = contiguous(np.asarray(X, dtype=np.float64)) if not is_sparse(X) else X.tocsr()
         z = times(X, Params(self._coef, self._intercept))
         sure = np.abs(z) > (self.radius * distances(X, self._centre) + self._drift)[:, None]
@@ -119,7 +125,19 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        names = "kind value scale tol floor objective lower_bound radius condition status note".split()
+        names = [
+            "kind",
+            "value",
+            "scale",
+            "tol",
+            "floor",
+            "objective",
+            "lower_bound",
+            "radius",
+            "condition",
+            "status",
+            "note",
+        ]
         return {name: getattr(self, name) for name in names} | {"ok": self.ok, "parts": list(self.parts)}
 
     def __repr__(self) -> str:

@@ -33,7 +33,13 @@ class _Data(NamedTuple):
 
 
 def gap(
-    problem: Glm, rows: Rows, params: Params, *, tol: float | None = None, status: str = "converged", dtype: Any = np.float64
+    problem: Glm,
+    rows: Rows,
+    params: Params,
+    *,
+    tol: float | None = None,
+    status: str = "converged",
+    dtype: Any = np.float64,
 ) -> Certificate:
     """Judge a convex problem of one target by its duality gap: objective minus a dual value at slopes that are feasible.
 
@@ -51,7 +57,9 @@ def gap(
     tol = RULES["gap"].tol if tol is None else tol
     strength = float(np.max(problem.penalty.strength))
     if strength == 0.0 and np.min(data.y * margins, initial=np.inf, where=data.weight[:, None] > 0) > 0.0:
-        return Certificate("gap", objective, scale, tol, floor, objective, 0.0, status="no maximum", parts=(objective,), note=SEPARATED)
+        return Certificate(
+            "gap", objective, scale, tol, floor, objective, 0.0, status="no maximum", parts=(objective,), note=SEPARATED
+        )
     lower, moved = _search(data, local, margins, objective - max(tol * scale, floor))
     value = max(objective - lower, floor)
     radius = float(np.sqrt(2.0 * value / strength)) if strength > 0.0 else None

@@ -14,7 +14,8 @@ from tenfold.stats import Columns, Params, derivatives
 
 @dataclass(frozen=True)
 class Verdict:
-    """A certificate, and what was read from the rows on the way: the gradient (t, p) of half the penalised sum of squares, and the
+    """A certificate, and what was read from the rows on the way: the gradient (t, p) of half the penalised sum of
+    squares, and the
     sums of squared residuals (t,)."""
 
     certificate: Certificate
@@ -34,8 +35,8 @@ def residual(
 ) -> Verdict:
     """Judge least squares with a ridge penalty (alpha = strength times the weight) by one pass over the rows.
 
-    With sqrt(alpha) I below X and 0 below y, the gradient of half the sum of squares is -A'r, and |A_j'r| / (|A_j| |r|) are cosines.
-    `dtype` is that in which the weights are kept.
+    With sqrt(alpha) I below X and 0 below y, the gradient of half the sum of squares is -A'r, and |A_j'r| / (|A_j|
+    |r|) are cosines. `dtype` is that in which the weights are kept.
     """
     eps = float(np.finfo(np.float64).eps)
     weight, mean = columns.weight, columns.mean[: columns.features]
@@ -48,7 +49,8 @@ def residual(
     distance = weight * problem.penalty.subgradient_distance(params.coef, sums.gradient / weight)
     lengths = np.hypot(lengths, np.sqrt(alpha)[:, None])
     size = np.hypot(np.sqrt(2.0 * sums.value), np.sqrt(alpha) * _norms(params.coef))
-    # what reading a row and adding up its terms can round, offsets included: the intercept takes up the product of means and weights
+    # what reading a row and adding up its terms can round, offsets included: the intercept takes up the product of
+    # means and weights
     raw, raw_target = columns.lengths(origin=True)
     reading = raw_target + np.abs(params.coef) @ raw + np.sqrt(alpha) * np.sum(np.abs(params.coef), axis=1)
     # a residual that is only the rounding of sums over a row has no direction: the fit is exact

@@ -1,4 +1,6 @@
-"""How a problem is solved on given rows: which solver, which repair, and then the judge. Estimators call a plan and store what it returns."""
+"""How a problem is solved on given rows: which solver, which repair, and then the judge. Estimators call a plan and
+store what it returns.
+"""
 
 from tenfold.plans.fitted import Fitted
 

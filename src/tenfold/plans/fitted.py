@@ -12,7 +12,8 @@ from tenfold.stats import Moments, Params
 class Fitted:
     """Parameters as they will be stored, how they were found, and what the judge says.
 
-    The last four only for least squares: sums of squared residuals (t,), singular values and rank of X, and the inverse Gram matrix.
+    The last four only for least squares: sums of squared residuals (t,), singular values and rank of X, and the
+    inverse Gram matrix.
     """
 
     params: Params

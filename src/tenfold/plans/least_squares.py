@@ -1,7 +1,8 @@
-"""Least squares with a ridge: the Gram matrix from one fold, the n x n system for wide data, conjugate gradients for both large.
+"""Least squares with a ridge: the Gram matrix from one fold, the n x n system for wide data, conjugate gradients for
+both large.
 
-Each result is judged by a second pass over the rows; the gradient found there gives a correction step where the Gram matrix lost digits,
-and the rows are folded again into a triangular factor where that is not enough.
+Each result is judged by a second pass over the rows; the gradient found there gives a correction step where the Gram
+matrix lost digits, and the rows are folded again into a triangular factor where that is not enough.
 """
 
 from typing import Any
@@ -23,7 +24,9 @@ from tenfold.solvers.loop import Watch, run
 from tenfold.stats import Columns, Moments, Params
 
 SINGULAR = 1e-12
-"""A Gram matrix with a smaller reciprocal condition is not used: its square root, 1e-6, is where a correction step stops helping."""
+"""A Gram matrix with a smaller reciprocal condition is not used: its square root, 1e-6, is where a correction step
+stops helping.
+"""
 
 DOUBTFUL = 1e-6
 """With a smaller one the correction step is always taken."""
@@ -52,7 +55,11 @@ def route(rows: Rows) -> str:
 def fold_moments(rows: Rows) -> Moments:
     """One pass; refuses rows that are not finite."""
     p = rows.shape[1]
-    require_memory(f"The {p} x {p} matrix of second moments", 24 * p * p, "Use fewer columns, or a sparse X with solver='sparse_cg'.")
+    require_memory(
+        f"The {p} x {p} matrix of second moments",
+        24 * p * p,
+        "Use fewer columns, or a sparse X with solver='sparse_cg'.",
+    )
     moments = rows.fold(Moments.lift)
     if not (np.isfinite(moments.XX).all() and np.isfinite(moments.XY).all()):
         raise NotFinite
@@ -71,15 +78,19 @@ def fit(
     watch: Watch | None = None,
     dtype: Any = np.float64,
     details: bool = False,
+    wide_coef: Floats | None = None,
 ) -> Fitted:
-    """Fit each target t with its alpha[t]; `dtype` is that in which the result is kept, and judged."""
+    """Fit each target t with its alpha[t]; `dtype` is that in which the result is kept, and judged.
+
+    `wide_coef` are weights of wide data that somebody has already; they are judged, and solved for again if found wanting.
+    """
     if positive:
         return _nonnegative(rows, alpha, intercept, max_iter, dtype)
     way = route(rows) if way is None else way
     if way == "gram":
         return from_moments(rows, fold_moments(rows), alpha, intercept, dtype=dtype, details=details)
     if way == "dual":
-        return _dual(rows, alpha, intercept, dtype)
+        return _dual(rows, alpha, intercept, dtype, wide_coef)
     return _conjugate(rows, alpha, intercept, tol, max_iter, watch, dtype)
 
 
@@ -154,19 +165,25 @@ def _orthogonal(
         residual_squares=verdict.residual_squares,
         singular_values=triangular.singular_values(factor) if details else None,
         rank=factor.rank,
-        inverse=triangular.inverse_gram(factor) if details and factor.rank == moments.features <= KEPT_COLUMNS else None,
+        inverse=triangular.inverse_gram(factor)
+        if details and factor.rank == moments.features <= KEPT_COLUMNS
+        else None,
     )
 
 
-def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any) -> Fitted:
+def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any, known: Floats | None) -> Fitted:
     columns = _columns(rows)
     p = columns.features
     centre = columns.mean[:p] if intercept else np.zeros(p)
     target_mean = columns.mean[p:] if intercept else np.zeros(alpha.size)
-    data = dual.centred(rows, centre, target_mean)
-    _, coef, condition = dual.solve(data, alpha)
-    params = Params(coef, target_mean - coef @ centre)
     problem = ridge_problem(alpha, columns.weight, intercept)
+    if known is not None:
+        params = Params(known, target_mean - known @ centre)
+        certificate = residual(problem, rows, _kept(params, dtype), columns, dtype=dtype).certificate
+        if certificate.ok:
+            return Fitted(_kept(params, dtype), certificate, "eigen")
+    _, coef, condition = dual.solve(dual.centred(rows, centre, target_mean), alpha)
+    params = Params(coef, target_mean - coef @ centre)
     verdict = residual(problem, rows, _kept(params, dtype), columns, condition=condition, dtype=dtype)
     return Fitted(_kept(params, dtype), verdict.certificate, "cholesky")
 
@@ -186,13 +203,18 @@ def _conjugate(
     centre = columns.mean[:p] if intercept else np.zeros(p)
     target_mean = columns.mean[p:] if intercept else np.zeros(alpha.size)
     squares = columns.lengths(origin=not intercept)[0] ** 2
-    # a cosine a thousand times below what scikit-learn's tolerance asks of the relative residual, and below what the judge allows
+    # a cosine a thousand times below what scikit-learn's tolerance asks of the relative residual, and below what the
+    # judge allows
     path = conjugate.steps(rows, alpha, centre, target_mean, squares, min(1e-3 * tol, 1e-7))
     solution = run(path, max_iter=10 * min(rows.shape) if max_iter is None else max_iter, watch=watch)
     problem = ridge_problem(alpha, columns.weight, intercept)
     verdict = residual(problem, rows, _kept(solution.params, dtype), columns, status=solution.status.value, dtype=dtype)
     return Fitted(
-        _kept(solution.params, dtype), verdict.certificate, "sparse_cg", iterations=solution.iterations, trace=solution.trace
+        _kept(solution.params, dtype),
+        verdict.certificate,
+        "sparse_cg",
+        iterations=solution.iterations,
+        trace=solution.trace,
     )
 
 
@@ -223,11 +245,24 @@ def infer(fitted: Fitted, intercept: bool, names: tuple[str, ...]) -> tuple[Infe
     """Classical inference for each target of an unpenalised fit, or the reason why there is none."""
     moments = fitted.moments
     if moments is None or fitted.residual_squares is None or moments.count <= moments.features + intercept:
-        return "There are not more rows than coefficients: standard errors do not exist. Use more rows or fewer columns."
+        return (
+            "There are not more rows than coefficients: standard errors do not exist. Use more rows or fewer columns."
+        )
     if fitted.inverse is None:
         if moments.features > KEPT_COLUMNS:
-            return f"With more than {KEPT_COLUMNS} columns the covariance of the coefficients is not kept. Fit on fewer columns."
-        return "The columns are collinear: their coefficients, and so their standard errors, are not determined. Drop columns."
+            return (
+                f"With more than {KEPT_COLUMNS} columns the covariance of the coefficients is not kept. Fit on fewer "
+                "columns."
+            )
+        return (
+            "The columns are collinear: their coefficients, and so their standard errors, are not determined. "
+            "Drop columns."
+        )
+    if not np.isfinite(fitted.inverse).all():
+        return (
+            "The variances of the coefficients of very small columns are beyond the range of numbers. Scale the "
+            "columns."
+        )
     targets = zip(fitted.params.coef, fitted.params.intercept, fitted.residual_squares, strict=True)
     return tuple(
         least_squares_inference(moments, fitted.inverse, t, float(rss), w, float(b) if intercept else None, names)

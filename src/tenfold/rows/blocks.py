@@ -14,7 +14,9 @@ SPARSE_ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive rows in one array namespace: X (m, p), y (m, t), weight (m,), group (m,) with a class or fold number of each row."""
+    """Consecutive rows in one array namespace: X (m, p), y (m, t), weight (m,), group (m,) with a class or fold
+    number of each row.
+    """
 
     X: Array
     y: Array
@@ -75,7 +77,7 @@ class Rows(Protocol):
 
 
 def block_length(width: int, sparse: bool) -> int:
-    """Rows of a block: a power of two from the row width alone, so that threads, dtypes and sources never move a cut."""
+    """Rows of a block: a power of two from the row width alone, so threads, dtypes and sources never move a cut."""
     if sparse:
         return SPARSE_ROWS
     length = max(1, BLOCK_BYTES // (8 * max(1, width)))

@@ -23,7 +23,7 @@ class MemoryRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.X.shape  # type: ignore[no-any-return]
+        return self.X.shape
 
     @property
     def targets(self) -> int:

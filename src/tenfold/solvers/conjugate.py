@@ -1,7 +1,8 @@
-"""Ridge on rows whose p x p matrix would be too large: preconditioned conjugate gradients on the normal equations, one pass a step.
+"""Ridge on rows whose p x p matrix would be too large: preconditioned conjugate gradients on the normal equations,
+one pass a step.
 
-Minimises (1/2) ||root (y - (X - centre) w)||^2 + (alpha / 2) ||w||^2 for each target with its own alpha; the diagonal of the normal
-matrix is the preconditioner. (Hestenes and Stiefel 1952.)
+Minimises (1/2) ||root (y - (X - centre) w)||^2 + (alpha / 2) ||w||^2 for each target with its own alpha; the diagonal
+of the normal matrix is the preconditioner. (Hestenes and Stiefel 1952.)
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,9 @@ from tenfold.solvers.loop import Step
 from tenfold.stats import Params, derivatives
 
 
-def steps(rows: Rows, alpha: Floats, centre: Floats, target_mean: Floats, squares: Floats, tol: float) -> Iterator[Step]:
+def steps(
+    rows: Rows, alpha: Floats, centre: Floats, target_mean: Floats, squares: Floats, tol: float
+) -> Iterator[Step]:
     """Steps from zero weights. `squares` (p,) are the sums of squares of the columns about `centre`.
 
     The measure is the largest cosine between a penalised column and the residual, over `tol`.

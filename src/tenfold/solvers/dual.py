@@ -1,7 +1,8 @@
-"""Least squares with more columns than rows: the n x n system (K + alpha I) c = y, w = X'c, K = X X' of weighted, centred rows.
+"""Least squares with more columns than rows: the n x n system (K + alpha I) c = y, w = X'c, K = X X' of weighted,
+centred rows.
 
-Without a penalty the shortest interpolating solution. Needs the rows in memory. K squares the condition number; `correct` repairs
-it with the residual read from the rows.
+Without a penalty the shortest interpolating solution. Needs the rows in memory. K squares the condition number;
+`correct` repairs it with the residual read from the rows.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,9 @@ from tenfold.stats import Columns, back_times
 
 @dataclass(frozen=True)
 class Centred:
-    """Rows in memory with their centre and the roots of their weights: A = root (X - centre), never formed for sparse X."""
+    """Rows in memory with their centre and the roots of their weights: A = root (X - centre), never formed for sparse
+    X.
+    """
 
     X: Array
     centre: Floats
@@ -31,7 +34,9 @@ class Centred:
     def gram(self) -> Floats:
         """K = A A'."""
         n = self.X.shape[0]
-        require_memory(f"The {n} x {n} matrix of a problem with more columns than rows", 8 * n * n, "Use fewer rows or a sparse X.")
+        require_memory(
+            f"The {n} x {n} matrix of a problem with more columns than rows", 8 * n * n, "Use fewer rows or a sparse X."
+        )
         if is_sparse(self.X):
             K = np.asarray((self.X @ self.X.T).toarray(), dtype=np.float64)
             m = np.asarray(self.X @ self.centre)

@@ -21,7 +21,9 @@ Map = Callable[[Floats], Floats]
 Measure = Callable[[Floats, float], float]
 
 
-def steps(problem: Glm, rows: Rows, start: Params, shift: Floats | None, precondition: Map, measure: Measure) -> Iterator[Step]:
+def steps(
+    problem: Glm, rows: Rows, start: Params, shift: Floats | None, precondition: Map, measure: Measure
+) -> Iterator[Step]:
     """Steps in the coordinates z = (x - shift).w + b; the params given and yielded are in those coordinates."""
     x = np.append(start.coef[0], start.intercept)
     pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=MEMORY)

@@ -30,17 +30,30 @@ class Status(Enum):
 _MESSAGES = {
     Status.SOLVED: "The problem was solved directly; there is nothing to iterate.",
     Status.CONVERGED: "The stopping rule was met.",
-    Status.STALLED: "Rounding prevents further progress; the certificate tells how good the result is. Scale the columns if it is not ok.",
-    Status.MAX_ITER: "The iteration limit was reached before the stopping rule was met. Increase max_iter, scale the columns, or penalise more.",
+    Status.STALLED: (
+        "Rounding prevents further progress; the certificate tells how good the result is. Scale the columns "
+        "if it is not ok."
+    ),
+    Status.MAX_ITER: (
+        "The iteration limit was reached before the stopping rule was met. Increase max_iter, scale the "
+        "columns, or penalise more."
+    ),
     Status.TIME_LIMIT: "The time limit was reached before the stopping rule was met. Allow more time.",
     Status.STOPPED: "A callback ended the fit before the stopping rule was met.",
-    Status.INTERRUPTED: "The fit was interrupted; the model holds the last complete step. Fit again for a converged one.",
-    Status.NO_MAXIMUM: "The classes can be separated, so the likelihood has no maximum: weights grow without bound. Use a penalty (a finite C).",
+    Status.INTERRUPTED: (
+        "The fit was interrupted; the model holds the last complete step. Fit again for a converged one."
+    ),
+    Status.NO_MAXIMUM: (
+        "The classes can be separated, so the likelihood has no maximum: weights grow without bound. Use a "
+        "penalty (a finite C)."
+    ),
 }
 
 
 class Step(NamedTuple):
-    """One step of a solver: where it is, the objective there, and the measure that the stopping rule compares with one."""
+    """One step of a solver: where it is, the objective there, and the measure that the stopping rule compares with
+    one.
+    """
 
     params: Params
     objective: float

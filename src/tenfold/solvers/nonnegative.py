@@ -1,4 +1,5 @@
-"""Least squares with weights >= 0 from `Moments`: an active set on the Gram matrix (Lawson and Hanson 1974, Bro and de Jong 1997).
+"""Least squares with weights >= 0 from `Moments`: an active set on the Gram matrix (Lawson and Hanson 1974, Bro and
+de Jong 1997).
 
 Minimises (1/2) v'Av - c'v over v >= 0, A the equilibrated normal matrix; finite, exact up to rounding.
 """
@@ -6,6 +7,7 @@ Minimises (1/2) v'Av - c'v over v >= 0, A the equilibrated normal matrix; finite
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lstsq
 
 from tenfold.arrays import Floats, Integers
@@ -15,15 +17,19 @@ from tenfold.stats import Moments, Params
 
 
 def steps(moments: Moments, scales: Integers, alpha: float, target: int, intercept: bool) -> Iterator[Step]:
-    """Steps for one target, each with one more weight allowed to be positive; the measure is the worst violation left, in units of rounding."""
+    """Steps for one target, each with one more weight allowed to be positive; the measure is the worst violation
+    left, in units of rounding.
+    """
     p = moments.features
     S, C, yy = moments.about(origin=not intercept)
     half = (scales - moments.exponent[:p]).astype(np.int32)
-    A = np.ldexp(S, -(half[:, None] + half)) + np.diag(alpha * np.ldexp(1.0, -2 * scales.astype(np.int32)))
+    A = np.ldexp(S, -(half[:, None] + half)) + np.diag(np.ldexp(alpha, -2 * scales.astype(np.int32)))
     c = np.ldexp(C[:, target], -half)
     v = np.zeros(p)
     free = np.zeros(p, dtype=bool)
-    rounding = 10 * p * np.finfo(np.float64).eps * np.sqrt(yy[target] * np.maximum(np.diag(A), np.finfo(np.float64).tiny))
+    rounding = (
+        10 * p * np.finfo(np.float64).eps * np.sqrt(yy[target] * np.maximum(np.diag(A), np.finfo(np.float64).tiny))
+    )
     with one_blas_thread:
         while True:
             pull = c - A @ v
@@ -36,7 +42,7 @@ def steps(moments: Moments, scales: Integers, alpha: float, target: int, interce
             v = _inside(A, c, v, free)
 
 
-def _inside(A: Floats, c: Floats, v: Floats, free: Floats) -> Floats:
+def _inside(A: Floats, c: Floats, v: Floats, free: NDArray[np.bool_]) -> Floats:
     """Minimise over the free weights; walk there and fix each weight that would turn negative."""
     while True:
         goal = np.zeros_like(v)

@@ -1,8 +1,10 @@
-"""Least squares by the normal equations from `Moments`: Cholesky of the equilibrated Gram matrix, with correction steps.
+"""Least squares by the normal equations from `Moments`: Cholesky of the equilibrated Gram matrix, with correction
+steps.
 
-Solves (S + alpha I) w = c for each target, S and c the centred (or raw) second moments. Columns are scaled by powers of two, which
-costs no rounding, so a column's unit changes nothing. Forming S squares the condition number: `correct` takes the gradient found by
-reading the rows again and repairs most of that (corrected semi-normal equations, Bjorck 1987).
+Solves (S + alpha I) w = c for each target, S and c the centred (or raw) second moments. Columns are scaled by powers
+of two, which costs no rounding, so a column's unit changes nothing. Forming S squares the condition number: `correct`
+takes the gradient found by reading the rows again and repairs most of that (corrected semi-normal equations, Bjorck
+1987).
 """
 
 from dataclasses import dataclass
@@ -31,7 +33,7 @@ class NormalFactor:
 
     scales: Integers
     factors: tuple[Floats, ...]
-    members: tuple[Floats, ...]
+    members: tuple[Integers, ...]
     rcond: float
 
     def solve(self, right: Floats) -> Floats:
@@ -56,7 +58,7 @@ def factor(moments: Moments, alpha: Floats, intercept: bool) -> NormalFactor | N
     factors, members, rconds = [], [], []
     for value in np.unique(alpha):
         A = scaled.copy(order="F")
-        A[np.diag_indices_from(A)] += value * np.ldexp(1.0, -2 * q)
+        A[np.diag_indices_from(A)] += np.ldexp(value, -2 * q)
         norm = float(np.abs(A).sum(axis=0).max())
         with one_blas_thread:
             L, info = lapack.dpotrf(A, lower=1, overwrite_a=1)

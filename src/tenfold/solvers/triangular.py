@@ -1,7 +1,9 @@
-"""Least squares from the triangular factor `RFactor`: the condition number is not squared, ranks are revealed, the shortest solution is taken.
+"""Least squares from the triangular factor `RFactor`: the condition number is not squared, ranks are revealed, the
+shortest solution is taken.
 
-With 2^-q (x - centre) = Q R, the singular values of R (with sqrt(alpha) 2^-q below it) decide the rank; columns are equilibrated, so the
-rank does not depend on units. Where it is deficient, the solution of least Euclidean norm in the units of the data is returned.
+With 2^-q (x - centre) = Q R, the singular values of R (with sqrt(alpha) 2^-q below it) decide the rank; columns are
+equilibrated, so the rank does not depend on units. Where it is deficient, the solution of least Euclidean norm in the
+units of the data is returned.
 """
 
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ class Orthogonal:
     """Singular value decompositions U diag(s) V' of the equilibrated, penalised factor for each different alpha."""
 
     scales: Integers
-    members: tuple[Floats, ...]
+    members: tuple[Integers, ...]
     parts: tuple[tuple[Floats, Floats, Floats], ...]
     right: Floats
     cut: float
@@ -41,7 +43,9 @@ class Orthogonal:
 
 
 def rounding_cut(rows: Rows, moments: Moments, scales: Integers) -> float:
-    """Relative singular values up to here are rounding: of the factorisation, and of entries far from zero whose columns hardly vary."""
+    """Relative singular values up to here are rounding: of the factorisation, and of entries far from zero whose
+    columns hardly vary.
+    """
     far = np.ldexp(moments.mean, -scales.astype(np.int32)) * np.sqrt(moments.weight)
     return float(np.finfo(np.float64).eps) * max(max(rows.shape), float(np.linalg.norm(far)))
 
@@ -83,7 +87,8 @@ def inverse_gram(orthogonal: Orthogonal) -> Floats:
     _, s, Vt = orthogonal.parts[0]
     half = Vt.T / s
     q = orthogonal.scales.astype(np.int32)
-    return np.ldexp(half @ half.T, -(q[:, None] + q))
+    with np.errstate(over="ignore"):
+        return np.ldexp(half @ half.T, -(q[:, None] + q))
 
 
 def solve(orthogonal: Orthogonal, moments: Moments) -> Floats:
@@ -106,7 +111,7 @@ def correct(orthogonal: Orthogonal, coef: Floats, gradient: Floats) -> Floats:
     """One correction with the gradient (t, p) of half the penalised sum of squares, read from the rows."""
     q = orthogonal.scales.astype(np.int32)
     coef = coef.copy()
-    for member, (U, s, Vt) in zip(orthogonal.members, orthogonal.parts, strict=True):
+    for member, (_, s, Vt) in zip(orthogonal.members, orthogonal.parts, strict=True):
         rank = orthogonal.rank_of(s)
         g = np.ldexp(gradient[member].T, -q[:, None])
         step = np.ldexp(Vt[:rank].T @ ((Vt[:rank] @ g) / s[:rank, None] ** 2), -q[:, None])

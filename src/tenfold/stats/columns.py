@@ -1,4 +1,6 @@
-"""Means and lengths of the columns, without their products: what the judge needs where a p x p matrix would be too much."""
+"""Means and lengths of the columns, without their products: what the judge needs where a p x p matrix would be too
+much.
+"""
 
 from dataclasses import dataclass
 
@@ -72,7 +74,17 @@ def _sparse(X: Array, weight: Floats) -> tuple[Floats, Floats]:
     total = float(weight.sum())
     if total == 0.0:
         return np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    sizes = np.abs(X.data.astype(np.float64))
+    # a power of two a column, and only where squares would overflow or vanish
+    extreme = sizes.size > 0 and not (sizes.max() < 1e140 and sizes.min(initial=np.inf, where=sizes > 0) > 1e-140)
+    unit = np.zeros(X.shape[1], dtype=np.int32)
+    if extreme:
+        largest = abs(X).max(axis=0)
+        unit = np.frexp(np.asarray(largest.toarray(), dtype=np.float64).ravel())[1]
+        X = X.astype(np.float64)
+        X.data = np.ldexp(X.data, -unit[X.indices])
     mean = np.asarray(X.T @ weight) / total
-    squares = X.copy()
-    squares.data = squares.data.astype(np.float64) ** 2
-    return mean, np.sqrt(np.maximum(np.asarray(squares.T @ weight) - total * mean**2, 0.0))
+    squares = X.astype(np.float64)
+    squares.data = squares.data**2
+    spread = np.sqrt(np.maximum(np.asarray(squares.T @ weight) - total * mean**2, 0.0))
+    return np.ldexp(mean, unit), np.ldexp(spread, unit)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, is_numpy, is_sparse, namespace
+from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, namespace
 from tenfold.losses import Loss
 from tenfold.machine import threads
 from tenfold.rows import Block
@@ -23,7 +23,9 @@ class Params(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Derivatives:
-    """Sums over rows of weight, loss (t,), slope (t,), slope times row (t, p), and curvature times the outer product of [row, 1]."""
+    """Sums over rows of weight, loss (t,), slope (t,), slope times row (t, p), and curvature times the outer product
+    of [row, 1].
+    """
 
     weight: float
     value: Floats
@@ -42,7 +44,9 @@ class Derivatives:
 
 
 def derivatives(loss: Loss, params: Params, order: int, shift: Floats | None = None) -> Callable[[Block], Derivatives]:
-    """The lift of `Derivatives` at z = (x - shift).w + b; order 0 stops at the slope, 1 at the gradient, 2 adds the Hessian (one target)."""
+    """The lift of `Derivatives` at z = (x - shift).w + b; order 0 stops at the slope, 1 at the gradient, 2 adds the
+    Hessian (one target).
+    """
     return partial(_derivatives, loss, params, order, shift)
 
 
@@ -52,13 +56,25 @@ def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, b
         intercept = params.intercept if shift is None else params.intercept - params.coef @ shift
         found = Derivatives(
             *_core.derivatives_csr(
-                X.data, X.indices, X.indptr, X.shape[1], block.y, block.weight, params.coef, intercept, loss.name, order, threads()
+                X.data,
+                X.indices,
+                X.indptr,
+                X.shape[1],
+                block.y,
+                block.weight,
+                params.coef,
+                intercept,
+                loss.name,
+                order,
+                threads(entries(X)),
             )
         )
         return found if shift is None else _shifted(found, shift)
     if is_numpy(X):
         return Derivatives(
-            *_core.derivatives(X, block.y, block.weight, params.coef, params.intercept, shift, loss.name, order, threads())
+            *_core.derivatives(
+                X, block.y, block.weight, params.coef, params.intercept, shift, loss.name, order, threads(entries(X))
+            )
         )
     return derivatives_in_arrays(loss, params, order, shift, block)
 
@@ -102,9 +118,9 @@ def times(X: Array, params: Params, shift: Floats | None = None) -> Any:
     """(x - shift).w + b for the rows of an array."""
     if is_sparse(X):
         intercept = params.intercept if shift is None else params.intercept - params.coef @ shift
-        return _core.times_csr(X.data, X.indices, X.indptr, X.shape[1], params.coef, intercept, threads())
+        return _core.times_csr(X.data, X.indices, X.indptr, X.shape[1], params.coef, intercept, threads(entries(X)))
     if is_numpy(X):
-        return _core.times(X, params.coef, params.intercept, shift, threads())
+        return _core.times(X, params.coef, params.intercept, shift, threads(entries(X)))
     xp = namespace(X)
     X = xp.astype(X, xp.float64)
     X = X if shift is None else X - xp.asarray(shift)
@@ -124,10 +140,10 @@ class Total:
 def back_times(X: Array, u: Array, shift: Floats | None = None) -> Floats:
     """sum_i u_i (x_i - shift) as (t, p), for u (m, t)."""
     if is_sparse(X):
-        product = _core.times_t_csr(X.data, X.indices, X.indptr, X.shape[1], u, threads())
+        product = _core.times_t_csr(X.data, X.indices, X.indptr, X.shape[1], u, threads(entries(X)))
         return product if shift is None else product - np.outer(u.sum(axis=0), shift)
     if is_numpy(X):
-        return _core.times_t(X, u, shift, threads())
+        return _core.times_t(X, u, shift, threads(entries(X)))
     xp = namespace(X)
     X = xp.astype(X, xp.float64)
     X = X if shift is None else X - xp.asarray(shift)

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, Integers, is_numpy, is_sparse, namespace
+from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, namespace
 from tenfold.machine import threads
 from tenfold.rows import Block
 
@@ -16,14 +17,17 @@ SMALLEST, LARGEST = 1e-280, 1e280
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Count, weight, means and centred second moments of the columns of X (p of them) and y (t of them, after those of X).
+    """Count, weight, means and centred second moments of the columns of X (p of them) and y (t of them, after those
+    of X).
 
-    Column j is kept as z = 2^-exponent_j (x - shift_j). The mean is the pair shift_j + 2^exponent_j offset_j, never added up before the
-    end: at an offset of 1e8 this keeps the last digit. ``XX = sum weight (z - mean z)(z - mean z)'``, and alike XY; yy is its diagonal.
+    Column j is kept as z = 2^-exponent_j (x - shift_j). The mean is the pair shift_j + 2^exponent_j offset_j, never
+    added up before the end: at an offset of 1e8 this keeps the last digit. ``XX = sum weight (z - mean z)(z - mean
+    z)'``, and alike XY; yy is its diagonal.
 
     Examples
     --------
     >>> import numpy as np
+from numpy.typing import NDArray
     >>> from tenfold import Moments
     >>> X = np.array([[1.0, 2.0], [3.0, 5.0], [5.0, 5.0]])
     >>> first, second = Moments.of(X[:1]), Moments.of(X[1:])
@@ -48,7 +52,14 @@ class Moments:
     def zero(cls, p: int, t: int = 0) -> "Moments":
         """The statistic of no rows."""
         return cls(
-            0, 0.0, np.zeros(p + t), np.zeros(p + t), np.zeros(p + t, np.int32), np.zeros((p, p)), np.zeros((p, t)), np.zeros(t)
+            0,
+            0.0,
+            np.zeros(p + t),
+            np.zeros(p + t),
+            np.zeros(p + t, np.int32),
+            np.zeros((p, p)),
+            np.zeros((p, t)),
+            np.zeros(t),
         )
 
     @classmethod
@@ -103,7 +114,7 @@ class Moments:
         """The statistic of both sets of rows (Chan, Golub and LeVeque 1979)."""
         if other.weight == 0.0 or self.weight == 0.0:
             return other if self.weight == 0.0 else self
-        e = np.maximum(self.exponent, other.exponent)
+        e = self._common_exponent(other)
         a, b = self._scaled(e), other._scaled(e)
         weight = a.weight + b.weight
         step = np.ldexp(b.shift - a.shift, -e) + (b.offset - a.offset)
@@ -119,6 +130,20 @@ class Moments:
             a.XY + b.XY + f * np.outer(dx, dy),
             a.yy + b.yy + f * dy * dy,
         )
+
+    def _common_exponent(self, other: "Moments") -> Integers:
+        """The largest exponent of what varies: within either set, or between their means; one that is constant has no say."""
+        least = np.iinfo(np.int32).min
+        away = np.ldexp(other.offset, other.exponent) - np.ldexp(self.offset, self.exponent)
+        step = np.abs((other.shift - self.shift) + away)
+        extreme = (step < 1e-140) | (step > 1e140)
+        between = np.where(step > 0, np.where(extreme, np.frexp(step)[1], 0), least)
+        within = [np.where(m._varies(), m.exponent, least) for m in (self, other)]
+        largest = np.maximum(np.maximum(*within), between)
+        return np.where(largest == least, 0, largest).astype(np.int32)
+
+    def _varies(self) -> NDArray[np.bool_]:
+        return np.concatenate([np.diag(self.XX), self.yy]) > 0
 
     def _scaled(self, exponent: Integers) -> "Moments":
         """The same statistic with other exponents: exact, for they are powers of two."""
@@ -167,7 +192,7 @@ def all_but_one(parts: tuple[Moments, ...]) -> list[Moments]:
 def _grouped(block: Block, groups: int) -> list[Moments]:
     if not (is_sparse(block.X) or is_numpy(block.X)):
         return moments_in_arrays(block, groups)
-    data = (block.y, block.weight, block.group, groups, threads())
+    data = (block.y, block.weight, block.group, groups, threads(entries(block.X)))
     if is_sparse(block.X):
         X = block.X
         count, weight, shift, offset, e, XX, XY, yy = _core.moments_csr(X.data, X.indices, X.indptr, X.shape[1], *data)
@@ -201,6 +226,8 @@ def moments_in_arrays(block: Block, groups: int = 1) -> list[Moments]:
         z = z - offset
         S = np.asarray(xp.matmul((w[:, None] * z).T, z))
         parts.append(
-            Moments(z.shape[0], total, np.asarray(shift), np.asarray(offset), e, S[:p, :p], S[:p, p:], np.diag(S)[p:].copy())
+            Moments(
+                z.shape[0], total, np.asarray(shift), np.asarray(offset), e, S[:p, :p], S[:p, p:], np.diag(S)[p:].copy()
+            )
         )
     return parts

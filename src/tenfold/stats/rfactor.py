@@ -14,7 +14,8 @@ from tenfold.rows import Block
 
 @dataclass(frozen=True, slots=True)
 class RFactor:
-    """Triangular factor R of the weighted rows [scale (x - shift), y - target shift]: R'R is their Gram matrix, without squaring.
+    """Triangular factor R of the weighted rows [scale (x - shift), y - target shift]: R'R is their Gram matrix,
+    without squaring.
 
     19 times the cost of `Moments`, but the condition number is not squared.
     """
@@ -44,6 +45,8 @@ def _rfactor(shift: Floats, scale: Floats, block: Block) -> RFactor:
 
 
 def _triangle(A: Floats) -> Floats:
+    if A.size == 0:
+        return A
     with one_blas_thread:
         factor, _, _, info = lapack.dgeqrf(np.asfortranarray(A))
     if info != 0:

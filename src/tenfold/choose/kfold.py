@@ -1,0 +1,130 @@
+"""Exact cross-validation of a ridge grid for any splitter, equal to refitting, without refitting.
+
+The second moments of disjoint folds come from one pass; those of each training set by merging all other folds, never
+by subtraction. Overlapping splits go by cells: rows with the same membership in all training sets. Wide data use one
+n x n matrix of inner products.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from tenfold.arrays import Floats, Integers
+from tenfold.choose.spectrum import Spectrum, intercepts, tall, wide
+from tenfold.machine import one_blas_thread
+from tenfold.rows import MemoryRows
+from tenfold.solvers import dual
+from tenfold.stats import GroupedMoments, Moments, all_but_one
+
+Split = tuple[Integers, Integers]
+
+MOST_CELLS = 256
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One split: the models of all alphas fitted to its training rows, and the moments of its test rows where they
+    are at hand.
+    """
+
+    coef: Floats  # (A, t, p)
+    intercept: Floats  # (A, t)
+    test: Moments | None
+
+
+def folds(rows: MemoryRows, splits: list[Split], alphas: Floats, intercept: bool) -> tuple[Iterator[Fold], str]:
+    """The models of every split, one split after the other, and a sentence on how they come about."""
+    n, p = rows.shape
+    if n < p:
+        return _wide_folds(
+            rows, splits, alphas, intercept
+        ), f"exact, {len(splits)} splits, one matrix of inner products"
+    training, tests, how = training_moments(rows, splits)
+    found = (_fold(tall(moments, intercept), alphas, test) for moments, test in zip(training, tests, strict=True))
+    return found, f"exact, {len(splits)} splits, {how}"
+
+
+def _fold(spectrum: Spectrum, alphas: Floats, test: Moments | None) -> Fold:
+    coef = spectrum.coef(alphas)
+    return Fold(coef, intercepts(spectrum, coef), test)
+
+
+def training_moments(rows: MemoryRows, splits: list[Split]) -> tuple[list[Moments], Sequence[Moments | None], str]:
+    """The moments of every training set, those of the test sets where they come with them, and how they were found."""
+    group = disjoint_folds(rows.shape[0], splits)
+    if group is not None:
+        parts = rows.grouped(group).fold(GroupedMoments.lifter(len(splits))).groups
+        return all_but_one(parts), parts, "training sets merged from disjoint folds read in one pass"
+    member = np.zeros((rows.shape[0], len(splits)), dtype=bool)
+    repeated, none = False, [None] * len(splits)
+    for k, (train, _) in enumerate(splits):
+        member[train, k] = True
+        repeated |= bool(np.bincount(train).max(initial=0) > 1)
+    cells, index = np.unique(np.packbits(member, axis=1), axis=0, return_inverse=True)
+    if not repeated and len(cells) <= MOST_CELLS:
+        parts = (
+            rows.grouped(np.ascontiguousarray(index.ravel(), dtype=np.int32))
+            .fold(GroupedMoments.lifter(len(cells)))
+            .groups
+        )
+        inside = np.unpackbits(cells, axis=1, count=len(splits)).astype(bool)
+        merged = [
+            reduce(Moments.merge, (m for m, use in zip(parts, column, strict=True) if use)) for column in inside.T
+        ]
+        return merged, none, f"overlapping training sets merged from {len(cells)} cells read in one pass"
+    return (
+        [subset(rows, train).fold(Moments.lift) for train, _ in splits],
+        none,
+        "overlapping training sets read one by one",
+    )
+
+
+def subset(rows: MemoryRows, index: Integers) -> MemoryRows:
+    """Some rows, copied."""
+    weight = None if rows.weight is None else rows.weight[index]
+    return MemoryRows(rows.X[index], rows.y[index], weight)
+
+
+def disjoint_folds(n: int, splits: list[Split]) -> Integers | None:
+    """The test fold of each row, if every row is tested once and trained on otherwise; else None."""
+    group = np.full(n, -1, dtype=np.int32)
+    for k, (train, test) in enumerate(splits):
+        if len(train) + len(test) != n or (group[test] >= 0).any():
+            return None
+        group[test] = k
+    if (group < 0).any() or len(splits) < 2:
+        return None
+    for k, (train, _) in enumerate(splits):
+        # as many rows as the complement, none of them a test row: then it is the complement, unless a row is repeated
+        if (group[train] == k).any() or np.bincount(train).max(initial=0) > 1:
+            return None
+    return group
+
+
+def _wide_folds(rows: MemoryRows, splits: list[Split], alphas: Floats, intercept: bool) -> Iterator[Fold]:
+    for train, _ in splits:
+        yield _fold(wide(*dual.about_means(subset(rows, train), intercept)), alphas, None)
+
+
+def r2_from_moments(fold: Fold) -> Floats | None:
+    """Coefficients of determination (A,) on the test rows, averaged over targets, from their moments alone; None
+    where digits would be lost.
+
+    With the means m of the test rows: sum (y - x.w - b)^2 = yy - 2 c.w + w.Sw + W (ybar - m.w - b)^2.
+    """
+    test = fold.test
+    if test is None or test.count < 2:
+        return None
+    p, e = test.features, test.exponent
+    S = np.ldexp(test.XX, e[:p, None] + e[:p])
+    C = np.ldexp(test.XY, e[:p, None] + e[p:])
+    yy = np.ldexp(test.yy, 2 * e[p:])
+    with one_blas_thread:
+        curved = np.einsum("atp,atp->at", fold.coef @ S, fold.coef)
+    mean_error = test.target_mean - fold.coef @ test.mean - fold.intercept
+    residual = yy - 2.0 * np.einsum("atp,pt->at", fold.coef, C) + curved + test.weight * mean_error**2
+    if not (residual > 1e-6 * (yy + curved)).all() or not (yy > 0).all():
+        return None
+    return np.asarray(np.mean(1.0 - residual / yy, axis=1))

@@ -1,0 +1,186 @@
+"""Exact leave-one-out for every alpha of a ridge grid, from one eigendecomposition and one more pass over the rows.
+
+With the row i left out and alpha kept, the residual is e_i = r_i / (1 - h_i): r_i the residual of the full fit, and
+the leverage h_i = weight_i (1 / W + z_i (S + alpha I)^-1 z_i'), z_i the centred row (without 1 / W where there is no
+intercept). Rotated rows Z = z V make both products: leverages (Z * Z) D, fits Z C, for all alphas at once. Seeger,
+section 10.2.2; Cookbook, C.3.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tenfold import _core
+from tenfold.arrays import Floats, is_sparse
+from tenfold.choose.spectrum import Tall, Wide, intercepts, inverse
+from tenfold.machine import one_blas_thread, require_memory, threads
+from tenfold.rows import Block, Rows
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """What leaving out each row says about each alpha.
+
+    Attributes
+    ----------
+    squares : (t, A), weighted sums of squared leave-one-out residuals
+    errors : (n, t, A) residuals where they were asked for
+    """
+
+    squares: Floats
+    errors: Floats | None
+
+    def merge(self, other: "LeaveOneOut") -> "LeaveOneOut":
+        errors = None if self.errors is None or other.errors is None else np.concatenate([self.errors, other.errors])
+        return LeaveOneOut(self.squares + other.squares, errors)
+
+
+@dataclass(frozen=True)
+class _Products:
+    """The matrices that a row is multiplied with: V (p, r), D (A, r), C (t, A, r), and the centre, means and 1 / W."""
+
+    V: Floats
+    D: Floats
+    C: Floats
+    centre: Floats
+    target_mean: Floats
+    base: float
+
+
+def leave_one_out(
+    rows: Rows, spectrum: Tall | Wide, alphas: Floats, weight: float, intercept: bool, *, keep: bool
+) -> LeaveOneOut:
+    """Leave-one-out residuals of every row, target and alpha: their sums of squares, and all of them where `keep`."""
+    n, t = rows.shape[0], rows.targets
+    if keep:
+        size = 8 * n * t * len(alphas)
+        what = f"The {n} x {t} x {len(alphas)} leave-one-out residuals"
+        require_memory(what, size, "Use fewer alphas, or the default scoring.")
+    if isinstance(spectrum, Wide):
+        return _wide(rows, spectrum, alphas, weight, intercept, keep)
+    filters = inverse(spectrum.values, alphas)
+    products = _Products(
+        spectrum.vectors,
+        filters,
+        np.ascontiguousarray(spectrum.right.T[:, None, :] * filters),
+        spectrum.mean,
+        spectrum.target_mean,
+        1.0 / weight if intercept else 0.0,
+    )
+    return rows.fold(partial(_compiled, products, keep))
+
+
+def _compiled(products: _Products, keep: bool, block: Block) -> LeaveOneOut:
+    if is_sparse(block.X):
+        return loo_in_arrays(products, keep, block)
+    P = products
+    count = threads(P.D.size * len(block.X))
+    with one_blas_thread:
+        squares, _, errors, _ = _core.loo(
+            block.X, block.y, block.weight, P.centre, P.target_mean, P.V, P.D, P.C, P.base, count, keep
+        )
+    return LeaveOneOut(squares, errors)
+
+
+def loo_in_arrays(products: _Products, keep: bool, block: Block) -> LeaveOneOut:
+    """The lift in NumPy, a tile of rows at a time: for sparse rows, and the reference for the compiled loop."""
+    P = products
+    weight = np.ones(block.X.shape[0]) if block.weight is None else np.asarray(block.weight)
+    squares = np.zeros((P.C.shape[0], P.D.shape[0]))
+    kept = np.empty((block.X.shape[0], *squares.shape)) if keep else None
+    shift = P.centre @ P.V
+    tile = max(64, (1 << 20) // max(1, P.V.shape[1]))
+    for start in range(0, block.X.shape[0], tile):
+        part = slice(start, start + tile)
+        with one_blas_thread:
+            Z = np.asarray(block.X[part] @ P.V) - shift
+            h = weight[part, None] * (P.base + (Z * Z) @ P.D.T)
+            fits = np.einsum("ik,tak->ita", Z, P.C, optimize=True)
+        e = (block.y[part] - P.target_mean)[:, :, None] - fits
+        e /= (1.0 - h)[:, None, :]
+        squares += np.einsum("i,ita->ta", weight[part], e * e)
+        if kept is not None:
+            kept[part] = e
+    return LeaveOneOut(squares, kept)
+
+
+def _wide(rows: Rows, spectrum: Wide, alphas: Floats, weight: float, intercept: bool, keep: bool) -> LeaveOneOut:
+    """More columns than rows: with c = (K + alpha I)^-1 y and d the diagonal of that inverse, e = c / d in root-weighted units.
+
+    The intercept adds the direction of the root weights, in which nothing is penalised: K root = 0, so it is an eigenvector
+    of the inverse with eigenvalue 1 / alpha, which is taken out of the diagonal.
+    """
+    root = spectrum.data.root
+    d = (spectrum.vectors**2) @ inverse(spectrum.values, alphas).T
+    if intercept:
+        d -= np.outer(root**2 / weight, 1.0 / alphas)
+    e = np.moveaxis(spectrum.dual_coef(alphas) / d[:, :, None], 1, 2)
+    squares = np.sum(e * e, axis=0)
+    if not keep:
+        return LeaveOneOut(squares, None)
+    e = e / np.where(root > 0, root, 1.0)[:, None, None]
+    if not root.all():
+        # rows without weight are in no fit: their residual is the plain one
+        block, coef = rows.whole(), spectrum.coef(alphas)
+        fits = np.asarray(block.X[root == 0] @ coef.reshape(-1, coef.shape[2]).T).reshape(-1, *coef.shape[:2])
+        e[root == 0] = block.y[root == 0][:, :, None] - np.moveaxis(fits + intercepts(spectrum, coef), 1, 2)
+    return LeaveOneOut(squares, e)
+
+
+@dataclass(frozen=True)
+class JackknifePlus:
+    """Prediction intervals from leave-one-out residuals (Barber, Candes, Ramdas and Tibshirani 2021).
+
+    The model without row i predicts f(x) - g_i(x), g_i(x) = weight_i e_i (1 / W + z (S + alpha I)^-1 z_i'). The interval holds
+    the middle of the n values f(x) - g_i(x) -+ |e_i|, and covers a new observation with probability at least 2 coverage - 1,
+    typically coverage. Rows are kept in single precision: that only enters g, which is small.
+    """
+
+    errors: Floats  # (n,), exact leave-one-out residuals
+    rows: NDArray[np.float32]  # (n, p), about the centre
+    weight: Floats  # (n,)
+    centre: Floats
+    base: float  # 1 / W, or 0 without an intercept
+    alpha: float
+    values: Floats
+    vectors: Floats  # V (p, p), or Q (n, n) for wide rows
+
+    def interval(self, X: Floats, fits: Floats, coverage: float) -> Floats:
+        """Intervals (m, 2) around the predictions `fits` of the rows of X."""
+        n, size = self.errors.size, np.abs(self.errors)
+        rank = int(np.ceil(coverage * (n + 1)))
+        found = np.empty((len(fits), 2))
+        if rank > n:
+            found[:] = -np.inf, np.inf
+            return found
+        tile = max(1, (1 << 21) // n)
+        for start in range(0, len(fits), tile):
+            part = slice(start, start + tile)
+            moves = (self.base + self._solve(X[part] - self.centre) @ self.rows.T) * (self.weight * self.errors)
+            without = fits[part, None] - moves
+            found[part, 0] = -np.partition(size - without, rank - 1, axis=1)[:, rank - 1]
+            found[part, 1] = np.partition(without + size, rank - 1, axis=1)[:, rank - 1]
+        return found
+
+    def _solve(self, Z: Floats) -> Floats:
+        """Z (S + alpha I)^-1."""
+        filters = inverse(self.values, np.array([self.alpha]))[0]
+        if len(self.vectors) == Z.shape[1]:
+            return np.asarray((Z @ self.vectors * filters) @ self.vectors.T)
+        # (S + alpha I)^-1 = (I - A'(K + alpha I)^-1 A) / alpha
+        A = np.sqrt(self.weight)[:, None] * self.rows
+        return np.asarray((Z - ((Z @ A.T) @ self.vectors * filters) @ self.vectors.T @ A) / self.alpha)
+
+
+def jackknife_plus(
+    rows: Rows, spectrum: Tall | Wide, alpha: float, errors: Floats, total: float, intercept: bool
+) -> JackknifePlus:
+    """Intervals for one target from its leave-one-out residuals (n,) at `alpha`."""
+    block = rows.whole()
+    X = block.X.toarray() if is_sparse(block.X) else block.X
+    weight = np.ones(len(X)) if block.weight is None else np.asarray(block.weight)
+    kept = (X - spectrum.mean).astype(np.float32)
+    base = 1.0 / total if intercept else 0.0
+    return JackknifePlus(errors, kept, weight, spectrum.mean, base, alpha, spectrum.values, spectrum.vectors)
