@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from tenfold.estimators.least_squares import LinearRegression as LinearRegression
     from tenfold.estimators.least_squares import Ridge as Ridge
     from tenfold.estimators.least_squares import RidgeClassifier as RidgeClassifier
+    from tenfold.estimators.least_squares import RidgeClassifierCV as RidgeClassifierCV
+    from tenfold.estimators.least_squares import RidgeCV as RidgeCV
     from tenfold.estimators.least_squares import ridge_path as ridge_path
     from tenfold.estimators.least_squares import ridge_regression as ridge_regression
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
-    from tenfold.estimators.ridge_cv import RidgeClassifierCV as RidgeClassifierCV
-    from tenfold.estimators.ridge_cv import RidgeCV as RidgeCV
     from tenfold.judge import Certificate as Certificate
     from tenfold.stats import Moments as Moments
 
@@ -28,9 +28,9 @@ _HOME = {
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
     "Ridge": "estimators.least_squares",
-    "RidgeCV": "estimators.ridge_cv",
+    "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
-    "RidgeClassifierCV": "estimators.ridge_cv",
+    "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
     "certify": "certify",
     "ridge_path": "estimators.least_squares",

@@ -107,10 +107,11 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> LeaveOneOut:
 
 
 def _wide(rows: Rows, spectrum: Wide, alphas: Floats, weight: float, intercept: bool, keep: bool) -> LeaveOneOut:
-    """More columns than rows: with c = (K + alpha I)^-1 y and d the diagonal of that inverse, e = c / d in root-weighted units.
+    """More columns than rows: with c = (K + alpha I)^-1 y and d the diagonal of that inverse, e = c / d in root-
+    weighted units.
 
-    The intercept adds the direction of the root weights, in which nothing is penalised: K root = 0, so it is an eigenvector
-    of the inverse with eigenvalue 1 / alpha, which is taken out of the diagonal.
+    The intercept adds the direction of the root weights, in which nothing is penalised: K root = 0, so it is an
+    eigenvector of the inverse with eigenvalue 1 / alpha, which is taken out of the diagonal.
     """
     root = spectrum.data.root
     d = (spectrum.vectors**2) @ inverse(spectrum.values, alphas).T
@@ -133,9 +134,9 @@ def _wide(rows: Rows, spectrum: Wide, alphas: Floats, weight: float, intercept: 
 class JackknifePlus:
     """Prediction intervals from leave-one-out residuals (Barber, Candes, Ramdas and Tibshirani 2021).
 
-    The model without row i predicts f(x) - g_i(x), g_i(x) = weight_i e_i (1 / W + z (S + alpha I)^-1 z_i'). The interval holds
-    the middle of the n values f(x) - g_i(x) -+ |e_i|, and covers a new observation with probability at least 2 coverage - 1,
-    typically coverage. Rows are kept in single precision: that only enters g, which is small.
+    The model without row i predicts f(x) - g_i(x), g_i(x) = weight_i e_i (1 / W + z (S + alpha I)^-1 z_i'). The
+    interval holds the middle of the n values f(x) - g_i(x) -+ |e_i|, and covers a new observation with probability at
+    least 2 coverage - 1, typically coverage. Rows are kept in single precision: that only enters g, which is small.
     """
 
     errors: Floats  # (n,), exact leave-one-out residuals

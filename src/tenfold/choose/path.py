@@ -51,9 +51,7 @@ def _path(spectrum: Spectrum, alphas: Floats, flat: bool) -> RidgePath:
     norms = np.linalg.norm(coefs, axis=2)
     if flat:
         coefs, offsets, norms, error = coefs[:, 0], offsets[:, 0], norms[:, 0], error[:, 0]
-    return RidgePath(
-        alphas, coefs, offsets, np.sqrt(spectrum.values), shrinkage, shrinkage.sum(axis=1), norms, error
-    )
+    return RidgePath(alphas, coefs, offsets, np.sqrt(spectrum.values), shrinkage, shrinkage.sum(axis=1), norms, error)
 
 
 def norm_bounded(rows: Rows, norm: float, intercept: bool, *, flat: bool) -> RidgePath:

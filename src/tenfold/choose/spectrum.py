@@ -1,7 +1,7 @@
 """One eigendecomposition that serves every ridge: S = V diag(mu) V' of the moments, or K = Q diag(mu) Q' of wide rows.
 
-Weights at alpha are V diag(1 / (mu + alpha)) V'c in the first form and A'Q diag(1 / (mu + alpha)) Q'y in the second, A the
-weighted and centred rows.
+Weights at alpha are V diag(1 / (mu + alpha)) V'c in the first form and A'Q diag(1 / (mu + alpha)) Q'y in the second,
+A the weighted and centred rows.
 """
 
 from dataclasses import dataclass
@@ -90,7 +90,9 @@ class Wide:
     def dual_coef(self, alphas: Floats) -> Floats:
         """(K + alpha I)^-1 y as (n, A, t)."""
         filtered = inverse(self.values, alphas).T[:, :, None] * self.right[:, None, :]
-        return np.asarray(self.vectors @ filtered.reshape(len(self.values), -1)).reshape(len(self.values), len(alphas), -1)
+        return np.asarray(self.vectors @ filtered.reshape(len(self.values), -1)).reshape(
+            len(self.values), len(alphas), -1
+        )
 
     def coef(self, alphas: Floats) -> Floats:
         c = self.dual_coef(alphas)
@@ -145,7 +147,8 @@ def coef_of_each(spectrum: Spectrum, alpha: Floats) -> Floats:
 
 
 def agrees(spectrum: Spectrum, alpha: Floats, fitted: Floats, moments: Moments) -> bool:
-    """Whether the eigendecomposition gives the fitted weights (t, p) at each target's alpha; with columns of very different
+    """Whether the eigendecomposition gives the fitted weights (t, p) at each target's alpha; with columns of very
+    different
     scales it cannot.
     """
     p = moments.features

@@ -82,7 +82,8 @@ def fit(
 ) -> Fitted:
     """Fit each target t with its alpha[t]; `dtype` is that in which the result is kept, and judged.
 
-    `wide_coef` are weights of wide data that somebody has already; they are judged, and solved for again if found wanting.
+    `wide_coef` are weights of wide data that somebody has already; they are judged, and solved for again if found
+    wanting.
     """
     if positive:
         return _nonnegative(rows, alpha, intercept, max_iter, dtype)

@@ -1,4 +1,4 @@
-"""Least squares and ridge regression, as regressors and as a classifier."""
+"""Ridge regression, and classification by it."""
 
 import warnings
 from typing import Any, ClassVar
@@ -7,17 +7,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils import check_array, column_or_1d, compute_sample_weight
+from sklearn.utils import column_or_1d, compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array
-from tenfold.choose.path import RidgePath, norm_bounded, path
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
     LinearPredictor,
     as_rows,
-    names_of,
     refuse_not_finite,
     store,
     validate,
@@ -37,147 +35,13 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
-from tenfold.inference import Inference
 from tenfold.plans.least_squares import fit as fit_least_squares
-from tenfold.plans.least_squares import infer
 from tenfold.stats import Params
 
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 """scikit-learn's names. Iterative ones take conjugate gradients where a square matrix is not formed; the result is
 the same optimum.
 """
-
-
-class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
-    """Ordinary least squares.
-
-    Minimises ``sum_i weight_i (y_i - x_i.w - b)^2``, and takes the shortest ``w`` where many do. Solved from one pass
-    over the rows by the Gram matrix of equilibrated columns; a second pass reads the residual, certifies the result
-    and corrects it; a QR factorisation merged over the rows takes over where the columns are nearly collinear.
-
-    Parameters
-    ----------
-    fit_intercept : bool, default=True
-        Whether to fit ``b``; it is never penalised.
-    copy_X : bool, default=True
-        Accepted for compatibility: X is never changed.
-    tol : float, default=1e-6
-        Precision asked of the iterative solver for sparse data with very many columns.
-    n_jobs : int, default=None
-        Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
-    positive : bool, default=False
-        Whether to constrain the weights to be at least zero.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-    intercept_ : float or ndarray of shape (n_targets,)
-    rank_ : int
-        Numerical rank of the (centred) X; dense X only.
-    singular_ : ndarray
-        Singular values of the (centred) X; dense X only.
-    inference_ : Inference
-        Standard errors, p values and confidence intervals; refused with the reason where they do not exist.
-    certificate_ : Certificate
-        Kind residual: the largest cosine between the residual and a column, 0 at the exact solution.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
-
-    Notes
-    -----
-    Two passes over the rows; memory p x p (n x n when n < p). Runs on dense and sparse arrays.
-    Seeger, ch. 4; Rosasco, ch. 4; Cookbook, ch. 17.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tenfold import LinearRegression
-    >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
-    >>> model = LinearRegression().fit(X, np.array([2.1, 3.9, 6.2, 7.8]))
-    >>> model.coef_.round(3), round(float(model.intercept_), 3)
-    (array([1.94]), 0.15)
-    >>> model.certificate_.ok
-    True
-    """
-
-    _claims: ClassVar = Claims(
-        "Ordinary least squares", "fold twice", "residual", "S4, R4, B17, W10", "LinearRegression"
-    )
-    _constraints: ClassVar[Constraints] = {
-        "fit_intercept": (boolean(),),
-        "copy_X": (boolean(),),
-        "tol": (real(0),),
-        "n_jobs": (nothing(), integer(-(2**31))),
-        "positive": (boolean(),),
-    }
-
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        tol: float = 1e-6,
-        n_jobs: int | None = None,
-        positive: bool = False,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.positive = positive
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearRegression":
-        """Fit to X (n, p), y (n,) or (n, t) and optional weights (n,)."""
-        check_parameters(self, self._constraints)
-        X, y = validate(self, X, y)
-        weight = validate_weights(sample_weight, X)
-        rows = as_rows(X, y, weight)
-        dtype = X.dtype
-        fitted = refuse_not_finite(
-            self,
-            X,
-            lambda: fit_least_squares(
-                rows,
-                np.zeros(rows.targets),
-                self.fit_intercept,
-                positive=self.positive,
-                tol=self.tol,
-                dtype=dtype,
-                details=not self.positive,
-            ),
-        )
-        store(self, fitted, dtype, coef_flat=y.ndim == 1, intercept_flat=y.ndim == 1, intercept=self.fit_intercept)
-        for name in ("rank_", "singular_"):
-            self.__dict__.pop(name, None)
-        if not rows.sparse and fitted.rank is not None and fitted.singular_values is not None:
-            self.rank_, self.singular_ = fitted.rank, fitted.singular_values.astype(dtype)
-        self._inference = (
-            "The weights are constrained: classical standard errors do not hold. Use the bootstrap."
-            if self.positive
-            else infer(fitted, self.fit_intercept, names_of(self))
-        )
-        return self
-
-    @property
-    def inference_(self) -> Inference | tuple[Inference, ...]:
-        """Classical inference, one for each target; ValueError with the reason where it does not exist."""
-        check_is_fitted(self)
-        if isinstance(self._inference, str):
-            raise ValueError(self._inference)
-        return self._inference[0] if len(self._inference) == 1 else self._inference
-
-    def summary(self) -> str:
-        """The table of coefficients with standard errors, t statistics, p values and 95 % confidence intervals."""
-        found = self.inference_
-        return "\n\n".join(map(str, found)) if isinstance(found, tuple) else str(found)
-
-    def predict(self, X: Any) -> Array:
-        """``X w + b``."""
-        return self._raw(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class _Ridge(CallbackSupportMixin, LinearPredictor, BaseEstimator):
@@ -477,109 +341,3 @@ class RidgeClassifier(RidgeClassification, _Ridge):
         X, y, Y, weight = self._prepare(X, y, sample_weight)
         self._fit_targets(X, Y, weight, intercept_flat=False)
         return self
-
-
-def ridge_regression(
-    X: Any,
-    y: Any,
-    alpha: Any,
-    *,
-    sample_weight: Any = None,
-    solver: str = "auto",
-    max_iter: int | None = None,
-    tol: float = 1e-4,
-    verbose: int = 0,
-    positive: bool = False,
-    random_state: Any = None,
-    return_n_iter: bool = False,
-    return_intercept: bool = False,
-    check_input: bool = True,
-) -> Any:
-    """Ridge regression as a function: the weights, without an intercept unless `return_intercept`.
-
-    Minimises ``sum_i weight_i (y_i - x_i.w)^2 + alpha ||w||^2``; parameters as in `Ridge`. `verbose` and
-    `random_state` have no effect.
-
-    Returns
-    -------
-    coef : ndarray of shape (n_features,) or (n_targets, n_features)
-    n_iter : int array or None, where `return_n_iter`
-    intercept : float or ndarray, where `return_intercept`
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tenfold import ridge_regression
-    >>> ridge_regression(np.array([[1.0], [2.0]]), np.array([1.0, 2.0]), alpha=1.0)
-    array([0.83333333])
-    """
-    check_array(np.ravel(np.asarray(alpha, dtype=np.float64)), ensure_2d=False, input_name="alpha")
-    model = Ridge(
-        alpha,
-        fit_intercept=return_intercept,
-        max_iter=max_iter,
-        tol=tol,
-        solver=solver,
-        positive=positive,
-        random_state=random_state,
-    ).fit(X, y, sample_weight=sample_weight)
-    found = [model.coef_]
-    if return_n_iter:
-        found.append(model.n_iter_)
-    if return_intercept:
-        found.append(model.intercept_)
-    return tuple(found) if len(found) > 1 else found[0]
-
-
-def ridge_path(
-    X: Any,
-    y: Any,
-    alphas: Any = None,
-    *,
-    sample_weight: Any = None,
-    fit_intercept: bool = True,
-    norm: float | None = None,
-) -> RidgePath:
-    """All of a ridge path from one eigendecomposition: weights, shrinkage factors, degrees of freedom, norms,
-    training errors.
-
-    With singular values s_j of the (centred) X, ridge shrinks the j-th component of least squares by s_j^2 / (s_j^2 +
-    alpha).
-
-    Parameters
-    ----------
-    X, y, sample_weight : as in `Ridge`.
-    alphas : array of shape (n_alphas,)
-        Strengths of the penalty; not needed with `norm`.
-    fit_intercept : bool, default=True
-    norm : float, default=None
-        The norm-bounded form: the least squares weights with ``||w|| <= norm``. The path then holds the one alpha for
-        which the bound is met exactly, or alpha 0 where least squares already obeys it.
-
-    Returns
-    -------
-    RidgePath
-
-    Notes
-    -----
-    Seeger, section 7.2.2 (shrinkage); Welling, section 10.2 (norm-bounded form).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tenfold import ridge_path
-    >>> X = np.diag([2.0, 1.0])
-    >>> ridge_path(X, np.array([2.0, 1.0]), [0.0, 1.0], fit_intercept=False).shrinkage
-    array([[1. , 1. ],
-           [0.8, 0.5]])
-    """
-    owner = Ridge()
-    X, y = validate(owner, X, y)
-    rows = as_rows(X, y, validate_weights(sample_weight, X))
-    if norm is not None:
-        if alphas is not None:
-            raise ValueError("Give either alphas or norm: the norm-bounded form finds its own alpha.")
-        return norm_bounded(rows, float(norm), fit_intercept, flat=y.ndim == 1)
-    if alphas is None:
-        raise ValueError("ridge_path needs alphas, or the bound norm.")
-    return path(rows, np.ravel(check_array(alphas, ensure_2d=False, dtype=np.float64)), fit_intercept, flat=y.ndim == 1)

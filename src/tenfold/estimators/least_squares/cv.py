@@ -25,7 +25,7 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
 )
-from tenfold.estimators.least_squares import Ridge, RidgeClassification, RidgeClassifier
+from tenfold.estimators.least_squares.ridge import Ridge, RidgeClassification, RidgeClassifier
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,

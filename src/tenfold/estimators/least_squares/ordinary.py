@@ -1,0 +1,155 @@
+"""Ordinary least squares."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import Array
+from tenfold.estimators.contract import (
+    Claims,
+    LinearPredictor,
+    as_rows,
+    names_of,
+    refuse_not_finite,
+    store,
+    validate,
+    validate_weights,
+)
+from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
+from tenfold.inference import Inference
+from tenfold.plans.least_squares import fit as fit_least_squares
+from tenfold.plans.least_squares import infer
+
+
+class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+    """Ordinary least squares.
+
+    Minimises ``sum_i weight_i (y_i - x_i.w - b)^2``, and takes the shortest ``w`` where many do. Solved from one pass
+    over the rows by the Gram matrix of equilibrated columns; a second pass reads the residual, certifies the result
+    and corrects it; a QR factorisation merged over the rows takes over where the columns are nearly collinear.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether to fit ``b``; it is never penalised.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    tol : float, default=1e-6
+        Precision asked of the iterative solver for sparse data with very many columns.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
+    positive : bool, default=False
+        Whether to constrain the weights to be at least zero.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or ndarray of shape (n_targets,)
+    rank_ : int
+        Numerical rank of the (centred) X; dense X only.
+    singular_ : ndarray
+        Singular values of the (centred) X; dense X only.
+    inference_ : Inference
+        Standard errors, p values and confidence intervals; refused with the reason where they do not exist.
+    certificate_ : Certificate
+        Kind residual: the largest cosine between the residual and a column, 0 at the exact solution.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Two passes over the rows; memory p x p (n x n when n < p). Runs on dense and sparse arrays.
+    Seeger, ch. 4; Rosasco, ch. 4; Cookbook, ch. 17.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import LinearRegression
+    >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> model = LinearRegression().fit(X, np.array([2.1, 3.9, 6.2, 7.8]))
+    >>> model.coef_.round(3), round(float(model.intercept_), 3)
+    (array([1.94]), 0.15)
+    >>> model.certificate_.ok
+    True
+    """
+
+    _claims: ClassVar = Claims(
+        "Ordinary least squares", "fold twice", "residual", "S4, R4, B17, W10", "LinearRegression"
+    )
+    _constraints: ClassVar[Constraints] = {
+        "fit_intercept": (boolean(),),
+        "copy_X": (boolean(),),
+        "tol": (real(0),),
+        "n_jobs": (nothing(), integer(-(2**31))),
+        "positive": (boolean(),),
+    }
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearRegression":
+        """Fit to X (n, p), y (n,) or (n, t) and optional weights (n,)."""
+        check_parameters(self, self._constraints)
+        X, y = validate(self, X, y)
+        weight = validate_weights(sample_weight, X)
+        rows = as_rows(X, y, weight)
+        dtype = X.dtype
+        fitted = refuse_not_finite(
+            self,
+            X,
+            lambda: fit_least_squares(
+                rows,
+                np.zeros(rows.targets),
+                self.fit_intercept,
+                positive=self.positive,
+                tol=self.tol,
+                dtype=dtype,
+                details=not self.positive,
+            ),
+        )
+        store(self, fitted, dtype, coef_flat=y.ndim == 1, intercept_flat=y.ndim == 1, intercept=self.fit_intercept)
+        for name in ("rank_", "singular_"):
+            self.__dict__.pop(name, None)
+        if not rows.sparse and fitted.rank is not None and fitted.singular_values is not None:
+            self.rank_, self.singular_ = fitted.rank, fitted.singular_values.astype(dtype)
+        self._inference = (
+            "The weights are constrained: classical standard errors do not hold. Use the bootstrap."
+            if self.positive
+            else infer(fitted, self.fit_intercept, names_of(self))
+        )
+        return self
+
+    @property
+    def inference_(self) -> Inference | tuple[Inference, ...]:
+        """Classical inference, one for each target; ValueError with the reason where it does not exist."""
+        check_is_fitted(self)
+        if isinstance(self._inference, str):
+            raise ValueError(self._inference)
+        return self._inference[0] if len(self._inference) == 1 else self._inference
+
+    def summary(self) -> str:
+        """The table of coefficients with standard errors, t statistics, p values and 95 % confidence intervals."""
+        found = self.inference_
+        return "\n\n".join(map(str, found)) if isinstance(found, tuple) else str(found)
+
+    def predict(self, X: Any) -> Array:
+        """``X w + b``."""
+        return self._raw(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
