@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import exp, log
 from typing import Any
 
+from benchmarks.run import BUSY
 from benchmarks.table import INTELEX, OURS, SKLEARN
 
 HEAD = """# Speed and memory
@@ -80,12 +81,18 @@ def _cells(row: dict[str, Any]) -> list[str]:
         _factor(row["aim"]),
         _whole(ours.get("memory")),
         _whole(reference.get("memory")),
-        {"ahead": "", "loses": "**loses**"}.get(word, word),
+        {"ahead": "", "loses": "**loses**"}.get(word, word) + (" (noisy)" if _busy(row) > BUSY else ""),
     ]
+
+
+def _busy(row: dict[str, Any]) -> float:
+    return max((entry.get("others", 0.0) for entry in row["contenders"]), default=0.0)
 
 
 def _notes(row: dict[str, Any]) -> list[str]:
     notes = [row["work"]["words"]] if row["work"] else []
+    if _busy(row) > BUSY:
+        notes.append(f"**measured beside other processes that took up to {_busy(row):.0%} of the machine**")
     for entry in row["contenders"]:
         if entry["status"] != "ok":
             notes.append(f"{entry['name']}: {entry['status']} ({entry['note']})")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import resource
 import sys
 import time
@@ -22,7 +23,7 @@ def imports(library: str) -> dict[str, Any]:
     start = time.perf_counter()
     module = importlib.import_module(library)
     module.Ridge  # noqa: B018  ours is loaded at its first use
-    return {"seconds": time.perf_counter() - start, "version": _version(library)}
+    return {"seconds": time.perf_counter() - start, "version": _version(library) or getattr(module, "__version__", "?")}
 
 
 def make(row: str, quick: bool, folder: str) -> dict[str, Any]:
@@ -63,13 +64,14 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
         def call() -> Any:
             return model.predict(one)
 
-    before = _peak()
+    before, others = _peak(), _Others()
     seconds = [_timed(call)]
     memory = _peak() - before
     if seconds[0] < LONG:
         end = time.perf_counter() + WARM_SECONDS
         while len(seconds) < 3 or (time.perf_counter() < end and len(seconds) < WARM_CALLS):
             seconds.append(_timed(call))
+    busy = others.share()
     attributes = {"coef": model.coef_, "intercept": model.intercept_}
     if hasattr(model, "alpha_"):
         attributes["alpha"] = model.alpha_
@@ -79,7 +81,7 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     np.savez(keep, **arrays)
     warm = float(np.median(seconds[1:] or seconds))
     answer = {"status": "ok", "first": seconds[0], "seconds": warm, "calls": len(seconds), "memory": memory}
-    return answer | {"certificate": _own_certificate(model)}
+    return answer | {"certificate": _own_certificate(model), "others": busy}
 
 
 def judge(row: str, folder: str, kept: list[str]) -> list[dict[str, Any]]:
@@ -121,6 +123,30 @@ def _peak() -> float:
         if line.startswith("VmHWM"):
             return float(line.split()[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+class _Others:
+    """How busy other processes keep the machine: a threaded BLAS beside them can take twenty times as long."""
+
+    def __init__(self) -> None:
+        self.start = self._now()
+
+    def share(self) -> float | None:
+        """Part of the machine's processor time since the start that was not ours; None where it cannot be known."""
+        before, after = self.start, self._now()
+        if before is None or after is None or after[1] - before[1] < 0.2:
+            return None
+        return max(0.0, after[0] - before[0]) / (after[1] - before[1])
+
+    @staticmethod
+    def _now() -> tuple[float, float] | None:
+        """Seconds of all processors that others used, and seconds in all."""
+        path = Path("/proc/stat")
+        if not path.exists():
+            return None
+        ticks = [float(word) for word in path.read_text().splitlines()[0].split()[1:9]]
+        total, idle = sum(ticks) / os.sysconf("SC_CLK_TCK"), sum(ticks[3:5]) / os.sysconf("SC_CLK_TCK")
+        return total - idle - time.process_time(), total
 
 
 def _own_certificate(model: Any) -> dict[str, Any] | None:

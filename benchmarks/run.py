@@ -20,6 +20,7 @@ from benchmarks.data import ROOT
 from benchmarks.table import INTELEX, MODULES, OURS, SKLEARN, Contender, Row
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+BUSY = 0.05  # a machine that others keep busier than this is not quiet enough to measure on
 Entry = dict[str, Any]
 
 
@@ -115,6 +116,7 @@ def _entry(contender: Contender, results: list[Entry]) -> Entry:
     entry |= {"status": "ok", "seconds": median(warm), "spread": [min(warm), max(warm)], "repetitions": len(good)}
     entry["first"] = median(contender.times * result["first"] for result in good)
     entry["memory"] = median(result["memory"] for result in good)
+    entry["others"] = median(result["others"] or 0.0 for result in good)
     return entry | {"certificate": good[0]["certificate"], "scaled": contender.times != 1.0}
 
 
@@ -172,7 +174,8 @@ def _ratio(other: Entry | None, ours: Entry) -> float | None:
 
 def _short(entry: Entry) -> str:
     low, high = entry["spread"]
-    return f"{entry['seconds']:.3g} s ({low:.3g} to {high:.3g}), first {entry['first']:.3g}, {entry['memory']:.0f} MiB"
+    text = f"{entry['seconds']:.3g} s ({low:.3g} to {high:.3g}), first {entry['first']:.3g}, {entry['memory']:.0f} MiB"
+    return text + (f"; other processes took {entry['others']:.0%} of the machine" if entry["others"] > BUSY else "")
 
 
 def _machine(settings: Settings) -> dict[str, Any]:

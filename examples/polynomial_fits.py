@@ -1,7 +1,7 @@
 """Polynomials that are too stiff, right, and too free (Seeger 4.1, Figure 4.3).
 
-Ten noisy points of sin(2 pi x). A polynomial with 10 coefficients passes through every point, its weights are a million
-times larger than those of a line, and between the points it is of no use.
+Ten noisy points of sin(2 pi x). A polynomial with 10 coefficients passes through every point, its weights are
+hundreds of thousands of times larger than those of a line, and between the points it is of no use.
 
     python examples/polynomial_fits.py [--plot fits.png]
 """

@@ -136,11 +136,19 @@ def test_ridge_multi_output_with_an_alpha_for_each_target(weighted, shape):
     same(ours, sk.Ridge(alpha=alphas, solver="svd").fit(X, y, weight), atol=1e-10)
 
 
+def strided(X):
+    return np.repeat(X, 2, axis=1)[:, ::2]
+
+
 @fit_intercept
-def test_ridge_with_more_features_than_rows(fit_intercept):
+@weighted
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, strided, sparse.csr_matrix, sparse.csc_array])
+def test_ridge_with_more_features_than_rows(fit_intercept, weighted, kind):
     X, y = regression(n=15, p=40)
-    ours = tf.Ridge(alpha=0.3, fit_intercept=fit_intercept).fit(X, y)
-    same(ours, sk.Ridge(alpha=0.3, fit_intercept=fit_intercept, solver="svd").fit(X, y), atol=1e-10)
+    X[X < 1.0] = 0.0
+    weight = weights(15) if weighted else None
+    ours = tf.Ridge(alpha=0.3, fit_intercept=fit_intercept).fit(kind(X), y, weight)
+    same(ours, sk.Ridge(alpha=0.3, fit_intercept=fit_intercept, solver="svd").fit(X, y, weight), atol=1e-10)
 
 
 @pytest.mark.parametrize("alpha", [0.1, 10.0])
@@ -190,6 +198,26 @@ def test_ridge_regression_returns_the_intercept():
     theirs = sk.Ridge(alpha=0.7, solver="cholesky").fit(X, y)
     np.testing.assert_allclose(coef, theirs.coef_, rtol=1e-9)
     assert intercept == pytest.approx(theirs.intercept_, rel=1e-9)
+
+
+# ridge_path -----------------------------------------------------------------------------------------------------------
+
+
+@fit_intercept
+@weighted
+@pytest.mark.parametrize("targets", [None, 2])
+@pytest.mark.parametrize("shape", [(60, 5), (15, 25)])
+def test_ridge_path_is_one_ridge_for_each_alpha(fit_intercept, weighted, targets, shape):
+    X, y = regression(*shape, targets=targets)
+    weight = weights(shape[0]) if weighted else None
+    alphas = [1e-3, 1.0, 1e3]
+    path = tf.ridge_path(X, y, alphas, sample_weight=weight, fit_intercept=fit_intercept)
+    for k, alpha in enumerate(alphas):
+        theirs = sk.Ridge(alpha=alpha, fit_intercept=fit_intercept, solver="svd").fit(X, y, weight)
+        np.testing.assert_allclose(path.coefs[k], theirs.coef_, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(path.intercepts[k], theirs.intercept_, rtol=1e-8, atol=1e-9)
+        rest = np.sum((np.ones(shape[0]) if weight is None else weight) @ (y - theirs.predict(X)) ** 2)
+        assert np.sum(path.training_error[k]) == pytest.approx(rest, rel=1e-7)
 
 
 # RidgeClassifier ------------------------------------------------------------------------------------------------------
@@ -313,6 +341,17 @@ def test_ridge_cv_groups():
     theirs = sk.RidgeCV(alphas=ALPHAS, cv=folds).fit(X, y)
     assert ours.alpha_ == theirs.alpha_
     assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-8)
+
+
+@pytest.mark.parametrize("cv", [None, 4], ids=["loo", "folds"])
+@pytest.mark.parametrize("kind", [np.asfortranarray, strided, sparse.csr_matrix])
+def test_ridge_cv_with_more_features_than_rows(cv, kind):
+    X, y = regression(n=24, p=40)
+    ours = tf.RidgeCV(alphas=ALPHAS, cv=cv).fit(kind(X), y)
+    theirs = sk.RidgeCV(alphas=ALPHAS, cv=cv).fit(X, y)
+    assert ours.alpha_ == theirs.alpha_
+    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-7)
+    same(ours, theirs, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("cv", [None, 4], ids=["loo", "folds"])

@@ -22,7 +22,7 @@ POINTS = {
     "distant_correct_points": r"least squares\s+turns by\s+\d\d\.\d+ degrees",
     "leave_one_out_and_folds": r"in one pass (\d+\.\d{9})\d*, by 50 refits \1",
     "nearest_centroid_limit": r"1e\+08\s+\S+\s+100\.0%",
-    "norm_bounded_ridge": r"Primal and dual agree",
+    "norm_bounded_ridge": r"differ by at most \de-1\d",
     "penalised_offset": r"100\s+0\.702",
     "polynomial_fits": r"10\s+\S+e-\d\d",
     "prediction_intervals": r"90%\s+(8[89]|9\d)\.\d%",

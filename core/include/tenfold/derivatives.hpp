@@ -4,11 +4,12 @@
 // margins z_ik = (x_i - shift) . coef_k + intercept_k, returns for each target k
 //   value = sum w loss(y, z)    slope = sum w loss'(y, z)    gradient = sum w loss'(y, z) (x - shift)      (order >= 1)
 // and for order 2, one target: hessian = sum w loss''(y, z) [x - shift; 1][x - shift; 1]'.
-// A tile of rows goes from memory to cache once: margins, losses, gradient, packing for the Gram product.
+// A tile of rows goes from memory to cache once: margins, losses, gradient, packing for the Gram product. (A Hessian too
+// wide for slots takes a second pass.)
 // Flops: 4 n p t, and n (p + 1)^2 for order 2; bytes: X once.
 #pragma once
 
-#include "tenfold/gram.hpp"
+#include "tenfold/gram_tiles.hpp"
 #include "tenfold/selection.hpp"
 
 #include <cmath>
@@ -27,6 +28,7 @@ struct Derivatives {
   std::vector<double> hessian;  // (p + 1, p + 1), empty below order 2
 };
 
+// Where the derivatives are taken. Empty weight: ones; empty shift: zeros.
 template <class Rows> struct Point {
   const Rows &x;
   std::span<const double> y;
@@ -35,127 +37,129 @@ template <class Rows> struct Point {
   std::span<const double> intercept;
   std::span<const double> shift;
   Loss loss;
+
+  Index targets() const { return static_cast<Index>(intercept.size()); }
 };
 
-namespace derivatives_detail {
-
-// What one thread needs beside the sums of its slot. Rows are padded to whole vectors.
-template <class Rows> struct Scratch {
-  Scratch(Index tile, Index targets, int order, const GramShape &shape)
-      : step((tile + lanes - 1) / lanes * lanes), y(step * targets), z(step * targets), u(step * targets), weight(step),
-        curvature(step), gram(order == 2 ? GramTile<Rows>(shape) : GramTile<Rows>()) {}
+// The tile of one thread: targets one after the other, each padded to whole vectors.
+struct LossTile {
+  LossTile(Index rows, Index targets)
+      : step((rows + lanes - 1) / lanes * lanes), y(step * targets), z(step * targets), u(step * targets), weight(step),
+        curvature(step) {}
 
   Index step;
   Buffer y, z, u, weight, curvature;
-  GramTile<Rows> gram;
 };
 
 // The sums of one slot, side by side: value (t), slope (t), gradient (t p), blocks of the Hessian.
-struct Layout {
+struct DerivativeSums {
   Index targets, columns, blocks;
-  Index gradient_at() const { return (2 * targets + lanes - 1) / lanes * lanes; }
-  Index blocks_at() const { return gradient_at() + (targets * columns + lanes - 1) / lanes * lanes; }
-  Index size() const { return blocks_at() + blocks; }
+
+  Index gradient() const { return (2 * targets + lanes - 1) / lanes * lanes; }
+  Index hessian() const { return gradient() + (targets * columns + lanes - 1) / lanes * lanes; }
+  Index size() const { return hessian() + blocks; }
 };
 
+// Margins, losses and gradient of rows begin ... begin + count, added to the sums of a slot. coef as the product wants it.
 template <class Rows>
-void load_tile(const Point<Rows> &point, Index begin, Index count, Index targets, Scratch<Rows> &scratch) {
-  for (Index i = 0; i < scratch.step; ++i)
-    scratch.weight[i] = i >= count             ? 0.0
-                        : point.weight.empty() ? 1.0
-                                               : point.weight[static_cast<std::size_t>(begin + i)];
-  for (Index k = 0; k < targets; ++k)
+void add_losses(const Point<Rows> &point, const double *coef, int order, Index begin, Index count, LossTile &tile,
+                const DerivativeSums &layout, double *sums) {
+  const Index t = point.targets();
+  const double *shift = point.shift.empty() ? nullptr : point.shift.data();
+  const LossKernel loss = point.loss == Loss::square ? kernels().square : kernels().logistic;
+  check(point.x, begin, count);
+  if (point.weight.empty())
+    std::fill_n(tile.weight.data(), count, 1.0);
+  else
+    std::copy_n(point.weight.data() + begin, count, tile.weight.data());
+  std::fill_n(tile.weight.data() + count, tile.step - count, 0.0);
+  for (Index k = 0; k < t; ++k)
     for (Index i = 0; i < count; ++i)
-      scratch.y[k * scratch.step + i] = point.y[static_cast<std::size_t>((begin + i) * targets + k)];
+      tile.y[k * tile.step + i] = point.y.data()[(begin + i) * t + k];
+  margins(point.x, begin, count, coef, t, shift, point.intercept.data(), tile.z.data(), 1, tile.step);
+  for (Index k = 0; k < t; ++k)
+    loss(tile.y.data() + k * tile.step, tile.z.data() + k * tile.step, tile.weight.data(), count, sums + k,
+         sums + t + k, tile.u.data() + k * tile.step, order == 2 ? tile.curvature.data() : nullptr);
+  if (order >= 1)
+    gradient(point.x, begin, count, tile.u.data(), t, 1, tile.step, shift, sums + layout.gradient());
 }
 
-} // namespace derivatives_detail
-
-template <class Rows> Derivatives derivatives(const Point<Rows> &point, int order, int threads) {
-  using namespace derivatives_detail;
+template <class Tile, class Rows>
+Derivatives derivatives_with(const Point<Rows> &point, int order, const GramShape &shape, int threads) {
   const Rows &x = point.x;
-  const Index p = x.columns, t = static_cast<Index>(point.intercept.size());
-  const Kernels &k = kernels();
-  const LossKernel loss = point.loss == Loss::square ? k.square : k.logistic;
+  const Index n = x.rows, p = x.columns, t = point.targets();
+  const bool wide = order == 2 && is_wide(shape), fused = order == 2 && !wide;
   check_weights(point.weight);
+  const std::vector<double> turned = turned_coefficients(x, point.coef, t);
+  const double *coef = turned.empty() ? point.coef.data() : turned.data();
 
-  std::vector<double> turned;
-  const double *coef = point.coef.data();
-  if (!targets_first(x) && t > 1) {
-    turned.resize(point.coef.size());
-    transpose(coef, t, p, turned.data());
-    coef = turned.data();
+  Design<Rows> design(x, nullptr, nullptr, shape);
+  std::copy(point.shift.begin(), point.shift.end(), design.centre.data());
+  const DerivativeSums layout{t, p, fused ? shape.size() : 0};
+  const Index tile_length = fused ? gram_rows : tile_rows(x);
+  const double work = (2.0 * row_work(x) + 4.0) * static_cast<double>(t) + (fused ? gram_work(x, shape) : 0.0);
+  const Index slots = slot_count(n, work, fused ? most_slots : most_slots_for(x));
+  const int workers = static_cast<int>(std::clamp<Index>(threads, 1, slots));
+  std::vector<LossTile> loss_tiles;
+  std::vector<Tile> gram_tiles;
+  for (int w = 0; w < workers; ++w) {
+    loss_tiles.emplace_back(tile_length, t);
+    if (fused)
+      gram_tiles.emplace_back(shape);
   }
-  const double *shift = point.shift.empty() ? nullptr : point.shift.data();
-
-  const GramShape shape{p, 0, k.panel};
-  const auto padded = static_cast<std::size_t>((p + shape.panel) / shape.panel * shape.panel);
-  Design<Rows> design{x, nullptr, nullptr, {}, {}, {}, {}};
-  if (order == 2) {
-    design.x_unit.assign(padded, 1.0);
-    design.x_centre.assign(padded, 0.0);
-    std::copy(point.shift.begin(), point.shift.end(), design.x_centre.begin());
-  }
-
-  const Index tile = order == 2 ? gram_rows : tile_rows(x);
-  const double work = row_work(x) * static_cast<double>(2 * t) +
-                      (order == 2 ? static_cast<double>(shape.size()) / 4.0 : 4.0 * static_cast<double>(t));
-  const Layout layout{t, p, order == 2 ? shape.size() : 0};
-  const Index most = order == 2 ? std::clamp<Index>((Index{1} << 22) / shape.size(), 1, 16) : most_slots_for(x);
-  const Index slots = slot_count(x.rows, work, most);
-  const int workers = static_cast<int>(std::min<Index>(std::max(1, threads), slots));
-  std::vector<Scratch<Rows>> scratches(static_cast<std::size_t>(workers), Scratch<Rows>(tile, t, order, shape));
   Buffer sums(slots * layout.size());
+  Buffer roots(wide ? n : 0);
 
   parallel(slots, workers, [&](Index slot, int worker) {
-    Scratch<Rows> &s = scratches[static_cast<std::size_t>(worker)];
+    LossTile &tile = loss_tiles[static_cast<std::size_t>(worker)];
     double *own = sums.data() + slot * layout.size();
-    const Range range = slot_range(x.rows, slots, slot);
-    for (Index i = range.begin; i < range.end; i += tile) {
-      const Index count = std::min(tile, range.end - i);
-      check(x, i, count);
-      load_tile(point, i, count, t, s);
-      margins(x, i, count, coef, t, shift, point.intercept.data(), s.z.data(), 1, s.step);
-      for (Index target = 0; target < t; ++target)
-        loss(s.y.data() + target * s.step, s.z.data() + target * s.step, s.weight.data(), count, own + target,
-             own + t + target, s.u.data() + target * s.step, order == 2 ? s.curvature.data() : nullptr);
-      if (order >= 1)
-        gradient(x, i, count, s.u.data(), t, 1, s.step, shift, own + layout.gradient_at());
-      if (order == 2) {
-        for (Index r = 0; r < count; ++r)
-          s.curvature[r] = std::sqrt(s.curvature[r]);
-        s.gram.push(design, i, count, s.curvature.data(), own + layout.blocks_at(), range.end);
+    const Range range = slot_range(n, slots, slot);
+    for (Index i = range.begin; i < range.end; i += tile_length) {
+      const Index count = std::min(tile_length, range.end - i);
+      add_losses(point, coef, order, i, count, tile, layout, own);
+      if (order < 2)
+        continue;
+      double *root = wide ? roots.data() + i : tile.curvature.data();
+      for (Index r = 0; r < count; ++r)
+        root[r] = std::sqrt(tile.curvature[r]);
+      if (fused) {
+        Tile &gram = gram_tiles[static_cast<std::size_t>(worker)];
+        gram.clear();
+        gram.pack(design, i, count, root);
+        gram.multiply_all(design, i + count, range.end, own + layout.hessian());
       }
     }
-    if (order == 2)
-      s.gram.flush(own + layout.blocks_at());
   });
   merge_slots(sums.data(), slots, layout.size(), layout.size(), threads);
 
   Derivatives out;
+  out.weight = point.weight.empty() ? static_cast<double>(n) : 0.0;
   for (const double w : point.weight)
     out.weight += w;
-  if (point.weight.empty())
-    out.weight = static_cast<double>(x.rows);
   out.value.assign(sums.data(), sums.data() + t);
   out.slope.assign(sums.data() + t, sums.data() + 2 * t);
-  if (order >= 1) {
-    const double *g = sums.data() + layout.gradient_at();
-    out.gradient.resize(static_cast<std::size_t>(t * p));
-    if (targets_first(x) || t == 1)
-      std::copy(g, g + t * p, out.gradient.data());
-    else
-      transpose(g, p, t, out.gradient.data());
-  }
+  if (order >= 1)
+    out.gradient = targets_major(x, sums.data() + layout.gradient(), t);
   if (order == 2) {
-    const double *blocks = sums.data() + layout.blocks_at();
-    const Index q = p + 1;
-    out.hessian.resize(static_cast<std::size_t>(q * q));
-    for (Index j = 0; j < q; ++j)
-      for (Index i = 0; i <= j; ++i)
-        out.hessian[static_cast<std::size_t>(i * q + j)] = out.hessian[static_cast<std::size_t>(j * q + i)] =
-            blocks[shape.at(i, j)];
+    Buffer blocks(wide ? shape.size() : 0);
+    if (wide)
+      gram_wide<Tile>(
+          design, shape, {0, n},
+          [&](Index begin, Index count, double *root) { std::copy_n(roots.data() + begin, count, root); }, threads,
+          blocks.data());
+    out.hessian.resize(static_cast<std::size_t>((p + 1) * (p + 1)));
+    to_symmetric(shape, wide ? blocks.data() : sums.data() + layout.hessian(), p + 1, nullptr, 0.0, threads,
+                 out.hessian.data());
   }
+  return out;
+}
+
+template <class Rows> Derivatives derivatives(const Point<Rows> &point, int order, int threads) {
+  const GramShape shape{point.x.columns, 0, kernels().panel};
+  Derivatives out;
+  with_tile(point.x, shape, [&]<class Tile>(std::type_identity<Tile>) {
+    out = derivatives_with<Tile>(point, order, shape, threads);
+  });
   return out;
 }
 

@@ -11,14 +11,33 @@
 
 namespace tenfold {
 
-// Coefficients as a product wants them: dense rows meet targets x columns, sparse rows columns x targets.
-template <class T> constexpr bool targets_first(const Dense<T> &) { return true; }
-template <class T, class I> constexpr bool targets_first(const Sparse<T, I> &) { return false; }
-
 inline void transpose(const double *from, Index rows, Index columns, double *to) {
   for (Index i = 0; i < rows; ++i)
     for (Index j = 0; j < columns; ++j)
       to[j * rows + i] = from[i * columns + j];
+}
+
+// Dense rows meet coefficients as targets x columns, sparse rows as columns x targets, so that an entry meets its targets
+// side by side. Empty when coef serves as it is.
+template <class T> std::vector<double> turned_coefficients(const Dense<T> &, std::span<const double>, Index) {
+  return {};
+}
+template <class T, class I>
+std::vector<double> turned_coefficients(const Sparse<T, I> &x, std::span<const double> coef, Index targets) {
+  std::vector<double> turned(targets > 1 ? coef.size() : 0);
+  if (targets > 1)
+    transpose(coef.data(), targets, x.columns, turned.data());
+  return turned;
+}
+
+// Sums of gradients, which have the layout of the coefficients, as targets x columns.
+template <class T> std::vector<double> targets_major(const Dense<T> &x, const double *g, Index targets) {
+  return std::vector<double>(g, g + targets * x.columns);
+}
+template <class T, class I> std::vector<double> targets_major(const Sparse<T, I> &x, const double *g, Index targets) {
+  std::vector<double> turned(static_cast<std::size_t>(targets * x.columns));
+  transpose(g, x.columns, targets, turned.data());
+  return turned;
 }
 
 // Entries of a tile that should stay in the first-level cache between two uses.

@@ -13,7 +13,7 @@
 namespace tenfold {
 
 constexpr Index most_slots = 16;
-constexpr double least_work = 60e3; // of a slot, in vector operations
+constexpr double least_work = 250e3; // of a slot, in vector operations
 
 struct Range {
   Index begin = 0;

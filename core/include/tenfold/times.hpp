@@ -16,13 +16,8 @@ template <class Rows>
 void times(const Rows &x, std::span<const double> coef, std::span<const double> intercept,
            std::span<const double> shift, int threads, std::span<double> z) {
   const Index targets = static_cast<Index>(intercept.size());
-  std::vector<double> turned;
-  const double *w = coef.data();
-  if (!targets_first(x) && targets > 1) {
-    turned.resize(coef.size());
-    transpose(coef.data(), targets, x.columns, turned.data());
-    w = turned.data();
-  }
+  const std::vector<double> turned = turned_coefficients(x, coef, targets);
+  const double *w = turned.empty() ? coef.data() : turned.data();
   const Index tile = tile_rows(x);
   const Index slots = slot_count(x.rows, row_work(x) * static_cast<double>(targets), 64);
   const double *minus = shift.empty() ? nullptr : shift.data();
@@ -56,12 +51,7 @@ std::vector<double> times_t(const Rows &x, std::span<const double> u, Index targ
     }
   });
   merge_slots(sums.data(), slots, stride, size, threads);
-  std::vector<double> g(static_cast<std::size_t>(size));
-  if (targets_first(x) || targets == 1)
-    std::copy(sums.data(), sums.data() + size, g.data());
-  else
-    transpose(sums.data(), x.columns, targets, g.data());
-  return g;
+  return targets_major(x, sums.data(), targets);
 }
 
 } // namespace tenfold

@@ -82,9 +82,7 @@ inline Vector logistic(Vector x) {
 }
 
 inline Vector softplus(Vector x) {
-  const Vector positive = x > 0.0 ? x : x - x; // keeps NaN
-  const Vector finite = x == -__builtin_inf() ? Vector{} : (x == __builtin_inf() ? x : positive);
-  return finite + log_one_plus(exponential(-magnitude(x)));
+  return (x < 0.0 ? Vector{} : x) + log_one_plus(exponential(-magnitude(x)));
 }
 
 } // namespace

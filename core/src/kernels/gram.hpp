@@ -14,8 +14,8 @@ namespace {
 
 constexpr Index tall = registers == 32 ? 3 : (vectors == 1 ? 3 : 1); // panels I in one register block
 
-// While it multiplies, a register block asks memory for one cache line of every row that comes next: the block with
-// number `line` takes line `line` of the rows whose addresses are in `next`.
+// While it multiplies, a register block may ask memory for one cache line, with number `line`, of every row that comes
+// next; their addresses are in `next`.
 template <Index n, bool ahead>
 inline void multiply(const double *a, const double *b, Index stride, Index count, double *block,
                      const char *const *next, Index line) {
@@ -52,12 +52,18 @@ inline void multiply(const double *a, const double *b, Index stride, Index count
 
 void gram(const double *panels, Index stride, Index count, Index i0, Index i1, Index j0, Index j1, double *blocks,
           const char *const *next, Index lines) {
-  Index line = 0;
+  // The lines are spread evenly over the register blocks: memory is slower than the request of a line every step.
+  Index total = 0, credit = 0, line = 0;
+  for (Index j = j0; j < j1; ++j)
+    total += (smaller(i1, j + 1) - i0 + tall - 1) / tall;
   const auto run = [&]<Index n>(const double *a, const double *b, double *block) {
-    if (line < lines)
+    credit += lines;
+    if (credit >= total && line < lines) {
+      credit -= total;
       multiply<n, true>(a, b, stride, count, block, next, line++);
-    else
+    } else {
       multiply<n, false>(a, b, stride, count, block, nullptr, 0);
+    }
   };
   for (Index j = j0; j < j1; ++j) {
     const Index end = smaller(i1, j + 1);

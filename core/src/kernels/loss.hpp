@@ -28,7 +28,7 @@ struct Logistic {
     const Vector e = exponential(-magnitude(m));
     const Vector q = 1.0 / (1.0 + e);
     const Vector wrong = (m < 0.0 ? all(1.0) : e) * q; // the probability of the other class
-    const Vector value = (m < 0.0 ? -m : m - m) + log_one_plus(e);
+    const Vector value = (m > 0.0 ? Vector{} : -m) + log_one_plus(e);
     return {value, -y * wrong, e * q * q};
   }
 };

@@ -16,23 +16,48 @@ namespace {
 constexpr Index panel = width < 4 ? 4 : width;
 constexpr Index vectors = panel / width; // vectors of one row of a panel
 
+// Rows are taken in groups, so that shift and unit are loaded once a group and the stores to a panel are neighbours.
+template <Index r, class T>
+inline void pack_group(const T *const *row, Index columns, const double *unit, const double *centre,
+                       const double *root, double *panels, Index stride) {
+  Vector scale[r];
+#pragma GCC unroll 8
+  for (Index i = 0; i < r; ++i)
+    scale[i] = all(root != nullptr ? root[i] : 1.0);
+  Index j = 0;
+  for (; j + panel <= columns; j += panel, panels += stride)
+#pragma GCC unroll 8
+    for (Index v = 0; v < panel; v += width) {
+      const Vector times = load(unit + j + v), minus = load(centre + j + v);
+#pragma GCC unroll 8
+      for (Index i = 0; i < r; ++i)
+        store(panels + i * panel + v, (load(row[i] + j + v) * times - minus) * scale[i]);
+    }
+  if (j < columns)
+    for (Index v = 0; v < panel; v += width) {
+      const Index left = j + v < columns ? smaller(columns - j - v, width) : 0;
+      const Vector times = load(unit + j + v), minus = load_part(centre + j + v, left);
+#pragma GCC unroll 8
+      for (Index i = 0; i < r; ++i)
+        store(panels + i * panel + v, (load_part(row[i] + j + v, left) * times - minus) * scale[i]);
+    }
+}
+
 template <class T>
 void pack(const T *x, Index width_of_row, const Index *rows, Index count, Index columns, const double *unit,
           const double *centre, const double *root, double *panels, Index stride) {
-  const Index whole = columns / panel * panel;
-  for (Index i = 0; i < count; ++i) {
-    const T *row = x + (rows != nullptr ? rows[i] : i) * width_of_row;
-    const Vector scale = all(root != nullptr ? root[i] : 1.0);
-    double *to = panels + i * panel;
-    for (Index j = 0; j < whole; j += panel, to += stride)
-      for (Index v = 0; v < panel; v += width)
-        store(to + v, (load(row + j + v) * load(unit + j + v) - load(centre + j + v)) * scale);
-    if (whole < columns)
-      for (Index v = 0; v < panel; v += width) {
-        const Index j = whole + v;
-        const Index left = j < columns ? smaller(columns - j, width) : 0;
-        store(to + v, (load_part(row + j, left) * load(unit + j) - load_part(centre + j, left)) * scale);
-      }
+  constexpr Index r = 4;
+  const T *row[r];
+  const auto find = [&](Index i) { return x + (rows != nullptr ? rows[i] : i) * width_of_row; };
+  Index i = 0;
+  for (; i + r <= count; i += r) {
+    for (Index k = 0; k < r; ++k)
+      row[k] = find(i + k);
+    pack_group<r>(row, columns, unit, centre, root != nullptr ? root + i : nullptr, panels + i * panel, stride);
+  }
+  for (; i < count; ++i) {
+    row[0] = find(i);
+    pack_group<1>(row, columns, unit, centre, root != nullptr ? root + i : nullptr, panels + i * panel, stride);
   }
 }
 

@@ -83,13 +83,38 @@ template <class T> inline void store_part(T *p, Vector v, Index count) {
 }
 #endif
 
+// base[index[0]], base[index[1]], ...
+#if defined(__AVX512F__)
+inline Vector gather(const double *base, const std::int32_t *index) {
+  const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(index));
+  return _mm512_mask_i32gather_pd(Vector{}, first(8), at, base, 8);
+}
+inline Vector gather(const double *base, const std::int64_t *index) {
+  return _mm512_mask_i64gather_pd(Vector{}, first(8), _mm512_loadu_si512(index), base, 8);
+}
+#elif defined(__AVX2__)
+inline Vector gather(const double *base, const std::int32_t *index) {
+  const __m128i at = _mm_loadu_si128(reinterpret_cast<const __m128i *>(index));
+  return _mm256_mask_i32gather_pd(Vector{}, base, at, reinterpret_cast<__m256d>(first(4)), 8);
+}
+inline Vector gather(const double *base, const std::int64_t *index) {
+  const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(index));
+  return _mm256_mask_i64gather_pd(Vector{}, base, at, reinterpret_cast<__m256d>(first(4)), 8);
+}
+#else
+template <class I> inline Vector gather(const double *base, const I *index) {
+  Vector v{};
+  for (Index i = 0; i < width; ++i)
+    v[i] = base[index[i]];
+  return v;
+}
+#endif
+
 inline double sum(Vector v) {
-  double total = 0.0;
   for (Index half = width / 2; half > 0; half /= 2)
     for (Index i = 0; i < half; ++i)
       v[i] += v[i + half];
-  total = v[0];
-  return total;
+  return v[0];
 }
 
 inline Vector bits_to_vector(Bits b) { return reinterpret_cast<Vector>(b); }

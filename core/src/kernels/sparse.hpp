@@ -12,24 +12,25 @@ namespace {
 
 // Whether every index is a column. The loops below trust it.
 template <class I> bool inside(const I *indices, Index count, Index columns) {
-  bool good = true;
-  for (Index k = 0; k < count; ++k)
-    good &= indices[k] >= 0 && indices[k] < columns;
-  return good;
+  I low = 0, high = -1;
+  for (Index k = 0; k < count; ++k) {
+    low = indices[k] < low ? indices[k] : low;
+    high = indices[k] > high ? indices[k] : high;
+  }
+  return low >= 0 && high < columns;
 }
 
 template <class T, class I> inline double gathered_dot(const T *data, const I *indices, Index count, const double *w) {
-  double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
+  Vector a{}, b{};
   Index k = 0;
-  for (; k + 4 <= count; k += 4) {
-    a += static_cast<double>(data[k]) * w[indices[k]];
-    b += static_cast<double>(data[k + 1]) * w[indices[k + 1]];
-    c += static_cast<double>(data[k + 2]) * w[indices[k + 2]];
-    d += static_cast<double>(data[k + 3]) * w[indices[k + 3]];
+  for (; k + 2 * width <= count; k += 2 * width) {
+    a += load(data + k) * gather(w, indices + k);
+    b += load(data + k + width) * gather(w, indices + k + width);
   }
+  double total = sum(a + b);
   for (; k < count; ++k)
-    a += static_cast<double>(data[k]) * w[indices[k]];
-  return (a + b) + (c + d);
+    total += static_cast<double>(data[k]) * w[indices[k]];
+  return total;
 }
 
 template <class T, class I>
@@ -58,7 +59,14 @@ void sparse_gradient(const T *data, const I *indices, const std::int64_t *indptr
                      Index targets, Index row_step, Index target_step, double *g) {
   for (Index i = 0; i < count; ++i) {
     const double *scale = u + i * row_step;
-    for (Index e = indptr[i]; e < indptr[i + 1]; ++e) {
+    const Index end = indptr[i + 1];
+    if (targets == 1) {
+      const double one = *scale;
+      for (Index e = indptr[i]; e < end; ++e)
+        g[indices[e]] += static_cast<double>(data[e]) * one;
+      continue;
+    }
+    for (Index e = indptr[i]; e < end; ++e) {
       const double value = static_cast<double>(data[e]);
       double *to = g + indices[e] * targets;
       for (Index k = 0; k < targets; ++k)

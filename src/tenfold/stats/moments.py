@@ -17,26 +17,24 @@ SMALLEST, LARGEST = 1e-280, 1e280
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Count, weight, means and centred second moments of the columns of X (p of them) and y (t of them, after those
-        of X).
+    """Count, weight, means and centred second moments of the columns of X (p of them) and of y (t, after those of X).
 
-        Column j is kept as z = 2^-exponent_j (x - shift_j). The mean is the pair shift_j + 2^exponent_j offset_j, never
-        added up before the end: at an offset of 1e8 this keeps the last digit. ``XX = sum weight (z - mean z)(z - mean
-        z)'``, and alike XY; yy is its diagonal.
+    Column j is kept as z = 2^-exponent_j (x - shift_j). The mean is the pair shift_j + 2^exponent_j offset_j, never added
+    up before the end: at an offset of 1e8 this keeps the last digit. ``XX = sum weight (z - mean z)(z - mean z)'``, and
+    alike XY; yy is its diagonal.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.typing import NDArray
-        >>> from tenfold import Moments
-        >>> X = np.array([[1.0, 2.0], [3.0, 5.0], [5.0, 5.0]])
-        >>> first, second = Moments.of(X[:1]), Moments.of(X[1:])
-        >>> total = first.merge(second)
-        >>> total.mean
-        array([3., 4.])
-        >>> total.covariance()
-        array([[2.66666667, 2.        ],
-               [2.        , 2.        ]])
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import Moments
+    >>> X = np.array([[1.0, 2.0], [3.0, 5.0], [5.0, 5.0]])
+    >>> first, second = Moments.of(X[:1]), Moments.of(X[1:])
+    >>> total = first.merge(second)
+    >>> total.mean
+    array([3., 4.])
+    >>> total.covariance()
+    array([[2.66666667, 2.        ],
+           [2.        , 2.        ]])
     """
 
     count: int
