@@ -5,7 +5,7 @@ by subtraction. Overlapping splits go by cells: rows with the same membership in
 n x n matrix of inner products.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -108,14 +108,24 @@ def _wide_folds(rows: MemoryRows, splits: list[Split], alphas: Floats, intercept
         yield _fold(wide(*dual.about_means(subset(rows, train), intercept)), alphas, None)
 
 
-def r2_from_moments(fold: Fold) -> Floats | None:
-    """Coefficients of determination (A,) on the test rows, averaged over targets, from their moments alone; None
-    where digits would be lost.
+SCORES: dict[str, Callable[[Floats, Floats, float], Floats]] = {
+    "r2": lambda residual, total, weight: np.mean(1.0 - residual / total, axis=1),
+    "neg_mean_squared_error": lambda residual, total, weight: -np.mean(residual / weight, axis=1),
+    "neg_root_mean_squared_error": lambda residual, total, weight: -np.mean(np.sqrt(residual / weight), axis=1),
+}
+"""Scores (A,) that sums of squares on the test rows determine: of the residuals (A, t), of the targets (t,), and the
+weight.
+"""
+
+
+def score_from_moments(name: str, fold: Fold) -> Floats | None:
+    """The score of every alpha on the test rows from their moments alone; None where they are not at hand or digits
+    would be lost.
 
     With the means m of the test rows: sum (y - x.w - b)^2 = yy - 2 c.w + w.Sw + W (ybar - m.w - b)^2.
     """
     test = fold.test
-    if test is None or test.count < 2:
+    if test is None or test.count < 2 or name not in SCORES:
         return None
     p, e = test.features, test.exponent
     S = np.ldexp(test.XX, e[:p, None] + e[:p])
@@ -127,4 +137,4 @@ def r2_from_moments(fold: Fold) -> Floats | None:
     residual = yy - 2.0 * np.einsum("atp,pt->at", fold.coef, C) + curved + test.weight * mean_error**2
     if not (residual > 1e-6 * (yy + curved)).all() or not (yy > 0).all():
         return None
-    return np.asarray(np.mean(1.0 - residual / yy, axis=1))
+    return SCORES[name](residual, yy, test.weight)

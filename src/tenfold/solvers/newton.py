@@ -5,53 +5,118 @@ sufficient descent. One pass over the rows a step, p x p memory.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import lapack
 
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
-from tenfold.problems import Glm, evaluate
-from tenfold.rows import Rows
+from tenfold.problems import Evaluation, Glm, evaluate
+from tenfold.rows import NotFinite, Rows
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params
+
+EPS = float(np.finfo(np.float64).eps)
 
 Measure = Callable[[Floats, float], float]
 """From the gradient (p + 1,) and the expected fall of the objective to the number that the stopping rule compares with one."""
 
 
-def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
-    """Steps in the coordinates z = (x - shift).w + b; the params given and yielded are in those coordinates."""
-    params = start
-    here = evaluate(problem, rows, params, 2, shift)
-    while True:
-        g = here.gradient[0]
-        direction = newton_direction(here.hessian, g)
-        fall = -float(g @ direction)
-        yield Step(params, float(here.value[0]), measure(g, 0.5 * fall))
-        length = 1.0
-        while True:
-            s = length * direction
-            new = Params(params.coef + s[None, :-1], params.intercept + s[-1:])
-            there = evaluate(problem, rows, new, 2, shift)
-            if there.value[0] <= here.value[0] - 1e-4 * length * fall:
-                break
-            if length < 1e-3 or fall <= 1e-15 * abs(here.value[0]):
-                return  # rounding: no step makes the objective smaller
-            length *= 0.5
-        params, here = new, there
+@dataclass(frozen=True)
+class Factor:
+    """Cholesky factor of the Hessian with its columns scaled to unit diagonal."""
+
+    lower: Floats
+    scale: Floats
+
+    def solve(self, g: Floats) -> Floats:
+        """H^-1 g."""
+        with one_blas_thread:
+            return np.asarray(lapack.dpotrs(self.lower, g / self.scale, lower=1)[0] / self.scale)
 
 
-def newton_direction(hessian: Floats | None, gradient: Floats) -> Floats:
-    """-H^-1 g by Cholesky of the equilibrated Hessian; a singular one is lifted by the least power of ten that lets it pass."""
-    assert hessian is not None
+def factor(hessian: Floats | None) -> Factor:
+    """Factor a Hessian; a singular one is lifted by the least power of ten times 1e-14 that lets it pass."""
+    if hessian is None or not np.isfinite(hessian).all():
+        raise NotFinite
     d = np.sqrt(np.maximum(np.diag(hessian), np.finfo(np.float64).tiny))
-    scaled = hessian / d[:, None] / d
+    scaled = np.asfortranarray(hessian / d / d[:, None])
     lift = 0.0
     while True:
-        try:
-            with one_blas_thread:
-                factor = cho_factor(scaled + lift * np.eye(len(d)))
-                return np.asarray(-cho_solve(factor, gradient / d) / d)
-        except LinAlgError:
-            lift = max(1e-14, 10.0 * lift)
+        with one_blas_thread:
+            lower, info = lapack.dpotrf(scaled, lower=1)
+        if info == 0:
+            return Factor(lower, d)
+        more = max(1e-14, 10.0 * lift)
+        scaled[np.diag_indices_from(scaled)] += more - lift
+        lift = more
+
+
+def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
+    """Steps in the coordinates z = (x - shift).w + b; the params given and yielded are in those coordinates.
+
+    Once, near the end, a step is yielded before it is evaluated: whoever judges the result reads the rows there anyway. Asked for more,
+    the iteration goes on from the last point that it knows.
+    """
+    params, here = start, _finite(evaluate(problem, rows, start, 2, shift))
+    before, on_credit = np.inf, True
+    while True:
+        g, f = here.gradient[0], float(here.value[0])
+        d = -factor(here.hessian).solve(g)
+        fall = -float(g @ d)
+        now = measure(g, 0.5 * fall)
+        if on_credit and now > 1.0 and 2.0 * now * now <= before:
+            on_credit = False
+            yield Step(_step(params, d, 1.0), f, 2.0 * now * now / before)
+        else:
+            yield Step(params, f, now)
+        if before < 1e-2 and now >= 0.5 * before:
+            return  # rounding: the gradient falls no further
+        found = _search(problem, rows, params, f, d, fall, shift)
+        if found is None:
+            return
+        before = now
+        params, here = found
+
+
+def refine(problem: Glm, rows: Rows, params: Params, shift: Floats, limit: int, enough: float) -> tuple[Params, Factor]:
+    """At most `limit` steps, until the expected fall is at most `enough`; and the factor of the last Hessian."""
+    here = _finite(evaluate(problem, rows, params, 2, shift))
+    for count in range(limit):
+        g = here.gradient[0]
+        hessian = factor(here.hessian)
+        d = -hessian.solve(g)
+        fall = -float(g @ d)
+        if count == limit - 1 or 0.5 * fall <= enough:
+            return _step(params, d, 1.0), hessian
+        found = _search(problem, rows, params, float(here.value[0]), d, fall, shift)
+        if found is None:
+            break
+        params, here = found
+    return params, factor(here.hessian)
+
+
+def _search(
+    problem: Glm, rows: Rows, params: Params, f: float, d: Floats, fall: float, shift: Floats
+) -> tuple[Params, Evaluation] | None:
+    """The first of the steps d, d/2, d/4, ... with sufficient descent, or None where rounding hides any."""
+    length = 1.0
+    while length > 1e-4:
+        new = _step(params, d, length)
+        there = evaluate(problem, rows, new, 2, shift)
+        if there.value[0] <= f - 1e-4 * length * fall + 4.0 * EPS * abs(f) and np.isfinite(there.gradient).all():
+            return new, there
+        length *= 0.5
+    return None
+
+
+def _step(params: Params, d: Floats, length: float) -> Params:
+    s = length * d
+    return Params(params.coef + s[None, :-1], params.intercept + s[-1:])
+
+
+def _finite(found: Evaluation) -> Evaluation:
+    if not (np.isfinite(found.value).all() and np.isfinite(found.gradient).all()):
+        raise NotFinite
+    return found

@@ -13,7 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, contiguous, is_sparse
-from tenfold.choose.kfold import Fold, Split, folds, r2_from_moments, subset
+from tenfold.choose.kfold import Fold, Split, folds, score_from_moments, subset
 from tenfold.choose.loo import JackknifePlus, jackknife_plus, leave_one_out
 from tenfold.choose.spectrum import Tall, Wide, agrees, coef_of_each, of
 from tenfold.estimators.contract import (
@@ -246,8 +246,10 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
         """The scores (A,) of one split."""
         train, test = split
         # the weights of the fit are those of the score, so the moments of the test rows say it all
-        if self.scoring in (None, "r2") and not is_classifier(self) and (found := r2_from_moments(fold)) is not None:
-            return found
+        if not is_classifier(self) and (self.scoring is None or isinstance(self.scoring, str)):
+            found = score_from_moments(self.scoring or "r2", fold)
+            if found is not None:
+                return found
         X_test, y_test = contiguous_rows(rows.X, test), y[test]
         parameters = {
             name: np.asarray(value)[test] if np.ndim(value) > 0 and len(value) == len(y) else value
