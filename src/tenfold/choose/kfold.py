@@ -105,7 +105,7 @@ def disjoint_folds(n: int, splits: list[Split]) -> Integers | None:
 
 def _wide_folds(rows: MemoryRows, splits: list[Split], alphas: Floats, intercept: bool) -> Iterator[Fold]:
     for train, _ in splits:
-        yield _fold(wide(*dual.about_means(subset(rows, train), intercept)), alphas, None)
+        yield _fold(wide(*dual.about_means(subset(rows, train), intercept), intercept), alphas, None)
 
 
 SCORES: dict[str, Callable[[Floats, Floats, float], Floats]] = {

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tenfold import _core
 from tenfold.arrays import Floats, is_sparse
@@ -59,7 +58,7 @@ def leave_one_out(
         what = f"The {n} x {t} x {len(alphas)} leave-one-out residuals"
         require_memory(what, size, "Use fewer alphas, or the default scoring.")
     if isinstance(spectrum, Wide):
-        return _wide(rows, spectrum, alphas, weight, intercept, keep)
+        return _wide(rows, spectrum, alphas, keep)
     filters = inverse(spectrum.values, alphas)
     products = _Products(
         spectrum.vectors,
@@ -106,17 +105,13 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> LeaveOneOut:
     return LeaveOneOut(squares, kept)
 
 
-def _wide(rows: Rows, spectrum: Wide, alphas: Floats, weight: float, intercept: bool, keep: bool) -> LeaveOneOut:
-    """More columns than rows: with c = (K + alpha I)^-1 y and d the diagonal of that inverse, e = c / d in root-
-    weighted units.
-
-    The intercept adds the direction of the root weights, in which nothing is penalised: K root = 0, so it is an
-    eigenvector of the inverse with eigenvalue 1 / alpha, which is taken out of the diagonal.
+def _wide(rows: Rows, spectrum: Wide, alphas: Floats, keep: bool) -> LeaveOneOut:
+    """More columns than rows: with c = (K + alpha I)^-1 y and d the diagonal of that inverse, both without the
+    direction of the
+    intercept, e = c / d in root-weighted units.
     """
     root = spectrum.data.root
     d = (spectrum.vectors**2) @ inverse(spectrum.values, alphas).T
-    if intercept:
-        d -= np.outer(root**2 / weight, 1.0 / alphas)
     e = np.moveaxis(spectrum.dual_coef(alphas) / d[:, :, None], 1, 2)
     squares = np.sum(e * e, axis=0)
     if not keep:
@@ -136,17 +131,17 @@ class JackknifePlus:
 
     The model without row i predicts f(x) - g_i(x), g_i(x) = weight_i e_i (1 / W + z (S + alpha I)^-1 z_i'). The
     interval holds the middle of the n values f(x) - g_i(x) -+ |e_i|, and covers a new observation with probability at
-    least 2 coverage - 1, typically coverage. Rows are kept in single precision: that only enters g, which is small.
+    least 2 coverage - 1, typically coverage.
     """
 
     errors: Floats  # (n,), exact leave-one-out residuals
-    rows: NDArray[np.float32]  # (n, p), about the centre
+    rows: Floats  # (n, p), about the centre
     weight: Floats  # (n,)
     centre: Floats
     base: float  # 1 / W, or 0 without an intercept
     alpha: float
     values: Floats
-    vectors: Floats  # V (p, p), or Q (n, n) for wide rows
+    vectors: Floats  # V (p, p), or Q (n, r) for wide rows
 
     def interval(self, X: Floats, fits: Floats, coverage: float) -> Floats:
         """Intervals (m, 2) around the predictions `fits` of the rows of X."""
@@ -182,6 +177,6 @@ def jackknife_plus(
     block = rows.whole()
     X = block.X.toarray() if is_sparse(block.X) else block.X
     weight = np.ones(len(X)) if block.weight is None else np.asarray(block.weight)
-    kept = (X - spectrum.mean).astype(np.float32)
+    kept = np.asarray(X, dtype=np.float64) - spectrum.mean
     base = 1.0 / total if intercept else 0.0
     return JackknifePlus(errors, kept, weight, spectrum.mean, base, alpha, spectrum.values, spectrum.vectors)

@@ -8,15 +8,21 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, qr, svd
 
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
 from tenfold.rows import Rows
 from tenfold.solvers import dual
-from tenfold.stats import Moments
+from tenfold.stats import Moments, RFactor
 
 EPS = float(np.finfo(np.float64).eps)
+
+UNEVEN = (
+    "The columns of X are so different in scale, or so far from zero without an intercept, that the "
+    "errors of the candidates "
+    "would lose all digits. Scale or centre the columns first."
+)
 
 
 class Spectrum(Protocol):
@@ -75,7 +81,7 @@ class Tall:
 
 @dataclass(frozen=True)
 class Wide:
-    """The n x n form: eigenvectors Q (n, n), Q'y as `right` (n, t), and the rows."""
+    """The n x n form: eigenvectors Q (n, r), Q'y as `right` (r, t), and the rows."""
 
     values: Floats
     vectors: Floats
@@ -90,9 +96,8 @@ class Wide:
     def dual_coef(self, alphas: Floats) -> Floats:
         """(K + alpha I)^-1 y as (n, A, t)."""
         filtered = inverse(self.values, alphas).T[:, :, None] * self.right[:, None, :]
-        return np.asarray(self.vectors @ filtered.reshape(len(self.values), -1)).reshape(
-            len(self.values), len(alphas), -1
-        )
+        flat = self.vectors @ filtered.reshape(len(self.values), -1)
+        return np.asarray(flat).reshape(len(self.vectors), len(alphas), -1)
 
     def coef(self, alphas: Floats) -> Floats:
         c = self.dual_coef(alphas)
@@ -108,10 +113,11 @@ def tall(moments: Moments, intercept: bool) -> Tall:
     p = moments.features
     S, C, yy = moments.about(origin=not intercept)
     e = moments.exponent
-    S = np.ldexp(S, e[:p, None] + e[:p])
-    C = np.ldexp(C, e[:p, None] + e[p:])
+    with np.errstate(over="ignore"):
+        S = np.ldexp(S, e[:p, None] + e[:p])
+        C = np.ldexp(C, e[:p, None] + e[p:])
     if not (np.isfinite(S).all() and np.isfinite(C).all()):
-        raise ValueError("Columns of X differ too much in scale to choose a penalty common to all. Scale them first.")
+        raise ValueError(UNEVEN)
     with one_blas_thread:
         values, V = eigh(S, driver="evd", check_finite=False)
         V = np.ascontiguousarray(V[:, ::-1])
@@ -121,18 +127,39 @@ def tall(moments: Moments, intercept: bool) -> Tall:
     return Tall(np.maximum(values[::-1], 0.0), V, right, np.ldexp(yy, 2 * e[p:]), mean, target_mean)
 
 
-def wide(data: dual.Centred, target_mean: Floats) -> Wide:
-    """The n x n form, for rows in memory."""
+def tall_by_rows(rows: Rows, moments: Moments, intercept: bool) -> Tall:
+    """The p x p form from a triangular factor of the rows: one more pass, and the condition number is not squared."""
+    p, t = moments.features, rows.targets
+    shift = np.concatenate([moments.mean, moments.target_mean]) if intercept else np.zeros(p + t)
+    R = rows.fold(RFactor.lifter(shift, np.ones(p + t))).R
+    with one_blas_thread:
+        U, s, Vt = svd(R[:p, :p])
+        right = s[:, None] * (U.T @ R[:p, p:])
+    return Tall(s**2, np.ascontiguousarray(Vt.T), right, np.sum(R[:, p:] ** 2, axis=0), shift[:p], shift[p:])
+
+
+def wide(data: dual.Centred, target_mean: Floats, intercept: bool) -> Wide:
+    """The n x n form, for rows in memory.
+
+    With an intercept K root = 0 for the root weights, and nothing is penalised along them: that direction is left
+    out, so that no small alpha blows up its rounding.
+    """
     values, Q = eigh(data.gram(), driver="evd", check_finite=False)
-    Q = np.ascontiguousarray(Q[:, ::-1])
-    return Wide(np.maximum(values[::-1], 0.0), Q, Q.T @ data.target, data, target_mean)
+    values, Q = np.maximum(values[::-1], 0.0), np.ascontiguousarray(Q[:, ::-1])
+    if intercept:
+        zero = np.flatnonzero(values <= cut(values))
+        root = data.root / np.linalg.norm(data.root)
+        others = qr(np.column_stack([root, Q[:, zero]]), mode="economic")[0][:, 1 : len(zero)]
+        Q = np.ascontiguousarray(np.column_stack([np.delete(Q, zero, axis=1), others]))
+        values = np.append(np.delete(values, zero), np.zeros(others.shape[1]))
+    return Wide(values, Q, Q.T @ data.target, data, target_mean)
 
 
 def of(rows: Rows, intercept: bool, moments: Moments | None = None) -> Tall | Wide:
     """The cheaper form for these rows."""
     if moments is not None or rows.shape[0] >= rows.shape[1]:
         return tall(rows.fold(Moments.lift) if moments is None else moments, intercept)
-    return wide(*dual.about_means(rows, intercept))
+    return wide(*dual.about_means(rows, intercept), intercept)
 
 
 def intercepts(spectrum: Spectrum, coef: Floats) -> Floats:
@@ -146,13 +173,15 @@ def coef_of_each(spectrum: Spectrum, alpha: Floats) -> Floats:
     return spectrum.coef(distinct)[index, np.arange(len(alpha))]
 
 
-def agrees(spectrum: Spectrum, alpha: Floats, fitted: Floats, moments: Moments) -> bool:
-    """Whether the eigendecomposition gives the fitted weights (t, p) at each target's alpha; with columns of very
-    different
-    scales it cannot.
+def agrees(spectrum: Tall, alpha: Floats, fitted: Floats, moments: Moments, intercept: bool) -> bool:
+    """Whether the eigendecomposition gives the fitted weights (t, p) at each target's alpha: if not, it has lost its
+    digits.
     """
     p = moments.features
-    length = np.ldexp(np.sqrt(np.diag(moments.XX)), moments.exponent[:p])
+    S, _, yy = moments.about(origin=not intercept)
+    length = np.ldexp(np.sqrt(np.diag(S)), moments.exponent[:p])
     with np.errstate(over="ignore", invalid="ignore"):
-        size = np.sum(np.abs(fitted) * length, axis=1) + np.ldexp(np.sqrt(moments.yy), moments.exponent[p:])
-        return bool(np.all(np.abs(coef_of_each(spectrum, alpha) - fitted) * length <= 1e-6 * size[:, None]))
+        size = np.sum(np.abs(fitted) * length, axis=1) + np.ldexp(np.sqrt(yy), moments.exponent[p:])
+        # what single precision weights can tell is allowed for
+        allowed = 1e-6 * size[:, None]
+        return bool(np.all(np.abs(coef_of_each(spectrum, alpha) - fitted) * length <= allowed))

@@ -89,7 +89,7 @@ def splitter() -> Check:
         lambda value: (
             value is None
             or (_is_number(value, Integral) and int(value) >= 2)
-            or hasattr(value, "split")
+            or (hasattr(value, "split") and not isinstance(value, str))
             or (isinstance(value, Iterable) and not isinstance(value, str))
         ),
         "an int of at least 2, a cross-validation splitter, an iterable of splits or None",

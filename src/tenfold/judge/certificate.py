@@ -40,6 +40,9 @@ that needs them.
 
 NOT_JUDGED = "not judged"
 
+USELESS = 0.1
+"""Where rounding alone allows more than this share of the scale, nothing is certified."""
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -83,7 +86,9 @@ class Certificate:
     @property
     def ok(self) -> bool:
         """Whether the number is as small as the rule asks."""
-        return bool(self.value <= self.allowed) and self.status not in (NOT_JUDGED, "no maximum")
+        # a floor near the scale certifies nothing
+        proved = bool(self.value <= self.allowed <= USELESS * self.scale)
+        return proved and self.status not in (NOT_JUDGED, "no maximum")
 
     def explain(self) -> str:
         """The certificate in words."""

@@ -1,35 +1,73 @@
-"""Kind gap: convex problems, by a dual point that is made feasible here."""
+"""Kind gap: convex problems, by a dual point that is made feasible here.
 
+For a loss with |loss'''| <= loss'' (logistic and square), slopes u and curvatures c at margins z, and any |s| < 1, the conjugate obeys
+``conjugate(u + s c) <= conjugate(u) + s c z + c B(|s|)``, ``B(a) = a + (1 - a) log(1 - a)``: moving the slopes along the curvatures keeps
+them in the conjugate's domain at a known price. The same function bounds an objective from below by its Newton step (after Bach 2010).
+"""
+
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import lapack
 
-from tenfold.arrays import Array, Floats, unit_roundoff
-from tenfold.judge.certificate import RULES, Certificate, distances
-from tenfold.losses import Loss
+from tenfold.arrays import Floats, is_sparse, unit_roundoff
+from tenfold.judge.certificate import RULES, Certificate
 from tenfold.machine import one_blas_thread
-from tenfold.problems import Glm, evaluate
+from tenfold.problems import Glm
 from tenfold.rows import Block, Rows
-from tenfold.stats import Params, Total, back_times, predictions
+from tenfold.stats import Params, back_times, derivatives, predictions, times
 
 SEARCH_COLUMNS = 4096
-"""With at most so many columns the judge looks for a better dual point by Newton steps of its own."""
+"""With at most so many columns the judge looks for a better lower bound by Newton steps of its own."""
 
-SEARCH_STEPS = 4
+SEARCH_STEPS = 16
 
-SEPARATED = "The classes are separated by these weights, so the likelihood has no maximum: longer weights are always better. Use a finite C."
+SAMPLE_ROWS, SAMPLE_ENTRIES = 4096, 1 << 21
+
+EPS = float(np.finfo(np.float64).eps)
+
+SEPARATED = "The classes can be separated, so the likelihood has no maximum: longer weights are always better. Use a penalty (a finite C)."
 LOOSE = "Bound, not tight: the true distance to the optimum may be much smaller."
 
 
 class _Data(NamedTuple):
-    """What a dual value is computed from."""
+    """What is judged: rows measured from `centre`; a sample of them, and the mean squares (p,) of its columns about the centre."""
 
     problem: Glm
     rows: Rows
-    y: Floats
-    weight: Floats
     centre: Floats
+    sample: Block
+    squares: Floats
+
+    @property
+    def strength(self) -> float:
+        return float(np.max(self.problem.penalty.strength))
+
+
+class _Point(NamedTuple):
+    """The objective at parameters; its gradient (k,) and Hessian (k, k), k = p, or p + 1 with the intercept last."""
+
+    params: Params
+    weight: float
+    value: float
+    gradient: Floats
+    hessian: Floats | None
+
+
+class _Tilt(NamedTuple):
+    """Sums of curvatures over some rows or all, for the intercept with itself (h) and with the weights (q, of length p)."""
+
+    h: float
+    q: Floats
+
+
+class _Proof(NamedTuple):
+    """A lower bound on every objective, and the point where it was found."""
+
+    lower: float
+    point: _Point
+    tilt: _Tilt
 
 
 def gap(
@@ -40,45 +78,36 @@ def gap(
     tol: float | None = None,
     status: str = "converged",
     dtype: Any = np.float64,
+    direction: Params | None = None,
 ) -> Certificate:
-    """Judge a convex problem of one target by its duality gap: objective minus a dual value at slopes that are feasible.
+    """Judge a convex problem of one target: the objective minus a lower bound on every objective.
 
-    With u slopes of the loss at any margins, D(u) = -(1/W) sum weight conjugate(u) - penalty*(-X'(weight u)/W) bounds every objective
-    from below, provided that sum weight u = 0 where there is an intercept. The slopes at the parameters' own margins give
-    |gradient|^2 / (2 strength); where that is not enough, Newton steps of the judge's own make the bound tight.
+    With u slopes of the loss at any margins, D(u) = -(1/W) sum weight conjugate(u) - penalty*(-X'(weight u)/W) is such a bound, provided
+    that sum weight u = 0 where there is an intercept. Slopes at the parameters' own margins, made to sum to zero, give
+    |gradient|^2 / (2 strength); where that is not enough, Newton steps of the judge's own find a better bound. `direction` is an untrusted
+    hint: parameters that are said to separate the classes.
     """
-    centre = _middle(rows) if problem.intercept else np.zeros(rows.shape[1])
-    local = Params(params.coef, params.intercept + params.coef @ centre)
-    data = _Data(problem, rows, rows.map(lambda block: block.y), rows.map(_weights), centre)
-    margins = rows.map(predictions(local, centre))
-    objective = _objective(data, local, margins)
-    scale = _objective(data, Params(np.zeros_like(local.coef), np.zeros(1)), np.zeros_like(margins))
-    floor = _floor(problem, local, margins, max(objective, scale), dtype)
+    data = _prepare(problem, rows)
+    here = _read(data, _centred(params, data.centre), 1)
+    scale = float(np.mean(problem.loss.value(data.sample.y, np.zeros_like(data.sample.y))))
+    floor = _floor(data, params, max(here.value, scale), dtype)
     tol = RULES["gap"].tol if tol is None else tol
-    strength = float(np.max(problem.penalty.strength))
-    if strength == 0.0 and np.min(data.y * margins, initial=np.inf, where=data.weight[:, None] > 0) > 0.0:
-        return Certificate(
-            "gap", objective, scale, tol, floor, objective, 0.0, status="no maximum", parts=(objective,), note=SEPARATED
-        )
-    lower, moved = _search(data, local, margins, objective - max(tol * scale, floor))
-    value = max(objective - lower, floor)
-    radius = float(np.sqrt(2.0 * value / strength)) if strength > 0.0 else None
-    drift = 0.0
-    if radius is not None and problem.intercept:
-        # margins within r of each other have best intercepts within r of each other: they are monotone and move with a constant
-        drift = radius * float(np.max(rows.map(lambda block: distances(block.X, centre)), initial=0.0)) + abs(moved)
-    return Certificate(
-        kind="gap",
+    certificate = Certificate("gap", here.value, scale, tol, floor, here.value, 0.0, status=status, parts=(here.value,))
+    if data.strength == 0.0 and any(_separates(data, d) for d in (params, direction) if d is not None):
+        return replace(certificate, status="no maximum", note=SEPARATED)
+    proof = _first_proof(data, here)
+    if here.value - proof.lower > certificate.allowed and rows.shape[1] <= SEARCH_COLUMNS:
+        proof = _search(data, here, proof, certificate.allowed)
+    value = here.value - proof.lower
+    value = max(value, floor) if np.isfinite(value) else np.inf
+    centre, drift = _drift(data, here, proof)
+    return replace(
+        certificate,
         value=value,
-        scale=scale,
-        tol=tol,
-        floor=floor,
-        objective=objective,
-        lower_bound=lower if np.isfinite(lower) else None,
-        radius=radius,
-        status=status,
+        lower_bound=proof.lower,
+        radius=float(np.sqrt(2.0 * value / data.strength)) if data.strength > 0.0 else None,
         parts=(value,),
-        note="" if value <= max(tol * scale, floor) or rows.shape[1] <= SEARCH_COLUMNS else LOOSE,
+        note="" if value <= certificate.allowed or proof.point.value - proof.lower <= 0.1 * value else LOOSE,
         _coef=np.asarray(params.coef, dtype=np.float64),
         _intercept=np.asarray(params.intercept, dtype=np.float64),
         _centre=centre,
@@ -86,141 +115,269 @@ def gap(
     )
 
 
-def _middle(rows: Rows) -> Floats:
-    """A point amid the rows: any is right, one near the mean keeps digits."""
-    sample = rows.thin(max(1, rows.shape[0] // 1024)).whole().X
-    return np.asarray(sample.mean(axis=0), dtype=np.float64).ravel()
+def _prepare(problem: Glm, rows: Rows) -> _Data:
+    n, p = rows.shape
+    wanted = SAMPLE_ROWS if rows.sparse else int(np.clip(SAMPLE_ENTRIES // max(p, 1), 64, SAMPLE_ROWS))
+    sample = rows.thin(max(1, n // wanted)).whole()
+    X = sample.X
+    # any centre is right; one amid the rows keeps digits
+    centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if problem.intercept else np.zeros(p)
+    if is_sparse(X):
+        raw = np.asarray(X.multiply(X).mean(axis=0, dtype=np.float64)).ravel()
+        squares = np.maximum(raw - centre**2 * (1.0 if problem.intercept else 0.0), 0.0)
+    else:
+        about = X - centre
+        squares = np.einsum("ij,ij->j", about, about) / X.shape[0]
+    return _Data(problem, rows, centre, sample, squares)
 
 
-def _weights(block: Block) -> Floats:
-    return np.ones(block.X.shape[0]) if block.weight is None else np.asarray(block.weight)
+def _centred(params: Params, centre: Floats) -> Params:
+    """The same model for rows measured from `centre`; in extended precision, for an offset must not cost digits."""
+    moved = params.coef.astype(np.longdouble) @ centre.astype(np.longdouble)
+    return Params(params.coef, np.asarray(params.intercept + moved, dtype=np.float64))
 
 
-def _objective(data: _Data, params: Params, margins: Floats) -> float:
-    loss = data.problem.loss.value(data.y, margins)[:, 0]
-    return float(data.weight @ loss / data.weight.sum() + data.problem.penalty.value(params.coef)[0])
+def _read(data: _Data, params: Params, order: int) -> _Point:
+    """One pass over the rows."""
+    problem = data.problem
+    sums = data.rows.fold(derivatives(problem.loss, params, order, data.centre))
+    assert sums.gradient is not None
+    k = params.coef.shape[1] + problem.intercept
+    gradient = np.append(sums.gradient[0] / sums.weight + data.strength * params.coef[0], sums.slope / sums.weight)[:k]
+    hessian = None
+    if sums.hessian is not None:
+        hessian = sums.hessian[:k, :k] / sums.weight
+        diagonal = np.arange(params.coef.shape[1])
+        hessian[diagonal, diagonal] += data.strength
+    value = float(sums.value[0] / sums.weight + problem.penalty.value(params.coef)[0])
+    return _Point(params, sums.weight, value, gradient, hessian)
 
 
-def _floor(problem: Glm, params: Params, margins: Floats, size: float, dtype: Any) -> float:
-    """Rounding of the objective, and what storing the weights in `dtype` can cost it."""
-    stored = unit_roundoff(dtype) * (1.0 + params.coef.shape[1]) * float(np.max(np.abs(margins), initial=0.0))
-    return 8.0 * float(np.finfo(np.float64).eps) * size + 0.5 * problem.loss.smoothness * stored**2
+def _floor(data: _Data, params: Params, size: float, dtype: Any) -> float:
+    """Rounding of the objective, and what storing the parameters in `dtype` can cost it."""
+    terms = np.abs(params.coef[0]) * (np.abs(data.centre) + np.sqrt(data.squares))
+    stored = unit_roundoff(dtype) * (float(np.sum(terms)) + float(np.abs(params.intercept[0])))
+    floor = 8.0 * EPS * size + 0.5 * data.problem.loss.smoothness * stored**2
+    return floor if np.isfinite(floor) else 8.0 * EPS
 
 
-def _search(data: _Data, params: Params, margins: Floats, enough: float) -> tuple[float, float]:
-    """The best dual value found, at most SEARCH_STEPS Newton steps from `params`, and the intercept's way to its best place at the start."""
-    small = data.rows.shape[1] <= SEARCH_COLUMNS
-    lower, moved = -np.inf, 0.0
-    for step in range(SEARCH_STEPS + 1):
-        value, way = _dual_value(data, params, margins)
-        lower = max(lower, value)
-        moved = way if step == 0 else moved
-        if lower >= enough or not small or step == SEARCH_STEPS:
+def price(a: float) -> float:
+    """B(a) = a + (1 - a) log(1 - a), rounded upwards; infinite from 1 on."""
+    if not a < 1.0:
+        return np.inf
+    return 0.5 * a * a / (1.0 - a) if a < 1e-4 else a + (1.0 - a) * float(np.log1p(-a))
+
+
+def _first_proof(data: _Data, here: _Point) -> _Proof:
+    """The dual value at the parameters' own slopes; the curvatures of a sample balance them."""
+    if not data.problem.intercept:
+        tilt = _Tilt(1.0, np.zeros_like(data.centre))
+    else:
+        block = data.sample
+        z = times(block.X, here.params, data.centre)
+        c = data.problem.loss.curvature(block.y, z) / here.weight
+        c = np.ascontiguousarray(c if block.weight is None else c * block.weight[:, None])
+        tilt = _Tilt(float(c.sum()), back_times(block.X, c, data.centre)[0])
+    return _Proof(_lower(here, _dual_gap(data, here, tilt)), here, tilt)
+
+
+def _lower(point: _Point, bound: float) -> float:
+    """Losses and penalties are not negative: a bound below zero says nothing."""
+    return max(0.0, point.value - bound) if np.isfinite(point.value - bound) else 0.0
+
+
+def _dual_gap(data: _Data, point: _Point, tilt: _Tilt) -> float:
+    """Objective minus D(u), u the slopes at `point`, moved along the curvatures behind `tilt` so that they sum to zero.
+
+    The conjugates of slopes u at margins z are u z - loss, so that all but two terms cancel: the distance between the weights and those
+    that belong to u, and the price of the move.
+    """
+    if data.strength == 0.0:
+        return np.inf
+    g, moved = point.gradient, 0.0
+    if data.problem.intercept:
+        g, slope = g[:-1], float(g[-1])
+        moved = -slope / tilt.h if tilt.h > 0.0 else np.inf
+    if not abs(moved) < 1.0:
+        return np.inf
+    # sums over rows are rounded: about this much of each column's length
+    rounding = 8.0 * EPS * float(np.sqrt(np.sum(data.squares)))
+    distance = float(np.linalg.norm(g + moved * tilt.q)) + rounding
+    return distance**2 / (2.0 * data.strength) + tilt.h * price(abs(moved))
+
+
+def _drift(data: _Data, here: _Point, proof: _Proof) -> tuple[Floats, float]:
+    """The point about which weights and intercept are not coupled, and how far from the judged one the best intercept there can be.
+
+    Slopes that sum to e h, e > 0, instead of zero bound the objective at intercept b from below by the same dual value plus e h b: the
+    best b, whose objective is not above the judged one, is at most the excess over e h away. Likewise on the other side.
+    """
+    if not data.problem.intercept:
+        return data.centre, 0.0
+    point, (h, q) = proof.point, proof.tilt
+    if data.strength == 0.0 or not h > 0.0:
+        return data.centre, np.inf
+    step, tilted = q / h, abs(float(point.gradient[-1])) / h
+    distance = float(np.linalg.norm(point.gradient[:-1] - point.gradient[-1] * step))
+    excess = max(here.value - point.value, 0.0) + distance**2 / (2.0 * data.strength) + 8.0 * EPS * here.value
+    e = min(0.5, float(np.sqrt(2.0 * excess / h)))
+    far = (excess + h * price(e + tilted)) / (e * h)
+    centre = data.centre + step
+    apart = _centred(here.params, step).intercept[0] - _centred(point.params, step).intercept[0]
+    far += abs(float(apart))
+    return (centre, far) if np.isfinite(far) else (data.centre, np.inf)
+
+
+def _search(data: _Data, here: _Point, proof: _Proof, allowed: float) -> _Proof:
+    """The best bound found in a few Newton steps from `here`."""
+    point: _Point | None = _read(data, here.params, 2)
+    for _ in range(SEARCH_STEPS):
+        if point is None or point.hessian is None:
             break
-        better = _newton_step(data, params)
-        if better is None:
+        p = len(data.centre)
+        tilt = _Tilt(float(point.hessian[-1, -1]), point.hessian[:p, -1]) if data.problem.intercept else proof.tilt
+        bound = min(_dual_gap(data, point, tilt), _newton_bound(data, point))
+        if _lower(point, bound) >= proof.lower:
+            proof = _Proof(_lower(point, bound), point, tilt)
+        excess = here.value - proof.lower
+        if excess <= allowed or proof.point.value - proof.lower <= 0.01 * excess:
             break
-        params = better
-        margins = data.rows.map(predictions(params, data.centre))
-    return lower, moved
+        point = _newton_step(data, point)
+    return proof
 
 
-def _dual_value(data: _Data, params: Params, margins: Floats) -> tuple[float, float]:
-    """D(u) at slopes near those of `margins`, corrected to be feasible; -inf where that fails. And how far the intercept was moved."""
-    problem, weight = data.problem, data.weight
-    total = float(weight.sum())
-    moved = best_intercept(problem.loss, data.y, margins, weight) if problem.intercept else 0.0
-    margins = margins + moved
-    u = problem.loss.slope(data.y, margins)
-    if float(np.max(problem.penalty.strength)) == 0.0:
-        u = _projected(data, params, margins, u)
-        if u is None:
-            return -np.inf, moved
-    elif problem.intercept:
-        u = _balanced(problem.loss, data.y, margins, u, weight)
-    conjugate = float(weight @ problem.loss.conjugate(data.y, u)[:, 0])
-    weighted = np.ascontiguousarray(weight[:, None] * u)
-    pull = data.rows.retarget(weighted).fold(lambda block: Total(back_times(block.X, block.y, data.centre))).sum / total
-    if float(np.max(problem.penalty.strength)) == 0.0:
-        # projected up to rounding: what is left acts on weights of about this size
-        return -conjugate / total - 2.0 * float(np.sum(np.abs(pull) * np.abs(params.coef))), moved
-    return -conjugate / total - float(problem.penalty.conjugate(-pull)[0]), moved
-
-
-def best_intercept(loss: Loss, y: Floats, margins: Floats, weight: Floats) -> float:
-    """The constant to add to the margins that minimises the loss: Newton's method inside a bracket."""
-    low, high, b = -np.inf, np.inf, 0.0
-    for _ in range(60):
-        z = margins + b
-        slope = float(weight @ loss.slope(y, z)[:, 0])
-        curvature = float(weight @ loss.curvature(y, z)[:, 0])
-        low, high = (b, high) if slope < 0 else (low, b)
-        step = -slope / curvature if curvature > 0 else -np.sign(slope)
-        step = float(np.clip(step, -4.0, 4.0))
-        new = b + step
-        if not low < new < high:
-            new = 0.5 * (low + high)
-        if abs(new - b) <= 4e-16 * max(1.0, abs(b)) or slope == 0.0:
-            return b
-        b = new
-    return b
-
-
-def _balanced(loss: Loss, y: Floats, margins: Floats, u: Floats, weight: Floats) -> Floats:
-    """Slopes whose weighted sum is zero to the last digit: a first-order move of the intercept, which stays inside the conjugate's domain."""
-    curvature = loss.curvature(y, margins)
-    for _ in range(2):
-        total = float(weight @ curvature[:, 0])
-        if total > 0.0:
-            u = loss.clip(y, u - curvature * (float(weight @ u[:, 0]) / total))
-    return u
-
-
-def _projected(data: _Data, params: Params, margins: Floats, u: Floats) -> Floats | None:
-    """Slopes with X'(weight u) = 0 (and sum zero), by u + curvature (X d + e) with the Newton direction (d, e); None if outside the domain."""
-    loss = data.problem.loss
-    curvature = loss.curvature(data.y, margins)
-    for _ in range(2):
-        direction = _newton_direction(data, params, u)
-        if direction is None:
-            return None
-        d = Params(direction[None, :-1], direction[-1:] if data.problem.intercept else np.zeros(1))
-        u = u + curvature * data.rows.map(predictions(d, data.centre))
-    return u if bool(np.all(np.isfinite(loss.conjugate(data.y, u)))) else None
-
-
-def _newton_direction(data: _Data, params: Params, u: Floats) -> Floats | None:
-    """-H^-1 times the weighted sum of slopes u with the rows [x - centre, 1]."""
-    weighted = np.ascontiguousarray(data.weight[:, None] * u)
-    pull = data.rows.retarget(weighted).fold(lambda block: Total(back_times(block.X, block.y, data.centre))).sum[0]
-    hessian = evaluate(data.problem, data.rows, params, 2, data.centre).hessian
-    assert hessian is not None
-    right = np.append(pull, weighted.sum() if data.problem.intercept else 0.0) / data.weight.sum()
-    return _solve(hessian, -right)
-
-
-def _newton_step(data: _Data, params: Params) -> Params | None:
-    """A Newton step of the judge's own from `params`, halved until the objective falls."""
-    here = evaluate(data.problem, data.rows, params, 2, data.centre)
-    assert here.hessian is not None
-    step = _solve(here.hessian, -here.gradient[0])
-    if step is None:
+def _newton_step(data: _Data, point: _Point) -> _Point | None:
+    """A Newton step of the judge's own, halved until the objective falls; None where it does not."""
+    assert point.hessian is not None
+    factor = _factor(point.hessian)
+    if factor is None:
         return None
-    for halving in range(6):
-        s = step * 0.5**halving
-        new = Params(params.coef + s[None, :-1], params.intercept + s[-1:])
-        if evaluate(data.problem, data.rows, new, 1, data.centre).value[0] <= here.value[0]:
+    d = -factor.solve(point.gradient)
+    p = len(data.centre)
+    for halving in range(8):
+        s = np.append(d, 0.0)[: p + 1] * 0.5**halving
+        new = _read(data, Params(point.params.coef + s[None, :p], point.params.intercept + s[p:]), 2)
+        if new.value <= point.value:
             return new
     return None
 
 
-def _solve(A: Array, b: Floats) -> Floats | None:
-    """Solve a positive definite system after equilibration, or None where it is singular."""
-    d = np.sqrt(np.diag(A))
-    if not np.all(d > 0):
-        return None
-    try:
+class _Factor(NamedTuple):
+    """Cholesky factor of the rows and columns `kept` of a matrix with its diagonal scaled to one, and the reciprocal condition of these."""
+
+    lower: Floats
+    scale: Floats
+    kept: Any
+    rcond: float
+
+    def solve(self, b: Floats) -> Floats:
+        """The solution with zeros for what was not kept; b is (k,)."""
+        x = np.zeros_like(b)
         with one_blas_thread:
-            return np.asarray(cho_solve(cho_factor(A / d[:, None] / d), b / d) / d)
-    except LinAlgError:
+            x[self.kept] = lapack.dpotrs(self.lower, (b / self.scale)[self.kept], lower=1)[0]
+        return x / self.scale
+
+    def half(self, B: Floats) -> Floats:
+        """L^-1 applied to the columns of B (k, m)."""
+        with one_blas_thread:
+            return np.asarray(lapack.dtrtrs(self.lower, (B / self.scale[:, None])[self.kept], lower=1)[0])
+
+
+def _factor(A: Floats) -> _Factor | None:
+    """Factor after scaling, by pivoting where it is singular; None where it holds no numbers."""
+    if not np.isfinite(A).all():
         return None
+    diagonal = np.diag(A)
+    scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled = np.asfortranarray(A / scale / scale[:, None])
+    norm = float(np.abs(scaled).sum(axis=0).max(initial=0.0))
+    with one_blas_thread:
+        lower, info = lapack.dpotrf(scaled, lower=1)
+        rcond = float(lapack.dpocon(lower, norm, uplo="L")[0]) if info == 0 else 0.0
+        kept = np.arange(len(A))
+        if rcond < 1e-13:
+            _, pivots, rank, _ = lapack.dpstrf(scaled, tol=1e-13 * len(A), lower=1)
+            kept = np.sort(pivots[:rank] - 1)
+            lower, info = lapack.dpotrf(np.asfortranarray(scaled[np.ix_(kept, kept)]), lower=1)
+            rcond = float(lapack.dpocon(lower, norm, uplo="L")[0]) if info == 0 and rank > 0 else 0.0
+    return _Factor(lower, scale, kept, rcond) if rcond > 0.0 else None
+
+
+def _newton_bound(data: _Data, point: _Point) -> float:
+    """How far the objective can fall from `point`: B(v S) / S^2, v^2 = g'H^-1 g and S^2 the largest x'H^-1 x of a row; infinite if v S >= 1.
+
+    Along d the curvature falls by no more than exp(-|x.d|), and |x.d| <= S |d|_H. A finite value also proves that there is an optimum. A
+    row whose share of the curvature is m has x'H^-1 x <= 1/m, which is enough for most.
+    """
+    assert point.hessian is not None
+    factor = _factor(point.hessian)
+    if factor is None or not _spans(data, point.hessian, factor):
+        return np.inf
+    square = float(point.gradient @ factor.solve(point.gradient)) * (1.0 + 8.0 * len(data.centre) * EPS / factor.rcond)
+    if not square > 0.0:
+        return 0.0 if square == 0.0 else np.inf
+    z = data.rows.map(predictions(point.params, data.centre))
+    share = data.rows.map(_weights) * data.problem.loss.curvature(data.rows.map(_targets), z)[:, 0] / point.weight
+    counted = data.rows.map(_weights) > 0.0
+    small = counted & (share < 100.0 * square)
+    if np.count_nonzero(small) > max(SAMPLE_ROWS, len(z) // 8):
+        return np.inf  # far from the optimum: step first
+    largest = 1.0 / float(np.min(share, where=counted & ~small, initial=np.inf))
+    if small.any():
+        largest = max(largest, _largest_leverage(data, factor, small))
+    return price(float(np.sqrt(square * largest))) / largest if np.isfinite(largest) else np.inf
+
+
+def _weights(block: Block) -> Floats:
+    return np.ones(block.y.shape[0]) if block.weight is None else np.asarray(block.weight)
+
+
+def _targets(block: Block) -> Floats:
+    return np.asarray(block.y)
+
+
+def _largest_leverage(data: _Data, factor: _Factor, chosen: Any) -> float:
+    """The largest x'H^-1 x over the chosen rows, x with a one for the intercept."""
+
+    def leverages(block: Block) -> Floats:
+        found = np.zeros(block.y.shape[0])
+        index = np.flatnonzero(block.y[:, 0])
+        for part in np.array_split(index, 1 + len(index) // 1024) if len(index) else ():
+            X = block.X[part].toarray() if is_sparse(block.X) else block.X[part]
+            X = X - data.centre
+            if data.problem.intercept:
+                X = np.column_stack([X, np.ones(len(part))])
+            found[part] = np.sum(factor.half(X.T) ** 2, axis=0)
+        return found
+
+    return float(np.max(data.rows.retarget(chosen[:, None].astype(np.float64)).map(leverages)))
+
+
+def _spans(data: _Data, hessian: Floats, factor: _Factor) -> bool:
+    """Whether columns that were not kept are combinations of the kept ones, to rounding, in every row: they then add no model."""
+    k = len(hessian)
+    if len(factor.kept) == k:
+        return True
+    dropped = np.setdiff1d(np.arange(k), factor.kept)
+    p = len(data.centre)
+    if data.strength > 0.0 or len(dropped) * data.rows.shape[0] > 1 << 24:
+        return False
+    mixed = np.array([factor.solve(hessian[j]) for j in dropped])
+    mixed[np.arange(len(dropped)), dropped] -= 1.0
+    mixed = np.column_stack([mixed, np.zeros(len(dropped))])[:, : p + 1]
+    error = data.rows.map(
+        predictions(Params(np.ascontiguousarray(mixed[:, :p]), np.ascontiguousarray(mixed[:, p])), data.centre)
+    )
+    lengths = np.abs(mixed[:, :p]) @ np.sqrt(data.squares) + np.abs(mixed[:, p])
+    return bool(np.all(np.abs(error) <= 1e-12 * k * lengths))
+
+
+def _separates(data: _Data, params: Params) -> bool:
+    """Whether no row of positive weight is on the wrong side, and some are well on the right one: up to the rounding of a sum over a row."""
+    local = _centred(params, data.centre)
+    if not data.problem.intercept:
+        local = Params(local.coef, np.zeros(1))
+    right = (data.rows.map(_targets) * data.rows.map(predictions(local, data.centre)))[:, 0]
+    right = right[data.rows.map(_weights) > 0.0]
+    largest = float(np.max(np.abs(right), initial=0.0))
+    return largest > 0.0 and float(right.max()) > 1e-3 * largest and float(right.min()) >= -1e-12 * largest

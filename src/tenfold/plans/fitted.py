@@ -18,7 +18,7 @@ class Fitted:
 
     params: Params
     certificate: Certificate
-    solver: str
+    method: str
     iterations: int | None = None
     trace: tuple[Record, ...] = ()
     moments: Moments | None = None

@@ -97,7 +97,14 @@ def fit(
 
 def _kept(params: Params, dtype: Any) -> Params:
     """The parameters as they will be stored, in float64 for the judge."""
-    return Params(*(np.asarray(part).astype(dtype).astype(np.float64) for part in params))
+    with np.errstate(over="ignore"):
+        kept = Params(*(np.asarray(part).astype(dtype).astype(np.float64) for part in params))
+    if not all(np.isfinite(part).all() for part in kept):
+        raise ValueError(
+            f"The best weights are beyond the range of {np.dtype(dtype).name}: a column of X is much too small for"
+            " y. Scale the columns."
+        )
+    return kept
 
 
 def from_moments(
@@ -123,7 +130,7 @@ def from_moments(
     return Fitted(
         _kept(params, dtype),
         verdict.certificate,
-        "cholesky",
+        "gram",
         moments=moments,
         residual_squares=verdict.residual_squares,
         singular_values=_singular_values(moments, intercept) if details else None,
@@ -182,11 +189,11 @@ def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any, known: Floats 
         params = Params(known, target_mean - known @ centre)
         certificate = residual(problem, rows, _kept(params, dtype), columns, dtype=dtype).certificate
         if certificate.ok:
-            return Fitted(_kept(params, dtype), certificate, "eigen")
+            return Fitted(_kept(params, dtype), certificate, "dual")
     _, coef, condition = dual.solve(dual.centred(rows, centre, target_mean), alpha)
     params = Params(coef, target_mean - coef @ centre)
     verdict = residual(problem, rows, _kept(params, dtype), columns, condition=condition, dtype=dtype)
-    return Fitted(_kept(params, dtype), verdict.certificate, "cholesky")
+    return Fitted(_kept(params, dtype), verdict.certificate, "dual")
 
 
 def _columns(rows: Rows) -> Columns:
@@ -213,7 +220,7 @@ def _conjugate(
     return Fitted(
         _kept(solution.params, dtype),
         verdict.certificate,
-        "sparse_cg",
+        "conjugate",
         iterations=solution.iterations,
         trace=solution.trace,
     )
@@ -235,7 +242,7 @@ def _nonnegative(rows: Rows, alpha: Floats, intercept: bool, max_iter: int | Non
     return Fitted(
         _kept(params, dtype),
         certificate,
-        "lbfgs",
+        "active set",
         iterations=max(s.iterations for s in solutions),
         trace=worst.trace,
         moments=moments,

@@ -1,29 +1,68 @@
-"""Logistic regression of two classes: Newton's method on small data; on large data L-BFGS from the solution of a sample, on top of that
-sample's inverse Hessian, so that a handful of passes over all rows is enough; L-BFGS on a diagonal where p x p is too large.
+"""Logistic regression of two classes.
+
+Few columns, few rows: Newton's method. Few columns, many rows: Newton's method on samples of the rows, then L-BFGS on all of them from
+there, on top of the sample's inverse Hessian, so that a handful of passes is enough; Newton's method on all rows where it is not. Many
+columns: L-BFGS on top of a diagonal. The judge reads the rows at the result; what it refuses is worked on further.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import lapack
 
-from tenfold.arrays import Floats
-from tenfold.judge import RULES, gap
-from tenfold.losses import Logistic
+from tenfold.arrays import Floats, is_sparse
+from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap
+from tenfold.losses import Logistic, Square
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
 from tenfold.plans.fitted import Fitted
-from tenfold.problems import Glm, evaluate
-from tenfold.rows import NotFinite, Rows
+from tenfold.problems import Glm
+from tenfold.rows import Block, Rows
 from tenfold.solvers import lbfgs, newton
-from tenfold.solvers.loop import Watch, run
-from tenfold.stats import Columns, Params
+from tenfold.solvers.loop import Record, Status, Step, Watch, run
+from tenfold.stats import Params, Total, back_times, derivatives, predictions
 
 NEWTON_COLUMNS = 1024
 """Up to so many columns the Hessian is formed."""
 
-Measure = Callable[[Floats, float], float]
+CHEAP_COLUMNS = 32
+"""Up to so many a pass with the Hessian costs little more than one without."""
+
+SAMPLED_ROWS = 16_384
+"""From so many rows on a sample of them comes first."""
+
+PATIENCE = 12
+"""So many steps of L-BFGS on top of a sample's Hessian are tried before Newton's method on all rows takes over."""
+
+ATTEMPTS = 3
+
+LOG2 = float(np.log(2.0))
+"""The objective at zero weights."""
+
+
+class StoppingRule:
+    """At most one where no entry of the gradient exceeds `tol` and the judge will be content; `tighten` asks for more."""
+
+    def __init__(self, strength: float, tol: float) -> None:
+        self.strength = strength
+        self.tol = max(tol, float(np.finfo(np.float64).tiny))
+        self.allowed = 0.9 * RULES["gap"].tol * LOG2
+
+    def tighten(self) -> None:
+        self.allowed *= 1e-2
+
+    def __call__(self, gradient: Floats, fall: float) -> float:
+        """From the gradient and the expected fall of the objective to the number that is compared with one."""
+        # without a penalty the judge needs a fall so small that Newton's method cannot leave the neighbourhood
+        bound = 1e4 * fall
+        if self.strength > 0.0:
+            # the judge's number; the intercept is not penalised, and costs its square over its curvature
+            bound = float(np.sum(gradient[:-1] ** 2)) / (2.0 * self.strength) + 100.0 * float(gradient[-1]) ** 2
+        wanted = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
+        # whatever the units of the columns, there is nothing below rounding
+        return min(wanted, abs(fall) / 1e-26)
 
 
 def fit(
@@ -39,45 +78,170 @@ def fit(
     watch: Watch | None = None,
     dtype: Any = np.float64,
 ) -> Fitted:
-    """Minimise the weighted mean logistic loss + strength / 2 ||w||^2; targets are -1 and +1."""
+    """Minimise the weighted mean logistic loss + strength / 2 ||w||^2; targets are -1 and +1.
+
+    `solver` is "newton", for Newton's method on all rows where the Hessian is formed, or "lbfgs", for what suits the shape of the data.
+    """
     problem = Glm(Logistic(), L2(strength), intercept)
     p = rows.shape[1]
-    sample, stride = thinned(rows)
-    shift = middle(sample) if intercept else np.zeros(p)
-    local = Params(np.zeros((1, p)), np.zeros(1)) if start is None else moved(start, shift)
-    first = evaluate(problem, rows if stride == 1 else sample, local, 1, shift)
-    if not (np.isfinite(first.gradient).all() and np.isfinite(first.value).all()):
-        raise NotFinite
-    measure = stopping_rule(problem, strength, tol)
-    if p > NEWTON_COLUMNS:
-        steps = lbfgs.steps(problem, rows, local, shift, diagonal(rows, strength, shift), measure)
-    elif stride == 1 or solver == "newton":
-        steps = newton.steps(problem, rows, local, shift, measure)
-    else:
-        local = run(newton.steps(problem, sample, local, shift, measure), max_iter=30).params
-        steps = lbfgs.steps(problem, rows, local, shift, inverse_hessian(problem, sample, local, shift), measure)
-    solution = run(steps, max_iter, time_limit, watch)
+    shift = _middle(rows) if intercept else np.zeros(p)
+    first = Params(np.zeros((1, p)), np.zeros(1)) if start is None else moved(start, shift)
+    rule = StoppingRule(strength, tol)
+    path = _until_separated(_steps(problem, rows, first, shift, rule, solver), problem, rows)
+    heard = None if watch is None else _unshifted(watch, shift)
+    solution = run(path, max_iter, time_limit, heard)
+    trace, status = solution.trace, solution.status
     params = stored(moved(solution.params, -shift), dtype)
-    certificate = gap(problem, rows, params, status=solution.status.value, dtype=dtype)
-    return Fitted(params, certificate, solver, iterations=solution.iterations, trace=solution.trace)
+    certificate = _judged(problem, rows, params, status, dtype)
+    for _ in range(ATTEMPTS):
+        # only a solver that was content too early can do more
+        if certificate.ok or status is not Status.CONVERGED or (ahead := next(path, None)) is None:
+            break
+        left = None if time_limit is None else time_limit - trace[-1].seconds
+        solution = run(chain([ahead], path), max_iter - len(trace), left, heard)
+        trace, status = trace + _later(solution.trace, trace[-1].seconds), solution.status
+        params = stored(moved(solution.params, -shift), dtype)
+        certificate = _judged(problem, rows, params, status, dtype)
+        rule.tighten()
+    return Fitted(params, certificate, solver, iterations=max(0, len(trace) - 1), trace=trace)
 
 
-def thinned(rows: Rows) -> tuple[Rows, int]:
-    """A sample large enough to know the Hessian to about a tenth, and its stride; all rows where that would not pay."""
+def _steps(problem: Glm, rows: Rows, first: Params, shift: Floats, rule: StoppingRule, solver: str) -> Iterator[Step]:
+    """The path from `first` that suits the shape of the data."""
+    if rows.shape[1] > NEWTON_COLUMNS:
+        walk: lbfgs.Walk = lbfgs.Margins(problem, rows, shift)
+        yield from lbfgs.steps(walk, first, _diagonal(problem, rows, shift), rule)
+        return
+    start, factor = first, None
+    for sample, limit in _samples(rows):
+        start, factor = newton.refine(problem, sample, start, shift, limit, 1e-3)
+    if factor is not None and solver == "lbfgs" and rows.shape[1] > CHEAP_COLUMNS:
+        for count, step in enumerate(lbfgs.steps(lbfgs.Points(problem, rows, shift), start, factor.solve, rule)):
+            if count == PATIENCE or (count == 0 and step.objective > LOG2):
+                break
+            yield step
+            start = step.params
+    path = newton.steps(problem, rows, start, shift, rule)
+    step = next(path)
+    if start is not first and step.objective > LOG2:
+        path = newton.steps(problem, rows, first, shift, rule)  # the sample was misleading
+    else:
+        yield step
+    yield from path
+
+
+def _samples(rows: Rows) -> Iterator[tuple[Rows, int]]:
+    """A sample and a larger one, with the number of Newton steps on each; none where that would not pay."""
     n, p = rows.shape
-    stride = n // max(4096, 50 * p)
-    return (rows.thin(stride), stride) if stride >= 4 else (rows, 1)
+    size = min(max(n // 10, 100 * p), 1000 * p)
+    if n >= SAMPLED_ROWS and 4 * size <= n:
+        # an odd step does not fall in with rows that alternate
+        yield rows.thin(4 * (n // size) | 1), 6
+        yield rows.thin(n // size | 1), 2
 
 
-def middle(sample: Rows) -> Floats:
-    """The weighted mean of the rows, about which weights and intercept are hardly correlated."""
-    columns = sample.fold(Columns.lift)
-    return columns.mean[: columns.features]
+def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator[Step]:
+    """Without a penalty, end as soon as the total loss is so small that no row of positive weight can be on the wrong side."""
+    if np.max(problem.penalty.strength) > 0.0:
+        yield from path
+        return
+    weight = rows.map(_weights)
+    enough = LOG2 * float(np.min(weight, where=weight > 0.0, initial=np.inf)) / float(weight.sum())
+    for step in path:
+        yield step._replace(measure=0.0) if step.objective < enough else step
+
+
+def _judged(problem: Glm, rows: Rows, params: Params, status: Status, dtype: Any) -> Certificate:
+    """The judge's word; an interrupt while judging leaves the model without one."""
+    try:
+        certificate = gap(problem, rows, params, status=status.value, dtype=dtype)
+        if certificate.ok or np.max(problem.penalty.strength) > 0.0 or certificate.status == Status.NO_MAXIMUM.value:
+            return certificate
+        direction = recession(problem, rows, params)
+        return (
+            certificate
+            if direction is None
+            else gap(problem, rows, params, status=status.value, dtype=dtype, direction=direction)
+        )
+    except KeyboardInterrupt:
+        note = "The fit was interrupted while it was judged; call tenfold.certify(model, X, y)."
+        return Certificate("gap", np.inf, LOG2, RULES["gap"].tol, 0.0, np.inf, status=NOT_JUDGED, note=note)
+
+
+def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
+    """A direction in which no row of positive weight gets worse, where the rows that still matter at `params` do not change at all.
+
+    The loss falls for ever along it. Looked for in the null space of the rows with noticeable curvature; None where there is none.
+    """
+    p = rows.shape[1]
+    if p > NEWTON_COLUMNS:
+        return None
+    weight, y = rows.map(_weights), rows.map(_targets)
+    shift = _middle(rows) if problem.intercept else np.zeros(p)
+    local = moved(params, shift)
+    c = problem.loss.curvature(y, rows.map(predictions(local, shift)))[:, 0]
+    everything = _gram(rows, np.where(weight > 0.0, 1.0, 0.0), shift, problem.intercept)
+    scale = np.sqrt(np.where(np.diag(everything) > 0.0, np.diag(everything), 1.0))
+    theta = np.append(local.coef[0], local.intercept)[: len(scale)]
+    for threshold in (1e-9, 1e-7, 1e-5):
+        core = _gram(rows, np.where((weight > 0.0) & (c > threshold), 1.0, 0.0), shift, problem.intercept)
+        with one_blas_thread:
+            values, vectors, info = lapack.dsyevd(core / scale / scale[:, None])
+        null = vectors[:, values <= 1e-12 * len(scale)]
+        if info != 0 or not null.size:
+            continue
+        d = np.append(null @ (null.T @ (theta * scale)) / scale, 0.0)[: p + 1]
+        right = (y * rows.map(predictions(Params(d[None, :p], d[p:]), shift)))[weight > 0.0]
+        if right.size and float(right.min()) >= -1e-12 * float(right.max()):
+            return moved(Params(d[None, :p], d[p:]), -shift)
+    return None
+
+
+def _gram(rows: Rows, weight: Floats, shift: Floats, intercept: bool) -> Floats:
+    """The sum of weight [x - shift, 1] [x - shift, 1]' over the rows."""
+    p = len(shift)
+    zero = Params(np.zeros((1, p)), np.zeros(1))
+
+    def lift(block: Block) -> Any:
+        return derivatives(Square(), zero, 2, shift)(Block(block.X, block.y, np.ascontiguousarray(block.y[:, 0])))
+
+    found = rows.retarget(np.ascontiguousarray(weight[:, None])).fold(lift).hessian
+    assert found is not None
+    return np.asarray(found[: p + intercept, : p + intercept])
+
+
+def _weights(block: Block) -> Floats:
+    return np.ones(block.y.shape[0]) if block.weight is None else np.asarray(block.weight)
+
+
+def _targets(block: Block) -> Floats:
+    return np.asarray(block.y)
+
+
+def _unshifted(watch: Watch, shift: Floats) -> Watch:
+    return lambda record, params: watch(record, moved(params, -shift))
+
+
+def _later(trace: tuple[Record, ...], seconds: float) -> tuple[Record, ...]:
+    return tuple(Record(record.objective, record.measure, record.seconds + seconds) for record in trace)
+
+
+def _middle(rows: Rows) -> Floats:
+    """A point amid the rows, about which weights and intercept are hardly correlated; from a sample."""
+    X = rows.thin(max(1, rows.shape[0] // 2048)).whole().X
+    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    if len(mean) <= NEWTON_COLUMNS:
+        return mean
+    squares = X.multiply(X) if is_sparse(X) else np.square(X, dtype=np.float64)
+    noise = np.asarray(squares.mean(axis=0, dtype=np.float64)).ravel() / X.shape[0]
+    # many small errors of the sample's means add up: what may be noise counts as zero
+    return np.where(mean**2 > 25.0 * noise, mean, 0.0)
 
 
 def moved(params: Params, shift: Floats) -> Params:
-    """The same model with rows measured from `shift`."""
-    return Params(params.coef, params.intercept + params.coef @ shift)
+    """The same model with rows measured from `shift`; in extended precision, for an offset must not cost digits."""
+    by = params.coef.astype(np.longdouble) @ shift.astype(np.longdouble)
+    return Params(params.coef, np.asarray(params.intercept + by, dtype=np.float64))
 
 
 def stored(params: Params, dtype: Any) -> Params:
@@ -85,39 +249,23 @@ def stored(params: Params, dtype: Any) -> Params:
     return Params(*(np.asarray(part).astype(dtype).astype(np.float64) for part in params))
 
 
-def stopping_rule(problem: Glm, strength: float, tol: float) -> Measure:
-    """At most one where no entry of the gradient exceeds `tol` and the judge will be content with a quarter of what it allows."""
-    allowed = 0.25 * RULES["gap"].tol * float(problem.loss.value(np.ones(1), np.zeros(1))[0])
+def _diagonal(problem: Glm, rows: Rows, shift: Floats) -> Callable[[Floats], Floats]:
+    """The inverse of the Hessian's diagonal at even odds, as a map; one pass."""
 
-    def measure(gradient: Floats, fall: float) -> float:
-        largest = float(np.max(np.abs(gradient), initial=0.0)) / max(tol, np.finfo(np.float64).tiny)
-        # the gap at the slopes of these margins; without a penalty the expected fall of a Newton step
-        bound = float(gradient[:-1] @ gradient[:-1]) / (2.0 * strength) if strength > 0.0 else fall
-        return max(largest, bound / allowed)
+    def lift(block: Block) -> Total:
+        weight = np.ascontiguousarray(_weights(block)[:, None])
+        if is_sparse(block.X):
+            X = block.X.copy()
+            X.data = X.data.astype(np.float64) ** 2
+            raw = back_times(X, weight)[0]
+            # about the shift, but never less than a thousandth: a difference of nearly equal numbers has no digits
+            found = np.maximum(raw - weight.sum() * shift**2, 1e-3 * raw)
+        else:
+            found = np.einsum("ij,ij,i->j", block.X - shift, block.X - shift, weight[:, 0])
+        return Total(np.append(found, weight.sum()))
 
-    return measure
-
-
-def inverse_hessian(problem: Glm, sample: Rows, params: Params, shift: Floats) -> Callable[[Floats], Floats]:
-    """The inverse Hessian of a sample, as a map."""
-    hessian = evaluate(problem, sample, params, 2, shift).hessian
-    assert hessian is not None
-    d = np.sqrt(np.maximum(np.diag(hessian), np.finfo(np.float64).tiny))
-    # a hair on the diagonal: a sample may lack a column altogether
-    with one_blas_thread:
-        factor = cho_factor(hessian / d[:, None] / d + 1e-10 * np.eye(len(d)))
-
-    def precondition(g: Floats) -> Floats:
-        with one_blas_thread:
-            return np.asarray(cho_solve(factor, g / d) / d)
-
-    return precondition
-
-
-def diagonal(rows: Rows, strength: float, shift: Floats) -> Callable[[Floats], Floats]:
-    """The inverse of the Hessian's diagonal at even odds, as a map."""
-    columns = rows.fold(Columns.lift)
-    p = columns.features
-    squares = columns.spread[:p] ** 2 / columns.weight + (columns.mean[:p] - shift) ** 2
-    inverse = 1.0 / np.append(0.25 * squares + strength, 0.25)
+    sums = rows.fold(lift).sum
+    curvature = 0.25 * sums / sums[-1]
+    curvature[:-1] += np.max(problem.penalty.strength)
+    inverse = 1.0 / np.where(curvature > 0.0, curvature, 1.0)
     return lambda g: inverse * g

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, eigh, lapack
 
-from tenfold.arrays import Array, Floats, is_sparse
+from tenfold.arrays import Array, Floats, contiguous, is_sparse
 from tenfold.machine import require_memory
-from tenfold.rows import Rows
+from tenfold.rows import NotFinite, Rows
 from tenfold.stats import Columns, back_times
 
 
@@ -33,6 +33,12 @@ class Centred:
 
     def gram(self) -> Floats:
         """K = A A'."""
+        K = self._gram()
+        if not np.isfinite(K).all():
+            raise NotFinite
+        return K
+
+    def _gram(self) -> Floats:
         n = self.X.shape[0]
         require_memory(
             f"The {n} x {n} matrix of a problem with more columns than rows", 8 * n * n, "Use fewer rows or a sparse X."
@@ -51,7 +57,8 @@ def centred(rows: Rows, centre: Floats, target_mean: Floats) -> Centred:
     """The whole of `rows` about `centre`; targets about their means and times the root of the weights."""
     block = rows.whole()
     root = np.ones(rows.shape[0]) if block.weight is None else np.sqrt(block.weight)
-    return Centred(block.X, centre, (block.y - target_mean) * root[:, None], root)
+    X = block.X if is_sparse(block.X) else contiguous(block.X)
+    return Centred(X, centre, (block.y - target_mean) * root[:, None], root)
 
 
 def solve(data: Centred, alpha: Floats) -> tuple[Floats, Floats, float]:

@@ -1,76 +1,215 @@
-"""L-BFGS for smooth generalised linear models of one target: one pass over the rows a step (Liu and Nocedal 1989).
+"""L-BFGS for smooth generalised linear models of one target (Liu and Nocedal 1989).
 
-The inverse Hessian is that of the last `MEMORY` steps on top of a given symmetric map `precondition`: the inverse Hessian of a sample of
-the rows where p is small, a diagonal where it is large. The better that map, the fewer the passes.
+The inverse Hessian is that of the last `MEMORY` steps on top of a given symmetric map `precondition`: the inverse
+Hessian of a sample of the rows where p is small, a diagonal where it is large. The better that map, the fewer the
+passes over the rows. `Points` and `Margins` are the two ways to walk along a direction.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
+from scipy.linalg.blas import daxpy, ddot, dnrm2
 
 from tenfold.arrays import Floats
+from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm, evaluate
-from tenfold.rows import Rows
+from tenfold.rows import Block, NotFinite, Rows
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params
+from tenfold.stats import Params, Total, back_times, predictions
 
 MEMORY = 12
+EPS = float(np.finfo(np.float64).eps)
 
 Map = Callable[[Floats], Floats]
 Measure = Callable[[Floats, float], float]
+"""From the gradient and the expected fall of the objective to the number that the stopping rule compares with one."""
 
 
-def steps(
-    problem: Glm, rows: Rows, start: Params, shift: Floats | None, precondition: Map, measure: Measure
-) -> Iterator[Step]:
-    """Steps in the coordinates z = (x - shift).w + b; the params given and yielded are in those coordinates."""
-    x = np.append(start.coef[0], start.intercept)
-    pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=MEMORY)
+class Place(NamedTuple):
+    """A point (weights, then the intercept) with its objective and gradient."""
 
-    def at(point: Floats) -> tuple[float, Floats]:
-        found = evaluate(problem, rows, _unpack(point), 1, shift)
-        return float(found.value[0]), found.gradient[0]
+    x: Floats
+    f: float
+    g: Floats
 
-    f, g = at(x)
+
+class Walk(Protocol):
+    """How the objective is read."""
+
+    trusting: ClassVar[bool]
+    """Whether the first trial along a direction is mostly the last."""
+
+    def start(self, x: Floats) -> Place: ...
+    def along(self, place: Place, d: Floats, fall: float) -> Place | None:
+        """A place along d with sufficient descent, or None where rounding hides any; fall = -g.d > 0."""
+        ...
+
+
+def steps(walk: Walk, start: Params, precondition: Map, measure: Measure) -> Iterator[Step]:
+    """Steps from `start`, in the coordinates of `walk`.
+
+    Once, near the end, a trusting walk yields a step before it is evaluated: whoever judges the result reads the rows
+    there anyway. Asked for more, the iteration goes on from the last place that it knows.
+    """
+    here = walk.start(np.append(start.coef[0], start.intercept))
+    if not (np.isfinite(here.f) and np.isfinite(here.g).all()):
+        raise NotFinite
+    pairs: deque[Pair] = deque(maxlen=MEMORY)
+    before, on_credit = 0.0, walk.trusting
     while True:
-        d = -two_loop(g, pairs, precondition)
-        fall = -float(g @ d)
-        yield Step(_unpack(x), f, measure(g, 0.5 * fall))
+        d = -two_loop(here.g, pairs, precondition)
+        fall = -_dot(here.g, d)
+        now = measure(here.g, 0.5 * fall)
+        if on_credit and now > 1.0 and 2.0 * now * now <= before:
+            on_credit = False
+            yield Step(_unpack(here.x + d), here.f, 2.0 * now * now / before)
+        else:
+            yield Step(_unpack(here.x), here.f, now)
+        before = now
+        there = walk.along(here, d, fall) if fall > 0.0 else None
+        if there is None:
+            if not pairs:
+                return
+            pairs.clear()  # the memory has lost the curvature: start it afresh
+            continue
+        if (pair := _pair(there.x - here.x, there.g - here.g, precondition)) is not None:
+            pairs.append(pair)
+        here = there
+
+
+class Points:
+    """One pass a trial, value and gradient together: for a map so good that few trials are in vain."""
+
+    trusting: ClassVar[bool] = True
+
+    def __init__(self, problem: Glm, rows: Rows, shift: Floats) -> None:
+        self.problem, self.rows, self.shift = problem, rows, shift
+
+    def start(self, x: Floats) -> Place:
+        found = evaluate(self.problem, self.rows, _unpack(x), 1, self.shift)
+        return Place(x, float(found.value[0]), found.gradient[0])
+
+    def along(self, place: Place, d: Floats, fall: float) -> Place | None:
         length = 1.0
-        while True:
-            new = x + length * d
-            f_new, g_new = at(new)
-            if f_new <= f - 1e-4 * length * fall:
+        while length > 1e-8:
+            there = self.start(place.x + length * d)
+            if there.f <= place.f - 1e-4 * length * fall:
+                return there
+            slope = _dot(there.g, d)
+            if there.f <= place.f + 4.0 * EPS * abs(place.f) and abs(slope) <= 0.9 * fall:
+                return there  # values differ by rounding alone: the slope decides
+            shrink = fall / (fall + slope) if np.isfinite(slope) and slope > 0.0 else 0.5
+            length *= float(np.clip(shrink, 0.05, 0.7))
+        return None
+
+
+class Margins:
+    """Two passes a step, forth and back: with the margins kept, the minimum along a line is found without the rows."""
+
+    trusting: ClassVar[bool] = False
+
+    def __init__(self, problem: Glm, rows: Rows, shift: Floats) -> None:
+        self.problem, self.rows, self.shift = problem, rows, shift
+        self.y = rows.map(_targets)[:, 0]
+        self.share = rows.map(_weights)
+        self.share /= self.share.sum()
+        self.strength = float(np.max(problem.penalty.strength))
+        self.z = np.zeros_like(self.y)
+
+    def start(self, x: Floats) -> Place:
+        self.z = self._forth(x)
+        return self._place(x)
+
+    def _forth(self, x: Floats) -> Floats:
+        return np.ascontiguousarray(self.rows.map(predictions(_unpack(x), self.shift))[:, 0])
+
+    def _place(self, x: Floats) -> Place:
+        """Value and gradient at x, whose margins are known."""
+        u = self.share * self.problem.loss.slope(self.y, self.z)
+        back = self.rows.retarget(u[:, None]).fold(lambda block: Total(back_times(block.X, block.y, self.shift))).sum[0]
+        g = np.append(back + self.strength * x[:-1], u.sum() if self.problem.intercept else 0.0)
+        f = float(np.sum(self.share * self.problem.loss.value(self.y, self.z)))
+        return Place(x, f + 0.5 * self.strength * _dot(x[:-1], x[:-1]), g)
+
+    def along(self, place: Place, d: Floats, fall: float) -> Place | None:
+        if not self.problem.intercept:
+            d = np.append(d[:-1], 0.0)
+        dz = self._forth(d)
+        length = self._minimum(dz, self.strength * _dot(place.x[:-1], d[:-1]), self.strength * _dot(d[:-1], d[:-1]), fall)
+        kept = self.z
+        self.z = kept + length * dz
+        there = self._place(place.x + length * d)
+        if there.f < place.f or (there.f <= place.f + 4.0 * EPS * abs(place.f) and abs(_dot(there.g, d)) <= 0.5 * fall):
+            return there
+        self.z = kept
+        return None
+
+    def _minimum(self, dz: Floats, slope: float, curvature: float, fall: float) -> float:
+        """Where the slope along the line is a tenth of that at its start: Newton's method in a bracket.
+
+        `slope` at the start and `curvature` are those of the penalty.
+        """
+        low, high, length = 0.0, np.inf, 1.0
+        for _ in range(30):
+            z = self.z + length * dz
+            first = float(np.sum(self.share * self.problem.loss.slope(self.y, z) * dz)) + slope + length * curvature
+            if abs(first) <= 0.1 * fall:
                 break
-            if length < 1e-6 or length * fall <= 1e-15 * abs(f):
-                return  # rounding: no step makes the objective smaller
-            # the minimum of the parabola through the two values and the slope, kept away from both ends
-            curve = f_new - f + length * fall
-            length *= float(np.clip(0.5 * length * fall / curve, 0.1, 0.5)) if curve > 0 else 0.5
-        s, y = new - x, g_new - g
-        if (sy := float(s @ y)) > 0.0:
-            pairs.append((s, y, sy))
-        x, f, g = new, f_new, g_new
+            second = float(np.sum(self.share * self.problem.loss.curvature(self.y, z) * dz * dz)) + curvature
+            low, high = (length, high) if first < 0.0 else (low, length)
+            new = length - first / second if second > 0.0 else np.inf
+            middle = 0.5 * (low + high) if high < np.inf else 4.0 * length
+            length = new if low < new < min(high, 10.0 * length) else middle
+        return length
+
+
+def _weights(block: Block) -> Floats:
+    return np.ones(block.y.shape[0]) if block.weight is None else np.array(block.weight)
+
+
+def _targets(block: Block) -> Floats:
+    return np.asarray(block.y)
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    with one_blas_thread:
+        return float(ddot(a, b))
 
 
 def _unpack(x: Floats) -> Params:
     return Params(x[None, :-1].copy(), x[-1:].copy())
 
 
-def two_loop(g: Floats, pairs: deque[tuple[Floats, Floats, float]], precondition: Map) -> Floats:
+class Pair(NamedTuple):
+    """A step, the gradient's change along it, their product, and the factor that makes the map right along it."""
+
+    s: Floats
+    y: Floats
+    sy: float
+    scale: float
+
+
+def _pair(s: Floats, y: Floats, precondition: Map) -> Pair | None:
+    with one_blas_thread:
+        sy = float(ddot(s, y))
+        if not sy > EPS * float(dnrm2(s) * dnrm2(y)):
+            return None
+        return Pair(s, y, sy, sy / max(float(ddot(y, precondition(y))), float(np.finfo(np.float64).tiny)))
+
+
+def two_loop(g: Floats, pairs: deque[Pair], precondition: Map) -> Floats:
     """The inverse Hessian of the pairs, on top of `precondition`, times g."""
     q = g.copy()
     coefficients = []
-    for s, y, sy in reversed(pairs):
-        a = float(s @ q) / sy
-        q -= a * y
-        coefficients.append(a)
-    q = precondition(q)
-    if pairs:
-        # the map is scaled so that it is right along the last step
-        s, y, sy = pairs[-1]
-        q = q * (sy / max(float(y @ precondition(y)), np.finfo(np.float64).tiny))
-    for (s, y, sy), a in zip(pairs, reversed(coefficients), strict=True):
-        q += (a - float(y @ q) / sy) * s
+    with one_blas_thread:
+        for s, y, sy, _ in reversed(pairs):
+            coefficients.append(ddot(s, q) / sy)
+            daxpy(y, q, a=-coefficients[-1])
+        q = precondition(q)
+        if pairs:
+            q *= pairs[-1].scale
+        for (s, y, sy, _), a in zip(pairs, reversed(coefficients), strict=True):
+            daxpy(s, q, a=a - ddot(y, q) / sy)
     return q

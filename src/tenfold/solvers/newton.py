@@ -60,7 +60,7 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measu
     the iteration goes on from the last point that it knows.
     """
     params, here = start, _finite(evaluate(problem, rows, start, 2, shift))
-    before, on_credit = np.inf, True
+    before, last, on_credit = 0.0, np.inf, True
     while True:
         g, f = here.gradient[0], float(here.value[0])
         d = -factor(here.hessian).solve(g)
@@ -71,12 +71,12 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measu
             yield Step(_step(params, d, 1.0), f, 2.0 * now * now / before)
         else:
             yield Step(params, f, now)
-        if before < 1e-2 and now >= 0.5 * before:
+        if fall <= 1e-12 * abs(f) and fall >= 0.25 * last:
             return  # rounding: the gradient falls no further
         found = _search(problem, rows, params, f, d, fall, shift)
         if found is None:
             return
-        before = now
+        before, last = now, fall
         params, here = found
 
 

@@ -77,7 +77,8 @@ def solve(moments: Moments, normal: NormalFactor, intercept: bool) -> Params:
     c = moments.about(origin=not intercept)[1]
     half = (normal.scales - moments.exponent[:p]).astype(np.int32)
     v = normal.solve(np.ldexp(c.T, -half))
-    coef = np.ldexp(v, (moments.exponent[p:, None] - normal.scales).astype(np.int32))
+    with np.errstate(over="ignore"):
+        coef = np.ldexp(v, (moments.exponent[p:, None] - normal.scales).astype(np.int32))
     return with_intercept(coef, moments, intercept)
 
 

@@ -1,6 +1,7 @@
 """Ridge regression and classification with the penalty chosen by exact cross-validation."""
 
 import numbers
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, Floats, contiguous, is_sparse
 from tenfold.choose.kfold import Fold, Split, folds, score_from_moments, subset
 from tenfold.choose.loo import JackknifePlus, jackknife_plus, leave_one_out
-from tenfold.choose.spectrum import Tall, Wide, agrees, coef_of_each, of
+from tenfold.choose.spectrum import UNEVEN, Tall, Wide, agrees, coef_of_each, of, tall_by_rows
 from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
@@ -42,9 +43,10 @@ from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import fold_moments, from_moments
 from tenfold.rows import MemoryRows
+from tenfold.stats import Moments
 
-KEPT_ENTRIES = 1 << 23
-"""For prediction intervals the rows are kept, in single precision, up to so many entries (32 MiB)."""
+KEPT_ENTRIES = 1 << 22
+"""For prediction intervals the rows are kept up to so many entries (32 MiB)."""
 
 
 class _Given(RegressorMixin, BaseEstimator):
@@ -103,35 +105,46 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
         self.alphas_ = alphas
 
     def _choose_on(self, rows: MemoryRows, y: Array, alphas: Floats, routed: Bunch) -> Fitted:
+        dtype = rows.X.dtype
         moments = fold_moments(rows) if rows.shape[0] >= rows.shape[1] else None
-        if self.cv is None:
-            spectrum = of(rows, self.fit_intercept, moments)
-            chosen = self._by_leave_one_out(rows, spectrum, alphas, routed)
-        else:
-            spectrum = None
+        if self.cv is not None:
             chosen = self._by_folds(rows, y, alphas, routed)
+            return self._refit(rows, moments, chosen, None)
+        spectrum = of(rows, self.fit_intercept, moments)
+        chosen = self._by_leave_one_out(rows, spectrum, alphas, routed)
+        fitted = self._refit(rows, moments, chosen, coef_of_each(spectrum, chosen) if moments is None else None)
+        if moments is None or self._agrees(spectrum, chosen, fitted, moments, dtype):
+            return fitted
+        spectrum = tall_by_rows(rows, moments, self.fit_intercept)
+        chosen = self._by_leave_one_out(rows, spectrum, alphas, routed)
+        fitted = self._refit(rows, moments, chosen, None)
+        if not self._agrees(spectrum, chosen, fitted, moments, dtype):
+            raise ValueError(UNEVEN)
+        return fitted
+
+    def _refit(self, rows: MemoryRows, moments: Moments | None, alpha: Floats, wide_coef: Floats | None) -> Fitted:
+        """The certified fit with each target's alpha."""
         dtype = rows.X.dtype
         if moments is None:
-            start = None if spectrum is None else coef_of_each(spectrum, chosen)
-            fitted = fit_least_squares(rows, chosen, self.fit_intercept, dtype=dtype, wide_coef=start)
-        else:
-            fitted = from_moments(rows, moments, chosen, self.fit_intercept, dtype=dtype)
-            if spectrum is not None and not agrees(spectrum, chosen, fitted.params.coef, moments):
-                raise ValueError(
-                    "Columns of X differ too much in scale to choose a penalty common to all. Scale them first."
-                )
-        return fitted
+            return fit_least_squares(rows, alpha, self.fit_intercept, dtype=dtype, wide_coef=wide_coef)
+        return from_moments(rows, moments, alpha, self.fit_intercept, dtype=dtype)
+
+    def _agrees(self, spectrum: Tall | Wide, alpha: Floats, fitted: Fitted, moments: Moments, dtype: Any) -> bool:
+        """Whether the errors of the candidates can be relied on; weights kept in single precision cannot tell."""
+        if isinstance(spectrum, Wide) or dtype == np.float32:
+            return True
+        return agrees(spectrum, alpha, fitted.params.coef, moments, self.fit_intercept)
 
     def _checked_alphas(self) -> Floats:
         """The candidates (A,); positive for leave-one-out, at least zero otherwise."""
         bounds = "neither" if self.cv is None else "left"
-        values = np.atleast_1d(np.asarray(self.alphas))
-        if values.ndim != 1 or values.size == 0:
-            raise ValueError(f"alphas must be a list of at least one number, got {self.alphas!r}.")
-        for i, value in enumerate(values.tolist()):
-            name = "alphas" if values.size == 1 else f"alphas[{i}]"
+        values = [self.alphas] if np.ndim(self.alphas) == 0 else list(self.alphas)
+        if not values:
+            raise ValueError(f"alphas must hold at least one number, got {self.alphas!r}.")
+        for i, value in enumerate(values):
+            name = "alphas" if len(values) == 1 else f"alphas[{i}]"
             check_scalar(value, name, target_type=numbers.Real, min_val=0.0, include_boundaries=bounds)
-        return values.astype(np.float64)
+        return np.asarray(values, dtype=np.float64)
 
     # -- leave-one-out
     # -------------------------------------------------------------------------------------------------------------
@@ -139,6 +152,10 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
     def _by_leave_one_out(self, rows: MemoryRows, spectrum: Tall | Wide, alphas: Floats, routed: Bunch) -> Floats:
         """Set the scores of leaving out each row and return each target's alpha."""
         n, t = rows.shape[0], rows.targets
+        if n < 2:
+            raise ValueError(
+                f"Leave-one-out needs at least 2 samples, got n_samples = {n}: leaving out the only row leaves nothing."
+            )
         total = float(n) if rows.weight is None else float(rows.weight.sum())
         keep = self.store_cv_results or self.scoring is not None
         left = leave_one_out(rows, spectrum, alphas, total, self.fit_intercept, keep=keep)
@@ -419,6 +436,8 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
         """
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y)
+        if self.gcv_mode == "svd" and is_sparse(X):
+            warnings.warn("The 'svd' mode is not supported for sparse X, 'eigen' is used.", FutureWarning, stacklevel=2)
         self._flat = y.ndim == 1
         self._choose(X, y, y, validate_weights(sample_weight, X), params)
         return self

@@ -102,7 +102,9 @@ class _Ridge(CallbackSupportMixin, LinearPredictor, BaseEstimator):
             intercept_flat=intercept_flat,
             intercept=self.fit_intercept,
         )
-        self.solver_ = fitted.solver
+        self.method_ = fitted.method
+        usual = "lbfgs" if self.positive else "sparse_cg" if rows.sparse else "cholesky"
+        self.solver_ = usual if self.solver == "auto" else self.solver
         # as in scikit-learn None for a direct solver that was asked for by name; a direct solve is one step
         direct = fitted.iterations is None and self.solver != "auto"
         self.n_iter_ = None if direct else np.full(rows.targets, max(1, fitted.iterations or 1), dtype=np.int32)
@@ -120,8 +122,9 @@ def check_solver(solver: str, positive: bool) -> None:
     """scikit-learn's two rules about solver names and positive weights."""
     if positive and solver not in ("auto", "lbfgs"):
         raise ValueError(
-            f"solver='{solver}' does not support positive fitting. Please set the solver to 'auto' or 'lbfgs', or "
-            "set `positive=False`"
+            f"solver='{solver}' does not support positive fitting: when positive=True, only 'lbfgs' solver can be "
+            "used. "
+            "Please set the solver to 'auto' or 'lbfgs', or set `positive=False`"
         )
     if solver == "lbfgs" and not positive:
         raise ValueError("'lbfgs' solver can be used only when positive=True. Please use another solver.")
@@ -167,7 +170,9 @@ class Ridge(MultiOutputMixin, RegressorMixin, _Ridge):
     n_iter_ : None or ndarray of shape (n_targets,)
         Steps of the solver: one for a direct solve, None where a direct solver was asked for by name.
     solver_ : str
-        What solved it.
+        scikit-learn's name of the solver: the one asked for, or the one that "auto" stands for there.
+    method_ : str
+        What solved it: "gram", "svd", "dual", "conjugate" or "active set".
     certificate_ : Certificate
         Kind residual: the largest cosine between the penalised residual and a column, 0 at the exact solution.
     trace_ : tuple of Record
@@ -288,7 +293,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
     coef_ : ndarray of shape (n_features,) for two classes, else (n_classes, n_features)
     intercept_ : ndarray
     classes_ : ndarray of shape (n_classes,)
-    n_iter_, solver_, certificate_, trace_ : as in `Ridge`.
+    n_iter_, solver_, method_, certificate_, trace_ : as in `Ridge`.
 
     Notes
     -----
