@@ -35,7 +35,7 @@ test: $(built)
 	$(python) -m pytest -n $(JOBS)
 
 test-all: $(built)
-	$(python) -m pytest -n $(JOBS) -m ""
+	TENFOLD_ROTATION=all TENFOLD_HYPOTHESIS=thorough $(python) -m pytest -n $(JOBS) -m ""
 
 test-core: $(tools)
 	$(call core-tests,build/tests,Release,OFF)

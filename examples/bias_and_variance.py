@@ -12,7 +12,7 @@ from numpy.polynomial.legendre import legvander
 
 from tenfold import LinearRegression
 
-SAMPLES, NOISE = 300, 0.25
+SAMPLES, NOISE = 150, 0.25
 
 
 def main() -> None:

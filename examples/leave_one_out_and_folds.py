@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold
 
 from tenfold import Ridge, RidgeCV
 
-SAMPLES, NU = 20, 1e-8
+SAMPLES, NU = 12, 1e-8
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ def main() -> None:
     print("promised   covered   mean width")
     for coverage in (0.5, 0.8, 0.9):
         hits, widths = [], []
-        for _ in range(100):
+        for _ in range(60):
             X, y = sample(rng, 60)
             X_new, y_new = sample(rng, 50)
             model = RidgeCV(alphas=[0.1, 1.0, 10.0]).fit(X, y)

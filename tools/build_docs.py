@@ -45,12 +45,14 @@ def entry(name: str, thing: Any, level: int) -> Iterable[str]:
     """The Markdown lines of one public thing: its signature, its docstring, its public methods."""
     yield f"{'#' * level} `{name}`"
     if callable(thing):
-        yield f"```python\n{name.rpartition('.')[2]}{inspect.signature(thing)}\n```"
+        given = inspect.signature(thing).parameters.values()
+        shown = [p.replace(annotation=p.empty) for p in given if p.name != "self" and not p.name.startswith("_")]
+        yield f"```python\n{name.rpartition('.')[2]}{inspect.Signature(shown)}\n```"
     yield from prose(inspect.getdoc(thing) or "")
-    if isinstance(thing, type):
-        for member, value in vars(thing).items():
-            if not member.startswith("_") and (callable(value) or isinstance(value, property)) and value.__doc__:
-                yield from entry(f"{name}.{member}", value, level + 1)
+    for member in vars(thing) if isinstance(thing, type) else ():
+        value = getattr(thing, member)
+        if not member.startswith("_") and (callable(value) or isinstance(value, property)) and value.__doc__:
+            yield from entry(f"{name}.{member}", value, level + 1)
 
 
 def prose(doc: str) -> Iterable[str]:
@@ -68,7 +70,7 @@ def prose(doc: str) -> Iterable[str]:
         elif block.startswith("  ") and not items:
             yield f"```text\n{inspect.cleandoc(block)}\n```"
         elif items:
-            yield re.sub(r"(?m)^(\S.*)$", r"- **\1**  ", block)
+            yield re.sub(r"(?m)^(\S.*?)( :.*)?$", r"- **\1**\2  ", block)
         else:
             yield block
 

@@ -10,6 +10,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tenfold {
@@ -48,21 +50,45 @@ inline int checked_threads(int threads) {
   return threads;
 }
 
-// A NumPy array that owns the values.
-template <class T, std::size_t N> nb::object give(std::vector<T> values, const std::array<Index, N> &shape) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  T *data = owned->data();
-  nb::capsule owner(owned.release(),
-                    [](void *p) noexcept { std::unique_ptr<std::vector<T>>(static_cast<std::vector<T> *>(p)).reset(); });
+template <std::size_t N> using Shape = std::array<Index, N>;
+
+// numpy.empty(shape, dtype) for a small result: cheaper than handing over memory of our own. dtype null: float64.
+nb::object empty_array(const Index *shape, std::size_t dimensions, const char *dtype);
+
+// A NumPy array on memory that `owner` frees.
+template <class T, std::size_t N> nb::object array_on(T *data, const Shape<N> &shape, nb::handle owner) {
   std::array<std::size_t, N> sizes;
   for (std::size_t i = 0; i < N; ++i)
     sizes[i] = static_cast<std::size_t>(shape[i]);
   return nb::cast(nb::ndarray<nb::numpy, T>(data, N, sizes.data(), owner));
 }
 
-// The same without zeros at the start, for results as long as the data.
-template <class T, std::size_t N> struct Out {
-  explicit Out(const std::array<Index, N> &shape) : shape_(shape) {
+// The values as a NumPy array.
+template <class T, std::size_t N> nb::object give(std::vector<T> values, const Shape<N> &shape) {
+  constexpr std::size_t small = 4096;
+  constexpr const char *dtype =
+      std::is_same_v<T, double> ? nullptr : (std::is_same_v<T, std::int64_t> ? "int64" : "int32");
+  if (values.size() <= small) {
+    nb::object array = empty_array(shape.data(), N, dtype);
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(array.ptr(), &buffer, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0)
+      throw nb::python_error();
+    std::copy(values.begin(), values.end(), static_cast<T *>(buffer.buf));
+    PyBuffer_Release(&buffer);
+    return array;
+  }
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  T *data = owned->data();
+  const nb::capsule owner(owned.release(), [](void *p) noexcept {
+    std::unique_ptr<std::vector<T>>(static_cast<std::vector<T> *>(p)).reset();
+  });
+  return array_on(data, shape, owner);
+}
+
+// A result as long as the data, without zeros at the start.
+template <class T, std::size_t N> class Out {
+public:
+  explicit Out(const Shape<N> &shape) : shape_(shape) {
     for (const Index length : shape)
       size_ *= static_cast<std::size_t>(length);
     values_ = std::make_unique_for_overwrite<T[]>(size_);
@@ -70,15 +96,13 @@ template <class T, std::size_t N> struct Out {
   std::span<T> span() { return {values_.get(), size_}; }
   nb::object give() {
     T *data = values_.get();
-    nb::capsule owner(values_.release(), [](void *p) noexcept { std::unique_ptr<T[]>(static_cast<T *>(p)).reset(); });
-    std::array<std::size_t, N> sizes;
-    for (std::size_t i = 0; i < N; ++i)
-      sizes[i] = static_cast<std::size_t>(shape_[i]);
-    return nb::cast(nb::ndarray<nb::numpy, T>(data, N, sizes.data(), owner));
+    const nb::capsule owner(values_.release(),
+                            [](void *p) noexcept { std::unique_ptr<T[]>(static_cast<T *>(p)).reset(); });
+    return array_on(data, shape_, owner);
   }
 
 private:
-  std::array<Index, N> shape_;
+  Shape<N> shape_;
   std::size_t size_ = 1;
   std::unique_ptr<T[]> values_;
 };

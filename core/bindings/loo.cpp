@@ -20,7 +20,8 @@ template <class T> void bind(nb::module_ &m) {
         require(D.shape(1) == r, "D must be (candidates, rank)");
         require(C.shape(0) == t && C.shape(1) == A && C.shape(2) == r, "C must be (targets, candidates, rank)");
         const int workers = checked_threads(threads);
-        const Blas &blas = scipy_blas();
+        const bool small = RightFactor::fits(p, r) && RightFactor::fits(r, A);
+        const Blas blas = small ? Blas{} : scipy_blas();
         const Dense<T> x{X.data(), n, p};
         const Rotation<T> rotation{x,        Y.span(), span_or_none(weight), centre.span(), target_mean.span(), V.span(),
                                    D.span(), C.span(), r,                    A,             base};

@@ -22,6 +22,16 @@ bool is_masked(nb::handle object) {
   return PyType_IsSubtype(Py_TYPE(object.ptr()), reinterpret_cast<PyTypeObject *>(masked)) != 0;
 }
 
+nb::object empty_array(const Index *shape, std::size_t dimensions, const char *dtype) {
+  static PyObject *empty = nullptr; // kept for good; guarded by the GIL
+  if (empty == nullptr)
+    empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
+  const nb::object sizes = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(dimensions)));
+  for (std::size_t i = 0; i < dimensions; ++i)
+    PyTuple_SET_ITEM(sizes.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromSsize_t(shape[i]));
+  return dtype == nullptr ? nb::handle(empty)(sizes) : nb::handle(empty)(sizes, dtype);
+}
+
 } // namespace tenfold
 
 NB_MODULE(_core, m) {
@@ -34,6 +44,15 @@ NB_MODULE(_core, m) {
   bind_elementwise(m);
   bind_blas(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
+  m.def(
+      "available_isas",
+      [] {
+        nb::list names;
+        for (const std::string_view name : available_kernels())
+          names.append(nb::str(name.data(), name.size()));
+        return names;
+      },
+      "The instruction sets of this build that this CPU has, best first.");
   m.def(
       "set_isa",
       [](const std::string &name) {

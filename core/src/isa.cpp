@@ -61,6 +61,14 @@ const Kernels &kernels() {
   return *candidates().back().kernels;
 }
 
+std::vector<std::string_view> available_kernels() {
+  std::vector<std::string_view> names;
+  for (const Candidate &candidate : candidates())
+    if (candidate.supported)
+      names.emplace_back(candidate.kernels->name);
+  return names;
+}
+
 bool select_kernels(std::string_view name) {
   for (const Candidate &candidate : candidates())
     if (candidate.supported && name == candidate.kernels->name) {

@@ -1,6 +1,7 @@
 #include "tenfold/pool.hpp"
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <atomic>
 #include <chrono>
@@ -27,9 +28,9 @@ struct Job {
   const Index count;
   const Body body;
   void *const context;
-  int seats;       // how many helpers may still join
-  int helpers = 0; // how many are inside now
-  int joined = 0;  // how many have ever been inside: the next helper's worker number is joined + 1
+  int seats;                   // how many helpers may still join
+  std::atomic<int> helpers{0}; // how many are inside now
+  int joined = 0;              // how many have ever been inside: the next helper's worker number is joined + 1
   std::atomic<Index> next{0};
   std::atomic<bool> failed{false};
   std::exception_ptr error;
@@ -126,11 +127,22 @@ void help(Pool &pool) {
   }
 }
 
+// Signals are for the threads of the program, not for ours: the new threads inherit a mask that blocks them all.
 void grow(Pool &pool, int wanted) {
-  while (pool.threads < std::min(wanted, most_threads)) {
-    std::thread([&pool] { help(pool); }).detach();
-    ++pool.threads;
+  if (pool.threads >= std::min(wanted, most_threads))
+    return;
+  sigset_t everything, before;
+  sigfillset(&everything);
+  pthread_sigmask(SIG_SETMASK, &everything, &before);
+  try {
+    while (pool.threads < std::min(wanted, most_threads)) {
+      std::thread([&pool] { help(pool); }).detach();
+      ++pool.threads;
+    }
+  } catch (const std::system_error &) {
+    // The system gives no more threads: those that there are, and the caller, do the work.
   }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 } // namespace
@@ -142,17 +154,14 @@ void run_on_pool(Index count, int threads, Body body, void *context) {
   Job job(count, threads, body, context);
   {
     const std::lock_guard lock(pool.mutex);
-    try {
-      grow(pool, threads - 1);
-    } catch (const std::system_error &) {
-      // The system gives no more threads: those that there are, and the caller, do the work.
-    }
+    grow(pool, threads - 1);
     pool.jobs.push_back(&job);
     pool.calls.fetch_add(1);
   }
   for (int i = 1; i < threads; ++i)
     pool.work.notify_one();
   run_items(job, 0);
+  spin([&] { return job.helpers.load(std::memory_order_relaxed) == 0; });
   std::unique_lock lock(pool.mutex);
   std::erase(pool.jobs, &job);
   pool.done.wait(lock, [&] { return job.helpers == 0; });

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tenfold.certify import certify as certify
+    from tenfold.certification import certify as certify
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.estimators.least_squares import LinearRegression as LinearRegression
     from tenfold.estimators.least_squares import Ridge as Ridge
@@ -32,7 +32,7 @@ _HOME = {
     "RidgeClassifier": "estimators.least_squares",
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
-    "certify": "certify",
+    "certify": "certification",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
 }
@@ -46,7 +46,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'tenfold' has no attribute {name!r}")
     module = import_module(f"tenfold.{home}")
     value = getattr(module, name)
-    # `certify` is a module and a function of it: the function is the public name
     globals()[name] = value
     return value
 

@@ -155,7 +155,7 @@ def test_19_algorithm_18_needs_the_minus_sign(labelled):
     def loss(w: np.ndarray) -> float:
         return float(np.mean(np.logaddexp(0, -(2 * y - 1) * (X1 @ w))))
 
-    order = np.random.default_rng(191).integers(0, 100, 20_000)
+    order = np.random.default_rng(191).integers(0, 100, 10_000)
     ends = {}
     for sign in (-1.0, 1.0):
         w = np.zeros(4)

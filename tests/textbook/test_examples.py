@@ -60,16 +60,12 @@ def test_is_short_and_names_its_source(path: Path):
 
 @pytest.mark.slow
 @each
-def test_makes_its_point_and_is_deterministic(path: Path):
+def test_makes_its_point_twice_and_saves_a_picture(path: Path, tmp_path: Path):
     output = run(path)
     assert re.search(POINTS[path.stem], output), output
-    assert run(path) == output
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
-@each
-def test_saves_a_picture_where_it_is_told(path: Path, tmp_path: Path):
+    if importlib.util.find_spec("matplotlib") is None:
+        assert run(path) == output
+        return
     picture = tmp_path / "picture.png"
-    run(path, "--plot", str(picture))
+    assert run(path, "--plot", str(picture)) == output
     assert picture.read_bytes().startswith(b"\x89PNG")

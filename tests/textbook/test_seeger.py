@@ -474,12 +474,12 @@ def test_10_1_4_figure_10_3_bias_and_variance():
     """Figure 10.3: average squared bias falls and variance rises with the degree; degree 3 has the smallest risk.
 
     The noise variance is 1/16. The expected numbers come from 20 000 samples; the bands are four standard errors of
-    the 300 samples here. From degree 4 on the variance is heavy-tailed, so only its order is asserted.
+    the 200 samples here. From degree 4 on the variance is heavy-tailed, so only its order is asserted.
     """
     rng = np.random.default_rng(1014)
     grid = np.linspace(0.0, 1.0, 101)
     truth = np.sin(2 * np.pi * grid)
-    samples = [sine_sample(rng, 12, 0.25) for _ in range(300)]
+    samples = [sine_sample(rng, 12, 0.25) for _ in range(200)]
     bias2, variance = np.empty(7), np.empty(7)
     for degree in range(7):
         weights = np.array([least_squares_weights(legendre_features(x, degree), t) for x, t in samples])
@@ -487,7 +487,7 @@ def test_10_1_4_figure_10_3_bias_and_variance():
         bias2[degree] = np.mean((curves.mean(axis=0) - truth) ** 2)
         variance[degree] = np.mean(curves.var(axis=0))
     np.testing.assert_allclose(bias2[:4], [0.4975, 0.2423, 0.2434, 0.0066], atol=0.01)
-    np.testing.assert_allclose(variance[:4], [0.0395, 0.0346, 0.0557, 0.0237], atol=0.016)
+    np.testing.assert_allclose(variance[:4], [0.0395, 0.0346, 0.0557, 0.0237], atol=0.019)
     assert np.all(bias2[4:] < 0.03)
     assert variance[6] > variance[5] > variance[4] > variance[3]
     risk = bias2 + variance + 1 / 16
@@ -536,8 +536,8 @@ def _cross_validation(samples: int) -> dict[str, np.ndarray]:
 
 def test_10_2_1_figure_10_4_cross_validation_follows_the_risk():
     """Figure 10.4: the minima of LOO and 5-fold coincide with that of the risk, both err on the conservative side, and
-    their spread over samples grows with the degree. (25 samples of 50 here; all 100 in the slow test.)"""
-    out = _cross_validation(25)
+    their spread over samples grows with the degree. (20 samples of 50 here; all 100 in the slow test.)"""
+    out = _cross_validation(20)
     mean = {name: values.mean(axis=0) for name, values in out.items()}
     assert {int(np.argmin(m[:6])) for m in mean.values()} <= {2, 4}  # degrees 3 and 5: sin is odd about the middle
     np.testing.assert_allclose(mean["loo"][2:5], mean["risk"][2:5], rtol=0.2)

@@ -63,7 +63,7 @@ def test_7_1_stochastic_gradient_needs_the_minus_sign(labelled):
     """(7.8) and (7.9): w += eta r X and a -= eta r. (7.9) is printed without the minus: then it runs away."""
     X, y = labelled[0] + np.array([1.0, 0.0]), labelled[1]
     model = LinearRegression().fit(X, y)
-    order = np.random.default_rng(78).integers(0, len(y), 20_000)
+    order = np.random.default_rng(78).integers(0, len(y), 10_000)
     ends = {}
     for sign in (-1.0, 1.0):
         w, a = np.zeros(2), 0.0

@@ -3,17 +3,19 @@
 import json
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
 import tenfold
 
 
-def modules_after(statement: str) -> set[str]:
+@cache
+def modules_after(statement: str) -> frozenset[str]:
     """The modules of a fresh interpreter after `statement`."""
     code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(json.loads(answer.stdout))
+    return frozenset(json.loads(answer.stdout))
 
 
 def test_import_of_the_package_loads_nothing_heavy():
@@ -31,7 +33,7 @@ def test_import_of_the_package_loads_nothing_heavy():
     }
 
 
-@pytest.mark.parametrize("name", ["Ridge", "RidgeCV", "LogisticRegression", "certify"])
+@pytest.mark.parametrize("name", ["Ridge", "LogisticRegression", "certify"])
 def test_import_of_a_name_adds_no_foreign_module_beyond_scikit_learns(name):
     added = modules_after(f"from tenfold import {name}") - modules_after("import sklearn.linear_model")
     assert "tenfold" in added

@@ -3,6 +3,8 @@
 
 #include "tenfold/types.hpp"
 
+#include <algorithm>
+
 namespace tenfold {
 
 using Dgemm = void (*)(char *transa, char *transb, int *m, int *n, int *k, double *alpha, double *a, int *lda,
@@ -12,19 +14,29 @@ struct Blas {
   Dgemm dgemm = nullptr;
 };
 
-// c = a b for C-ordered a (m x k), b (k x n), c (m x n), or with b given as its transpose (n x k). Sizes are those of
-// tiles: below 2^31 each.
-inline void multiply(const Blas &blas, const double *a, const double *b, bool b_transposed, Index m, Index n, Index k,
-                     double *c) {
-  // Seen column by column the C-ordered matrices are their transposes: c' = b' a'.
-  char plain = 'N', turned = 'T';
-  int rows = static_cast<int>(n), columns = static_cast<int>(m), inner = static_cast<int>(k);
-  const auto step = [](Index length) { return static_cast<int>(length < 1 ? 1 : length); };
-  int ldb = step(b_transposed ? k : n), lda = step(k), ldc = step(n);
-  double one = 1.0, zero = 0.0;
-  if (m > 0 && n > 0)
-    blas.dgemm(b_transposed ? &turned : &plain, &plain, &rows, &columns, &inner, &one, const_cast<double *>(b), &ldb,
-               const_cast<double *>(a), &lda, &zero, c, &ldc);
+// A C-ordered matrix, rows `step` apart; transposed: it stands for its transpose.
+struct Operand {
+  const double *data;
+  Index step;
+  bool transposed;
+};
+
+// c = a b, with a (m x k), b (k x n), c (m x n) in C order, rows of c `c_step` apart. BLAS counts in 32 bits: rows are
+// taken in pieces, so that no array that it sees reaches 2^31 elements; n, k and the steps must be below 2^31.
+inline void gemm(const Blas &blas, Operand a, Operand b, Index m, Index n, Index k, double *c, Index c_step) {
+  constexpr Index limit = 2147483647;
+  const auto length = [](Index value) { return static_cast<int>(std::max<Index>(1, value)); };
+  const Index piece = std::max<Index>(1, limit / std::max<Index>(1, std::max(a.step, c_step)));
+  for (Index begin = 0; begin < m && n > 0; begin += piece) {
+    // Column by column the C-ordered matrices are their transposes: c' = b' a'.
+    char left = b.transposed ? 'T' : 'N', right = a.transposed ? 'T' : 'N';
+    int rows = static_cast<int>(n), columns = static_cast<int>(std::min(piece, m - begin)), inner = static_cast<int>(k);
+    int left_step = length(b.step), right_step = length(a.step), out_step = length(c_step);
+    double one = 1.0, zero = 0.0;
+    const double *rows_of_a = a.data + (a.transposed ? begin : begin * a.step);
+    blas.dgemm(&left, &right, &rows, &columns, &inner, &one, const_cast<double *>(b.data), &left_step,
+               const_cast<double *>(rows_of_a), &right_step, &zero, c + begin * c_step, &out_step);
+  }
 }
 
 } // namespace tenfold

@@ -67,7 +67,6 @@ void add_losses(const Point<Rows> &point, const double *coef, int order, Index b
   const Index t = point.targets();
   const double *shift = point.shift.empty() ? nullptr : point.shift.data();
   const LossKernel loss = point.loss == Loss::square ? kernels().square : kernels().logistic;
-  check(point.x, begin, count);
   if (point.weight.empty())
     std::fill_n(tile.weight.data(), count, 1.0);
   else
@@ -98,7 +97,8 @@ Derivatives derivatives_with(const Point<Rows> &point, int order, const GramShap
   const DerivativeSums layout{t, p, fused ? shape.size() : 0};
   const Index tile_length = fused ? gram_rows : tile_rows(x);
   const double work = (2.0 * row_work(x) + 4.0) * static_cast<double>(t) + (fused ? gram_work(x, shape) : 0.0);
-  const Index slots = slot_count(n, work, fused ? most_slots : most_slots_for(x));
+  const Index most = fused ? n / least_slot_rows + 1 : (order == 0 ? most_slots : most_slots_for(x));
+  const Index slots = slot_count(n, work, std::min(most, most_slots));
   const int workers = static_cast<int>(std::clamp<Index>(threads, 1, slots));
   std::vector<LossTile> loss_tiles;
   std::vector<Tile> gram_tiles;

@@ -35,6 +35,7 @@ struct GramShape {
 
 // A matrix of more columns than this is shared by all threads; smaller ones are summed in slots.
 constexpr Index widest_slot = 512;
+constexpr Index least_slot_rows = 1024;
 
 inline bool is_wide(const GramShape &shape) { return shape.columns() > widest_slot; }
 

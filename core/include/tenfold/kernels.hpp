@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace tenfold {
 
@@ -20,6 +21,8 @@ template <class T> struct DenseKernels {
   // core/src/kernels/gradient.hpp
   void (*gradient)(const T *x, Index count, Index columns, const double *u, Index targets, Index row_step,
                    Index target_step, const double *shift, double *g);
+  // core/src/kernels/loo.hpp
+  void (*centred_row)(const T *x, const double *centre, Index columns, double *out);
   // core/src/kernels/elementwise.hpp
   void (*exp)(const T *x, T *y, Index count);
   void (*log1p)(const T *x, T *y, Index count);
@@ -29,11 +32,11 @@ template <class T> struct DenseKernels {
 
 template <class T, class I> struct SparseKernels {
   // core/src/kernels/sparse.hpp
-  bool (*inside)(const I *indices, Index count, Index columns);
-  void (*margins)(const T *data, const I *indices, const std::int64_t *indptr, Index count, const double *coef,
-                  Index targets, const double *intercept, double *z, Index row_step, Index target_step);
-  void (*gradient)(const T *data, const I *indices, const std::int64_t *indptr, Index count, const double *u,
-                   Index targets, Index row_step, Index target_step, double *g);
+  bool (*margins)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                  const double *coef, Index targets, const double *intercept, double *z, Index row_step,
+                  Index target_step);
+  bool (*gradient)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                   const double *u, Index targets, Index row_step, Index target_step, double *g);
 };
 
 // Value and slope are sums over the tile; u = weight * slope of each row, curvature = weight * curvature of each row.
@@ -50,10 +53,14 @@ struct Kernels {
   // core/src/kernels/loss.hpp
   LossKernel square;
   LossKernel logistic;
+  // core/src/kernels/product.hpp
+  void (*product)(const double *a, Index a_step, Index count, Index inner, const double *b, Index stride, Index panels,
+                  double *out, Index out_step);
   // core/src/kernels/loo.hpp
-  bool (*loo)(const double *fit, const double *spread, Index candidates, double centred, double weight, double base,
-              double *sums, double *errors);
-  void (*leverage)(const double *spread, Index candidates, double weight, double base, double *largest);
+  void (*squares)(const double *z, Index count, double *out);
+  void (*leverage)(double *spread, Index candidates, double weight, double base, double *largest);
+  bool (*loo)(const double *fit, const double *scale, Index candidates, double centred, double weight, double *sums,
+              double *errors);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;
@@ -84,8 +91,11 @@ constexpr Index lanes = 8; // of the widest instruction set: what tile buffers a
 // The kernels in use: those of the best instruction set of this CPU, unless select_kernels has chosen others.
 const Kernels &kernels();
 
-// Chooses kernels by name ("x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"); false when this build or this CPU lacks
-// them. For tests: it must not be called while loops run.
+// The names of all instruction sets that this build and this CPU have, best first: "x86-64-v4", "x86-64-v3",
+// "x86-64-v2", or "aarch64".
+std::vector<std::string_view> available_kernels();
+
+// Chooses kernels by name; false when they are not available. For tests: it must not be called while loops run.
 bool select_kernels(std::string_view name);
 
 } // namespace tenfold

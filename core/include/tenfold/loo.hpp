@@ -6,12 +6,10 @@
 //   error      e_ta = (y_t - target_mean_t - sum_k z_k C_tak) / (1 - h_a)
 // returns sums (t x A) = sum_i w e^2, the largest leverage of each candidate, the errors (n x t x A) where asked for,
 // and whether all errors are finite. Rows of weight zero add nothing; their error is the plain residual.
-// Three products a tile by dgemm on one thread: flops 2 n r (p + A + t A).
+// Three products a tile, all in cache. Flops: 2 n r (p + A + t A); bytes: X once.
 #pragma once
 
-#include "tenfold/blas.hpp"
-#include "tenfold/buffer.hpp"
-#include "tenfold/products.hpp"
+#include "tenfold/right_factor.hpp"
 #include "tenfold/selection.hpp"
 #include "tenfold/slots.hpp"
 
@@ -40,70 +38,94 @@ template <class T> struct Rotation {
   Index rank;
   Index candidates;
   double base;
+
+  Index targets() const { return static_cast<Index>(target_mean.size()); }
 };
+
+// The matrices that every tile meets, and the work space of one thread.
+struct RotationFactors {
+  RightFactor V, D;
+  std::vector<RightFactor> C; // of each target
+};
+struct RotationTile {
+  RotationTile(Index rows, Index columns, const RotationFactors &factors)
+      : x(rows * columns), z(rows * factors.V.step()), squares(rows * factors.V.step()),
+        spread(rows * factors.D.step()), fit(rows * factors.D.step()) {}
+
+  Buffer x, z, squares, spread, fit;
+};
+
+// Adds rows begin ... begin + count to sums (t x A) and largest (A); returns whether all errors are finite.
+template <class T>
+bool add_errors(const Rotation<T> &in, const RotationFactors &factors, const Blas &blas, Index begin, Index count,
+                RotationTile &tile, double *sums, double *largest, double *errors) {
+  const Index p = in.x.columns, t = in.targets(), A = in.candidates;
+  const Index z_step = factors.V.step(), a_step = factors.D.step();
+  const Kernels &k = kernels();
+  for (Index i = 0; i < count; ++i)
+    k.dense<T>().centred_row(in.x.data + (begin + i) * p, in.centre.data(), p, tile.x.data() + i * p);
+  factors.V.multiply(blas, tile.x.data(), p, count, tile.z.data());
+  k.squares(tile.z.data(), count * z_step, tile.squares.data());
+  factors.D.multiply(blas, tile.squares.data(), z_step, count, tile.spread.data());
+  const auto weight = [&](Index i) { return in.weight.empty() ? 1.0 : in.weight.data()[begin + i]; };
+  for (Index i = 0; i < count; ++i)
+    k.leverage(tile.spread.data() + i * a_step, A, weight(i), in.base, largest);
+  bool finite = true;
+  for (Index target = 0; target < t; ++target) {
+    factors.C[static_cast<std::size_t>(target)].multiply(blas, tile.z.data(), z_step, count, tile.fit.data());
+    const double mean = in.target_mean[static_cast<std::size_t>(target)];
+    for (Index i = 0; i < count; ++i) {
+      const Index row = (begin + i) * t + target;
+      finite &= k.loo(tile.fit.data() + i * a_step, tile.spread.data() + i * a_step, A, in.y.data()[row] - mean,
+                      weight(i), sums + target * A, errors != nullptr ? errors + row * A : nullptr);
+    }
+  }
+  return finite;
+}
 
 template <class T>
 LeaveOneOut leave_one_out(const Rotation<T> &in, const Blas &blas, int threads, std::span<double> errors) {
-  const Index n = in.x.rows, p = in.x.columns, r = in.rank, A = in.candidates;
-  const Index t = static_cast<Index>(in.target_mean.size());
-  const Index tile = 128;
-  const Index tiles = (n + tile - 1) / tile;
-  const Index slots = std::clamp<Index>(tiles, 1, most_slots);
-  const int workers = static_cast<int>(std::min<Index>(std::max(1, threads), slots));
+  const Index n = in.x.rows, p = in.x.columns, r = in.rank, A = in.candidates, t = in.targets();
   check_weights(in.weight);
+  RotationFactors factors{RightFactor(in.V.data(), false, p, r), RightFactor(in.D.data(), true, r, A), {}};
+  for (Index target = 0; target < t; ++target)
+    factors.C.emplace_back(in.C.data() + target * A * r, true, r, A);
 
-  struct Scratch {
-    Buffer x, z, spread, fit;
-  };
-  std::vector<Scratch> scratches;
+  const Index tile = factors.V.packed() ? 128 : 256;
+  const double work = static_cast<double>(r) * static_cast<double>(p + A + t * A) / 8.0;
+  const Index tiles = (n + tile - 1) / tile;
+  const Index slots = std::min(slot_count(n, work), std::max<Index>(1, tiles));
+  const int workers = static_cast<int>(std::clamp<Index>(threads, 1, slots));
+  std::vector<RotationTile> work_space;
   for (int w = 0; w < workers; ++w)
-    scratches.push_back({Buffer(tile * p), Buffer(tile * r), Buffer(tile * A), Buffer(tile * A * t)});
+    work_space.emplace_back(tile, p, factors);
+  // Of each slot: sums (t x A), then the largest leverages (A).
   const Index stride = (A * (t + 1) + lanes - 1) / lanes * lanes;
-  Buffer results(slots * stride); // of each slot: sums (t A), then largest leverage (A)
-  std::atomic<bool> finite{true};
-  const double lowest = -std::numeric_limits<double>::infinity();
+  Buffer results(slots * stride);
+  const double lowest = n == 0 ? 0.0 : -std::numeric_limits<double>::infinity();
   for (Index slot = 0; slot < slots; ++slot)
-    std::fill_n(results.data() + slot * stride + t * A, A, n == 0 ? 0.0 : lowest);
+    std::fill_n(results.data() + slot * stride + t * A, A, lowest);
+  std::atomic<bool> finite{true};
 
   parallel(slots, workers, [&](Index slot, int worker) {
-    Scratch &s = scratches[static_cast<std::size_t>(worker)];
-    double *sums = results.data() + slot * stride;
+    double *own = results.data() + slot * stride;
     const Range range = slot_range(tiles, slots, slot);
-    for (Index i = range.begin * tile; i < std::min(n, range.end * tile); i += tile) {
-      const Index count = std::min(tile, n - i);
-      for (Index row = 0; row < count; ++row)
-        for (Index j = 0; j < p; ++j)
-          s.x[row * p + j] = static_cast<double>(in.x.data[(i + row) * p + j]) - in.centre[static_cast<std::size_t>(j)];
-      multiply(blas, s.x.data(), in.V.data(), false, count, r, p, s.z.data());
-      multiply(blas, s.z.data(), in.C.data(), true, count, t * A, r, s.fit.data());
-      for (Index e = 0; e < count * r; ++e)
-        s.z[e] *= s.z[e];
-      multiply(blas, s.z.data(), in.D.data(), true, count, A, r, s.spread.data());
-      for (Index row = 0; row < count; ++row) {
-        const double w = in.weight.empty() ? 1.0 : in.weight[static_cast<std::size_t>(i + row)];
-        const double *spread = s.spread.data() + row * A;
-        kernels().leverage(spread, A, w, in.base, sums + t * A);
-        for (Index k = 0; k < t; ++k) {
-          const double centred =
-              in.y[static_cast<std::size_t>((i + row) * t + k)] - in.target_mean[static_cast<std::size_t>(k)];
-          double *kept = errors.empty() ? nullptr : errors.data() + ((i + row) * t + k) * A;
-          if (!kernels().loo(s.fit.data() + (row * t + k) * A, spread, A, centred, w, in.base, sums + k * A, kept))
-            finite.store(false, std::memory_order_relaxed);
-        }
-      }
-    }
+    for (Index i = range.begin * tile; i < std::min(n, range.end * tile); i += tile)
+      if (!add_errors(in, factors, blas, i, std::min(tile, n - i), work_space[static_cast<std::size_t>(worker)], own,
+                      own + t * A, errors.empty() ? nullptr : errors.data()))
+        finite.store(false, std::memory_order_relaxed);
   });
 
   merge_slots(results.data(), slots, stride, t * A, 1);
-  LeaveOneOut out;
-  out.sums.assign(results.data(), results.data() + t * A);
-  out.largest_leverage.assign(results.data() + t * A, results.data() + t * A + A);
+  double *largest = results.data() + t * A;
   for (Index slot = 1; slot < slots; ++slot)
     for (Index a = 0; a < A; ++a) {
       const double h = results[slot * stride + t * A + a];
-      double &largest = out.largest_leverage[static_cast<std::size_t>(a)];
-      largest = h <= largest ? largest : h;
+      largest[a] = h <= largest[a] ? largest[a] : h;
     }
+  LeaveOneOut out;
+  out.sums.assign(results.data(), results.data() + t * A);
+  out.largest_leverage.assign(largest, largest + A);
   out.finite = finite.load();
   return out;
 }

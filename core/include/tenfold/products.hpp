@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tenfold/kernels.hpp"
+#include "tenfold/slots.hpp"
 #include "tenfold/types.hpp"
 
 #include <algorithm>
@@ -59,25 +60,21 @@ template <class T, class I> double row_work(const Sparse<T, I> &x) {
   return 4.0 * static_cast<double>(x.data.size()) / static_cast<double>(std::max<Index>(1, x.rows)) + 2.0;
 }
 
-// Slots for sums of `size` doubles: merging them must stay cheap beside the loop.
-template <class T> Index most_slots_for(const Dense<T> &x) {
-  return std::clamp<Index>(x.rows / 8, 1, 16);
-}
+// How many slots may have sums of the length of the coefficients, so that merging stays cheap beside the loop.
+template <class T> Index most_slots_for(const Dense<T> &) { return most_slots; }
 template <class T, class I> Index most_slots_for(const Sparse<T, I> &x) {
-  const Index ratio = static_cast<Index>(x.data.size()) / std::max<Index>(1, x.columns) / 8;
+  const Index entries_a_column = static_cast<Index>(x.data.size()) / std::max<Index>(1, x.columns);
   Index slots = 2;
-  while (slots < 16 && slots * 2 <= ratio)
+  while (slots < most_slots && slots * 16 <= entries_a_column)
     slots *= 2;
   return slots;
 }
 
-// Refuses rows whose indices are not columns; called once for each tile before it is used.
-template <class T> void check(const Dense<T> &, Index, Index) {}
-template <class T, class I> void check(const Sparse<T, I> &x, Index begin, Index count) {
-  const auto first = static_cast<std::size_t>(begin), last = static_cast<std::size_t>(begin + count);
-  const Index from = x.indptr[first], to = x.indptr[last];
-  if (!kernels().sparse<T, I>().inside(x.indices.data() + from, to - from, x.columns))
-    throw std::invalid_argument("the sparse matrix has a column index that is negative or not below its number of columns");
+// Compressed rows from outside may name columns that do not exist: that must end in a sentence, not in a crash.
+inline void require_columns(bool good) {
+  if (!good)
+    throw std::invalid_argument(
+        "the sparse matrix has a column index that is negative or not below its number of columns");
 }
 
 template <class T>
@@ -89,8 +86,8 @@ void margins(const Dense<T> &x, Index begin, Index count, const double *coef, In
 template <class T, class I>
 void margins(const Sparse<T, I> &x, Index begin, Index count, const double *coef, Index targets, const double *,
              const double *intercept, double *z, Index row_step, Index target_step) {
-  kernels().sparse<T, I>().margins(x.data.data(), x.indices.data(), x.indptr.data() + begin, count, coef, targets,
-                                   intercept, z, row_step, target_step);
+  require_columns(kernels().sparse<T, I>().margins(x.data.data(), x.indices.data(), x.indptr.data() + begin, count,
+                                                   x.columns, coef, targets, intercept, z, row_step, target_step));
 }
 
 template <class T>
@@ -102,8 +99,8 @@ void gradient(const Dense<T> &x, Index begin, Index count, const double *u, Inde
 template <class T, class I>
 void gradient(const Sparse<T, I> &x, Index begin, Index count, const double *u, Index targets, Index row_step,
               Index target_step, const double *, double *g) {
-  kernels().sparse<T, I>().gradient(x.data.data(), x.indices.data(), x.indptr.data() + begin, count, u, targets,
-                                    row_step, target_step, g);
+  require_columns(kernels().sparse<T, I>().gradient(x.data.data(), x.indices.data(), x.indptr.data() + begin, count,
+                                                    x.columns, u, targets, row_step, target_step, g));
 }
 
 } // namespace tenfold

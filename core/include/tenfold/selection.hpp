@@ -7,6 +7,7 @@
 
 #include "tenfold/types.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -34,6 +35,10 @@ inline Selection select_rows(Index rows, std::span<const double> weight, std::sp
   selection.starts.assign(static_cast<std::size_t>(groups) + 1, 0);
   check_weights(weight);
   const auto counts = [&](std::size_t i) { return weight.empty() || weight[i] > 0.0; };
+  if (group.empty() && std::find(weight.begin(), weight.end(), 0.0) == weight.end()) {
+    selection.starts.back() = rows;
+    return selection;
+  }
   Index taken = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
     const Index g = group.empty() ? 0 : group[i];

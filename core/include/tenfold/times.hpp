@@ -25,7 +25,6 @@ void times(const Rows &x, std::span<const double> coef, std::span<const double> 
     const Range range = slot_range(x.rows, slots, slot);
     for (Index i = range.begin; i < range.end; i += tile) {
       const Index count = std::min(tile, range.end - i);
-      check(x, i, count);
       margins(x, i, count, w, targets, minus, intercept.data(), z.data() + i * targets, targets, 1);
     }
   });
@@ -46,7 +45,6 @@ std::vector<double> times_t(const Rows &x, std::span<const double> u, Index targ
     const Range range = slot_range(x.rows, slots, slot);
     for (Index i = range.begin; i < range.end; i += tile) {
       const Index count = std::min(tile, range.end - i);
-      check(x, i, count);
       gradient(x, i, count, u.data() + i * targets, targets, targets, 1, minus, sums.data() + slot * stride);
     }
   });

@@ -1,6 +1,4 @@
-// Leave-one-out residuals of one row and one target for all candidates a:
-//   e_a = (centred - fit_a) / (1 - weight (base + spread_a)),   sums_a += weight e_a^2.
-// errors null: they are not kept. Returns whether all e_a are finite.
+// Leave-one-out errors of one row, for all candidates a at once.
 #pragma once
 
 #include "simd.hpp"
@@ -8,33 +6,60 @@
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-bool loo(const double *fit, const double *spread, Index candidates, double centred, double weight, double base,
-         double *sums, double *errors) {
-  Vector bad{}; // stays zero while all errors are finite
-  for (Index a = 0; a < candidates; a += width) {
-    const Index left = smaller(candidates - a, width);
-    const Vector f = load_part(fit + a, left);
-    const Vector h = weight * (base + load_part(spread + a, left));
-    const Vector e = (centred - f) / (1.0 - h);
-    store_part(sums + a, load_part(sums + a, left) + weight * e * e, left);
-    if (errors != nullptr)
-      store_part(errors + a, e, left);
-    Vector checked{};
-    for (Index i = 0; i < left; ++i)
-      checked[i] = e[i];
-    bad += checked - checked;
-  }
-  return sum(bad) == 0.0;
+// x - centre in float64, and z * z.
+template <class T> void centred_row(const T *x, const double *centre, Index columns, double *out) {
+  Index j = 0;
+  for (; j + width <= columns; j += width)
+    store(out + j, load(x + j) - load(centre + j));
+  if (j < columns)
+    store_part(out + j, load_part(x + j, columns - j) - load_part(centre + j, columns - j), columns - j);
 }
 
-// largest_a = max(largest_a, weight (base + spread_a))
-void leverage(const double *spread, Index candidates, double weight, double base, double *largest) {
-  for (Index a = 0; a < candidates; a += width) {
-    const Index left = smaller(candidates - a, width);
-    const Vector h = weight * (base + load_part(spread + a, left));
-    const Vector old = load_part(largest + a, left);
-    store_part(largest + a, h <= old ? old : h, left); // NaN wins
+void squares(const double *z, Index count, double *out) {
+  Index j = 0;
+  for (; j + width <= count; j += width)
+    store(out + j, load(z + j) * load(z + j));
+  for (; j < count; ++j)
+    out[j] = z[j] * z[j];
+}
+
+// With h_a = weight (base + spread_a): largest_a = max(largest_a, h_a) and scale_a = 1 / (1 - h_a), in place of spread.
+inline void leverage_part(double *spread, double weight, double base, double *largest, Index left) {
+  const Vector h = weight * (base + load_part(spread, left));
+  const Vector old = load_part(largest, left);
+  store_part(largest, h <= old ? old : h, left); // NaN wins
+  store_part(spread, 1.0 / (1.0 - h), left);
+}
+
+void leverage(double *spread, Index candidates, double weight, double base, double *largest) {
+  Index a = 0;
+  for (; a + width <= candidates; a += width)
+    leverage_part(spread + a, weight, base, largest + a, width);
+  if (a < candidates)
+    leverage_part(spread + a, weight, base, largest + a, candidates - a);
+}
+
+// e_a = (centred - fit_a) scale_a; sums_a += weight e_a^2; errors (unless null) = e. Returns whether all are finite.
+bool loo(const double *fit, const double *scale, Index candidates, double centred, double weight, double *sums,
+         double *errors) {
+  Vector bad{}; // stays zero while all errors are finite
+  Index a = 0;
+  for (; a + width <= candidates; a += width) {
+    const Vector e = (centred - load(fit + a)) * load(scale + a);
+    store(sums + a, load(sums + a) + weight * e * e);
+    if (errors != nullptr)
+      store(errors + a, e);
+    bad += e - e;
   }
+  double rest = 0.0;
+  for (; a < candidates; ++a) {
+    const double e = (centred - fit[a]) * scale[a];
+    sums[a] += weight * e * e;
+    if (errors != nullptr)
+      errors[a] = e;
+    rest += e - e;
+  }
+  return sum(bad) + rest == 0.0;
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // by side.
 //   margins    z_ik = sum_j x_ij coef_jk + intercept_k
 //   gradient   g_jk += sum_i u_ik x_ij
+// Both return whether all indices are columns, and touch nothing outside coef and g where they are not.
 // Bytes: data and indices once; one gathered (margins) or gathered and scattered (gradient) entry a nonzero and target.
 #pragma once
 
@@ -10,69 +11,80 @@
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-// Whether every index is a column. The loops below trust it.
-template <class I> bool inside(const I *indices, Index count, Index columns) {
-  I low = 0, high = -1;
-  for (Index k = 0; k < count; ++k) {
-    low = indices[k] < low ? indices[k] : low;
-    high = indices[k] > high ? indices[k] : high;
-  }
-  return low >= 0 && high < columns;
-}
+template <class I> inline bool is_column(I index, Index columns) { return index >= 0 && index < columns; }
 
-template <class T, class I> inline double gathered_dot(const T *data, const I *indices, Index count, const double *w) {
+template <class T, class I>
+inline double gathered_dot(const T *data, const I *indices, Index count, const double *w, Index columns, bool &good) {
   Vector a{}, b{};
+  Outside outside = 0;
   Index k = 0;
   for (; k + 2 * width <= count; k += 2 * width) {
-    a += load(data + k) * gather(w, indices + k);
-    b += load(data + k + width) * gather(w, indices + k + width);
+    a += load(data + k) * gather(w, indices + k, columns, outside);
+    b += load(data + k + width) * gather(w, indices + k + width, columns, outside);
   }
   double total = sum(a + b);
-  for (; k < count; ++k)
+  good &= outside == 0;
+  for (; k < count; ++k) {
+    if (!is_column(indices[k], columns)) {
+      good = false;
+      break;
+    }
     total += static_cast<double>(data[k]) * w[indices[k]];
+  }
   return total;
 }
 
 template <class T, class I>
-void sparse_margins(const T *data, const I *indices, const std::int64_t *indptr, Index count, const double *coef,
-                    Index targets, const double *intercept, double *z, Index row_step, Index target_step) {
+bool sparse_margins(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                    const double *coef, Index targets, const double *intercept, double *z, Index row_step,
+                    Index target_step) {
+  bool good = true;
   for (Index i = 0; i < count; ++i) {
     const Index begin = indptr[i], end = indptr[i + 1];
     double *out = z + i * row_step;
     if (targets == 1) {
-      *out = gathered_dot(data + begin, indices + begin, end - begin, coef) + *intercept;
+      *out = gathered_dot(data + begin, indices + begin, end - begin, coef, columns, good) + *intercept;
       continue;
     }
     for (Index k = 0; k < targets; ++k)
       out[k * target_step] = intercept[k];
     for (Index e = begin; e < end; ++e) {
+      if (!is_column(indices[e], columns))
+        return false;
       const double value = static_cast<double>(data[e]);
       const double *w = coef + indices[e] * targets;
       for (Index k = 0; k < targets; ++k)
         out[k * target_step] += value * w[k];
     }
   }
+  return good;
 }
 
 template <class T, class I>
-void sparse_gradient(const T *data, const I *indices, const std::int64_t *indptr, Index count, const double *u,
-                     Index targets, Index row_step, Index target_step, double *g) {
+bool sparse_gradient(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                     const double *u, Index targets, Index row_step, Index target_step, double *g) {
   for (Index i = 0; i < count; ++i) {
     const double *scale = u + i * row_step;
     const Index end = indptr[i + 1];
     if (targets == 1) {
       const double one = *scale;
-      for (Index e = indptr[i]; e < end; ++e)
+      for (Index e = indptr[i]; e < end; ++e) {
+        if (!is_column(indices[e], columns))
+          return false;
         g[indices[e]] += static_cast<double>(data[e]) * one;
+      }
       continue;
     }
     for (Index e = indptr[i]; e < end; ++e) {
+      if (!is_column(indices[e], columns))
+        return false;
       const double value = static_cast<double>(data[e]);
       double *to = g + indices[e] * targets;
       for (Index k = 0; k < targets; ++k)
         to[k] += value * scale[k * target_step];
     }
   }
+  return true;
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "loss.hpp"
 #include "margins.hpp"
 #include "pack.hpp"
+#include "product.hpp"
 #include "sparse.hpp"
 
 namespace tenfold::TENFOLD_ISA {
@@ -14,17 +15,19 @@ const Kernels &table();
 
 const Kernels &table() {
 #define DENSE(T)                                                                                                       \
-  {pack<T>, margins<T>, gradient<T>, elementwise<exponential, T>, elementwise<log_one_plus, T>,                         \
-   elementwise<logistic, T>, elementwise<softplus, T>}
-#define SPARSE(T, I) {inside<I>, sparse_margins<T, I>, sparse_gradient<T, I>}
+  {pack<T>, margins<T>, gradient<T>, centred_row<T>, elementwise<exponential, T>,                                      \
+   elementwise<log_one_plus, T>, elementwise<logistic, T>, elementwise<softplus, T>}
+#define SPARSE(T, I) {sparse_margins<T, I>, sparse_gradient<T, I>}
   static constexpr Kernels kernels = {
       TENFOLD_ISA_NAME,
       panel,
       gram,
       loss<Square>,
       loss<Logistic>,
-      loo,
+      product,
+      squares,
       leverage,
+      loo,
       DENSE(float),
       DENSE(double),
       SPARSE(float, std::int32_t),

@@ -87,7 +87,7 @@ class Certificate:
     def ok(self) -> bool:
         """Whether the number is as small as the rule asks."""
         # a floor near the scale certifies nothing
-        proved = bool(self.value <= self.allowed <= USELESS * self.scale)
+        proved = bool(0.0 <= self.value <= self.allowed <= USELESS * self.scale)
         return proved and self.status not in (NOT_JUDGED, "no maximum")
 
     def explain(self) -> str:

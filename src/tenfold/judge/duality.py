@@ -1,8 +1,9 @@
 """Kind gap: convex problems, by a dual point that is made feasible here.
 
-For a loss with |loss'''| <= loss'' (logistic and square), slopes u and curvatures c at margins z, and any |s| < 1, the conjugate obeys
-``conjugate(u + s c) <= conjugate(u) + s c z + c B(|s|)``, ``B(a) = a + (1 - a) log(1 - a)``: moving the slopes along the curvatures keeps
-them in the conjugate's domain at a known price. The same function bounds an objective from below by its Newton step (after Bach 2010).
+For a loss with |loss'''| <= loss'' (logistic and square), slopes u and curvatures c at margins z, and any |s| < 1, the
+conjugate obeys ``conjugate(u + s c) <= conjugate(u) + s c z + c B(|s|)``, ``B(a) = a + (1 - a) log(1 - a)``: moving the
+slopes along the curvatures keeps them in the conjugate's domain, at a known price. The same function bounds an
+objective from below by its Newton step (after Bach 2010).
 """
 
 from dataclasses import replace
@@ -13,6 +14,7 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, is_sparse, unit_roundoff
 from tenfold.judge.certificate import RULES, Certificate
+from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
 from tenfold.rows import Block, Rows
@@ -27,17 +29,23 @@ SAMPLE_ROWS, SAMPLE_ENTRIES = 4096, 1 << 21
 
 EPS = float(np.finfo(np.float64).eps)
 
-SEPARATED = "The classes can be separated, so the likelihood has no maximum: longer weights are always better. Use a penalty (a finite C)."
+SEPARATED = (
+    "The classes can be separated, so the likelihood has no maximum: longer weights are always better. "
+    "Use a penalty (a finite C)."
+)
 LOOSE = "Bound, not tight: the true distance to the optimum may be much smaller."
 
 
 class _Data(NamedTuple):
-    """What is judged: rows measured from `centre`; a sample of them, and the mean squares (p,) of its columns about the centre."""
+    """What is judged: rows measured from `centre`; a sample of them or all, and the mean squares (p,) of its columns
+    about the centre.
+    """
 
     problem: Glm
     rows: Rows
     centre: Floats
     sample: Block
+    whole: bool
     squares: Floats
 
     @property
@@ -56,7 +64,7 @@ class _Point(NamedTuple):
 
 
 class _Tilt(NamedTuple):
-    """Sums of curvatures over some rows or all, for the intercept with itself (h) and with the weights (q, of length p)."""
+    """Sums of curvatures over some rows or all: of the intercept with itself, h, and with the weights, q (p,)."""
 
     h: float
     q: Floats
@@ -82,13 +90,13 @@ def gap(
 ) -> Certificate:
     """Judge a convex problem of one target: the objective minus a lower bound on every objective.
 
-    With u slopes of the loss at any margins, D(u) = -(1/W) sum weight conjugate(u) - penalty*(-X'(weight u)/W) is such a bound, provided
-    that sum weight u = 0 where there is an intercept. Slopes at the parameters' own margins, made to sum to zero, give
-    |gradient|^2 / (2 strength); where that is not enough, Newton steps of the judge's own find a better bound. `direction` is an untrusted
-    hint: parameters that are said to separate the classes.
+    With u slopes of the loss at any margins, D(u) = -(1/W) sum weight conjugate(u) - penalty*(-X'(weight u)/W) is such
+    a bound, provided that sum weight u = 0 where there is an intercept. Slopes at the parameters' own margins, made to
+    sum to zero, give |gradient|^2 / (2 strength); where that is not enough, Newton steps of the judge's own find a
+    better bound. `direction` is an untrusted hint: parameters that are said to separate the classes.
     """
     data = _prepare(problem, rows)
-    here = _read(data, _centred(params, data.centre), 1)
+    here = _read(data, _centred(params, data.centre) if problem.intercept else params, 1)
     scale = float(np.mean(problem.loss.value(data.sample.y, np.zeros_like(data.sample.y))))
     floor = _floor(data, params, max(here.value, scale), dtype)
     tol = RULES["gap"].tol if tol is None else tol
@@ -105,7 +113,7 @@ def gap(
         certificate,
         value=value,
         lower_bound=proof.lower,
-        radius=float(np.sqrt(2.0 * value / data.strength)) if data.strength > 0.0 else None,
+        radius=float(np.sqrt(2.0 * (value + floor) / data.strength)) if data.strength > 0.0 else None,
         parts=(value,),
         note="" if value <= certificate.allowed or proof.point.value - proof.lower <= 0.1 * value else LOOSE,
         _coef=np.asarray(params.coef, dtype=np.float64),
@@ -118,17 +126,22 @@ def gap(
 def _prepare(problem: Glm, rows: Rows) -> _Data:
     n, p = rows.shape
     wanted = SAMPLE_ROWS if rows.sparse else int(np.clip(SAMPLE_ENTRIES // max(p, 1), 64, SAMPLE_ROWS))
-    sample = rows.thin(max(1, n // wanted)).whole()
-    X = sample.X
+    step = max(1, n // wanted)
+    sample = rows.thin(step).whole()
+    X, weight = sample.X, _weights(sample)
+    if not weight.any():
+        weight = np.ones_like(weight)
+    weight = weight / weight.max()
+    weight /= weight.sum()
     # any centre is right; one amid the rows keeps digits
-    centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if problem.intercept else np.zeros(p)
+    centre = np.asarray(weight @ X).ravel()
     if is_sparse(X):
-        raw = np.asarray(X.multiply(X).mean(axis=0, dtype=np.float64)).ravel()
-        squares = np.maximum(raw - centre**2 * (1.0 if problem.intercept else 0.0), 0.0)
+        raw = np.asarray(weight @ X.multiply(X)).ravel()
+        squares = np.maximum(raw - centre**2, 0.0)
     else:
         about = X - centre
-        squares = np.einsum("ij,ij->j", about, about) / X.shape[0]
-    return _Data(problem, rows, centre, sample, squares)
+        squares = np.einsum("ij,ij,i->j", about, about, weight)
+    return _Data(problem, rows, centre, sample, step == 1, squares)
 
 
 def _centred(params: Params, centre: Floats) -> Params:
@@ -137,28 +150,44 @@ def _centred(params: Params, centre: Floats) -> Params:
     return Params(params.coef, np.asarray(params.intercept + moved, dtype=np.float64))
 
 
+def _local(data: _Data, params: Params) -> Params:
+    """Parameters of a point for rows measured from the centre; without an intercept they are kept for rows as such."""
+    return params if data.problem.intercept else _centred(Params(params.coef, np.zeros(1)), data.centre)
+
+
 def _read(data: _Data, params: Params, order: int) -> _Point:
     """One pass over the rows."""
-    problem = data.problem
-    sums = data.rows.fold(derivatives(problem.loss, params, order, data.centre))
+    problem, c = data.problem, data.centre
+    sums = data.rows.fold(derivatives(problem.loss, _local(data, params), order, c))
     assert sums.gradient is not None
-    k = params.coef.shape[1] + problem.intercept
-    gradient = np.append(sums.gradient[0] / sums.weight + data.strength * params.coef[0], sums.slope / sums.weight)[:k]
-    hessian = None
-    if sums.hessian is not None:
-        hessian = sums.hessian[:k, :k] / sums.weight
-        diagonal = np.arange(params.coef.shape[1])
-        hessian[diagonal, diagonal] += data.strength
     value = float(sums.value[0] / sums.weight + problem.penalty.value(params.coef)[0])
-    return _Point(params, sums.weight, value, gradient, hessian)
+    g, slope, hessian = sums.gradient[0] / sums.weight, float(sums.slope[0] / sums.weight), None
+    if sums.hessian is not None:
+        hessian = sums.hessian / sums.weight
+    if problem.intercept:
+        g = np.append(g, slope)
+    else:
+        # the derivatives for the rows themselves
+        g = g + slope * c
+        if hessian is not None:
+            q, h = hessian[:-1, -1], hessian[-1, -1]
+            hessian = hessian[:-1, :-1] + np.outer(c, q) + np.outer(q + h * c, c)
+    p = len(c)
+    g[:p] += data.strength * params.coef[0]
+    if hessian is not None:
+        hessian[np.arange(p), np.arange(p)] += data.strength
+    return _Point(params, sums.weight, value, g, hessian)
 
 
 def _floor(data: _Data, params: Params, size: float, dtype: Any) -> float:
-    """Rounding of the objective, and what storing the parameters in `dtype` can cost it."""
-    terms = np.abs(params.coef[0]) * (np.abs(data.centre) + np.sqrt(data.squares))
-    stored = unit_roundoff(dtype) * (float(np.sum(terms)) + float(np.abs(params.intercept[0])))
-    floor = 8.0 * EPS * size + 0.5 * data.problem.loss.smoothness * stored**2
-    return floor if np.isfinite(floor) else 8.0 * EPS
+    """Rounding of the objective and of the margins, and what storing the parameters in `dtype` can cost."""
+    w = np.abs(params.coef[0])
+    about = float(np.sum(w * np.sqrt(data.squares)))
+    offset = float(np.sum(w * np.abs(data.centre)) + np.abs(params.intercept[0]))
+    # slopes are at most about one; the intercept was moved to the centre in extended precision
+    computed = 8.0 * EPS * size + EPS * about + float(np.finfo(np.longdouble).eps) * offset
+    stored = 0.5 * data.problem.loss.smoothness * (unit_roundoff(dtype) * (about + offset)) ** 2
+    return computed + stored if np.isfinite(computed + stored) else 8.0 * EPS * size
 
 
 def price(a: float) -> float:
@@ -172,13 +201,32 @@ def _first_proof(data: _Data, here: _Point) -> _Proof:
     """The dual value at the parameters' own slopes; the curvatures of a sample balance them."""
     if not data.problem.intercept:
         tilt = _Tilt(1.0, np.zeros_like(data.centre))
-    else:
-        block = data.sample
-        z = times(block.X, here.params, data.centre)
-        c = data.problem.loss.curvature(block.y, z) / here.weight
-        c = np.ascontiguousarray(c if block.weight is None else c * block.weight[:, None])
-        tilt = _Tilt(float(c.sum()), back_times(block.X, c, data.centre)[0])
-    return _Proof(_lower(here, _dual_gap(data, here, tilt)), here, tilt)
+        return _Proof(_lower(here, _dual_gap(data, here, tilt)), here, tilt)
+    block = data.sample
+    z = times(block.X, here.params, data.centre)
+    point = here
+    if data.whole and (moved := best_intercept(data.problem.loss, block.y, z, _weights(block))):
+        # few rows: the intercept is moved to its best place, and the slopes balance by themselves
+        point = _read(data, Params(here.params.coef, here.params.intercept + moved), 1)
+        z = z + moved
+    c = data.problem.loss.curvature(block.y, z) * (_weights(block) / here.weight)[:, None]
+    tilt = _Tilt(float(c.sum()), back_times(block.X, np.ascontiguousarray(c), data.centre)[0])
+    return _Proof(_lower(point, _dual_gap(data, point, tilt)), point, tilt)
+
+
+def best_intercept(loss: Loss, y: Floats, z: Floats, weight: Floats) -> float:
+    """The constant to add to the margins that minimises the loss: Newton's method inside a bracket."""
+    low, high, b = -np.inf, np.inf, 0.0
+    for _ in range(60):
+        slope = float(np.sum(weight[:, None] * loss.slope(y, z + b)))
+        curvature = float(np.sum(weight[:, None] * loss.curvature(y, z + b)))
+        low, high = (b, high) if slope < 0 else (low, b)
+        step = float(np.clip(-slope / curvature if curvature > 0 else -np.sign(slope), -4.0, 4.0))
+        new = b + step if low < b + step < high else 0.5 * (low + high)
+        if slope == 0.0 or abs(new - b) <= 4.0 * EPS * max(1.0, abs(b)) or not np.isfinite(new):
+            break
+        b = new
+    return b
 
 
 def _lower(point: _Point, bound: float) -> float:
@@ -189,8 +237,8 @@ def _lower(point: _Point, bound: float) -> float:
 def _dual_gap(data: _Data, point: _Point, tilt: _Tilt) -> float:
     """Objective minus D(u), u the slopes at `point`, moved along the curvatures behind `tilt` so that they sum to zero.
 
-    The conjugates of slopes u at margins z are u z - loss, so that all but two terms cancel: the distance between the weights and those
-    that belong to u, and the price of the move.
+    The conjugates of slopes u at margins z are u z - loss, so that all but two terms cancel: the distance between the
+    weights and those that belong to u, and the price of the move.
     """
     if data.strength == 0.0:
         return np.inf
@@ -201,19 +249,22 @@ def _dual_gap(data: _Data, point: _Point, tilt: _Tilt) -> float:
     if not abs(moved) < 1.0:
         return np.inf
     # sums over rows are rounded: about this much of each column's length
-    rounding = 8.0 * EPS * float(np.sqrt(np.sum(data.squares)))
+    offset = 0.0 if data.problem.intercept else float(np.sum(data.centre**2))
+    rounding = EPS * float(np.sqrt(np.sum(data.squares) + offset))
     distance = float(np.linalg.norm(g + moved * tilt.q)) + rounding
     return distance**2 / (2.0 * data.strength) + tilt.h * price(abs(moved))
 
 
 def _drift(data: _Data, here: _Point, proof: _Proof) -> tuple[Floats, float]:
-    """The point about which weights and intercept are not coupled, and how far from the judged one the best intercept there can be.
+    """The point about which weights and intercept are not coupled, and how far from the judged one the best intercept
+    there can be.
 
-    Slopes that sum to e h, e > 0, instead of zero bound the objective at intercept b from below by the same dual value plus e h b: the
-    best b, whose objective is not above the judged one, is at most the excess over e h away. Likewise on the other side.
+    Slopes that sum to e h, e > 0, instead of zero bound the objective at intercept b from below by the same dual value
+    plus e h b: the best b, whose objective is not above the judged one, is at most the excess over e h away. Likewise
+    on the other side.
     """
     if not data.problem.intercept:
-        return data.centre, 0.0
+        return np.zeros_like(data.centre), 0.0
     point, (h, q) = proof.point, proof.tilt
     if data.strength == 0.0 or not h > 0.0:
         return data.centre, np.inf
@@ -240,7 +291,7 @@ def _search(data: _Data, here: _Point, proof: _Proof, allowed: float) -> _Proof:
         if _lower(point, bound) >= proof.lower:
             proof = _Proof(_lower(point, bound), point, tilt)
         excess = here.value - proof.lower
-        if excess <= allowed or proof.point.value - proof.lower <= 0.01 * excess:
+        if excess <= allowed or proof.point.value - proof.lower <= 0.005 * excess:
             break
         point = _newton_step(data, point)
     return proof
@@ -263,7 +314,9 @@ def _newton_step(data: _Data, point: _Point) -> _Point | None:
 
 
 class _Factor(NamedTuple):
-    """Cholesky factor of the rows and columns `kept` of a matrix with its diagonal scaled to one, and the reciprocal condition of these."""
+    """Cholesky factor of the rows and columns `kept` of a matrix with its diagonal scaled to one, and their reciprocal
+    condition.
+    """
 
     lower: Floats
     scale: Floats
@@ -304,10 +357,11 @@ def _factor(A: Floats) -> _Factor | None:
 
 
 def _newton_bound(data: _Data, point: _Point) -> float:
-    """How far the objective can fall from `point`: B(v S) / S^2, v^2 = g'H^-1 g and S^2 the largest x'H^-1 x of a row; infinite if v S >= 1.
+    """How far the objective can fall from `point`: B(v S) / S^2, v^2 = g'H^-1 g and S^2 the largest x'H^-1 x of a row;
+    infinite if v S >= 1.
 
-    Along d the curvature falls by no more than exp(-|x.d|), and |x.d| <= S |d|_H. A finite value also proves that there is an optimum. A
-    row whose share of the curvature is m has x'H^-1 x <= 1/m, which is enough for most.
+    Along d the curvature falls by no more than exp(-|x.d|), and |x.d| <= S |d|_H. A finite value also proves that there
+    is an optimum. A row whose share of the curvature is m has x'H^-1 x <= 1/m, which is enough for most.
     """
     assert point.hessian is not None
     factor = _factor(point.hessian)
@@ -316,7 +370,7 @@ def _newton_bound(data: _Data, point: _Point) -> float:
     square = float(point.gradient @ factor.solve(point.gradient)) * (1.0 + 8.0 * len(data.centre) * EPS / factor.rcond)
     if not square > 0.0:
         return 0.0 if square == 0.0 else np.inf
-    z = data.rows.map(predictions(point.params, data.centre))
+    z = data.rows.map(predictions(_local(data, point.params), data.centre))
     share = data.rows.map(_weights) * data.problem.loss.curvature(data.rows.map(_targets), z)[:, 0] / point.weight
     counted = data.rows.map(_weights) > 0.0
     small = counted & (share < 100.0 * square)
@@ -344,9 +398,8 @@ def _largest_leverage(data: _Data, factor: _Factor, chosen: Any) -> float:
         index = np.flatnonzero(block.y[:, 0])
         for part in np.array_split(index, 1 + len(index) // 1024) if len(index) else ():
             X = block.X[part].toarray() if is_sparse(block.X) else block.X[part]
-            X = X - data.centre
             if data.problem.intercept:
-                X = np.column_stack([X, np.ones(len(part))])
+                X = np.column_stack([X - data.centre, np.ones(len(part))])
             found[part] = np.sum(factor.half(X.T) ** 2, axis=0)
         return found
 
@@ -354,7 +407,9 @@ def _largest_leverage(data: _Data, factor: _Factor, chosen: Any) -> float:
 
 
 def _spans(data: _Data, hessian: Floats, factor: _Factor) -> bool:
-    """Whether columns that were not kept are combinations of the kept ones, to rounding, in every row: they then add no model."""
+    """Whether columns that were not kept are, in every row and to rounding, combinations of those that were: they then
+    add no model.
+    """
     k = len(hessian)
     if len(factor.kept) == k:
         return True
@@ -373,10 +428,10 @@ def _spans(data: _Data, hessian: Floats, factor: _Factor) -> bool:
 
 
 def _separates(data: _Data, params: Params) -> bool:
-    """Whether no row of positive weight is on the wrong side, and some are well on the right one: up to the rounding of a sum over a row."""
+    """Whether no row of positive weight is on the wrong side, and some are well on the right one; up to the rounding of
+    a sum over a row.
+    """
     local = _centred(params, data.centre)
-    if not data.problem.intercept:
-        local = Params(local.coef, np.zeros(1))
     right = (data.rows.map(_targets) * data.rows.map(predictions(local, data.centre)))[:, 0]
     right = right[data.rows.map(_weights) > 0.0]
     largest = float(np.max(np.abs(right), initial=0.0))

@@ -64,7 +64,9 @@ def residual(
     gradient = sums.gradient + alpha[:, None] * params.coef
     radius, drift = None, 0.0
     if np.all(alpha > 0):
-        radius = float(np.max(_norms(gradient) / alpha, initial=0.0))
+        # the gradient is itself known up to the rounding of its sums
+        known = _norms(gradient) + terms * eps * reading * _norms(lengths)
+        radius = float(np.max(known / alpha, initial=0.0))
         # about the means the best intercept is the mean of the targets, whatever the weights
         drift = float(np.max(np.abs(sums.slope) / weight, initial=0.0)) if problem.intercept else 0.0
     certificate = Certificate(
@@ -88,6 +90,10 @@ def residual(
 
 def _norms(rows: Floats) -> Floats:
     """Euclidean norms of rows, without overflow."""
+    with np.errstate(over="ignore"):
+        plain = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    if np.all((plain > 1e-150) & (plain < np.inf)):
+        return plain
     unit = np.max(np.abs(rows), axis=1, initial=0.0)
     unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)
     return unit * np.linalg.norm(rows / unit[:, None], axis=1)

@@ -1,11 +1,13 @@
 """Logistic regression of two classes.
 
-Few columns, few rows: Newton's method. Few columns, many rows: Newton's method on samples of the rows, then L-BFGS on all of them from
-there, on top of the sample's inverse Hessian, so that a handful of passes is enough; Newton's method on all rows where it is not. Many
-columns: L-BFGS on top of a diagonal. The judge reads the rows at the result; what it refuses is worked on further.
+Few columns, few rows: Newton's method. Few columns, many rows: Newton's method on samples of the rows, then L-BFGS on
+all of them from there, on top of the sample's inverse Hessian, so that a handful of passes is enough; Newton's method
+on all rows where it is not. Many columns: L-BFGS on top of a diagonal. The judge reads the rows at the result; what it
+refuses is worked on further.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -21,7 +23,7 @@ from tenfold.plans.fitted import Fitted
 from tenfold.problems import Glm
 from tenfold.rows import Block, Rows
 from tenfold.solvers import lbfgs, newton
-from tenfold.solvers.loop import Record, Status, Step, Watch, run
+from tenfold.solvers.loop import Solution, Status, Step, Watch, run
 from tenfold.stats import Params, Total, back_times, derivatives, predictions
 
 NEWTON_COLUMNS = 1024
@@ -42,8 +44,15 @@ LOG2 = float(np.log(2.0))
 """The objective at zero weights."""
 
 
+@dataclass(frozen=True)
+class LogisticFit(Fitted):
+    """A fit, with a direction that separates the classes where there is no maximum."""
+
+    direction: Params | None = None
+
+
 class StoppingRule:
-    """At most one where no entry of the gradient exceeds `tol` and the judge will be content; `tighten` asks for more."""
+    """At most one where no entry of the gradient exceeds `tol` and the judge is content; `tighten` asks for more."""
 
     def __init__(self, strength: float, tol: float) -> None:
         self.strength = strength
@@ -51,7 +60,7 @@ class StoppingRule:
         self.allowed = 0.9 * RULES["gap"].tol * LOG2
 
     def tighten(self) -> None:
-        self.allowed *= 1e-2
+        self.allowed *= 1e-3
 
     def __call__(self, gradient: Floats, fall: float) -> float:
         """From the gradient and the expected fall of the objective to the number that is compared with one."""
@@ -77,10 +86,11 @@ def fit(
     time_limit: float | None = None,
     watch: Watch | None = None,
     dtype: Any = np.float64,
-) -> Fitted:
+) -> LogisticFit:
     """Minimise the weighted mean logistic loss + strength / 2 ||w||^2; targets are -1 and +1.
 
-    `solver` is "newton", for Newton's method on all rows where the Hessian is formed, or "lbfgs", for what suits the shape of the data.
+    `solver` is "newton", for Newton's method on all rows where the Hessian is formed, or "lbfgs", for what suits the
+    shape of the data.
     """
     problem = Glm(Logistic(), L2(strength), intercept)
     p = rows.shape[1]
@@ -90,20 +100,39 @@ def fit(
     path = _until_separated(_steps(problem, rows, first, shift, rule, solver), problem, rows)
     heard = None if watch is None else _unshifted(watch, shift)
     solution = run(path, max_iter, time_limit, heard)
-    trace, status = solution.trace, solution.status
     params = stored(moved(solution.params, -shift), dtype)
-    certificate = _judged(problem, rows, params, status, dtype)
+    certificate, direction = _judged(problem, rows, params, solution.status, dtype)
     for _ in range(ATTEMPTS):
         # only a solver that was content too early can do more
-        if certificate.ok or status is not Status.CONVERGED or (ahead := next(path, None)) is None:
+        if certificate.ok or direction is not None or solution.status is not Status.CONVERGED:
             break
-        left = None if time_limit is None else time_limit - trace[-1].seconds
-        solution = run(chain([ahead], path), max_iter - len(trace), left, heard)
-        trace, status = trace + _later(solution.trace, trace[-1].seconds), solution.status
+        more = _continued(path, solution, max_iter, time_limit, heard)
+        if more is None:
+            break
+        solution = more
         params = stored(moved(solution.params, -shift), dtype)
-        certificate = _judged(problem, rows, params, status, dtype)
+        certificate, direction = _judged(problem, rows, params, solution.status, dtype)
         rule.tighten()
-    return Fitted(params, certificate, solver, iterations=max(0, len(trace) - 1), trace=trace)
+    trace = solution.trace
+    if len(trace) > 1:
+        # the last step may not have been evaluated by the solver: the judge has done it
+        trace = (*trace[:-1], replace(trace[-1], objective=min(trace[-2].objective, certificate.objective)))
+    return LogisticFit(params, certificate, solver, iterations=solution.iterations, trace=trace, direction=direction)
+
+
+def _continued(
+    path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, watch: Watch | None
+) -> Solution | None:
+    """The solution after further steps of `path`, with the trace of all; None where there are none."""
+    ahead = next(path, None)
+    if ahead is None:
+        return None
+    past = solution.trace[-1]
+    here = Step(solution.params, past.objective, np.inf)
+    left = None if time_limit is None else time_limit - past.seconds
+    more = run(chain([here, ahead], path), max_iter - solution.iterations, left, watch)
+    later = tuple(replace(record, seconds=record.seconds + past.seconds) for record in more.trace[1:])
+    return Solution(more.params, more.status, solution.trace + later)
 
 
 def _steps(problem: Glm, rows: Rows, first: Params, shift: Floats, rule: StoppingRule, solver: str) -> Iterator[Step]:
@@ -121,6 +150,7 @@ def _steps(problem: Glm, rows: Rows, first: Params, shift: Floats, rule: Stoppin
                 break
             yield step
             start = step.params
+    rule.tighten()  # a last step of Newton's method doubles the digits
     path = newton.steps(problem, rows, start, shift, rule)
     step = next(path)
     if start is not first and step.objective > LOG2:
@@ -141,7 +171,9 @@ def _samples(rows: Rows) -> Iterator[tuple[Rows, int]]:
 
 
 def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator[Step]:
-    """Without a penalty, end as soon as the total loss is so small that no row of positive weight can be on the wrong side."""
+    """Without a penalty, end as soon as the total loss is so small that no row of positive weight can be on the wrong
+    side.
+    """
     if np.max(problem.penalty.strength) > 0.0:
         yield from path
         return
@@ -151,27 +183,45 @@ def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator
         yield step._replace(measure=0.0) if step.objective < enough else step
 
 
-def _judged(problem: Glm, rows: Rows, params: Params, status: Status, dtype: Any) -> Certificate:
-    """The judge's word; an interrupt while judging leaves the model without one."""
+def _judged(problem: Glm, rows: Rows, params: Params, status: Status, dtype: Any) -> tuple[Certificate, Params | None]:
+    """The judge's word, and a direction of length one that separates the classes where there is no maximum."""
     try:
         certificate = gap(problem, rows, params, status=status.value, dtype=dtype)
-        if certificate.ok or np.max(problem.penalty.strength) > 0.0 or certificate.status == Status.NO_MAXIMUM.value:
-            return certificate
+        if certificate.status == Status.NO_MAXIMUM.value:
+            return certificate, _unit(params)
+        if certificate.ok or np.max(problem.penalty.strength) > 0.0:
+            return certificate, None
+        _refuse_tiny(rows)
         direction = recession(problem, rows, params)
-        return (
-            certificate
-            if direction is None
-            else gap(problem, rows, params, status=status.value, dtype=dtype, direction=direction)
-        )
+        if direction is not None:
+            certificate = gap(problem, rows, params, status=status.value, dtype=dtype, direction=direction)
+        return certificate, direction if certificate.status == Status.NO_MAXIMUM.value else None
     except KeyboardInterrupt:
         note = "The fit was interrupted while it was judged; call tenfold.certify(model, X, y)."
-        return Certificate("gap", np.inf, LOG2, RULES["gap"].tol, 0.0, np.inf, status=NOT_JUDGED, note=note)
+        return Certificate("gap", np.inf, LOG2, RULES["gap"].tol, 0.0, np.inf, status=NOT_JUDGED, note=note), None
+
+
+def _refuse_tiny(rows: Rows) -> None:
+    """Without a penalty a column of tiny values has a huge weight, and squares of its values are not numbers."""
+    X = rows.thin(max(1, rows.shape[0] // 2048)).whole().X
+    largest = np.asarray(abs(X).max(axis=0).todense() if is_sparse(X) else np.abs(X).max(axis=0)).ravel()
+    if np.any((largest > 0.0) & (largest < 1e-140)):
+        raise ValueError(
+            "Input X has a column of values below 1e-140: without a penalty its weight is too large to be found. "
+            "Scale the columns."
+        )
+
+
+def _unit(params: Params) -> Params:
+    length = float(np.linalg.norm(params.coef)) or 1.0
+    return Params(params.coef / length, params.intercept / length)
 
 
 def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
-    """A direction in which no row of positive weight gets worse, where the rows that still matter at `params` do not change at all.
+    """A direction in which no row of positive weight gets worse, and rows that still matter at `params` do not change.
 
-    The loss falls for ever along it. Looked for in the null space of the rows with noticeable curvature; None where there is none.
+    The loss falls for ever along it. Looked for in the null space of the rows with noticeable curvature; None where
+    none is found.
     """
     p = rows.shape[1]
     if p > NEWTON_COLUMNS:
@@ -193,7 +243,7 @@ def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
         d = np.append(null @ (null.T @ (theta * scale)) / scale, 0.0)[: p + 1]
         right = (y * rows.map(predictions(Params(d[None, :p], d[p:]), shift)))[weight > 0.0]
         if right.size and float(right.min()) >= -1e-12 * float(right.max()):
-            return moved(Params(d[None, :p], d[p:]), -shift)
+            return _unit(moved(Params(d[None, :p], d[p:]), -shift))
     return None
 
 
@@ -220,10 +270,6 @@ def _targets(block: Block) -> Floats:
 
 def _unshifted(watch: Watch, shift: Floats) -> Watch:
     return lambda record, params: watch(record, moved(params, -shift))
-
-
-def _later(trace: tuple[Record, ...], seconds: float) -> tuple[Record, ...]:
-    return tuple(Record(record.objective, record.measure, record.seconds + seconds) for record in trace)
 
 
 def _middle(rows: Rows) -> Floats:

@@ -137,7 +137,9 @@ class Margins:
         if not self.problem.intercept:
             d = np.append(d[:-1], 0.0)
         dz = self._forth(d)
-        length = self._minimum(dz, self.strength * _dot(place.x[:-1], d[:-1]), self.strength * _dot(d[:-1], d[:-1]), fall)
+        length = self._minimum(
+            dz, self.strength * _dot(place.x[:-1], d[:-1]), self.strength * _dot(d[:-1], d[:-1]), fall
+        )
         kept = self.z
         self.z = kept + length * dz
         there = self._place(place.x + length * d)

@@ -1,7 +1,8 @@
-"""Newton's method for smooth generalised linear models of one target (iteratively re-weighted least squares), with a line search.
+"""Newton's method for smooth generalised linear models of one target (iteratively re-weighted least squares), with a
+line search.
 
-Each step solves H d = -g, H the Hessian of the penalised mean loss in (w, b), and takes the largest of 1, 1/2, 1/4, ... that gives
-sufficient descent. One pass over the rows a step, p x p memory.
+Each step solves H d = -g, H the Hessian of the penalised mean loss in (w, b), and takes the largest of 1, 1/2, 1/4, ...
+that gives sufficient descent. One pass over the rows a step, p x p memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from tenfold.stats import Params
 EPS = float(np.finfo(np.float64).eps)
 
 Measure = Callable[[Floats, float], float]
-"""From the gradient (p + 1,) and the expected fall of the objective to the number that the stopping rule compares with one."""
+"""From the gradient and the expected fall of the objective to the number that the stopping rule compares with one."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ def factor(hessian: Floats | None) -> Factor:
 def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
     """Steps in the coordinates z = (x - shift).w + b; the params given and yielded are in those coordinates.
 
-    Once, near the end, a step is yielded before it is evaluated: whoever judges the result reads the rows there anyway. Asked for more,
-    the iteration goes on from the last point that it knows.
+    Once, near the end, a step is yielded before it is evaluated: whoever judges the result reads the rows there anyway.
+    Asked for more, the iteration goes on from the last point that it knows.
     """
     params, here = start, _finite(evaluate(problem, rows, start, 2, shift))
     before, last, on_credit = 0.0, np.inf, True

@@ -34,7 +34,8 @@ def steps(moments: Moments, scales: Integers, alpha: float, target: int, interce
         while True:
             pull = c - A @ v
             pull[free] = 0.0
-            coef = np.ldexp(v, moments.exponent[p + target] - scales.astype(np.int32))[None]
+            with np.errstate(over="ignore"):
+                coef = np.ldexp(v, moments.exponent[p + target] - scales.astype(np.int32))[None]
             offset = moments.target_mean[target : target + 1] - coef @ moments.mean if intercept else np.zeros(1)
             worst = float(np.max(pull / np.where(rounding > 0, rounding, 1.0), initial=0.0))
             yield Step(Params(coef, offset), float(0.5 * yy[target] + 0.5 * v @ (A @ v) - c @ v), worst)

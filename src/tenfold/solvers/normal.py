@@ -27,6 +27,11 @@ def column_scales(moments: Moments, alpha: Floats, origin: bool) -> Integers:
     return np.where(np.isfinite(largest), np.round(largest / 2), e).astype(np.int64)
 
 
+def distinct(alpha: Floats) -> Floats:
+    """The different values of alpha, which is mostly one."""
+    return alpha[:1] if (alpha == alpha[0]).all() else np.unique(alpha)
+
+
 @dataclass(frozen=True)
 class NormalFactor:
     """Cholesky factors of 2^-q (S + alpha I) 2^-q, one for each different alpha, and their targets."""
@@ -56,7 +61,7 @@ def factor(moments: Moments, alpha: Floats, intercept: bool) -> NormalFactor | N
     half = (q - moments.exponent[: moments.features]).astype(np.int32)
     scaled = np.ldexp(S, -(half[:, None] + half))
     factors, members, rconds = [], [], []
-    for value in np.unique(alpha):
+    for value in distinct(alpha):
         A = scaled.copy(order="F")
         A[np.diag_indices_from(A)] += np.ldexp(value, -2 * q)
         norm = float(np.abs(A).sum(axis=0).max())

@@ -167,9 +167,8 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
         best = np.argmax(scores, axis=0)
         chosen = np.broadcast_to(alphas[best], t).copy()
         self.alpha_ = chosen if self.alpha_per_target and t > 1 else float(chosen[0])
-        self.best_score_ = (
-            scores[best, np.arange(scores.shape[1])] if self.alpha_per_target and t > 1 else float(scores[best[0], 0])
-        )
+        found = scores[best, np.arange(scores.shape[1])]
+        self.best_score_ = found if self.alpha_per_target and not self._flat else float(found[0])
         self.cv_errors_ = left.squares.sum(axis=0) / (n * t)
         self.cv_method_ = f"exact leave-one-out of {n} rows for {len(alphas)} alphas from one eigendecomposition"
         if self.store_cv_results:

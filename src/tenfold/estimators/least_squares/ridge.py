@@ -106,7 +106,7 @@ class _Ridge(CallbackSupportMixin, LinearPredictor, BaseEstimator):
         usual = "lbfgs" if self.positive else "sparse_cg" if rows.sparse else "cholesky"
         self.solver_ = usual if self.solver == "auto" else self.solver
         # as in scikit-learn None for a direct solver that was asked for by name; a direct solve is one step
-        direct = fitted.iterations is None and self.solver != "auto"
+        direct = fitted.iterations is None and self.solver in ("svd", "cholesky", "sparse_cg")
         self.n_iter_ = None if direct else np.full(rows.targets, max(1, fitted.iterations or 1), dtype=np.int32)
         self.trace_ = fitted.trace
         if not fitted.certificate.ok:

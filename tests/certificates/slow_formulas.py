@@ -1,0 +1,186 @@
+"""Optimality of linear models by slow, separate formulas in extended precision; nothing here is shared with the judge."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
+
+LONG = np.longdouble
+
+
+class Problem(NamedTuple):
+    """What a fitted model of the table was asked to minimise: sum_i weight_i loss_i + (alpha / 2 or alpha) ||w||^2."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    weight: np.ndarray
+    alpha: np.ndarray
+    intercept: bool
+    positive: bool
+
+
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+
+
+def problem_of(row, model, data) -> Problem:
+    """Targets as numbers (n, t), weights with those of the classes, and a penalty for each target."""
+    y = np.asarray(data.y)
+    weight = np.ones(len(y)) if data.weight is None else np.asarray(data.weight, dtype=float)
+    if row.classifier:
+        names = np.unique(y)
+        if row.kind == "gap":
+            # scikit-learn balances classes by their weights here, by their counts in ridge classification
+            if model.class_weight is not None:
+                factor = compute_class_weight(model.class_weight, classes=names, y=y, sample_weight=weight)
+                weight = weight * factor[np.searchsorted(names, y)]
+        elif model.class_weight is not None:
+            weight = weight * compute_sample_weight(model.class_weight, y)
+        Y = np.where(y[:, None] == names, 1.0, -1.0)
+        Y = Y[:, 1:] if len(names) == 2 else Y
+    else:
+        Y = y.reshape(len(y), -1).astype(float)
+    if row.kind == "gap":
+        alpha = 1.0 / model.C
+    else:
+        alpha = model.alpha_ if row.chooses else getattr(model, "alpha", 0.0)
+    alpha = np.broadcast_to(np.asarray(alpha, dtype=float), Y.shape[1])
+    return Problem(dense(data.X).astype(LONG), Y.astype(LONG), weight.astype(LONG), alpha.astype(LONG), row.intercept, row.positive)
+
+
+def cosines(problem: Problem, params) -> np.ndarray:
+    """For each target the largest cosine between the penalised residual and a column of the penalised system."""
+    X, Y, weight, alpha, intercept, positive = problem
+    w, b = params[:, :-1].astype(LONG), params[:, -1].astype(LONG)
+    keep = weight > 0
+    X, Y, weight = X[keep], Y[keep], weight[keep]
+    n, p = X.shape
+    found = []
+    for t in range(Y.shape[1]):
+        root = np.sqrt(weight)
+        mean = weight @ X / weight.sum() if intercept else np.zeros(p, LONG)
+        A = np.vstack([root[:, None] * (X - mean), np.sqrt(alpha[t]) * np.eye(p, dtype=LONG)])
+        r = np.concatenate([root * (Y[:, t] - X @ w[t] - b[t]), -np.sqrt(alpha[t]) * w[t]])
+        pull = A.T @ r
+        if positive:
+            pull = np.where(w[t] > 0, np.abs(pull), np.maximum(pull, 0))
+        lengths, size = np.sqrt(np.sum(A**2, axis=0)), np.sqrt(r @ r)
+        columns = np.abs(pull) / np.where(lengths > 0, lengths, 1) / size
+        ones = abs(root @ r[:n]) / np.sqrt(weight.sum()) / size if intercept else 0.0
+        found.append(max(float(np.max(columns, initial=0.0)), float(ones)))
+    return np.array(found)
+
+
+def least_squares_objective(problem: Problem, params) -> float:
+    """Weighted mean of half the squared residuals plus the penalty, over all targets."""
+    X, Y, weight, alpha, _, _ = problem
+    w, b = params[:, :-1].astype(LONG), params[:, -1].astype(LONG)
+    squares = weight @ (Y - X @ w.T - b) ** 2 + alpha * np.sum(w**2, axis=1)
+    return float(np.sum(squares) / (2 * weight.sum()))
+
+
+def ridge(problem: Problem) -> np.ndarray:
+    """The minimiser (t, p + 1) of a penalised problem: normal equations in float64, refined in extended precision."""
+    X, Y, weight, alpha, intercept, _ = problem
+    p = X.shape[1]
+    total = weight.sum()
+    mean = weight @ X / total if intercept else np.zeros(p, LONG)
+    means = weight @ Y / total if intercept else np.zeros(Y.shape[1], LONG)
+    A, B = X - mean, Y - means
+    G = (weight[:, None] * A).T @ A
+    params = np.zeros((Y.shape[1], p + 1), LONG)
+    for t in range(Y.shape[1]):
+        H = G + alpha[t] * np.eye(p, dtype=LONG)
+        w = np.zeros(p, LONG)
+        for _ in range(50):
+            gradient = H @ w - A.T @ (weight * B[:, t])
+            w = w - np.linalg.solve(H.astype(float), gradient.astype(float))
+        params[t, :-1], params[t, -1] = w, means[t] - w @ mean
+    return params
+
+
+# -- the logistic loss, y in {-1, +1}, in the units (1/W) sum weight log(1 + exp(-y z)) + strength / 2 ||w||^2 -----------
+
+
+def softplus(s):
+    """log(1 + e^s)."""
+    return np.maximum(s, 0) + np.log1p(np.exp(-np.abs(s)))
+
+
+def wrong(s):
+    """1 / (1 + e^s)."""
+    e = np.exp(-np.abs(s))
+    return np.where(s >= 0, e, 1) / (1 + e)
+
+
+def logistic_objective(X, y, weight, strength, w, b) -> LONG:
+    z = X @ w + b
+    return weight @ softplus(-y * z) / weight.sum() + strength * (w @ w) / 2
+
+
+class Optimum(NamedTuple):
+    w: np.ndarray
+    b: np.longdouble
+    value: np.longdouble
+
+
+def logistic_optimum(X, y, weight, strength, intercept) -> Optimum:
+    """Newton's method with halved steps; directions in float64, gradients in extended precision, until nothing moves."""
+    X, y, weight, strength = X.astype(LONG), y.astype(LONG), weight.astype(LONG), LONG(strength)
+    keep = weight > 0
+    X, y, weight = X[keep], y[keep], weight[keep]
+    D = np.column_stack([X, np.ones(len(y), LONG)]) if intercept else X
+    ridge_part = np.full(D.shape[1], strength)
+    if intercept:
+        ridge_part[-1] = 0
+    total = weight.sum()
+
+    def value(v):
+        return weight @ softplus(-y * (D @ v)) / total + ridge_part @ (v * v) / 2
+
+    v = np.zeros(D.shape[1], LONG)
+    best = value(v)
+    for _ in range(200):
+        s = y * (D @ v)
+        q = wrong(s)
+        gradient = -(D.T @ (weight * y * q)) / total + ridge_part * v
+        H = (D.T * (weight * q * (1 - q))) @ D / total + np.diag(ridge_part)
+        d = np.sqrt(np.diag(H))
+        step = np.linalg.lstsq((H / d[:, None] / d).astype(float), (gradient / d).astype(float), rcond=None)[0] / d
+        size = LONG(1)
+        while size > 1e-12 and not value(v - size * step) <= best:
+            size /= 2
+        if size <= 1e-12:
+            break
+        v = v - size * step
+        new = value(v)
+        done = np.sqrt(gradient @ gradient) < 1e-17 * (1 + np.abs(v).max()) or (best - new) == 0
+        best = new
+        if done:
+            break
+    return Optimum(v[:-1] if intercept else v, v[-1] if intercept else LONG(0), best)
+
+
+def dual_gap(X, y, weight, strength, intercept, w, b) -> float:
+    """Objective minus the dual value at the slopes of these weights, the intercept at its best place for them (bisection)."""
+    X, y, weight = X.astype(LONG), y.astype(LONG), weight.astype(LONG)
+    w, b, strength = w.astype(LONG), LONG(b), LONG(strength)
+    total = weight.sum()
+    z = X @ w + b
+    objective = logistic_objective(X, y, weight, strength, w, b)
+    if intercept:
+        low, high = LONG(-1e5), LONG(1e5)
+        for _ in range(200):
+            middle = (low + high) / 2
+            slope = -(weight @ (y * wrong(y * (z + middle))))
+            low, high = (middle, high) if slope < 0 else (low, middle)
+        z = z + (low + high) / 2
+    a = wrong(y * z)
+    entropy = weight @ (_x_log_x(a) + _x_log_x(1 - a)) / total
+    pull = X.T @ (weight * y * a) / total
+    return float(objective + entropy + pull @ pull / (2 * strength))
+
+
+def _x_log_x(a):
+    return np.where(a > 0, a * np.log(np.where(a > 0, a, 1)), 0)

@@ -1,0 +1,414 @@
+"""Every estimator of the table on every shape of data is certified, and its number is found again by a slow separate formula."""
+
+import copy
+import json
+import warnings
+
+import numpy as np
+import pytest
+from estimators import IDS, SHAPES, TABLE, Data, classes, columns_of, parameters, regression, zero_weights
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from slow_formulas import (
+    cosines,
+    dual_gap,
+    least_squares_objective,
+    logistic_objective,
+    logistic_optimum,
+    problem_of,
+    ridge,
+)
+
+import tenfold
+from tenfold import Certificate
+
+every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
+
+residual_rows = [row for row in TABLE if row.kind == "residual"]
+gap_rows = [row for row in TABLE if row.kind == "gap"]
+
+
+def separable(row, shape):
+    """Unpenalised classes in as many dimensions as rows can always be separated: there is no maximum."""
+    return row.name == "LogisticRegression" and row.settings.get("C") == np.inf and shape in ("wide", "square")
+
+
+ROWS_AND_SHAPES = [
+    pytest.param(row, shape, id=f"{row.id}-{shape}") for row in TABLE for shape in SHAPES if not separable(row, shape)
+]
+
+
+def fit(row, data):
+    return row.make().fit(data.X, data.y, sample_weight=data.weight)
+
+
+def check_residual(row, model, data, certificate, params=None):
+    """The number is the largest cosine, known to its floor; the floor is small enough to mean something."""
+    problem = problem_of(row, model, data)
+    params = parameters(model) if params is None else params
+    expected = cosines(problem, params)
+    # an exact fit has a residual without direction, which is reported as the floor
+    scale = np.sqrt(problem.weight @ problem.Y**2) + np.abs(params[:, :-1]) @ np.sqrt(problem.weight @ problem.X**2)
+    sizes = np.sqrt(problem.weight @ (problem.Y - problem.X @ params[:, :-1].T - params[:, -1]) ** 2)
+    sizes = np.hypot(sizes, np.sqrt(problem.alpha) * np.linalg.norm(params[:, :-1].astype(float), axis=1))
+    exact = sizes <= 1e-14 * scale
+    expected = np.where(exact, 0.0, expected)
+    assert len(certificate.parts) == len(expected)
+    for found, true in zip(certificate.parts, expected, strict=True):
+        assert abs(found - max(true, 0.0)) <= certificate.floor + 1e-9 * true
+    assert certificate.value == max(certificate.parts)
+    assert certificate.value >= certificate.floor > 0.0
+    np.testing.assert_allclose(
+        certificate.objective, least_squares_objective(problem, params), rtol=1e-9, atol=1e-28 * float(np.max(scale)) ** 2
+    )
+
+
+def check_gap(row, model, data, certificate, params=None):
+    """The number is a gap: sound, at most that of the plain dual point, with objective and bound as they must be."""
+    problem = problem_of(row, model, data)
+    params = parameters(model) if params is None else params
+    X, y, weight = problem.X, problem.Y[:, 0], problem.weight
+    strength = problem.alpha[0] / weight.sum()
+    w, b = params[0, :-1], params[0, -1]
+    best = logistic_optimum(X, y, weight, strength, row.intercept)
+    objective = logistic_objective(X, y, weight, strength, w.astype(np.longdouble), b)
+    np.testing.assert_allclose(certificate.objective, float(objective), rtol=1e-12)
+    assert certificate.value + certificate.floor >= float(objective - best.value)
+    assert certificate.lower_bound <= float(best.value) + certificate.floor
+    assert certificate.value == max(certificate.objective - certificate.lower_bound, certificate.floor)
+    if strength > 0:
+        plain = dual_gap(X, y, weight, strength, row.intercept, w, b)
+        assert certificate.value <= max(plain, certificate.floor) * (1 + 1e-9) + 4 * certificate.floor
+        if plain <= certificate.allowed:
+            # good enough at once: this is the number
+            assert abs(certificate.value - max(plain, certificate.floor)) <= 4 * certificate.floor + 1e-9 * plain
+    np.testing.assert_allclose(certificate.scale, np.log(2.0), rtol=1e-12)
+
+
+def check_number(row, model, data, certificate, params=None):
+    {"residual": check_residual, "gap": check_gap}[row.kind](row, model, data, certificate, params)
+
+
+@pytest.mark.parametrize(("row", "shape"), ROWS_AND_SHAPES)
+def test_is_certified(row, shape):
+    data = SHAPES[shape](row)
+    model = fit(row, data)
+    certificate = model.certificate_
+    assert isinstance(certificate, Certificate)
+    assert certificate.kind == row.kind
+    assert certificate.ok, certificate.explain()
+    assert certificate.value <= certificate.allowed == max(certificate.tol * certificate.scale, certificate.floor)
+    # rounding must not excuse a bad fit: in float64 the floor stays below what is allowed anyway
+    single = model.coef_.dtype == np.float32
+    assert certificate.floor <= (1e-3 if single else 1e-6) * certificate.scale
+    check_number(row, model, data, certificate)
+
+
+@pytest.mark.parametrize(("row", "shape"), ROWS_AND_SHAPES)
+def test_certify_says_the_same_as_fit(row, shape):
+    """Judged again from outside, from the model and the data alone."""
+    data = SHAPES[shape](row)
+    model = fit(row, data)
+    again = tenfold.certify(model, data.X, data.y, sample_weight=data.weight)
+    assert again.kind == row.kind
+    assert again.ok, again.explain()
+    assert abs(again.value - model.certificate_.value) <= 2 * max(again.floor, model.certificate_.floor)
+    np.testing.assert_allclose(again.objective, model.certificate_.objective, rtol=1e-9, atol=1e-20)
+    check_number(row, model, data, again)
+
+
+@every_row
+def test_a_fit_leaves_its_data_alone(row):
+    data = SHAPES["zero weights"](row)
+    before = [np.array(part, copy=True) for part in data]
+    fit(row, data)
+    for part, kept in zip(data, before, strict=True):
+        np.testing.assert_array_equal(part, kept)
+
+
+# -- worsened models -----------------------------------------------------------------------------------------------------
+
+
+def scaled(row, model, data):
+    # a gap sees an error e of the weights as e^2: 1e-3 of them cost less than 1e-6 of the objective, which is allowed
+    model.coef_ = model.coef_ * (1.001 if row.kind == "residual" else 1.03)
+
+
+def one_weight_off(row, model, data):
+    coef = np.array(model.coef_, copy=True)
+    where = np.unravel_index(np.argmax(np.abs(coef)), coef.shape)
+    coef[where] *= 1.001 if row.kind == "residual" else 1.05
+    model.coef_ = coef
+
+
+def intercept_off(row, model, data):
+    spread = 1.0 if row.classifier else float(np.std(np.asarray(data.y, dtype=float)))
+    model.intercept_ = model.intercept_ + (1e-3 if row.kind == "residual" else 0.02) * spread
+
+
+WORSENINGS = [scaled, one_weight_off, intercept_off]
+
+
+@pytest.mark.parametrize("worsen", WORSENINGS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("shape", ["tall", "zero weights", "sparse"])
+@every_row
+def test_a_worsened_copy_is_refused(row, shape, worsen):
+    if worsen is intercept_off and not row.intercept:
+        return
+    data = SHAPES[shape](row)
+    model = fit(row, data)
+    worse = copy.deepcopy(model)
+    worsen(row, worse, data)
+    certificate = tenfold.certify(worse, data.X, data.y, sample_weight=data.weight)
+    assert not certificate.ok
+    assert "do not rely" in certificate.explain()
+    assert "NOT OK" in repr(certificate)
+    check_number(row, worse, data, certificate)
+    # the model itself is as good as before
+    assert tenfold.certify(model, data.X, data.y, sample_weight=data.weight).ok
+
+
+@every_row
+def test_a_model_of_other_data_is_refused(row):
+    data, other = SHAPES["tall"](row), classes(60, 4, seed=9) if row.classifier else regression(60, 4, seed=9)
+    assert not tenfold.certify(fit(row, data), other.X, other.y).ok
+
+
+@every_row
+def test_left_out_weights_are_noticed(row):
+    data = SHAPES["zero weights"](row)
+    assert not tenfold.certify(fit(row, data), data.X, data.y).ok
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.iterative], ids=lambda row: row.id)
+def test_one_iteration_is_not_enough(row):
+    """A fit that is cut short warns with the certificate's sentence, and is not ok."""
+    X, y, _ = SHAPES["tall"](row)
+    if row.classifier:
+        # nearly separated classes: the first step falls short
+        z = X @ np.arange(1.0, 5.0)
+        y = np.where(z + 0.3 * np.random.default_rng(0).standard_normal(60) > np.median(z), "bee", "ant")
+    else:
+        y = X @ np.arange(1.0, 5.0)
+    with pytest.warns(ConvergenceWarning, match=row.name) as caught:
+        model = row.make(max_iter=1).fit(X, y)
+    assert not model.certificate_.ok
+    assert any(model.certificate_.explain() in str(warning.message) for warning in caught)
+    assert not tenfold.certify(model, X, y).ok
+    check_number(row, model, Data(X, y), model.certificate_)
+
+
+def test_conjugate_gradients_cut_short():
+    """Both dimensions beyond the square matrices: the iterative ridge, whose certificate does not trust its stopping rule."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((2300, 2200), density=0.002, rng=rng, format="csr")
+    X = sparse.csr_array(X + sparse.diags_array(np.linspace(0.1, 3.0, 2300)[:2200], shape=(2300, 2200)))
+    y = X @ rng.standard_normal(2200) + 0.1 * rng.standard_normal(2300)
+    with pytest.warns(ConvergenceWarning, match="Ridge"):
+        cut = tenfold.Ridge(alpha=1e-3, max_iter=2).fit(X, y)
+    assert cut.solver_ == "sparse_cg"
+    assert not cut.certificate_.ok
+    assert cut.certificate_.status == "iteration limit"
+    full = tenfold.Ridge(alpha=1e-3).fit(X, y)
+    assert full.certificate_.ok
+    assert full.n_iter_[0] > 2
+    row = next(row for row in TABLE if row.name == "Ridge" and not row.settings)
+    for model in (cut, full):
+        check_residual(row, model, Data(X, y), model.certificate_)
+
+
+# -- several targets -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.multi_output], ids=lambda row: row.id)
+def test_parts_list_every_target(row):
+    X, _, _ = SHAPES["tall"](row)
+    Y = columns_of(row, 3)
+    model = row.make().fit(X, Y)
+    assert len(model.certificate_.parts) == 3
+    assert model.certificate_.ok
+    check_residual(row, model, Data(X, Y), model.certificate_)
+    worse = copy.deepcopy(model)
+    worse.coef_ = worse.coef_ * np.array([[1.0], [1.01], [1.0]])
+    certificate = tenfold.certify(worse, X, Y)
+    assert not certificate.ok
+    assert np.argmax(certificate.parts) == 1
+    assert certificate.parts[0] <= 1e-6 >= certificate.parts[2]
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.classes > 2], ids=lambda row: row.id)
+def test_several_classes(row):
+    X, y, _ = classes(90, 4, count=3)
+    model = row.make().fit(X, y)
+    assert model.certificate_.ok
+    assert len(model.certificate_.parts) == 3
+    check_residual(row, model, Data(X, y), model.certificate_)
+
+
+# -- radius and decided for least squares --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-8, 1e-4, 1e-1])
+@pytest.mark.parametrize(
+    "row", [row for row in residual_rows if row.unique and not row.positive], ids=lambda row: row.id
+)
+def test_the_radius_of_a_ridge_contains_the_optimum(row, size):
+    data = SHAPES["zero weights"](row)
+    model = fit(row, data)
+    best = ridge(problem_of(row, model, data)).astype(float)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        moved = copy.deepcopy(model)
+        moved.coef_ = model.coef_ + size * rng.standard_normal(np.shape(model.coef_))
+        certificate = tenfold.certify(moved, data.X, data.y, sample_weight=data.weight)
+        params = parameters(moved)
+        away = np.linalg.norm(params[:, :-1] - best[:, :-1], axis=1).max()
+        assert away <= certificate.radius * (1 + 1e-12) + 1e-15
+        if size >= 1e-4:
+            assert certificate.radius <= 1e6 * away
+        probes = np.vstack([data.X, 3.0 * rng.standard_normal((10, data.X.shape[1]))])
+        sure = np.asarray(certificate.decided(probes)).reshape(len(probes), -1)
+        here = probes @ params[:, :-1].T + params[:, -1]
+        there = probes @ best[:, :-1].T + best[:, -1]
+        assert np.all(np.sign(here)[sure] == np.sign(there)[sure])
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if not row.unique], ids=lambda row: row.id)
+def test_decided_needs_a_penalty(row):
+    data = SHAPES["tall"](row)
+    model = fit(row, data)
+    assert model.certificate_.radius is None
+    with pytest.raises(ValueError, match="penalty"):
+        model.certificate_.decided(data.X)
+
+
+@every_row
+def test_decided_takes_what_predict_takes(row):
+    if not row.unique or row.positive:
+        return
+    data = SHAPES["sparse"](row)
+    model = fit(row, data)
+    dense = model.certificate_.decided(data.X.toarray())
+    np.testing.assert_array_equal(model.certificate_.decided(data.X), dense)
+    np.testing.assert_array_equal(model.certificate_.decided(data.X.toarray().tolist()), dense)
+    assert dense.dtype == bool
+    # a fit at the optimum decides all rows whose prediction is clear
+    scores = model.decision_function(data.X) if row.classifier else model.predict(data.X)
+    assert np.all(dense[np.abs(scores) > 1e-3 * np.abs(scores).max()])
+
+
+# -- the certificate as an object ----------------------------------------------------------------------------------------
+
+
+@every_row
+def test_words_and_plain_values(row):
+    certificate = fit(row, SHAPES["tall"](row)).certificate_
+    sentence = certificate.explain()
+    assert f"{certificate.value:.2g}" in sentence
+    assert f"{certificate.allowed:.2g}" in sentence
+    assert sentence.rstrip().endswith(".")
+    assert "do not rely" not in sentence
+    assert repr(certificate).startswith("<Certificate ok:")
+    assert len(repr(certificate)) < 100
+    assert "\n" not in repr(certificate)
+    plain = certificate.to_dict()
+    again = json.loads(json.dumps(plain, allow_nan=False))
+    assert again == plain
+    assert again["ok"] is True
+    for name in ("kind", "value", "scale", "tol", "floor", "objective", "lower_bound", "radius", "condition", "status", "parts"):
+        assert name in again
+
+
+def test_a_certificate_cannot_be_changed():
+    certificate = fit(TABLE[0], SHAPES["tall"](TABLE[0])).certificate_
+    with pytest.raises(AttributeError):
+        certificate.value = 0.0
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.kind == "residual"], ids=lambda row: row.id)
+def test_a_singular_system_is_told_by_its_condition(row):
+    data = SHAPES["collinear"](row)
+    certificate = fit(row, data).certificate_
+    if row.unique or row.positive:
+        return
+    assert certificate.condition > 1e10
+    assert "singular" in certificate.explain() or certificate.condition < 1e15
+
+
+# -- unpenalised classification ------------------------------------------------------------------------------------------
+
+
+def free_logistic():
+    return next(row for row in gap_rows if row.settings.get("C") == np.inf)
+
+
+@pytest.mark.parametrize("shape", ["wide", "square"])
+def test_separable_classes_have_no_maximum(shape):
+    row = free_logistic()
+    data = SHAPES[shape](row)
+    with pytest.warns(ConvergenceWarning, match="no maximum"):
+        model = fit(row, data)
+    assert model.certificate_.status == "no maximum"
+    assert not model.certificate_.ok
+    assert "no maximum" in model.certificate_.explain()
+    check_direction(model, data)
+
+
+def check_direction(model, data):
+    """The direction separates: every row strictly on its side."""
+    direction = np.ravel(model.separating_direction_)
+    sign = np.where(np.asarray(data.y) == model.classes_[1], 1.0, -1.0)
+    keep = np.ones(len(sign), bool) if data.weight is None else data.weight > 0
+    X = np.column_stack([data.X, np.ones(len(sign))]) if direction.size == data.X.shape[1] + 1 else data.X
+    z = X @ direction
+    if direction.size == data.X.shape[1]:
+        assert np.min(z[keep & (sign > 0)]) > np.max(z[keep & (sign < 0)])
+    else:
+        assert np.all((sign * z)[keep] > 0)
+
+
+@pytest.mark.parametrize("gap_between", [1e-6, 1e-2, 5.0])
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])
+def test_separable_in_one_dimension(gap_between, solver):
+    rng = np.random.default_rng(0)
+    x = np.concatenate([-gap_between - rng.exponential(size=30), gap_between + rng.exponential(size=30)])
+    data = Data(x[:, None], np.repeat(["ant", "bee"], 30))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = tenfold.LogisticRegression(C=np.inf, solver=solver).fit(data.X, data.y)
+    assert any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    assert model.certificate_.status == "no maximum"
+    assert not model.certificate_.ok
+    check_direction(model, data)
+
+
+def test_separable_but_for_rows_without_weight():
+    """Rows of weight zero do not help: the rest is separable."""
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0], [5.0], [-5.0]])
+    y = np.array(["ant", "ant", "bee", "bee", "ant", "bee"])
+    weight = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    with pytest.warns(ConvergenceWarning):
+        model = tenfold.LogisticRegression(C=np.inf).fit(X, y, sample_weight=weight)
+    assert model.certificate_.status == "no maximum"
+
+
+def test_quasi_separable_classes_are_not_certified():
+    """A tie at the border: no finite maximum either, and no false certificate of one."""
+    X = np.array([[-2.0], [-1.0], [0.0], [0.0], [1.0], [2.0]])
+    y = np.array(["ant", "ant", "ant", "bee", "bee", "bee"])
+    with pytest.warns(ConvergenceWarning):
+        model = tenfold.LogisticRegression(C=np.inf).fit(X, y)
+    assert not model.certificate_.ok or model.certificate_.value >= 2 * np.log(2.0) / 6 - model.certificate_.objective
+
+
+def test_zero_weights_in_the_certificate_are_removed_rows():
+    for row in TABLE:
+        data = SHAPES["tall"](row)
+        weight = zero_weights(60)
+        keep = weight > 0
+        if row.chooses or "balanced" in str(row.settings):
+            continue  # a splitter sees rows of weight zero, and classes are counted with them
+        model = row.make().fit(data.X, data.y, sample_weight=weight)
+        fewer = tenfold.certify(model, data.X[keep], np.asarray(data.y)[keep], sample_weight=weight[keep])
+        assert fewer.ok, row.id
+        np.testing.assert_allclose(fewer.objective, model.certificate_.objective, rtol=1e-12)

@@ -1,0 +1,108 @@
+"""Metadata routing: weights reach the fit through pipelines, searches and cross-validation, or are refused."""
+
+import numpy as np
+import pytest
+import sklearn
+from estimators import SHAPES, TABLE, parameters, zero_weights
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import tenfold
+
+FIRST = list({row.name: row for row in reversed(TABLE)}.values())
+every_class = pytest.mark.parametrize("row", FIRST, ids=lambda row: row.name)
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@every_class
+def test_weights_through_a_pipeline(routing, row):
+    X, y, _ = SHAPES["tall"](row)
+    weight = zero_weights(60)
+    model = row.make().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
+    pipeline.fit(X, y, sample_weight=weight)
+    scaled = StandardScaler().fit_transform(X)
+    np.testing.assert_allclose(
+        parameters(pipeline[-1]), parameters(row.make().fit(scaled, y, sample_weight=weight)), rtol=1e-12
+    )
+
+
+@every_class
+def test_weights_through_cross_validation(routing, row):
+    X, y, _ = SHAPES["tall"](row)
+    weight = zero_weights(60)
+    model = row.make().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+    found = cross_validate(model, X, y, params={"sample_weight": weight}, cv=3, return_estimator=True, return_indices=True)
+    for fitted, train in zip(found["estimator"], found["indices"]["train"], strict=True):
+        again = row.make().fit(X[train], y[train], sample_weight=weight[train])
+        np.testing.assert_array_equal(parameters(fitted), parameters(again))
+
+
+@every_class
+def test_weights_that_nobody_asked_for_are_refused(routing, row):
+    X, y, _ = SHAPES["tall"](row)
+    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), row.make())
+    with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+        pipeline.fit(X, y, sample_weight=zero_weights(60))
+
+
+@every_class
+def test_weights_without_routing_through_a_pipeline(row):
+    X, y, _ = SHAPES["tall"](row)
+    weight = zero_weights(60)
+    step = row.name.lower()
+    pipeline = make_pipeline(StandardScaler(), row.make()).fit(X, y, **{f"{step}__sample_weight": weight})
+    again = row.make().fit(StandardScaler().fit_transform(X), y, sample_weight=weight)
+    np.testing.assert_allclose(parameters(pipeline[-1]), parameters(again), rtol=1e-12)
+
+
+def test_groups_reach_the_splitter_of_a_cross_validated_class(routing):
+    row = next(row for row in TABLE if row.name == "RidgeCV")
+    X, y, _ = SHAPES["tall"](row)
+    groups = np.arange(60) // 7
+    model = tenfold.RidgeCV([0.1, 1.0, 10.0], cv=GroupKFold(3).set_split_request(groups=True))
+    model.fit(X, y, groups=groups)
+    splits = list(GroupKFold(3).split(X, y, groups))
+    again = tenfold.RidgeCV([0.1, 1.0, 10.0], cv=splits).fit(X, y)
+    assert model.alpha_ == again.alpha_
+    np.testing.assert_array_equal(parameters(model), parameters(again))
+
+
+def test_weights_reach_the_scorer_of_a_cross_validated_class(routing):
+    from sklearn.metrics import make_scorer, mean_squared_error
+
+    row = next(row for row in TABLE if row.name == "RidgeCV")
+    X, y, _ = SHAPES["tall"](row)
+    weight = zero_weights(60) + 0.1
+    seen = []
+
+    def score(truth, predictions, sample_weight=None):
+        seen.append(None if sample_weight is None else len(sample_weight))
+        return -mean_squared_error(truth, predictions, sample_weight=sample_weight)
+
+    scorer = make_scorer(score).set_score_request(sample_weight=True)
+    tenfold.RidgeCV([0.1, 1.0], cv=3, scoring=scorer).fit(X, y, sample_weight=weight)
+    assert seen
+    assert all(length == 20 for length in seen)
+
+
+@every_class
+def test_grid_search(row):
+    X, y, _ = SHAPES["tall"](row)
+    grid = {"fit_intercept": [True, False]}
+    search = GridSearchCV(row.make(), grid, cv=3).fit(X, y)
+    assert search.best_estimator_.certificate_.ok
+
+
+def test_ridge_inside_a_pipeline_can_be_certified():
+    row = next(row for row in TABLE if row.name == "Ridge")
+    X, y, _ = SHAPES["tall"](row)
+    pipeline = make_pipeline(StandardScaler(), tenfold.Ridge()).fit(X, y)
+    assert tenfold.certify(pipeline, X, y).ok

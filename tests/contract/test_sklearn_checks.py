@@ -1,0 +1,14 @@
+"""scikit-learn's own checks on every row of the table, with no expected failures."""
+
+from estimators import TABLE
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+
+@parametrize_with_checks([row.make() for row in TABLE if not row.outside])
+def test_check(estimator, check):
+    check(estimator)
+
+
+def test_every_class_is_checked_with_its_defaults():
+    names = {row.name for row in TABLE}
+    assert names == {row.name for row in TABLE if not row.outside and not row.settings}

@@ -1,0 +1,127 @@
+"""Integer weights are repeated rows, zero weight is a removed row, a common factor is a matter of the penalty."""
+
+import numpy as np
+import pytest
+from estimators import SHAPES, TABLE, parameters, zero_weights
+from scipy import sparse
+
+import tenfold
+
+# a splitter sees rows, not weights, and balanced ridge classes are counted, not weighted
+PLAIN = [row for row in TABLE if not row.chooses and "balanced" not in str(row.settings)]
+REMOVED = [row for row in TABLE if not row.settings.get("cv") and not (row.chooses and "balanced" in str(row.settings))]
+SHAPE_NAMES = ["tall", "wide", "square", "one column", "collinear", "constant column"]
+plain_rows = pytest.mark.parametrize("row", PLAIN, ids=lambda row: row.id)
+every_shape = pytest.mark.parametrize("shape", SHAPE_NAMES)
+every_kind = pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+
+
+def no_maximum(row, shape):
+    return row.settings.get("C") == np.inf and shape in ("wide", "square")
+
+
+def assert_same_fit(row, X, a, b):
+    """Equal weights where they are unique; else equal predictions."""
+    assert a.certificate_.ok
+    assert b.certificate_.ok
+    if row.kind == "gap":
+        np.testing.assert_allclose(parameters(a), parameters(b), rtol=2e-3, atol=2e-4)
+    elif row.positive and not row.unique:
+        np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=1e-6, atol=1e-8)
+    else:
+        np.testing.assert_allclose(parameters(a), parameters(b), rtol=1e-7, atol=1e-9)
+
+
+@plain_rows
+@every_shape
+@every_kind
+def test_integer_weights_are_repeated_rows(row, shape, kind):
+    if no_maximum(row, shape):
+        return
+    X, y, _ = SHAPES[shape](row)
+    times = np.random.default_rng(2).integers(0, 4, len(X))
+    again = np.repeat(np.arange(len(X)), times)
+    weighted = row.make().fit(kind(X), y, sample_weight=times)
+    repeated = row.make().fit(kind(X[again]), y[again])
+    assert_same_fit(row, X, weighted, repeated)
+    np.testing.assert_allclose(weighted.certificate_.objective, repeated.certificate_.objective, rtol=1e-6, atol=1e-20)
+
+
+@pytest.mark.parametrize("row", REMOVED, ids=lambda row: row.id)
+@every_shape
+@every_kind
+def test_zero_weight_is_a_removed_row(row, shape, kind):
+    if no_maximum(row, shape):
+        return
+    X, y, _ = SHAPES[shape](row)
+    weight = zero_weights(len(X))
+    keep = weight > 0
+    if row.classifier and "balanced" in str(row.settings) and row.kind == "residual":
+        return  # classes are counted with their rows of weight zero, as in scikit-learn
+    X[~keep] = 1e3  # whatever these rows hold
+    weighted = row.make().fit(kind(X), y, sample_weight=weight)
+    removed = row.make().fit(kind(X[keep]), y[keep], sample_weight=weight[keep])
+    if row.chooses:
+        assert weighted.alpha_ == removed.alpha_
+        # scikit-learn's score is a mean over all rows, those without weight included
+        np.testing.assert_allclose(weighted.best_score_ * len(X), removed.best_score_ * keep.sum(), rtol=1e-6)
+    assert_same_fit(row, X[keep], weighted, removed)
+
+
+@pytest.mark.parametrize("row", [row for row in PLAIN if not row.unique], ids=lambda row: row.id)
+def test_without_a_penalty_only_ratios_of_weights_matter(row):
+    X, y, _ = SHAPES["tall"](row)
+    weight = zero_weights(60)
+    a, b = row.make().fit(X, y, sample_weight=weight), row.make().fit(X, y, sample_weight=1e3 * weight)
+    assert_same_fit(row, X, a, b)
+
+
+@pytest.mark.parametrize("factor", [0.25, 7.0])
+@every_kind
+def test_a_factor_of_the_weights_is_a_factor_of_the_penalty(factor, kind):
+    row = next(row for row in TABLE if row.name == "Ridge")
+    X, y, _ = SHAPES["tall"](row)
+    weight = zero_weights(60)
+    a = tenfold.Ridge(2.0).fit(kind(X), y, sample_weight=factor * weight)
+    b = tenfold.Ridge(2.0 / factor).fit(kind(X), y, sample_weight=weight)
+    np.testing.assert_allclose(parameters(a), parameters(b), rtol=1e-10)
+    row = next(row for row in TABLE if row.name == "LogisticRegression")
+    X, y, _ = SHAPES["tall"](row)
+    a = tenfold.LogisticRegression(C=2.0, tol=1e-10).fit(kind(X), y, sample_weight=factor * weight)
+    b = tenfold.LogisticRegression(C=2.0 * factor, tol=1e-10).fit(kind(X), y, sample_weight=weight)
+    np.testing.assert_allclose(parameters(a), parameters(b), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+def test_a_number_as_weight_is_that_weight_for_all(row):
+    """Where scikit-learn takes one."""
+    X, y, _ = SHAPES["tall"](row)
+    a = row.make().fit(X, y, sample_weight=2.0)
+    b = row.make().fit(X, y, sample_weight=np.full(60, 2.0))
+    np.testing.assert_array_equal(parameters(a), parameters(b))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+def test_ones_are_no_weights(row):
+    X, y, _ = SHAPES["tall"](row)
+    a, b = row.make().fit(X, y, sample_weight=np.ones(60)), row.make().fit(X, y)
+    np.testing.assert_allclose(parameters(a), parameters(b), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.classifier], ids=lambda row: row.id)
+def test_class_weights_are_sample_weights(row):
+    X, y, _ = SHAPES["tall"](row)
+    a = row.make(class_weight={"ant": 3.0, "bee": 0.5}).fit(X, y, sample_weight=zero_weights(60))
+    b = row.make(class_weight=None).fit(X, y, sample_weight=zero_weights(60) * np.where(y == "ant", 3.0, 0.5))
+    np.testing.assert_allclose(parameters(a), parameters(b), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["RidgeClassifier", "RidgeClassifierCV", "LogisticRegression"])
+def test_balanced_classes(name):
+    row = next(row for row in TABLE if row.name == name)
+    X, y, _ = SHAPES["tall"](row)
+    y = np.where(np.arange(60) < 12, "ant", y)
+    counts = {c: np.sum(y == c) for c in ("ant", "bee")}
+    a = row.make(class_weight="balanced").fit(X, y)
+    b = row.make(class_weight={c: 60 / (2 * count) for c, count in counts.items()}).fit(X, y)
+    np.testing.assert_allclose(parameters(a), parameters(b), rtol=1e-9)

@@ -1,0 +1,212 @@
+"""The table of all estimators with small settings, and the data that they are tried on. A new estimator is tested by adding a row.
+
+Laws, certificates, equivalence, contract and bad-input tests run over `TABLE`; the metadata of a row says what a test may ask of it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+import tenfold
+
+
+@dataclass(frozen=True)
+class Row:
+    """One estimator with settings.
+
+    Attributes
+    ----------
+    name : the public name of the class.
+    settings : parameters of its constructor.
+    kind : the kind of its certificate.
+    classifier : whether y are classes.
+    classes : the most classes that it takes; 0 for regressors, inf for any number.
+    multi_output : whether y may have several columns.
+    unique : whether there is one minimiser on any data, so that results can be compared by their weights.
+    positive : whether weights are constrained to be at least zero.
+    iterative : whether the setting max_iter cuts a fit short on any data.
+    chooses : whether a penalty is chosen from the data by cross-validation.
+    outside : why scikit-learn's own checks cannot hold with these settings, for its own class of this name as for ours; else empty.
+    """
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    kind: str = "residual"
+    classifier: bool = False
+    classes: float = 0
+    multi_output: bool = True
+    unique: bool = True
+    positive: bool = False
+    iterative: bool = False
+    chooses: bool = False
+    outside: str = ""
+
+    @property
+    def intercept(self) -> bool:
+        return bool(self.settings.get("fit_intercept", True))
+
+    @property
+    def id(self) -> str:
+        inside = ",".join(f"{key}={value}" for key, value in self.settings.items())
+        return f"{self.name}({inside})"
+
+    def make(self, **extra: Any) -> Any:
+        """A new estimator with these settings and `extra` ones."""
+        return getattr(tenfold, self.name)(**{**self.settings, **extra})
+
+
+def _regressor(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return Row(name, settings or {}, **meta)
+
+
+def _classifier(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return Row(name, settings or {}, **{"classifier": True, "classes": np.inf, "multi_output": False, **meta})
+
+
+def _logistic(settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return _classifier("LogisticRegression", settings, kind="gap", classes=2, iterative=True, **meta)
+
+
+ALPHAS = [1e-3, 0.1, 10.0]
+
+COUNTS = "balanced classes are balanced by their counts, not by their weights, so weights are not repeated rows"
+SIGNED = "weights of one sign cannot separate the classes of the checks"
+CENTRED = "class weights move the offset, and there is none"
+SEPARATED = "classes of the checks are separable: without a penalty there is no maximum, and the warning says so"
+
+TABLE = [
+    _regressor("LinearRegression", unique=False),
+    _regressor("LinearRegression", {"fit_intercept": False}, unique=False),
+    _regressor("LinearRegression", {"positive": True}, unique=False, positive=True),
+    _regressor("Ridge"),
+    _regressor("Ridge", {"alpha": 0.0}, unique=False),
+    _regressor("Ridge", {"alpha": 1e-3, "fit_intercept": False}),
+    _regressor("Ridge", {"alpha": 0.1, "positive": True}, positive=True, iterative=True),
+    _regressor("Ridge", {"alpha": 10.0, "solver": "lsqr"}),
+    _classifier("RidgeClassifier"),
+    _classifier("RidgeClassifier", {"alpha": 0.1, "class_weight": "balanced"}, outside=COUNTS),
+    _classifier("RidgeClassifier", {"alpha": 0.1, "fit_intercept": False}, outside=CENTRED),
+    _classifier("RidgeClassifier", {"alpha": 0.1, "positive": True}, positive=True, iterative=True, outside=SIGNED),
+    _regressor("RidgeCV", chooses=True),
+    _regressor("RidgeCV", {"alphas": ALPHAS, "fit_intercept": False}, chooses=True),
+    _regressor("RidgeCV", {"alphas": ALPHAS, "cv": 3}, chooses=True),
+    _regressor(
+        "RidgeCV",
+        {"alphas": ALPHAS, "alpha_per_target": True},
+        chooses=True,
+        outside="the checks set cv, which does not go with one alpha for each target",
+    ),
+    _classifier("RidgeClassifierCV", chooses=True),
+    _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "cv": 3}, chooses=True),
+    _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
+    _logistic(),
+    _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
+    _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
+    _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
+]
+
+IDS = [row.id for row in TABLE]
+
+
+class Data(NamedTuple):
+    """Rows, targets and weights."""
+
+    X: Any
+    y: Any
+    weight: Any = None
+
+
+def regression(n: int = 60, p: int = 4, seed: int = 0) -> Data:
+    """A noisy linear relation with an offset, columns of different scale."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) * np.linspace(0.5, 2.0, p) + 0.3
+    return Data(X, X @ rng.standard_normal(p) + 1.5 + 0.5 * rng.standard_normal(n))
+
+
+def classes(n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
+    """Two (or `count`) classes that overlap, named by words."""
+    X, z, _ = regression(n, p, seed)
+    z = z - z.mean()
+    noise = np.random.default_rng(seed + 1).logistic(size=n) * max(z.std(), 0.1)
+    cuts = np.quantile(z + noise, np.arange(1, count) / count)
+    return Data(X, np.array(["ant", "bee", "cat", "dog"])[np.searchsorted(cuts, z + noise)])
+
+
+def _plain(row: Row, n: int, p: int, seed: int = 0) -> Data:
+    return classes(n, p, seed) if row.classifier else regression(n, p, seed)
+
+
+def _collinear(row: Row) -> Data:
+    X, y, _ = _plain(row, 60, 4)
+    return Data(np.column_stack([X, X[:, 0] - X[:, 1], 2.0 * X[:, 2]]), y)
+
+
+def _constant(row: Row) -> Data:
+    X, y, _ = _plain(row, 60, 4)
+    X[:, 2] = 3.0
+    return Data(X, y)
+
+
+def _single(row: Row) -> Data:
+    X, y, _ = _plain(row, 60, 4)
+    return Data(X.astype(np.float32), y if row.classifier else y.astype(np.float32))
+
+
+def _sparse(row: Row) -> Data:
+    X, y, _ = _plain(row, 80, 6)
+    X[np.abs(X) < 0.6] = 0.0
+    return Data(sparse.csr_array(X), y)
+
+
+def _sparse_constant(row: Row) -> Data:
+    X, y, _ = _plain(row, 60, 4)
+    X[:, 2] = 0.1
+    X[np.abs(X) < 0.09] = 0.0
+    return Data(sparse.csr_array(X), y)
+
+
+def zero_weights(n: int, seed: int = 5) -> Any:
+    """Weights between 0.1 and 3, every seventh zero."""
+    weight = np.random.default_rng(seed).uniform(0.1, 3.0, n)
+    weight[::7] = 0.0
+    return weight
+
+
+def _weights(row: Row) -> Data:
+    X, y, _ = _plain(row, 60, 4)
+    return Data(X, y, zero_weights(60))
+
+
+def _offset(row: Row) -> Data:
+    X, y, _ = _plain(row, 60, 4)
+    return Data(X + 1e6, y)
+
+
+SHAPES: dict[str, Callable[[Row], Data]] = {
+    "tall": lambda row: _plain(row, 60, 4),
+    "wide": lambda row: _plain(row, 20, 50),
+    "square": lambda row: _plain(row, 30, 30),
+    "one column": lambda row: _plain(row, 40, 1),
+    "collinear": _collinear,
+    "constant column": _constant,
+    "float32": _single,
+    "sparse": _sparse,
+    "sparse constant column": _sparse_constant,
+    "zero weights": _weights,
+    "offset 1e6": _offset,
+}
+
+
+def columns_of(row: Row, count: int, n: int = 60, p: int = 4) -> Any:
+    """Targets (n, count) for a row that takes several."""
+    assert row.multi_output
+    return np.column_stack([regression(n, p, seed).y for seed in range(count)])
+
+
+def parameters(model: Any) -> Any:
+    """Weights and intercepts of a fitted linear model, as (t, p + 1) in float64."""
+    coef = np.atleast_2d(model.coef_).astype(np.float64)
+    return np.column_stack([coef, np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), coef.shape[:1])])

@@ -1,0 +1,72 @@
+"""Bits of whole fits do not depend on the number of threads, nor on the run."""
+
+import numpy as np
+import pytest
+from estimators import IDS, TABLE, classes, regression
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from tenfold.machine import threads
+
+# unpenalised classes that are separated say so; their bits are asked for all the same
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def results(model, X):
+    """Every number that a fit leaves behind, as bytes."""
+    certificate = model.certificate_
+    numbers = [model.coef_, model.intercept_, certificate.value, certificate.objective, certificate.floor, model.predict(X[:50])]
+    numbers += [getattr(model, name) for name in ("alpha_", "best_score_", "cv_errors_") if hasattr(model, name)]
+    return [np.asarray(number).tobytes() for number in numbers]
+
+
+def fits(row, X, y, weight):
+    found = []
+    for count in (1, 2, 1, 2):
+        with threadpool_limits(count):
+            assert threads() == count
+            found.append(results(row.make().fit(X, y, sample_weight=weight), X))
+    return found
+
+
+def assert_one(found):
+    assert all(other == found[0] for other in found[1:])
+
+
+def data(row, n, p):
+    X, y, _ = classes(n, p) if row.classifier else regression(n, p)
+    return X, y, np.random.default_rng(3).integers(0, 4, n).astype(float)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=IDS)
+def test_tall(row):
+    """More rows than a tile, enough that two threads share them."""
+    assert_one(fits(row, *data(row, 3000, 20)))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=IDS)
+def test_sparse(row):
+    X, y, weight = data(row, 3000, 20)
+    X[np.abs(X) < 1.0] = 0.0
+    assert_one(fits(row, sparse.csr_array(X), y, weight))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=IDS)
+def test_wide(row):
+    assert_one(fits(row, *data(row, 40, 150)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", TABLE, ids=IDS)
+def test_several_blocks(row):
+    """More rows than a block of 32 MiB, in two layouts: the cuts are the same, so the bits are."""
+    X, y, weight = data(row, 150_000, 32)
+    found = fits(row, X, y, weight)
+    assert_one(found)
+    assert results(row.make().fit(np.asfortranarray(X), y, sample_weight=weight), X) == found[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", TABLE, ids=IDS)
+def test_many_columns(row):
+    assert_one(fits(row, *data(row, 2500, 400)))

@@ -1,0 +1,191 @@
+"""Sums of losses, slopes and curvatures are a commutative monoid, their two lifts are one, and they are derivatives of each other."""
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rows_of_numbers import drawn
+from scipy import sparse
+
+from tenfold.losses import Logistic, Square
+from tenfold.rows import Block
+from tenfold.stats import Params, back_times, derivatives, times
+from tenfold.stats.derivatives import derivatives_in_arrays
+
+LOSSES = [Square(), Logistic()]
+
+
+@st.composite
+def evaluated(draw, offsets=(0.0, 100.0)):
+    """A block with its loss, parameters, order and shift."""
+    data = draw(drawn(scales=(1.0,), offsets=offsets, targets=3))
+    loss = draw(st.sampled_from(LOSSES))
+    p, t = data.X.shape[1], max(1, data.y.shape[1])
+    order = draw(st.integers(0, 2 if t == 1 else 1))
+    seed = np.random.default_rng(draw(st.integers(0, 1000)))
+    y = data.y if data.y.shape[1] else np.ones((len(data.X), 1))
+    if loss.name == "logistic":
+        y = np.where(y > np.median(y) if y.size else y > 0, 1.0, -1.0)
+    params = Params(seed.standard_normal((t, p)), seed.standard_normal(t))
+    shift = seed.standard_normal(p) if draw(st.booleans()) else None
+    return data._replace(y=np.ascontiguousarray(y)), loss, params, order, shift
+
+
+def joined(found):
+    parts = [np.atleast_1d(found.weight), found.value, found.slope]
+    parts += [part.ravel() for part in (found.gradient, found.hessian) if part is not None]
+    return np.concatenate(parts)
+
+
+def sizes(data, loss, params, order, shift):
+    """Sums of absolute terms: what differences of rounding are measured by."""
+    weight = np.ones(len(data.X)) if data.weight is None else data.weight
+    X = np.abs(data.X.astype(np.float64)) + (0.0 if shift is None else np.abs(shift))
+    reach = X @ np.abs(params.coef).T + np.abs(params.intercept) + np.abs(data.y)
+    value = weight @ (reach**2 + reach + 1.0)
+    slope = weight @ (reach + 1.0)
+    parts = [np.atleast_1d(weight.sum()), value, slope]
+    if order >= 1:
+        parts.append(((weight[:, None] * (reach + 1.0)).T @ X).ravel())
+    if order == 2:
+        joint = np.column_stack([X, np.ones(len(X))])
+        # a curvature follows its margin
+        parts.append(((weight[:, None] * joint * (1.0 + reach[:, :1])).T @ joint).ravel())
+    return np.concatenate(parts) + 1e-300
+
+
+def block_of(data):
+    return Block(data.X, data.y, data.weight)
+
+
+@given(evaluated())
+def test_compiled_lift_is_the_lift_in_arrays(drawing):
+    data, loss, params, order, shift = drawing
+    compiled = derivatives(loss, params, order, shift)(block_of(data))
+    plain = derivatives_in_arrays(loss, params, order, shift, block_of(data))
+    assert (compiled.gradient is None) == (plain.gradient is None) == (order == 0)
+    assert (compiled.hessian is None) == (plain.hessian is None) == (order < 2)
+    assert np.all(np.abs(joined(compiled) - joined(plain)) <= 1e-13 * sizes(*drawing))
+
+
+@given(evaluated())
+def test_sums_over_any_cut_are_the_same(drawing):
+    data, loss, params, order, shift = drawing
+    lift = derivatives(loss, params, order, shift)
+    whole = joined(lift(block_of(data)))
+    a, b, c = (lift(block_of(data.part(i))) for i in range(3))
+    for total in (a.merge(b).merge(c), a.merge(b.merge(c)), c.merge(a).merge(b)):
+        assert np.all(np.abs(joined(total) - whole) <= 1e-12 * sizes(*drawing))
+
+
+@given(evaluated())
+def test_identity(drawing):
+    data, loss, params, order, shift = drawing
+    lift = derivatives(loss, params, order, shift)
+    found = lift(block_of(data))
+    for neutral in (lift(block_of(data.part(slice(0, 0)))), lift(block_of(data._replace(weight=np.zeros(len(data.X)))))):
+        assert not joined(neutral).any()
+        np.testing.assert_array_equal(joined(found.merge(neutral)), joined(found))
+        np.testing.assert_array_equal(joined(neutral.merge(found)), joined(found))
+
+
+@given(evaluated(offsets=(0.0,)), st.sampled_from([sparse.csr_array, sparse.csr_matrix]))
+def test_dense_is_sparse(drawing, kind):
+    data, loss, params, order, shift = drawing
+    lift = derivatives(loss, params, order, shift)
+    found = lift(Block(kind(data.X), data.y, data.weight))
+    assert np.all(np.abs(joined(found) - joined(lift(block_of(data)))) <= 1e-12 * sizes(*drawing))
+
+
+@given(evaluated())
+def test_another_namespace(drawing):
+    data, loss, params, order, shift = drawing
+    weight = None if data.weight is None else strict.asarray(data.weight)
+    lift = derivatives(loss, params, order, shift)
+    found = lift(Block(strict.asarray(data.X), strict.asarray(data.y), weight))
+    assert type(found.value) is np.ndarray
+    assert np.all(np.abs(joined(found) - joined(lift(block_of(data)))) <= 1e-13 * sizes(*drawing))
+
+
+@given(evaluated(), st.data())
+def test_weights_are_repeats(drawing, source):
+    data, loss, params, order, shift = drawing
+    n = len(data.X)
+    repeats = np.array(source.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), dtype=int)
+    lift = derivatives(loss, params, order, shift)
+    data = data._replace(weight=None)
+    repeated = data.part(np.repeat(np.arange(n), repeats))
+    weighted = data._replace(weight=repeats.astype(np.float64))
+    found, expected = joined(lift(block_of(weighted))), joined(lift(block_of(repeated)))
+    assert np.all(np.abs(found - expected) <= 1e-12 * sizes(weighted, loss, params, order, shift))
+
+
+@given(evaluated(offsets=(0.0,)))
+def test_slopes_gradients_and_curvatures_by_differences(drawing):
+    data, loss, params, _, shift = drawing
+    data = data._replace(X=data.X.astype(np.float64), y=data.y[:, :1].copy())
+    params = Params(params.coef[:1].copy(), params.intercept[:1].copy())
+    found = derivatives(loss, params, 2, shift)(block_of(data))
+    point = np.append(params.coef[0], params.intercept)
+
+    def at(x):
+        here = derivatives(loss, Params(x[None, :-1].copy(), x[-1:].copy()), 1, shift)(block_of(data))
+        return here.value[0], np.append(here.gradient[0], here.slope)
+
+    h = 1e-5
+    steps = h * np.eye(len(point))
+    differences = np.array([(at(point + s)[0] - at(point - s)[0]) / (2 * h) for s in steps])
+    second = np.array([(at(point + s)[1] - at(point - s)[1]) / (2 * h) for s in steps])
+    size = 1.0 + sizes(data, loss, params, 2, shift).max()
+    np.testing.assert_allclose(np.append(found.gradient[0], found.slope), differences, rtol=1e-6, atol=1e-7 * size)
+    np.testing.assert_allclose(found.hessian, second, rtol=1e-6, atol=1e-7 * size)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize(("n", "p"), [(1500, 3), (900, 40), (300, 200)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_many_tiles(loss, n, p, dtype, order):
+    """Rows enough for several tiles and slots of the compiled loop."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p)).astype(dtype)
+    y = np.where(rng.random((n, 1)) < 0.4, 1.0, -1.0)
+    weight = np.where(rng.random(n) < 0.1, 0.0, rng.uniform(0.5, 2.0, n))
+    params, shift = Params(rng.standard_normal((1, p)), rng.standard_normal(1)), rng.standard_normal(p)
+    block = Block(X, y, weight)
+    compiled = joined(derivatives(loss, params, order, shift)(block))
+    plain = joined(derivatives_in_arrays(loss, params, order, shift, block))
+    np.testing.assert_allclose(compiled, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
+    if dtype == np.float64:
+        X = np.where(np.abs(X) < 0.7, 0.0, X)
+        thin = joined(derivatives(loss, params, order, shift)(Block(sparse.csr_array(X), y, weight)))
+        plain = joined(derivatives_in_arrays(loss, params, order, shift, Block(X, y, weight)))
+        np.testing.assert_allclose(thin, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_extreme_margins_neither_overflow_nor_lose_their_sign(sign):
+    X = np.array([[1e3], [1e5], [1e300], [-1e3], [-1e5], [-1e300], [0.0]])
+    y = np.full((7, 1), sign)
+    found = derivatives(Logistic(), Params(np.ones((1, 1)), np.zeros(1)), 1, None)(Block(X, y))
+    assert np.isfinite(found.value).all()
+    np.testing.assert_allclose(found.value, [1e300], rtol=1e-12)
+    # three rows on the wrong side with slope -y, one in the middle with half of it
+    np.testing.assert_allclose(found.slope, [-3.5 * sign], rtol=1e-12)
+
+
+@given(evaluated())
+def test_products_with_the_rows(drawing):
+    """times and back_times are adjoint, whatever the storage."""
+    data, _, params, _, shift = drawing
+    X = data.X.astype(np.float64)
+    u = np.random.default_rng(1).standard_normal((len(X), params.coef.shape[0]))
+    centred = X if shift is None else X - shift
+    z, back = centred @ params.coef.T + params.intercept, u.T @ centred
+    size = 1e-13 * (1.0 + np.abs(X).max(initial=1.0)) * (1.0 + np.abs(params.coef).sum()) * (len(X) + 1)
+    for storage in (data.X, sparse.csr_array(data.X), strict.asarray(data.X)):
+        # sparse rows are shifted after the product, at the size of both parts
+        np.testing.assert_allclose(np.asarray(times(storage, params, shift)), z, rtol=0, atol=10 * size)
+        other = strict.asarray(u) if storage is not data.X and not sparse.issparse(storage) else u
+        np.testing.assert_allclose(back_times(storage, other, shift), back, rtol=0, atol=10 * size * (1 + np.abs(u).sum()))

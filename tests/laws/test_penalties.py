@@ -1,0 +1,136 @@
+"""Penalties: the proximal map minimises, the conjugate is a supremum, the distance is zero at minimisers only. A new penalty joins `PENALTIES`."""
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tenfold.penalties import L2
+
+PENALTIES = {
+    "none": L2(0.0),
+    "l2": L2(0.7),
+    "strong": L2(50.0),
+    "positive": L2(0.0, positive=True),
+    "l2 positive": L2(0.7, positive=True),
+}
+every_penalty = pytest.mark.parametrize("penalty", PENALTIES.values(), ids=list(PENALTIES))
+
+vectors = hnp.arrays(np.float64, (1, 3), elements=st.floats(-4.0, 4.0))
+GRID = np.linspace(-5.0, 5.0, 401)
+
+
+def neighbours(v):
+    """v with one entry replaced by each number of a grid, and by numbers close to it."""
+    for j in range(v.shape[1]):
+        for entry in np.concatenate([GRID, v[0, j] + np.array([-1e-3, -1e-6, 1e-6, 1e-3])]):
+            other = v.copy()
+            other[0, j] = entry
+            yield other
+
+
+@every_penalty
+@given(w=vectors, step=st.floats(0.01, 10.0))
+def test_prox_minimises(penalty, w, step):
+    def objective(v):
+        return penalty.value(v)[0] + np.sum((v - w) ** 2) / (2 * step)
+
+    found = penalty.prox(w, step)
+    best = objective(found)
+    assert np.isfinite(best)
+    assert all(objective(v) >= best - 1e-12 * (1.0 + abs(best)) for v in neighbours(found))
+
+
+@every_penalty
+@given(a=vectors, b=vectors, step=st.floats(0.01, 10.0))
+def test_prox_is_firmly_non_expansive(penalty, a, b, step):
+    move = penalty.prox(a, step) - penalty.prox(b, step)
+    assert np.sum(move * move) <= np.sum(move * (a - b)) + 1e-12
+
+
+@every_penalty
+@given(w=vectors, v=vectors)
+def test_fenchel_young(penalty, w, v):
+    value, conjugate, product = penalty.value(w)[0], penalty.conjugate(v)[0], np.sum(w * v)
+    assert value + conjugate >= product - 1e-12 * (1.0 + abs(product))
+
+
+@every_penalty
+@given(v=vectors)
+def test_conjugate_is_the_supremum(penalty, v):
+    """Each coordinate has its supremum over a grid; with a finite conjugate the grid nearly reaches it."""
+    w = np.linspace(-60.0, 60.0, 24_001)
+    values = np.array([np.max(v[0, j] * w - penalty.value(w[:, None])) for j in range(3)])
+    conjugate = penalty.conjugate(v)[0]
+    assert conjugate >= values.sum() - 1e-9
+    if np.isfinite(conjugate):
+        assert conjugate <= values.sum() + 3 * 0.5 * max(penalty.strength, 1e-9) * 0.005**2 + 1e-9
+    else:
+        pulling = np.maximum(v, 0.0) if penalty.positive else np.abs(v)
+        assert penalty.strength == 0.0
+        assert pulling.max() > 0.0
+
+
+@every_penalty
+@given(a=vectors, w=vectors)
+def test_subgradient_distance_is_zero_at_the_minimiser_only(penalty, a, w):
+    """With the smooth part ||w - a||^2 / 2 the one minimiser is prox(a, 1)."""
+    best = penalty.prox(a, 1.0)
+    size = 1.0 + np.abs(a).max()
+    assert np.max(penalty.subgradient_distance(best, best - a)) <= 1e-13 * size
+    if np.isfinite(penalty.value(w)[0]):
+        far = np.max(np.abs(w - best))
+        # strong convexity 1: a point at distance d has a subgradient of at least d
+        assert np.linalg.norm(penalty.subgradient_distance(w, w - a)) >= far * (1.0 - 1e-9) - 1e-12
+
+
+@every_penalty
+@given(w=vectors, gradient=vectors)
+def test_subgradient_distance_is_the_distance_to_the_set(penalty, w, gradient):
+    """Minus the gradient to strength * w + normal cone, the cone {<= 0} where a constrained weight is zero."""
+    w = np.maximum(w, 0.0) if penalty.positive else w
+    w[0, 0] = 0.0
+    pull = -gradient - penalty.strength * w
+    expected = np.abs(pull)
+    if penalty.positive:
+        cone = np.linspace(-10.0 - np.abs(pull).max(), 0.0, 200_001)
+        expected[0, 0] = np.min(np.abs(pull[0, 0] - cone))
+        for j in (1, 2):
+            if w[0, j] == 0.0:
+                expected[0, j] = np.min(np.abs(pull[0, j] - cone))
+    # the set is a grid of 1e-4 or less here
+    assert np.all(np.abs(penalty.subgradient_distance(w, gradient) - expected) <= 2e-3)
+
+
+def test_one_strength_for_each_target():
+    w = np.array([[1.0, -2.0], [3.0, 4.0]])
+    joint = L2(np.array([0.5, 2.0]))
+    for t, strength in enumerate((0.5, 2.0)):
+        alone = L2(strength)
+        row = w[t : t + 1]
+        assert joint.value(w)[t] == alone.value(row)[0]
+        assert joint.conjugate(w)[t] == alone.conjugate(row)[0]
+        np.testing.assert_array_equal(joint.prox(w, 0.3)[t], alone.prox(row, 0.3)[0])
+        np.testing.assert_array_equal(joint.subgradient_distance(w, -w)[t], alone.subgradient_distance(row, -row)[0])
+
+
+def test_a_mixture_of_penalised_and_free_targets():
+    joint = L2(np.array([0.0, 2.0]))
+    np.testing.assert_array_equal(joint.conjugate(np.array([[1.0], [1.0]])), [np.inf, 0.25])
+    np.testing.assert_array_equal(joint.conjugate(np.array([[0.0], [0.0]])), [0.0, 0.0])
+
+
+def test_negative_weights_are_outside():
+    np.testing.assert_array_equal(L2(1.0, positive=True).value(np.array([[1.0, -1e-300], [1.0, 0.0]])), [np.inf, 0.5])
+
+
+@every_penalty
+@given(w=vectors, v=vectors)
+def test_another_namespace(penalty, w, v):
+    W, V = strict.asarray(w), strict.asarray(v)
+    np.testing.assert_array_equal(np.asarray(penalty.value(W)), penalty.value(w))
+    np.testing.assert_array_equal(np.asarray(penalty.conjugate(V)), penalty.conjugate(v))
+    np.testing.assert_array_equal(np.asarray(penalty.prox(W, 0.5)), penalty.prox(w, 0.5))
+    np.testing.assert_array_equal(np.asarray(penalty.subgradient_distance(W, V)), penalty.subgradient_distance(w, v))

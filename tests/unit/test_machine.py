@@ -1,0 +1,128 @@
+"""Threads: one rule, obeyed and restored."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from tenfold import machine
+from tenfold.machine import available_memory, one_blas_thread, require_memory, threads
+
+
+def scipy_threads():
+    """What threadpoolctl itself says of the BLAS that SciPy carries."""
+    counts = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas" and "scipy" in lib["filepath"]]
+    return min(counts)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_threads_obey_threadpool_limits(count):
+    with threadpool_limits(count):
+        assert threads() == count
+
+
+def test_small_loops_take_one_thread():
+    with threadpool_limits(2):
+        assert threads(10) == 1
+
+
+def test_inside_blas_has_one_thread_and_our_loops_keep_theirs():
+    with threadpool_limits(2):
+        with one_blas_thread:
+            assert scipy_threads() == 1
+            assert threads() == 2
+        assert scipy_threads() == 2
+
+
+def test_nested():
+    with threadpool_limits(2):
+        with one_blas_thread:
+            with one_blas_thread:
+                assert scipy_threads() == 1
+                assert threads() == 2
+            assert scipy_threads() == 1
+            assert threads() == 2
+        assert scipy_threads() == 2
+
+
+def test_restored_after_an_error():
+    with threadpool_limits(2):
+        with pytest.raises(ZeroDivisionError), one_blas_thread:
+            raise ZeroDivisionError
+        assert scipy_threads() == 2
+        assert threads() == 2
+
+
+def test_a_single_thread_stays_single():
+    with threadpool_limits(1):
+        with one_blas_thread:
+            assert threads() == 1
+        assert scipy_threads() == 1
+
+
+def test_the_last_of_several_python_threads_restores():
+    inside, leave = threading.Barrier(3), threading.Event()
+
+    def hold():
+        with one_blas_thread:
+            inside.wait(timeout=10)
+            leave.wait(timeout=10)
+
+    with threadpool_limits(2):
+        holders = [threading.Thread(target=hold) for _ in range(2)]
+        for holder in holders:
+            holder.start()
+        inside.wait(timeout=10)
+        with one_blas_thread:
+            pass
+        # the holders are still inside
+        assert scipy_threads() == 1
+        assert threads() == 2
+        leave.set()
+        for holder in holders:
+            holder.join(timeout=10)
+        assert scipy_threads() == 2
+
+
+def in_child(work):
+    """The bytes that `work` returns in a forked child; an error there fails here."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, work())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        found = pipe.read()
+    os.waitpid(child, 0)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_after_a_fork_inside_the_context_the_child_starts_afresh():
+    with threadpool_limits(2), one_blas_thread:
+        assert in_child(lambda: bytes([threads(), machine.one_blas_thread._users])) == bytes([2, 0])
+        assert threads() == 2
+
+
+def test_available_memory_is_a_number_of_bytes():
+    assert 0 < available_memory() < 1 << 50
+
+
+def test_memory_that_is_not_there_is_refused_with_bytes_and_advice():
+    with pytest.raises(MemoryError, match=r"The matrix needs 1,152,921,504,606,846,976 bytes and only [\d,]+ are available. Use less."):
+        require_memory("The matrix", 1 << 60, "Use less.")
+    require_memory("A small matrix", 1 << 10, "")
+
+
+def test_a_square_matrix_that_cannot_fit_is_refused_before_the_work(monkeypatch):
+    monkeypatch.setattr(machine, "available_memory", lambda: 1 << 20)
+    X = np.random.default_rng(0).standard_normal((3000, 2000))
+    from tenfold import Ridge
+
+    with pytest.raises(MemoryError, match=r"2000 x 2000 matrix of second moments needs [\d,]+ bytes"):
+        Ridge().fit(X, X[:, 0])
