@@ -50,7 +50,7 @@ def test_every_public_name_resolves():
 
 
 def test_certify_is_the_function_whoever_imports_its_module_first():
-    code = "from tenfold.certify import certify\nimport tenfold\nassert callable(tenfold.certify), tenfold.certify"
+    code = "from tenfold.certification import certify\nimport tenfold\nassert callable(tenfold.certify), tenfold.certify"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

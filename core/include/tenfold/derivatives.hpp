@@ -94,7 +94,7 @@ Derivatives derivatives_with(const Point<Rows> &point, int order, const GramShap
 
   Design<Rows> design(x, nullptr, nullptr, shape);
   std::copy(point.shift.begin(), point.shift.end(), design.centre.data());
-  const DerivativeSums layout{t, p, fused ? shape.size() : 0};
+  const DerivativeSums layout{t, order >= 1 ? p : 0, fused ? shape.size() : 0};
   const Index tile_length = fused ? gram_rows : tile_rows(x);
   const double work = (2.0 * row_work(x) + 4.0) * static_cast<double>(t) + (fused ? gram_work(x, shape) : 0.0);
   const Index most = fused ? n / least_slot_rows + 1 : (order == 0 ? most_slots : most_slots_for(x));

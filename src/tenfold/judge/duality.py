@@ -133,12 +133,11 @@ def _prepare(problem: Glm, rows: Rows) -> _Data:
         weight = np.ones_like(weight)
     weight = weight / weight.max()
     weight /= weight.sum()
-    # any centre is right; one amid the rows keeps digits
-    centre = np.asarray(weight @ X).ravel()
+    # any centre is right; one amid the rows keeps digits, but not those of sparse rows, which are never centred
     if is_sparse(X):
-        raw = np.asarray(weight @ X.multiply(X)).ravel()
-        squares = np.maximum(raw - centre**2, 0.0)
+        centre, squares = np.zeros(p), np.asarray(weight @ X.multiply(X)).ravel()
     else:
+        centre = np.where(X.min(axis=0) == X.max(axis=0), X[0], weight @ X)
         about = X - centre
         squares = np.einsum("ij,ij,i->j", about, about, weight)
     return _Data(problem, rows, centre, sample, step == 1, squares)

@@ -123,7 +123,7 @@ def from_moments(
         # the gradient of the stored parameters: the correction starts from them
         better = normal.correct(_kept(params, dtype), cholesky, verdict.gradient, moments, intercept)
         second = residual(problem, rows, _kept(better, dtype), columns, condition=condition, dtype=dtype)
-        if second.certificate.value <= verdict.certificate.value:
+        if not _worse(second.certificate, verdict.certificate):
             params, verdict = better, second
     if not verdict.certificate.ok:
         return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
@@ -137,6 +137,11 @@ def from_moments(
         rank=moments.features if details else None,
         inverse=inverse_gram(moments, origin=not intercept) if details and moments.features <= KEPT_COLUMNS else None,
     )
+
+
+def _worse(new: Certificate, old: Certificate) -> bool:
+    """Whether a correction made things worse; at the floor, where only rounding differs, it is taken."""
+    return new.value > max(old.value, 1.01 * new.floor)
 
 
 def _singular_values(moments: Moments, intercept: bool) -> Floats:
@@ -162,7 +167,7 @@ def _orthogonal(
         coef = triangular.correct(factor, _kept(params, dtype).coef, verdict.gradient)
         better = normal.with_intercept(coef, moments, intercept)
         second = residual(problem, rows, _kept(better, dtype), columns, condition=condition, dtype=dtype)
-        if second.certificate.value > verdict.certificate.value:
+        if _worse(second.certificate, verdict.certificate):
             break
         params, verdict = better, second
     return Fitted(

@@ -26,29 +26,39 @@ Measure = Callable[[Floats, float], float]
 
 @dataclass(frozen=True)
 class Factor:
-    """Cholesky factor of the Hessian with its columns scaled to unit diagonal."""
+    """Cholesky factor of the Hessian with its columns scaled to unit diagonal; `known` is zero for columns that only
+    hold rounding, which are left alone.
+    """
 
     lower: Floats
     scale: Floats
+    known: Floats
 
     def solve(self, g: Floats) -> Floats:
         """H^-1 g."""
         with one_blas_thread:
-            return np.asarray(lapack.dpotrs(self.lower, g / self.scale, lower=1)[0] / self.scale)
+            return np.asarray(lapack.dpotrs(self.lower, self.known * g / self.scale, lower=1)[0] / self.scale)
 
 
-def factor(hessian: Floats | None) -> Factor:
-    """Factor a Hessian; a singular one is lifted by the least power of ten times 1e-14 that lets it pass."""
+def factor(hessian: Floats | None, shift: Floats) -> Factor:
+    """Factor a Hessian about `shift`; a singular one is lifted by the least power of ten that lets it pass."""
     if hessian is None or not np.isfinite(hessian).all():
         raise NotFinite
-    d = np.sqrt(np.maximum(np.diag(hessian), np.finfo(np.float64).tiny))
+    diagonal = np.diag(hessian)
+    # a constant column about its mean is rounding
+    noise = np.append(diagonal[-1] * (4.0 * EPS * shift) ** 2, 0.0)
+    known = diagonal > np.maximum(noise, np.finfo(np.float64).tiny)
+    d = np.sqrt(np.where(known, diagonal, 1.0))
     scaled = np.asfortranarray(hessian / d / d[:, None])
+    if not known.all():
+        scaled[~known, :] = scaled[:, ~known] = 0.0
+        scaled[~known, ~known] = 1.0
     lift = 0.0
     while True:
         with one_blas_thread:
             lower, info = lapack.dpotrf(scaled, lower=1)
-        if info == 0:
-            return Factor(lower, d)
+        if info == 0 and np.diag(lower).min() > 1e-7:
+            return Factor(lower, d, known.astype(np.float64))
         more = max(1e-14, 10.0 * lift)
         scaled[np.diag_indices_from(scaled)] += more - lift
         lift = more
@@ -64,7 +74,7 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measu
     before, last, on_credit = 0.0, np.inf, True
     while True:
         g, f = here.gradient[0], float(here.value[0])
-        d = -factor(here.hessian).solve(g)
+        d = -factor(here.hessian, shift).solve(g)
         fall = -float(g @ d)
         now = measure(g, 0.5 * fall)
         if on_credit and now > 1.0 and 2.0 * now * now <= before:
@@ -86,7 +96,7 @@ def refine(problem: Glm, rows: Rows, params: Params, shift: Floats, limit: int, 
     here = _finite(evaluate(problem, rows, params, 2, shift))
     for count in range(limit):
         g = here.gradient[0]
-        hessian = factor(here.hessian)
+        hessian = factor(here.hessian, shift)
         d = -hessian.solve(g)
         fall = -float(g @ d)
         if count == limit - 1 or 0.5 * fall <= enough:
@@ -95,7 +105,7 @@ def refine(problem: Glm, rows: Rows, params: Params, shift: Floats, limit: int, 
         if found is None:
             break
         params, here = found
-    return params, factor(here.hessian)
+    return params, factor(here.hessian, shift)
 
 
 def _search(

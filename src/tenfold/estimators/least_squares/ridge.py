@@ -268,7 +268,7 @@ class RidgeClassification(ClassifierMixin):
         if self._label_binarizer.y_type_.startswith("multilabel"):
             return self._label_binarizer.inverse_transform(2.0 * (scores > 0) - 1.0)
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[chosen]
+        return self.classes_[np.minimum(chosen, len(self.classes_) - 1)]  # a single class is always right
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
