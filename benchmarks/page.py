@@ -117,8 +117,9 @@ def _quality_note(row: dict[str, Any]) -> list[str]:
     if "value" in judged:
         words.append(f"our {judged['kind']} {judged['value']:.1e} (allowed {judged['allowed']:.1e})")
     if "alpha" in judged:
-        choices = {entry["quality"]["alpha"] for entry in row["contenders"] if "alpha" in entry.get("quality", {})}
-        same = "the same alpha was chosen by all" if len(choices) == 1 else f"our alpha is {judged['alpha']:.4g}"
+        others = [entry for entry in row["contenders"] if "alpha" in entry.get("quality", {}) and not entry["scaled"]]
+        choices = {entry["quality"]["alpha"] for entry in others}
+        same = "the same alpha was chosen by all" if len(choices) == 1 < len(others) else f"alpha {judged['alpha']:.4g}"
         words.append(f"{same}, its cross-validation error {judged['choice_error']:.6g}")
     return words
 

@@ -125,8 +125,8 @@ def _tighten(row: Row, entries: list[Entry], settings: Settings, folder: str) ->
     ours = entries[0]
     extra: list[Entry] = []
     for contender, entry in zip(row.contenders(settings.full), entries, strict=True):
-        if entry is ours or entry["status"] != "ok" or ours["status"] != "ok":
-            continue
+        if entry is ours or entry["status"] != "ok" or ours["status"] != "ok" or entry["scaled"]:
+            continue  # a scaled contender chose among other alphas
         entry["shortfall"] = quality.shortfall(ours["quality"], entry["quality"])
         if entry["shortfall"] is None:
             continue

@@ -64,7 +64,7 @@ TIGHTER = tuple({"tol": 10.0**-k, "max_iter": 100_000} for k in (5, 6, 7, 8, 10,
 LOO = {"alphas": ALPHAS}
 FOLDS = {"alphas": ALPHAS, "cv": 5, "scoring": "neg_mean_squared_error"}
 TALL, WIDE, SMALL_TALL, SMALL_WIDE = (100_000, 100), (1_000, 5_000, "float64", 0.5), (2_000, 10), (50, 200)
-SPARSE, SMALL_SPARSE, TINY = (50_000, 100_000, 1e-3), (500, 1_000, 1e-2), (100, 5)
+SPARSE, NARROW, SMALL_SPARSE, TINY = (50_000, 100_000, 1e-3), (20_000, 1_000, 1e-2), (500, 1_000, 1e-2), (100, 5)
 DIGITS = {"alphas": log_space(-1, 4, 20)}
 
 ROWS = (
@@ -83,6 +83,10 @@ ROWS = (
     Row("logistic sparse 50k x 100k", "LogisticRegression", data.sparse_classes, SPARSE, SMALL_SPARSE, {},
         floors.passes, peers=(LIBLINEAR, NEWTON_CG), tighten=TIGHTER, aim=5),
     Row("ridge sparse 50k x 100k", "Ridge", data.sparse_regression, SPARSE, SMALL_SPARSE, {}, floors.passes,
+        peers=(LSQR,), tighten=TIGHTER),
+    Row("logistic sparse 20k x 1k", "LogisticRegression", data.sparse_classes, NARROW, SMALL_SPARSE, {}, floors.passes,
+        peers=(LIBLINEAR, NEWTON_CG), tighten=TIGHTER),
+    Row("ridge sparse 20k x 1k", "Ridge", data.sparse_regression, NARROW, SMALL_SPARSE, {}, floors.passes,
         peers=(LSQR,), tighten=TIGHTER),
     Row("tiny ridge 100 x 5", "Ridge", data.regression, TINY, TINY, {}, None, peers=(INTEL,), aim=1),
     Row("tiny logistic 100 x 5", "LogisticRegression", data.classes, TINY, TINY, {}, None, peers=(INTEL, NEWTON),

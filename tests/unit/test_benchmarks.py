@@ -37,7 +37,7 @@ def report(ours=0.1, sklearn=1.0, peer=0.5, shortfall=None, aim=5.0, ok=True):
 
 
 def test_list_names_the_rows(capsys):
-    assert __main__.main(["--list", "--only", "ridge sparse"]) == 0
+    assert __main__.main(["--list", "--only", "ridge sparse 50k"]) == 0
     assert capsys.readouterr().out == "ridge sparse 50k x 100k\n"
 
 

@@ -159,7 +159,9 @@ def test_fork_while_other_threads_fit():
     assert out == b"10"
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+@pytest.mark.parametrize(
+    "backend", ["loky", *(pytest.param(name, marks=pytest.mark.slow) for name in ("threading", "multiprocessing"))]
+)
 def test_in_workers_of_joblib(backend):
     out = run_script(
         f"""
@@ -190,6 +192,7 @@ def test_in_workers_of_joblib(backend):
     assert out == b"same"
 
 
+@pytest.mark.slow
 def test_in_cross_validation_of_scikit_learn():
     from sklearn.model_selection import cross_val_score
 

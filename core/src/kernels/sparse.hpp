@@ -11,7 +11,9 @@
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-template <class I> inline bool is_column(I index, Index columns) { return index >= 0 && index < columns; }
+template <class I> inline bool is_column(I index, Index columns) {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(index)) < static_cast<std::uint64_t>(columns);
+}
 
 template <class T, class I>
 inline double gathered_dot(const T *data, const I *indices, Index count, const double *w, Index columns, bool &good) {

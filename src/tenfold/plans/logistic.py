@@ -100,7 +100,7 @@ def fit(
     path = _until_separated(_steps(problem, rows, first, shift, rule, solver), problem, rows)
     heard = None if watch is None else _unshifted(watch, shift)
     solution = run(path, max_iter, time_limit, heard)
-    params = stored(moved(solution.params, -shift), dtype)
+    params = _finished(problem, rows, solution.params, shift, dtype)
     certificate, direction = _judged(problem, rows, params, solution.status, dtype)
     for _ in range(ATTEMPTS):
         # only a solver that was content too early can do more
@@ -110,7 +110,7 @@ def fit(
         if more is None:
             break
         solution = more
-        params = stored(moved(solution.params, -shift), dtype)
+        params = _finished(problem, rows, solution.params, shift, dtype)
         certificate, direction = _judged(problem, rows, params, solution.status, dtype)
         rule.tighten()
     trace = solution.trace
@@ -298,6 +298,29 @@ def moved(params: Params, shift: Floats) -> Params:
 def stored(params: Params, dtype: Any) -> Params:
     """The parameters as they will be stored, in float64 for the judge."""
     return Params(*(np.asarray(part).astype(dtype).astype(np.float64) for part in params))
+
+
+def _finished(problem: Glm, rows: Rows, params: Params, shift: Floats, dtype: Any) -> Params:
+    """The parameters for the rows as they are, in the dtype in which they are stored; what a constant column of sparse
+    rows has of the intercept is given back to it.
+    """
+    params = moved(params, -shift)
+    if problem.intercept and rows.sparse:
+        constant = _constant_columns(rows)
+        if constant.any():
+            params = Params(np.where(constant != 0.0, 0.0, params.coef), params.intercept + params.coef @ constant)
+    return stored(params, dtype)
+
+
+def _constant_columns(rows: Rows) -> Floats:
+    """The values of constant columns of sparse rows, and zero for all others."""
+    X = rows.thin(max(1, rows.shape[0] // 2048)).whole().X
+    values = np.zeros(X.shape[1])
+    full = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0])
+    if full.size:
+        columns = rows.map(lambda block: block.X[:, full].toarray())
+        values[full] = np.where(columns.min(axis=0) == columns.max(axis=0), columns[0], 0.0)
+    return values
 
 
 def _diagonal(problem: Glm, rows: Rows, shift: Floats) -> Callable[[Floats], Floats]:

@@ -30,17 +30,21 @@ def steps(moments: Moments, scales: Integers, alpha: float, target: int, interce
     rounding = (
         10 * p * np.finfo(np.float64).eps * np.sqrt(yy[target] * np.maximum(np.diag(A), np.finfo(np.float64).tiny))
     )
+    rounding = np.where(rounding > 0, rounding, 1.0)
+    refused = np.zeros(p, dtype=bool)  # weights that were freed and fell back at once: their pull is rounding
     with one_blas_thread:
         while True:
-            pull = c - A @ v
-            pull[free] = 0.0
+            pull = np.where(free | refused, 0.0, c - A @ v) / rounding
             with np.errstate(over="ignore"):
                 coef = np.ldexp(v, moments.exponent[p + target] - scales.astype(np.int32))[None]
             offset = moments.target_mean[target : target + 1] - coef @ moments.mean if intercept else np.zeros(1)
-            worst = float(np.max(pull / np.where(rounding > 0, rounding, 1.0), initial=0.0))
-            yield Step(Params(coef, offset), float(0.5 * yy[target] + 0.5 * v @ (A @ v) - c @ v), worst)
-            free[np.argmax(pull / np.where(rounding > 0, rounding, 1.0))] = True
+            objective = float(0.5 * yy[target] + 0.5 * v @ (A @ v) - c @ v)
+            yield Step(Params(coef, offset), objective, float(np.max(pull, initial=0.0)))
+            next_one = int(np.argmax(pull))
+            free[next_one] = True
             v = _inside(A, c, v, free)
+            refused = refused if not free[next_one] else np.zeros(p, dtype=bool)
+            refused[next_one] = not free[next_one]
 
 
 def _inside(A: Floats, c: Floats, v: Floats, free: NDArray[np.bool_]) -> Floats:
@@ -52,7 +56,8 @@ def _inside(A: Floats, c: Floats, v: Floats, free: NDArray[np.bool_]) -> Floats:
         if not falling.any():
             return goal
         where = np.flatnonzero(falling)
-        ratio = v[where] / (v[where] - goal[where])
+        fall = v[where] - goal[where]
+        ratio = np.where(fall > 0, v[where] / np.where(fall > 0, fall, 1.0), 0.0)
         v = v + float(ratio.min()) * (goal - v)
         free[where[ratio <= ratio.min()]] = False
         v = np.where(free, np.maximum(v, 0.0), 0.0)

@@ -196,9 +196,17 @@ def _grouped(block: Block, groups: int) -> list[Moments]:
     if is_sparse(block.X):
         X = block.X
         count, weight, shift, offset, e, XX, XY, yy = _core.moments_csr(X.data, X.indices, X.indptr, X.shape[1], *data)
+        for g in range(groups):
+            _still(XX[g], XY[g], int(count[g]), float(weight[g]) * offset[g, : X.shape[1]] ** 2)
     else:
         count, weight, shift, offset, e, XX, XY, yy = _core.moments(block.X, *data)
     return [Moments(int(count[g]), float(weight[g]), shift, offset[g], e, XX[g], XY[g], yy[g]) for g in range(groups)]
+
+
+def _still(XX: Floats, XY: Floats, count: int, raw: Floats) -> None:
+    """Put zero where the spread of a sparse column is only the rounding of its raw sum of squares: the column is constant."""
+    noise = np.diag(XX) <= 16.0 * np.finfo(np.float64).eps * np.sqrt(count) * raw
+    XX[noise], XX[:, noise], XY[noise] = 0.0, 0.0, 0.0
 
 
 def moments_in_arrays(block: Block, groups: int = 1) -> list[Moments]:
