@@ -51,11 +51,13 @@ struct LossTile {
   Buffer y, z, u, weight, curvature;
 };
 
-// The sums of one slot, side by side: value (t), slope (t), gradient (t p), blocks of the Hessian.
+// The sums of one slot, side by side: value (t), slope (t), weight, gradient (t p), blocks of the Hessian.
 struct DerivativeSums {
   Index targets, columns, blocks;
 
-  Index gradient() const { return (2 * targets + lanes - 1) / lanes * lanes; }
+  Index slope() const { return targets; }
+  Index weight() const { return 2 * targets; }
+  Index gradient() const { return (2 * targets + 1 + lanes - 1) / lanes * lanes; }
   Index hessian() const { return gradient() + (targets * columns + lanes - 1) / lanes * lanes; }
   Index size() const { return hessian() + blocks; }
 };
@@ -72,13 +74,15 @@ void add_losses(const Point<Rows> &point, const double *coef, int order, Index b
   else
     std::copy_n(point.weight.data() + begin, count, tile.weight.data());
   std::fill_n(tile.weight.data() + count, tile.step - count, 0.0);
+  for (Index i = 0; i < count; ++i)
+    sums[layout.weight()] += tile.weight[i];
   for (Index k = 0; k < t; ++k)
     for (Index i = 0; i < count; ++i)
       tile.y[k * tile.step + i] = point.y.data()[(begin + i) * t + k];
   margins(point.x, begin, count, coef, t, shift, point.intercept.data(), tile.z.data(), 1, tile.step);
   for (Index k = 0; k < t; ++k)
     loss(tile.y.data() + k * tile.step, tile.z.data() + k * tile.step, tile.weight.data(), count, sums + k,
-         sums + t + k, tile.u.data() + k * tile.step, order == 2 ? tile.curvature.data() : nullptr);
+         sums + layout.slope() + k, tile.u.data() + k * tile.step, order == 2 ? tile.curvature.data() : nullptr);
   if (order >= 1)
     gradient(point.x, begin, count, tile.u.data(), t, 1, tile.step, shift, sums + layout.gradient());
 }
@@ -133,11 +137,9 @@ Derivatives derivatives_with(const Point<Rows> &point, int order, const GramShap
   merge_slots(sums.data(), slots, layout.size(), layout.size(), threads);
 
   Derivatives out;
-  out.weight = point.weight.empty() ? static_cast<double>(n) : 0.0;
-  for (const double w : point.weight)
-    out.weight += w;
+  out.weight = sums[layout.weight()];
   out.value.assign(sums.data(), sums.data() + t);
-  out.slope.assign(sums.data() + t, sums.data() + 2 * t);
+  out.slope.assign(sums.data() + layout.slope(), sums.data() + layout.slope() + t);
   if (order >= 1)
     out.gradient = targets_major(x, sums.data() + layout.gradient(), t);
   if (order == 2) {

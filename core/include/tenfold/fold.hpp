@@ -113,6 +113,7 @@ void fold_slots(const Table<Rows> &table, const std::vector<Design<Rows>> &desig
   struct Slot {
     Index group;
     Range range;
+    bool first; // of its group: it sums into the group's own blocks
   };
   std::vector<Slot> slots;
   const double work = gram_work(table.x, table.shape);
@@ -125,7 +126,7 @@ void fold_slots(const Table<Rows> &table, const std::vector<Design<Rows>> &desig
     const Index count = rows == 0 ? 0 : slot_count(rows, work, share);
     for (Index s = 0; s < count; ++s) {
       const Range part = slot_range(rows, count, s);
-      slots.push_back({g, {range.begin + part.begin, range.begin + part.end}});
+      slots.push_back({g, {range.begin + part.begin, range.begin + part.end}, s == 0});
     }
   }
   const Index size = table.shape.size(), count = static_cast<Index>(slots.size());
@@ -133,18 +134,14 @@ void fold_slots(const Table<Rows> &table, const std::vector<Design<Rows>> &desig
   std::vector<Tile> tiles;
   for (int w = 0; w < workers; ++w)
     tiles.emplace_back(table.shape);
-  // The first slot of a group sums into the group's own blocks; a group without rows has no slot.
-  Index filled = 0;
-  for (Index g = 0; g < table.groups; ++g)
-    filled += table.range(g).begin < table.range(g).end ? 1 : 0;
-  Buffer others((count - filled) * size);
-  std::vector<double *> blocks(slots.size());
-  std::vector<double> weight(slots.size());
-  Index used = 0;
-  for (std::size_t s = 0; s < slots.size(); ++s) {
-    const bool first = s == 0 || slots[s - 1].group != slots[s].group;
-    blocks[s] = first ? fold.blocks.data() + slots[s].group * size : others.data() + used++ * size;
+  const Index more = std::count_if(slots.begin(), slots.end(), [](const Slot &slot) { return !slot.first; });
+  Buffer others(more * size);
+  std::vector<double *> blocks;
+  for (double *free = others.data(); const Slot &slot : slots) {
+    blocks.push_back(slot.first ? fold.blocks.data() + slot.group * size : free);
+    free += slot.first ? 0 : size;
   }
+  std::vector<double> weight(slots.size());
   parallel(count, workers, [&](Index item, int worker) {
     const auto s = static_cast<std::size_t>(item);
     Tile &tile = tiles[static_cast<std::size_t>(worker)];
@@ -164,7 +161,7 @@ void fold_slots(const Table<Rows> &table, const std::vector<Design<Rows>> &desig
   parallel(table.groups, count * size < 65536 ? 1 : threads, [&](Index g, int) {
     double *to = fold.blocks.data() + g * size;
     for (std::size_t s = 0; s < slots.size(); ++s)
-      if (slots[s].group == g && blocks[s] != to)
+      if (slots[s].group == g && !slots[s].first)
         for (Index i = 0; i < size; ++i)
           to[i] += blocks[s][i];
   });

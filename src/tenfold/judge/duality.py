@@ -25,9 +25,10 @@ SEARCH_COLUMNS = 4096
 
 SEARCH_STEPS = 16
 
-SAMPLE_ROWS, SAMPLE_ENTRIES = 4096, 1 << 21
+SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
+"""How many rows the judge reads first, to place the centre and to balance slopes; and at most so many numbers."""
 
-EPS = float(np.finfo(np.float64).eps)
+EPS, EXTENDED_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.longdouble).eps)
 
 SEPARATED = (
     "The classes can be separated, so the likelihood has no maximum: longer weights are always better. "
@@ -87,13 +88,15 @@ def gap(
     status: str = "converged",
     dtype: Any = np.float64,
     direction: Params | None = None,
+    search: bool = True,
 ) -> Certificate:
     """Judge a convex problem of one target: the objective minus a lower bound on every objective.
 
     With u slopes of the loss at any margins, D(u) = -(1/W) sum weight conjugate(u) - penalty*(-X'(weight u)/W) is such
     a bound, provided that sum weight u = 0 where there is an intercept. Slopes at the parameters' own margins, made to
     sum to zero, give |gradient|^2 / (2 strength); where that is not enough, Newton steps of the judge's own find a
-    better bound. `direction` is an untrusted hint: parameters that are said to separate the classes.
+    better bound, if they are asked to `search`. `direction` is an untrusted hint: parameters that are said to separate
+    the classes.
     """
     data = _prepare(problem, rows)
     here = _read(data, _centred(params, data.centre) if problem.intercept else params, 1)
@@ -104,7 +107,7 @@ def gap(
     if data.strength == 0.0 and any(_separates(data, d) for d in (params, direction) if d is not None):
         return replace(certificate, status="no maximum", note=SEPARATED)
     proof = _first_proof(data, here)
-    if here.value - proof.lower > certificate.allowed and rows.shape[1] <= SEARCH_COLUMNS:
+    if search and here.value - proof.lower > certificate.allowed and rows.shape[1] <= SEARCH_COLUMNS:
         proof = _search(data, here, proof, certificate.allowed)
     value = here.value - proof.lower
     value = max(value, floor) if np.isfinite(value) else np.inf
@@ -125,7 +128,7 @@ def gap(
 
 def _prepare(problem: Glm, rows: Rows) -> _Data:
     n, p = rows.shape
-    wanted = SAMPLE_ROWS if rows.sparse else int(np.clip(SAMPLE_ENTRIES // max(p, 1), 64, SAMPLE_ROWS))
+    wanted = 8 * SAMPLE_ROWS if rows.sparse else int(np.clip(SAMPLE_ENTRIES // max(p, 1), 64, SAMPLE_ROWS))
     step = max(1, n // wanted)
     sample = rows.thin(step).whole()
     X, weight = sample.X, _weights(sample)
@@ -139,12 +142,14 @@ def _prepare(problem: Glm, rows: Rows) -> _Data:
     else:
         centre = np.where(X.min(axis=0) == X.max(axis=0), X[0], weight @ X)
         about = X - centre
-        squares = np.einsum("ij,ij,i->j", about, about, weight)
+        squares = np.einsum("ij,ij->j", about * weight[:, None], about)
     return _Data(problem, rows, centre, sample, step == 1, squares)
 
 
 def _centred(params: Params, centre: Floats) -> Params:
     """The same model for rows measured from `centre`; in extended precision, for an offset must not cost digits."""
+    if not centre.any():
+        return params
     moved = params.coef.astype(np.longdouble) @ centre.astype(np.longdouble)
     return Params(params.coef, np.asarray(params.intercept + moved, dtype=np.float64))
 
@@ -184,7 +189,7 @@ def _floor(data: _Data, params: Params, size: float, dtype: Any) -> float:
     about = float(np.sum(w * np.sqrt(data.squares)))
     offset = float(np.sum(w * np.abs(data.centre)) + np.abs(params.intercept[0]))
     # slopes are at most about one; the intercept was moved to the centre in extended precision
-    computed = 8.0 * EPS * size + EPS * about + float(np.finfo(np.longdouble).eps) * offset
+    computed = 8.0 * EPS * size + EPS * about + EXTENDED_EPS * offset
     stored = 0.5 * data.problem.loss.smoothness * (unit_roundoff(dtype) * (about + offset)) ** 2
     return computed + stored if np.isfinite(computed + stored) else 8.0 * EPS * size
 
@@ -201,14 +206,14 @@ def _first_proof(data: _Data, here: _Point) -> _Proof:
     if not data.problem.intercept:
         tilt = _Tilt(1.0, np.zeros_like(data.centre))
         return _Proof(_lower(here, _dual_gap(data, here, tilt)), here, tilt)
-    block = data.sample
+    block, point = data.sample, here
     z = times(block.X, here.params, data.centre)
-    point = here
-    if data.whole and (moved := best_intercept(data.problem.loss, block.y, z, _weights(block))):
-        # few rows: the intercept is moved to its best place, and the slopes balance by themselves
-        point = _read(data, Params(here.params.coef, here.params.intercept + moved), 1)
-        z = z + moved
     c = data.problem.loss.curvature(block.y, z) * (_weights(block) / here.weight)[:, None]
+    if data.whole and abs(float(here.gradient[-1])) > 1e-13 * float(c.sum()):
+        # few rows: the intercept is moved to its best place, where the slopes balance by themselves
+        moved = best_intercept(data.problem.loss, block.y, z, _weights(block))
+        point = _read(data, Params(here.params.coef, here.params.intercept + moved), 1)
+        c = data.problem.loss.curvature(block.y, z + moved) * (_weights(block) / here.weight)[:, None]
     tilt = _Tilt(float(c.sum()), back_times(block.X, np.ascontiguousarray(c), data.centre)[0])
     return _Proof(_lower(point, _dual_gap(data, point, tilt)), point, tilt)
 
@@ -272,10 +277,10 @@ def _drift(data: _Data, here: _Point, proof: _Proof) -> tuple[Floats, float]:
     excess = max(here.value - point.value, 0.0) + distance**2 / (2.0 * data.strength) + 8.0 * EPS * here.value
     e = min(0.5, float(np.sqrt(2.0 * excess / h)))
     far = (excess + h * price(e + tilted)) / (e * h)
-    centre = data.centre + step
-    apart = _centred(here.params, step).intercept[0] - _centred(point.params, step).intercept[0]
-    far += abs(float(apart))
-    return (centre, far) if np.isfinite(far) else (data.centre, np.inf)
+    if point is not here:
+        between = _centred(Params(here.params.coef - point.params.coef, here.params.intercept), step).intercept
+        far += abs(float(between[0] - point.params.intercept[0]))
+    return (data.centre + step, far) if np.isfinite(far) else (data.centre, np.inf)
 
 
 def _search(data: _Data, here: _Point, proof: _Proof, allowed: float) -> _Proof:
@@ -373,7 +378,7 @@ def _newton_bound(data: _Data, point: _Point) -> float:
     share = data.rows.map(_weights) * data.problem.loss.curvature(data.rows.map(_targets), z)[:, 0] / point.weight
     counted = data.rows.map(_weights) > 0.0
     small = counted & (share < 100.0 * square)
-    if np.count_nonzero(small) > max(SAMPLE_ROWS, len(z) // 8):
+    if np.count_nonzero(small) > max(4 * SAMPLE_ROWS, len(z) // 8):
         return np.inf  # far from the optimum: step first
     largest = 1.0 / float(np.min(share, where=counted & ~small, initial=np.inf))
     if small.any():

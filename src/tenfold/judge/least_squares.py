@@ -45,6 +45,8 @@ def residual(
     local = Params(params.coef, params.intercept + params.coef @ mean if problem.intercept else params.intercept)
     sums = rows.fold(derivatives(problem.loss, local, 1, centre))
     assert sums.gradient is not None
+    if not (np.isfinite(sums.value).all() and np.isfinite(sums.gradient).all()):
+        return Verdict(_refused("residual", status), sums.gradient, 2.0 * sums.value)
     alpha = weight * np.broadcast_to(np.asarray(problem.penalty.strength, dtype=np.float64), sums.value.shape)
     distance = weight * problem.penalty.subgradient_distance(params.coef, sums.gradient / weight)
     lengths = np.hypot(lengths, np.sqrt(alpha)[:, None])
@@ -86,6 +88,11 @@ def residual(
         _drift=drift,
     )
     return Verdict(certificate, gradient, 2.0 * sums.value)
+
+
+def _refused(kind: str, status: str) -> Certificate:
+    """The certificate of parameters that are not finite, or with which no sum is."""
+    return Certificate(kind, np.inf, 1.0, RULES[kind].tol, 0.0, np.inf, status=status, note="The weights are not finite.")
 
 
 def _norms(rows: Floats) -> Floats:

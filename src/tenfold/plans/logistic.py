@@ -6,13 +6,13 @@ on all rows where it is not. Many columns: L-BFGS on top of a diagonal. The judg
 refuses is worked on further.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import lapack, qr
 
 from tenfold.arrays import Floats, is_sparse
 from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap
@@ -21,10 +21,10 @@ from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
 from tenfold.plans.fitted import Fitted
 from tenfold.problems import Glm
-from tenfold.rows import Block, Rows
+from tenfold.rows import Block, MemoryRows, NotFinite, Rows
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Solution, Status, Step, Watch, run
-from tenfold.stats import Params, Total, back_times, derivatives, predictions
+from tenfold.stats import Params, derivatives, predictions
 
 NEWTON_COLUMNS = 1024
 """Up to so many columns the Hessian is formed."""
@@ -33,7 +33,10 @@ CHEAP_COLUMNS = 32
 """Up to so many a pass with the Hessian costs little more than one without."""
 
 SAMPLED_ROWS = 16_384
-"""From so many rows on a sample of them comes first."""
+"""From so many rows on, samples are large enough to tell the Hessian."""
+
+ROTATED_ROWS = 128
+"""With more columns than that, up to so many rows are rotated into as many coordinates."""
 
 PATIENCE = 12
 """So many steps of L-BFGS on top of a sample's Hessian are tried before Newton's method on all rows takes over."""
@@ -57,7 +60,7 @@ class StoppingRule:
     def __init__(self, strength: float, tol: float) -> None:
         self.strength = strength
         self.tol = max(tol, float(np.finfo(np.float64).tiny))
-        self.allowed = 0.9 * RULES["gap"].tol * LOG2
+        self.allowed = 0.8 * RULES["gap"].tol * LOG2
 
     def tighten(self) -> None:
         self.allowed *= 1e-3
@@ -67,11 +70,57 @@ class StoppingRule:
         # without a penalty the judge needs a fall so small that Newton's method cannot leave the neighbourhood
         bound = 1e4 * fall
         if self.strength > 0.0:
-            # the judge's number; the intercept is not penalised, and costs its square over its curvature
-            bound = float(np.sum(gradient[:-1] ** 2)) / (2.0 * self.strength) + 100.0 * float(gradient[-1]) ** 2
+            # the judge's number; the intercept is not penalised, and counts by what it can gain
+            bound = float(np.sum(gradient[:-1] ** 2)) / (2.0 * self.strength) + fall
         wanted = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
         # whatever the units of the columns, there is nothing below rounding
         return min(wanted, abs(fall) / 1e-26)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The coordinates of the solver: rows measured from `shift`, and for fewer rows than columns rotated by `basis`
+    (p, n) into as many coordinates as there are rows, which changes no penalty and no prediction.
+    """
+
+    rows: Rows
+    shift: Floats
+    basis: Floats | None = None
+
+    @classmethod
+    def of(cls, rows: Rows, middle: Floats) -> "Frame":
+        n, p = rows.shape
+        if rows.sparse or 3 * n >= 2 * p or (p > NEWTON_COLUMNS and n > ROTATED_ROWS):
+            return cls(rows, middle)
+        block = rows.whole()
+        X = block.X - middle
+        lengths = np.linalg.norm(X, axis=0)
+        if not np.isfinite(lengths).all():
+            raise NotFinite
+        lengths = lengths[lengths > 0.0]
+        if not lengths.size or lengths.max() > 1e6 * lengths.min():
+            return cls(rows, middle)  # a rotation mixes columns, and small ones would be lost among large ones
+        with one_blas_thread:
+            basis, R, order = qr(X.T, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
+        kept = np.abs(np.diag(R)) > 1e-13 * abs(R[0, 0])
+        turned = np.empty((n, int(kept.sum())))
+        turned[order] = R[kept].T
+        return cls(MemoryRows(turned, block.y, block.weight), middle, np.ascontiguousarray(basis[:, kept]))
+
+    @property
+    def local(self) -> Floats:
+        """The shift that the solver applies itself."""
+        return self.shift if self.basis is None else np.zeros(self.basis.shape[1])
+
+    def inside(self, params: Params) -> Params:
+        """Parameters of the user's rows in these coordinates."""
+        params = moved(params, self.shift)
+        return params if self.basis is None else Params(params.coef @ self.basis, params.intercept)
+
+    def outside(self, params: Params) -> Params:
+        """Parameters in these coordinates for the user's rows."""
+        coef = params.coef if self.basis is None else params.coef @ self.basis.T
+        return moved(Params(coef, params.intercept), -self.shift)
 
 
 def fit(
@@ -93,15 +142,14 @@ def fit(
     shape of the data.
     """
     problem = Glm(Logistic(), L2(strength), intercept)
-    p = rows.shape[1]
-    shift = _middle(rows) if intercept else np.zeros(p)
-    first = Params(np.zeros((1, p)), np.zeros(1)) if start is None else moved(start, shift)
+    samples = _samples(rows)
+    middle = _middle(samples[0] if samples else rows) if intercept else np.zeros(rows.shape[1])
+    frame = Frame.of(rows, middle)
     rule = StoppingRule(strength, tol)
-    path = _until_separated(_steps(problem, rows, first, shift, rule, solver), problem, rows)
-    heard = None if watch is None else _unshifted(watch, shift)
+    path = _until_separated(_steps(problem, frame, samples, start, rule, solver), problem, rows)
+    heard: Watch | None = None if watch is None else lambda record, params: watch(record, frame.outside(params))
     solution = run(path, max_iter, time_limit, heard)
-    params = _finished(problem, rows, solution.params, shift, dtype)
-    certificate, direction = _judged(problem, rows, params, solution.status, dtype)
+    params, certificate, direction = _finished(problem, rows, frame, solution, dtype)
     for _ in range(ATTEMPTS):
         # only a solver that was content too early can do more
         if certificate.ok or direction is not None or solution.status is not Status.CONVERGED:
@@ -110,8 +158,7 @@ def fit(
         if more is None:
             break
         solution = more
-        params = _finished(problem, rows, solution.params, shift, dtype)
-        certificate, direction = _judged(problem, rows, params, solution.status, dtype)
+        params, certificate, direction = _finished(problem, rows, frame, solution, dtype)
         rule.tighten()
     trace = solution.trace
     if len(trace) > 1:
@@ -124,7 +171,10 @@ def _continued(
     path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, watch: Watch | None
 ) -> Solution | None:
     """The solution after further steps of `path`, with the trace of all; None where there are none."""
-    ahead = next(path, None)
+    try:
+        ahead = next(path, None)
+    except KeyboardInterrupt:
+        return replace(solution, status=Status.INTERRUPTED)
     if ahead is None:
         return None
     past = solution.trace[-1]
@@ -135,16 +185,19 @@ def _continued(
     return Solution(more.params, more.status, solution.trace + later)
 
 
-def _steps(problem: Glm, rows: Rows, first: Params, shift: Floats, rule: StoppingRule, solver: str) -> Iterator[Step]:
-    """The path from `first` that suits the shape of the data."""
-    if rows.shape[1] > NEWTON_COLUMNS:
-        walk: lbfgs.Walk = lbfgs.Margins(problem, rows, shift)
-        yield from lbfgs.steps(walk, first, _diagonal(problem, rows, shift), rule)
+def _steps(
+    problem: Glm, frame: Frame, samples: list[Rows], given: Params | None, rule: StoppingRule, solver: str
+) -> Iterator[Step]:
+    """The path that suits the shape of the data, from `given` parameters of the user's rows or from zero."""
+    rows, shift = frame.rows, frame.local
+    p = rows.shape[1]
+    first = Params(np.zeros((1, p)), np.zeros(1)) if given is None else frame.inside(given)
+    if p > NEWTON_COLUMNS:
+        walk = lbfgs.Margins(problem, rows, shift)
+        yield from lbfgs.steps(walk, first, walk.diagonal(), rule)
         return
-    start, factor = first, None
-    for sample, limit in _samples(rows):
-        start, factor = newton.refine(problem, sample, start, shift, limit, 1e-3)
-    if factor is not None and solver == "lbfgs" and rows.shape[1] > CHEAP_COLUMNS:
+    start, factor = _from_samples(problem, samples, first, shift, fresh=given is None)
+    if factor is not None and len(samples) > 1 and solver == "lbfgs" and p > CHEAP_COLUMNS:
         for count, step in enumerate(lbfgs.steps(lbfgs.Points(problem, rows, shift), start, factor.solve, rule)):
             if count == PATIENCE or (count == 0 and step.objective > LOG2):
                 break
@@ -160,14 +213,30 @@ def _steps(problem: Glm, rows: Rows, first: Params, shift: Floats, rule: Stoppin
     yield from path
 
 
-def _samples(rows: Rows) -> Iterator[tuple[Rows, int]]:
-    """A sample and a larger one, with the number of Newton steps on each; none where that would not pay."""
+def _samples(rows: Rows) -> list[Rows]:
+    """Samples of growing size; none where that would not pay."""
     n, p = rows.shape
-    size = min(max(n // 10, 100 * p), 1000 * p)
-    if n >= SAMPLED_ROWS and 4 * size <= n:
-        # an odd step does not fall in with rows that alternate
-        yield rows.thin(4 * (n // size) | 1), 6
-        yield rows.thin(n // size | 1), 2
+    large = min(max(n // 10, 100 * p), 1000 * p)
+    small = max(1000, 25 * p)
+    if p > NEWTON_COLUMNS or 4 * small > n:
+        return []
+    # an odd step does not fall in with rows that alternate
+    samples = [rows.thin(n // small | 1)]
+    if n >= SAMPLED_ROWS and 4 * large <= n:
+        samples.append(rows.thin(n // large | 1))
+    return samples
+
+
+def _from_samples(
+    problem: Glm, samples: list[Rows], start: Params, shift: Floats, fresh: bool
+) -> tuple[Params, newton.Factor | None]:
+    """The solution of the last sample and the factor of its Hessian; a start that was given is kept."""
+    if not fresh:
+        return start, newton.refine(problem, samples[-1], start, shift, 1, 0.0)[1] if samples else None
+    factor = None
+    for sample, limit in zip(samples, (6, 2), strict=False):
+        start, factor = newton.refine(problem, sample, start, shift, limit, 1e-3)
+    return start, factor
 
 
 def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator[Step]:
@@ -183,22 +252,35 @@ def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator
         yield step._replace(measure=0.0) if step.objective < enough else step
 
 
-def _judged(problem: Glm, rows: Rows, params: Params, status: Status, dtype: Any) -> tuple[Certificate, Params | None]:
-    """The judge's word, and a direction of length one that separates the classes where there is no maximum."""
+def _finished(
+    problem: Glm, rows: Rows, frame: Frame, solution: Solution, dtype: Any
+) -> tuple[Params, Certificate, Params | None]:
+    """The parameters as they are stored, the judge's word on them, and a direction of length one that separates the
+    classes where there is no maximum.
+    """
+    params = stored(_without_constants(problem, rows, frame.outside(solution.params)), dtype)
     try:
-        certificate = gap(problem, rows, params, status=status.value, dtype=dtype)
-        if certificate.status == Status.NO_MAXIMUM.value:
-            return certificate, _unit(params)
-        if certificate.ok or np.max(problem.penalty.strength) > 0.0:
-            return certificate, None
-        _refuse_tiny(rows)
-        direction = recession(problem, rows, params)
-        if direction is not None:
-            certificate = gap(problem, rows, params, status=status.value, dtype=dtype, direction=direction)
-        return certificate, direction if certificate.status == Status.NO_MAXIMUM.value else None
+        return params, *_judged(problem, rows, params, solution.status.value, dtype)
     except KeyboardInterrupt:
         note = "The fit was interrupted while it was judged; call tenfold.certify(model, X, y)."
-        return Certificate("gap", np.inf, LOG2, RULES["gap"].tol, 0.0, np.inf, status=NOT_JUDGED, note=note), None
+        unknown = Certificate("gap", np.inf, LOG2, RULES["gap"].tol, 0.0, np.inf, status=NOT_JUDGED, note=note)
+        return params, unknown, None
+
+
+def _judged(problem: Glm, rows: Rows, params: Params, status: str, dtype: Any) -> tuple[Certificate, Params | None]:
+    free = bool(np.max(problem.penalty.strength) == 0.0)
+    # with many columns more steps are cheaper than a search of the judge's own
+    search = free or rows.shape[1] <= NEWTON_COLUMNS
+    certificate = gap(problem, rows, params, status=status, dtype=dtype, search=search)
+    if certificate.status == Status.NO_MAXIMUM.value:
+        return certificate, _unit(params)
+    if certificate.ok or not free:
+        return certificate, None
+    _refuse_tiny(rows)
+    direction = recession(problem, rows, params)
+    if direction is not None:
+        certificate = gap(problem, rows, params, status=status, dtype=dtype, direction=direction, search=False)
+    return certificate, direction if certificate.status == Status.NO_MAXIMUM.value else None
 
 
 def _refuse_tiny(rows: Rows) -> None:
@@ -268,10 +350,6 @@ def _targets(block: Block) -> Floats:
     return np.asarray(block.y)
 
 
-def _unshifted(watch: Watch, shift: Floats) -> Watch:
-    return lambda record, params: watch(record, moved(params, -shift))
-
-
 def _middle(rows: Rows) -> Floats:
     """A point amid the rows, about which weights and intercept are hardly correlated; from a sample.
 
@@ -291,6 +369,8 @@ def _middle(rows: Rows) -> Floats:
 
 def moved(params: Params, shift: Floats) -> Params:
     """The same model with rows measured from `shift`; in extended precision, for an offset must not cost digits."""
+    if not shift.any():
+        return params
     by = params.coef.astype(np.longdouble) @ shift.astype(np.longdouble)
     return Params(params.coef, np.asarray(params.intercept + by, dtype=np.float64))
 
@@ -300,16 +380,12 @@ def stored(params: Params, dtype: Any) -> Params:
     return Params(*(np.asarray(part).astype(dtype).astype(np.float64) for part in params))
 
 
-def _finished(problem: Glm, rows: Rows, params: Params, shift: Floats, dtype: Any) -> Params:
-    """The parameters for the rows as they are, in the dtype in which they are stored; what a constant column of sparse
-    rows has of the intercept is given back to it.
-    """
-    params = moved(params, -shift)
-    if problem.intercept and rows.sparse:
-        constant = _constant_columns(rows)
-        if constant.any():
-            params = Params(np.where(constant != 0.0, 0.0, params.coef), params.intercept + params.coef @ constant)
-    return stored(params, dtype)
+def _without_constants(problem: Glm, rows: Rows, params: Params) -> Params:
+    """What a constant column of sparse rows has of the intercept is given back to it."""
+    if not (problem.intercept and rows.sparse):
+        return params
+    constant = _constant_columns(rows)
+    return Params(np.where(constant != 0.0, 0.0, params.coef), params.intercept + params.coef @ constant)
 
 
 def _constant_columns(rows: Rows) -> Floats:
@@ -321,25 +397,3 @@ def _constant_columns(rows: Rows) -> Floats:
         columns = rows.map(lambda block: block.X[:, full].toarray())
         values[full] = np.where(columns.min(axis=0) == columns.max(axis=0), columns[0], 0.0)
     return values
-
-
-def _diagonal(problem: Glm, rows: Rows, shift: Floats) -> Callable[[Floats], Floats]:
-    """The inverse of the Hessian's diagonal at even odds, as a map; one pass."""
-
-    def lift(block: Block) -> Total:
-        weight = np.ascontiguousarray(_weights(block)[:, None])
-        if is_sparse(block.X):
-            X = block.X.copy()
-            X.data = X.data.astype(np.float64) ** 2
-            raw = back_times(X, weight)[0]
-            # about the shift, but never less than a thousandth: a difference of nearly equal numbers has no digits
-            found = np.maximum(raw - weight.sum() * shift**2, 1e-3 * raw)
-        else:
-            found = np.einsum("ij,ij,i->j", block.X - shift, block.X - shift, weight[:, 0])
-        return Total(np.append(found, weight.sum()))
-
-    sums = rows.fold(lift).sum
-    curvature = 0.25 * sums / sums[-1]
-    curvature[:-1] += np.max(problem.penalty.strength)
-    inverse = 1.0 / np.where(curvature > 0.0, curvature, 1.0)
-    return lambda g: inverse * g

@@ -12,14 +12,14 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot, dnrm2
 
-from tenfold.arrays import Floats
+from tenfold.arrays import Array, Floats
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm, evaluate
 from tenfold.rows import Block, NotFinite, Rows
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, Total, back_times, predictions
+from tenfold.stats import Params, Total, back_times, predictions, times
 
-MEMORY = 12
+MEMORY = 8
 EPS = float(np.finfo(np.float64).eps)
 
 Map = Callable[[Floats], Floats]
@@ -106,32 +106,75 @@ class Points:
 
 
 class Margins:
-    """Two passes a step, forth and back: with the margins kept, the minimum along a line is found without the rows."""
+    """Two products a step, forth and back: with the margins kept, the minimum along a line is found without the rows.
+
+    Sparse rows are turned into columns once, so that the way back is a gathering like the way forth.
+    """
 
     trusting: ClassVar[bool] = False
 
     def __init__(self, problem: Glm, rows: Rows, shift: Floats) -> None:
-        self.problem, self.rows, self.shift = problem, rows, shift
+        self.problem, self.rows = problem, rows
+        self.shift = shift if shift.any() else None
         self.y = rows.map(_targets)[:, 0]
         self.share = rows.map(_weights)
         self.share /= self.share.sum()
         self.strength = float(np.max(problem.penalty.strength))
         self.z = np.zeros_like(self.y)
+        self.columns: list[Array] = []
+        if rows.sparse:
+            self.columns = rows.scan(lambda found, block: [*found, block.X.T.tocsr()], self.columns)
+
+    def diagonal(self) -> Map:
+        """The inverse of the Hessian's diagonal at the largest curvature of the loss, as a map."""
+        if self.columns:
+            raw = self._gather([_squared(columns) for columns in self.columns], self.share)
+            # about the shift, but never less than a thousandth: a difference of nearly equal numbers has no digits
+            squares = raw if self.shift is None else np.maximum(raw - self.shift**2, 1e-3 * raw)
+        else:
+            rows = self.rows.retarget(self.share[:, None])
+            squares = rows.fold(lambda block: Total(_squares(block, self.shift))).sum
+        curvature = self.problem.loss.smoothness * np.append(squares, 1.0)
+        curvature[:-1] += self.strength
+        inverse = 1.0 / np.where(curvature > 0.0, curvature, 1.0)
+        return lambda g: inverse * g
 
     def start(self, x: Floats) -> Place:
         self.z = self._forth(x)
-        return self._place(x)
+        return self._place(x.copy())
 
     def _forth(self, x: Floats) -> Floats:
         return np.ascontiguousarray(self.rows.map(predictions(_unpack(x), self.shift))[:, 0])
 
+    def _back(self, u: Floats) -> Floats:
+        if self.columns:
+            found = self._gather(self.columns, u)
+            return found if self.shift is None else found - u.sum() * self.shift
+        rows = self.rows.retarget(u[:, None])
+        return np.asarray(rows.fold(lambda block: Total(back_times(block.X, block.y, self.shift))).sum[0])
+
+    def _gather(self, blocks: list[Array], u: Floats) -> Floats:
+        """The sum of u times row over all rows, given as columns of blocks."""
+        found, begin = np.zeros(self.rows.shape[1]), 0
+        for columns in blocks:
+            end = begin + columns.shape[1]
+            found += times(columns, Params(u[None, begin:end], np.zeros(1)))[:, 0]
+            begin = end
+        return found
+
     def _place(self, x: Floats) -> Place:
-        """Value and gradient at x, whose margins are known."""
-        u = self.share * self.problem.loss.slope(self.y, self.z)
-        back = self.rows.retarget(u[:, None]).fold(lambda block: Total(back_times(block.X, block.y, self.shift))).sum[0]
-        g = np.append(back + self.strength * x[:-1], u.sum() if self.problem.intercept else 0.0)
-        f = float(np.sum(self.share * self.problem.loss.value(self.y, self.z)))
-        return Place(x, f + 0.5 * self.strength * _dot(x[:-1], x[:-1]), g)
+        """Value and gradient near x, whose margins are known: the intercept takes a Newton step of its own first."""
+        loss, slope = self.problem.loss, 0.0
+        u = self.share * loss.slope(self.y, self.z)
+        if self.problem.intercept:
+            curvature = float(np.sum(self.share * loss.curvature(self.y, self.z)))
+            move = float(np.clip(-u.sum() / curvature, -1.0, 1.0)) if curvature > 0.0 else 0.0
+            x[-1] += move
+            self.z = self.z + move
+            u = self.share * loss.slope(self.y, self.z)
+            slope = float(u.sum())
+        f = float(np.sum(self.share * loss.value(self.y, self.z))) + 0.5 * self.strength * _dot(x[:-1], x[:-1])
+        return Place(x, f, np.append(self._back(u) + self.strength * x[:-1], slope))
 
     def along(self, place: Place, d: Floats, fall: float) -> Place | None:
         if not self.problem.intercept:
@@ -165,6 +208,17 @@ class Margins:
             middle = 0.5 * (low + high) if high < np.inf else 4.0 * length
             length = new if low < new < min(high, 10.0 * length) else middle
         return length
+
+
+def _squared(columns: Array) -> Array:
+    """The same sparse array with its values squared."""
+    return type(columns)((np.square(columns.data, dtype=np.float64), columns.indices, columns.indptr), columns.shape)
+
+
+def _squares(block: Block, shift: Floats | None) -> Floats:
+    """Sums of squares of the columns about `shift`; the targets are weights."""
+    X = block.X if shift is None else block.X - shift
+    return np.asarray(np.einsum("ij,ij->j", X * block.y, X))
 
 
 def _weights(block: Block) -> Floats:

@@ -18,7 +18,7 @@ from tenfold.rows import NotFinite, Rows
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params
 
-EPS = float(np.finfo(np.float64).eps)
+EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 Measure = Callable[[Floats, float], float]
 """From the gradient and the expected fall of the objective to the number that the stopping rule compares with one."""
@@ -44,10 +44,10 @@ def factor(hessian: Floats | None, shift: Floats) -> Factor:
     """Factor a Hessian about `shift`; a singular one is lifted by the least power of ten that lets it pass."""
     if hessian is None or not np.isfinite(hessian).all():
         raise NotFinite
-    diagonal = np.diag(hessian)
+    diagonal = hessian.diagonal()
+    known = diagonal > TINY
     # a constant column about its mean is rounding
-    noise = np.append(diagonal[-1] * (4.0 * EPS * shift) ** 2, 0.0)
-    known = diagonal > np.maximum(noise, np.finfo(np.float64).tiny)
+    known[:-1] &= diagonal[:-1] > diagonal[-1] * (4.0 * EPS * shift) ** 2
     d = np.sqrt(np.where(known, diagonal, 1.0))
     scaled = np.asfortranarray(hessian / d / d[:, None])
     if not known.all():

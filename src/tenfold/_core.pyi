@@ -1,0 +1,100 @@
+"""Types of the C++ loops. All arrays are C-contiguous; X is float32 or float64, everything else as written."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Real: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+_Float: TypeAlias = NDArray[np.float64]
+_Index: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+_Moments: TypeAlias = tuple[
+    NDArray[np.int64],  # count (groups,)
+    _Float,  # weight (groups,)
+    _Float,  # shift (p + t,)
+    _Float,  # offset (groups, p + t)
+    NDArray[np.int32],  # exponent (p + t,)
+    _Float,  # XX (groups, p, p)
+    _Float,  # XY (groups, p, t)
+    _Float,  # yy (groups, t)
+]
+_Derivatives: TypeAlias = tuple[
+    float,  # weight
+    _Float,  # value (t,)
+    _Float,  # slope (t,)
+    _Float | None,  # gradient (t, p)
+    _Float | None,  # hessian (p + 1, p + 1)
+]
+
+def moments(
+    X: _Real,
+    Y: _Float,
+    weight: _Float | None,
+    group: NDArray[np.int32] | None,
+    groups: int,
+    threads: int,
+) -> _Moments: ...
+def moments_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    Y: _Float,
+    weight: _Float | None,
+    group: NDArray[np.int32] | None,
+    groups: int,
+    threads: int,
+) -> _Moments: ...
+def derivatives(
+    X: _Real,
+    Y: _Float,
+    weight: _Float | None,
+    coef: _Float,
+    intercept: _Float,
+    shift: _Float | None,
+    loss: str,
+    order: int,
+    threads: int,
+) -> _Derivatives: ...
+def derivatives_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    Y: _Float,
+    weight: _Float | None,
+    coef: _Float,
+    intercept: _Float,
+    loss: str,
+    order: int,
+    threads: int,
+) -> _Derivatives: ...
+def times(X: _Real, coef: _Float, intercept: _Float, shift: _Float | None, threads: int) -> _Float: ...
+def times_csr(
+    data: _Real, indices: _Index, indptr: _Index, p: int, coef: _Float, intercept: _Float, threads: int
+) -> _Float: ...
+def times_t(X: _Real, U: _Float, shift: _Float | None, threads: int) -> _Float: ...
+def times_t_csr(data: _Real, indices: _Index, indptr: _Index, p: int, U: _Float, threads: int) -> _Float: ...
+def loo(
+    X: _Real,
+    Y: _Float,
+    weight: _Float | None,
+    centre: _Float,
+    target_mean: _Float,
+    V: _Float,
+    D: _Float,
+    C: _Float,
+    base: float,
+    threads: int,
+    keep: bool,
+) -> tuple[_Float, _Float, _Float | None, bool]: ...
+def exp(x: _Real) -> _Real: ...
+def log1p(x: _Real) -> _Real: ...
+def sigmoid(x: _Real) -> _Real: ...
+def softplus(x: _Real) -> _Real: ...
+def isa() -> str: ...
+def available_isas() -> list[str]: ...
+def set_isa(name: str) -> None: ...
+def pool_size() -> int: ...
+def blas_bridge_ready() -> bool: ...
+def load_blas_bridge() -> None: ...

@@ -1,0 +1,308 @@
+"""certify judges models of scikit-learn as it judges ours, from the model and the data alone; what it cannot judge it names."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import sklearn.linear_model as theirs
+from estimators import SHAPES, TABLE, Data, classes, columns_of, parameters, regression, zero_weights
+from scipy import sparse
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from slow_formulas import cosines, logistic_objective, logistic_optimum, problem_of
+
+import tenfold
+from tenfold import certify
+
+LEAST = [row for row in TABLE if row.kind == "residual" and row.settings.get("solver") is None]
+
+
+def his(row, **extra):
+    return getattr(theirs, row.name)(**{**row.settings, **extra})
+
+
+# -- scikit-learn's own models -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", ["tall", "wide", "zero weights", "sparse", "collinear"])
+@pytest.mark.parametrize("row", [row for row in LEAST if not row.positive], ids=lambda row: row.id)
+def test_least_squares(row, shape):
+    if not row.unique and (shape == "wide" or row.name == "Ridge" and shape == "collinear"):
+        return  # an exact fit has no residual to judge; his Ridge without a penalty warns of a singular system
+    data = SHAPES[shape](row)
+    model = his(row).fit(data.X, data.y, sample_weight=data.weight)
+    certificate = certify(model, data.X, data.y, sample_weight=data.weight)
+    assert certificate.kind == "residual"
+    expected = cosines(problem_of(row, model, data), parameters(model)).max()
+    assert abs(certificate.value - max(expected, certificate.floor)) <= 2 * certificate.floor + 1e-6 * expected
+    if not sparse.issparse(data.X):
+        assert certificate.ok, certificate.explain()
+
+
+@pytest.mark.parametrize("row", [row for row in LEAST if row.positive], ids=lambda row: row.id)
+def test_least_squares_with_signs(row):
+    """The number is that of the model as it is: his solver for signs stops where its tolerance lets it."""
+    data = SHAPES["tall"](row)
+    model = his(row).fit(data.X, data.y)
+    certificate = certify(model, data.X, data.y)
+    expected = cosines(problem_of(row, model, data), parameters(model)).max()
+    assert abs(certificate.value - max(expected, certificate.floor)) <= 2 * certificate.floor + 1e-6 * expected
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0, np.inf])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "newton-cholesky", "saga"])
+def test_logistic(C, fit_intercept, solver):
+    """The gap of a scikit-learn model is at least its true suboptimality, and close to it where the judge searched."""
+    X, y, _ = classes(80, 4)
+    model = theirs.LogisticRegression(C=C, fit_intercept=fit_intercept, solver=solver, tol=1e-4, max_iter=10_000).fit(X, y)
+    certificate = certify(model, X, y)
+    sign = np.where(y == model.classes_[1], 1.0, -1.0)
+    strength = 1 / (C * 80)
+    best = logistic_optimum(X, sign, np.ones(80), strength, fit_intercept)
+    w, b = model.coef_[0].astype(np.longdouble), model.intercept_[0]
+    excess = float(logistic_objective(X, sign, np.ones(80), strength, w, b) - best.value)
+    assert certificate.kind == "gap"
+    assert certificate.value + certificate.floor >= excess
+    if excess > certificate.allowed:
+        assert not certificate.ok
+    if excess <= 0.5 * certificate.allowed:
+        assert certificate.ok
+
+
+def test_a_tight_model_is_ok_and_a_loose_one_is_not():
+    X, y, _ = classes(200, 4)
+    assert certify(theirs.LogisticRegression(tol=1e-10, max_iter=10_000).fit(X, y), X, y).ok
+    loose = certify(theirs.LogisticRegression(tol=0.5).fit(X, y), X, y)
+    assert not loose.ok
+    assert "do not rely" in loose.explain()
+
+
+def test_stopped_early():
+    X, y, _ = classes(200, 4)
+    with pytest.warns(ConvergenceWarning):
+        model = theirs.LogisticRegression(max_iter=2).fit(X, y)
+    assert not certify(model, X, y).ok
+
+
+def test_liblinear_is_judged_by_what_it_minimises():
+    """It penalises the intercept; its optimum is not that of the others, and is no worse for it."""
+    X, y, _ = classes(200, 4)
+    X = X + 2.0
+    model = theirs.LogisticRegression(solver="liblinear", tol=1e-10, max_iter=100_000).fit(X, y)
+    assert certify(model, X, y).ok
+    other = copy.deepcopy(model)
+    other.solver = "lbfgs"
+    assert not certify(other, X, y).ok
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {"ant": 3.0, "bee": 0.5}])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_class_weights(class_weight, weighted):
+    X, y, _ = classes(120, 4)
+    y[:40] = "ant"
+    weight = zero_weights(120) if weighted else None
+    for model in (
+        theirs.LogisticRegression(class_weight=class_weight, tol=1e-10, max_iter=10_000),
+        theirs.RidgeClassifier(class_weight=class_weight),
+        theirs.RidgeClassifierCV(class_weight=class_weight),
+    ):
+        model.fit(X, y, sample_weight=weight)
+        assert certify(model, X, y, sample_weight=weight).ok
+        model.class_weight = None
+        assert not certify(model, X, y, sample_weight=weight).ok
+
+
+def test_several_targets_and_alphas():
+    row = next(row for row in TABLE if row.name == "Ridge")
+    X, _, _ = SHAPES["tall"](row)
+    Y = columns_of(row, 3)
+    model = theirs.Ridge([0.1, 1.0, 10.0]).fit(X, Y)
+    certificate = certify(model, X, Y)
+    assert certificate.ok
+    assert len(certificate.parts) == 3
+    model.alpha = [0.1, 1.0, 11.0]
+    worse = certify(model, X, Y)
+    assert not worse.ok
+    assert worse.parts[2] > 1e-4 > 1e-6 > worse.parts[0]
+
+
+def test_cross_validated_models_are_judged_at_their_choice():
+    X, y, _ = regression()
+    model = theirs.RidgeCV([0.1, 1.0, 10.0]).fit(X, y)
+    assert certify(model, X, y).ok
+    model.alpha_ *= 2.0
+    assert not certify(model, X, y).ok
+
+
+@pytest.mark.parametrize("cls", [theirs.RidgeClassifier, theirs.RidgeClassifierCV])
+def test_several_classes(cls):
+    X, y, _ = classes(90, 4, count=3)
+    model = cls().fit(X, y)
+    assert certify(model, X, y).ok
+    model.coef_ = model.coef_ * 1.001
+    assert not certify(model, X, y).ok
+
+
+# -- pipelines -----------------------------------------------------------------------------------------------------------
+
+ENDS = [
+    tenfold.LinearRegression(),
+    tenfold.Ridge(),
+    theirs.LinearRegression(),
+    theirs.Ridge(),
+    theirs.RidgeCV(),
+]
+
+
+@pytest.mark.parametrize("end", ENDS, ids=lambda end: f"{type(end).__module__.split('.')[0]}-{type(end).__name__}")
+@pytest.mark.parametrize("steps", [[StandardScaler()], [PolynomialFeatures(2), StandardScaler(), PCA(3)], []])
+def test_pipelines(end, steps):
+    X, y, _ = regression()
+    pipeline = make_pipeline(*copy.deepcopy(steps), copy.deepcopy(end)).fit(X, y)
+    assert certify(pipeline, X, y).ok
+    pipeline[-1].coef_ = pipeline[-1].coef_ * 1.01
+    assert not certify(pipeline, X, y).ok
+
+
+def test_a_pipeline_of_a_classifier():
+    X, y, _ = classes()
+    for end in (tenfold.LogisticRegression(), theirs.LogisticRegression(tol=1e-10)):
+        assert certify(make_pipeline(StandardScaler(), end).fit(X, y), X, y).ok
+
+
+# -- what cannot be judged -----------------------------------------------------------------------------------------------
+
+
+class Ridge:
+    """A stranger with a known name."""
+
+    alpha = 1.0
+    coef_ = np.zeros(4)
+    intercept_ = 0.0
+
+
+@pytest.mark.parametrize(
+    "model",
+    [theirs.Lasso(), theirs.ElasticNet(), theirs.HuberRegressor(), make_pipeline(StandardScaler(), theirs.Lasso()), Ridge(), 3],
+    ids=lambda model: type(model).__name__,
+)
+def test_an_unknown_model_gets_a_list_of_what_can_be_judged(model):
+    X, y, _ = regression()
+    if hasattr(model, "fit"):
+        model.fit(X, y)
+    with pytest.raises(TypeError, match="certify") as caught:
+        certify(model, X, y)
+    for name in ("LinearRegression", "Ridge", "RidgeCV", "RidgeClassifier", "LogisticRegression", "Pipeline"):
+        assert name in str(caught.value)
+
+
+def test_other_logistic_models_are_refused():
+    X, _, _ = classes()
+    three = theirs.LogisticRegression().fit(X, np.arange(60) % 3)
+    with pytest.raises(TypeError, match="two classes"):
+        certify(three, X, np.arange(60) % 3)
+    y = np.arange(60) % 2
+    l1 = theirs.LogisticRegression(l1_ratio=1.0, solver="saga", max_iter=10_000).fit(X, y)
+    with pytest.raises(TypeError, match="L1"):
+        certify(l1, X, y)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+def test_not_fitted(row):
+    data = SHAPES["tall"](row)
+    for model in (row.make(), his(row)):
+        with pytest.raises(NotFittedError):
+            certify(model, data.X, data.y)
+
+
+# -- bad input, and no side effects --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+def test_bad_data(row):
+    data = SHAPES["tall"](row)
+    model = row.make().fit(data.X, data.y)
+    bad = data.X.copy()
+    bad[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        certify(model, bad, data.y)
+    with pytest.raises(ValueError, match="features"):
+        certify(model, data.X[:, :3], data.y)
+    with pytest.raises(ValueError, match="inconsistent"):
+        certify(model, data.X, data.y[:-1])
+    with pytest.raises(ValueError, match="(?i)negative"):
+        certify(model, data.X, data.y, sample_weight=-np.ones(60))
+    if row.classifier:
+        with pytest.raises(ValueError, match="cow"):
+            certify(model, data.X, np.where(np.arange(60) == 5, "cow", data.y))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+def test_judging_changes_nothing(row):
+    data = SHAPES["tall"](row)
+    model = row.make().fit(data.X, data.y)
+    before = pickle.dumps(model)
+    certify(model, data.X, data.y)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+@pytest.mark.parametrize("kind", [np.asfortranarray, sparse.csr_array, sparse.csc_matrix, np.ndarray.tolist])
+def test_data_in_any_storage(row, kind):
+    data = SHAPES["tall"](row)
+    model = row.make().fit(data.X, data.y)
+    a, b = certify(model, data.X, data.y), certify(model, kind(data.X), data.y)
+    assert a.ok == b.ok
+    assert abs(a.value - b.value) <= a.floor + b.floor
+    np.testing.assert_allclose(a.objective, b.objective, rtol=1e-12)
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.kind == "residual"], ids=lambda row: row.id)
+def test_weights_that_are_not_finite_are_never_ok(row):
+    data = SHAPES["tall"](row)
+    for value in (np.nan, np.inf, 1e300):
+        model = row.make().fit(data.X, data.y)
+        model.coef_ = np.full_like(model.coef_, value)
+        with np.errstate(all="ignore"):
+            assert not certify(model, data.X, data.y).ok
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+def test_logistic_weights_that_are_not_finite_are_never_ok(value):
+    X, y, _ = classes()
+    for C in (1.0, np.inf):
+        model = tenfold.LogisticRegression(C=C).fit(X, y)
+        model.coef_ = np.full_like(model.coef_, value)
+        with np.errstate(all="ignore"):
+            assert not certify(model, X, y).ok
+
+
+def test_a_model_that_predicts_perfectly_is_exact():
+    """An exact relation leaves no residual with a direction: certified, and a tiny change is seen."""
+    X, _, _ = regression()
+    y = X @ np.arange(1.0, 5.0) + 2.0
+    model = tenfold.LinearRegression().fit(X, y)
+    assert certify(model, X, y).ok
+    model.coef_ = model.coef_ * (1 + 1e-9)
+    assert not certify(model, X, y).ok
+
+
+def test_data_frames():
+    pd = pytest.importorskip("pandas")
+    X, y, _ = regression()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = tenfold.Ridge().fit(frame, y)
+    assert certify(model, frame, pd.Series(y)).ok
+
+
+def test_float32_models_are_judged_with_their_rounding():
+    X, y, _ = regression()
+    model = theirs.Ridge().fit(X.astype(np.float32), y.astype(np.float32))
+    certificate = certify(model, X.astype(np.float32), y.astype(np.float32))
+    assert certificate.ok
+    assert 1e-9 < certificate.floor < 1e-4
+    assert Data(X, y).weight is None

@@ -1,0 +1,181 @@
+"""Solvers of least squares on small problems with known answers, each through its own file."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.linalg import lstsq
+from scipy.optimize import nnls
+
+from tenfold.losses import Logistic
+from tenfold.penalties import L2
+from tenfold.problems import Glm, evaluate
+from tenfold.rows import MemoryRows
+from tenfold.solvers import conjugate, dual, newton, nonnegative, normal, triangular
+from tenfold.solvers.loop import Status, run
+from tenfold.stats import Columns, Moments, Params
+
+
+def data(n=30, p=4, t=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + 0.5
+    return X, X @ rng.standard_normal((p, t)) + 1.0 + 0.3 * rng.standard_normal((n, t)), rng.uniform(0.2, 2.0, n)
+
+
+def exact(X, Y, weight, alpha, intercept):
+    """Ridge by least squares on the stacked system, one target at a time."""
+    root = np.sqrt(weight)
+    mean, means = (weight @ X / weight.sum(), weight @ Y / weight.sum()) if intercept else (0.0, np.zeros(Y.shape[1]))
+    coef = []
+    for t in range(Y.shape[1]):
+        A = np.vstack([root[:, None] * (X - mean), np.sqrt(alpha[t]) * np.eye(X.shape[1])])
+        coef.append(lstsq(A, np.concatenate([root * (Y[:, t] - means[t]), np.zeros(X.shape[1])]))[0])
+    coef = np.array(coef)
+    return coef, means - coef @ (mean * np.ones(X.shape[1])) if intercept else np.zeros(Y.shape[1])
+
+
+intercepts = pytest.mark.parametrize("intercept", [True, False])
+ALPHA = np.array([0.0, 2.0])
+
+
+@intercepts
+def test_normal_equations(intercept):
+    X, Y, weight = data()
+    moments = Moments.of(X, Y, weight)
+    factor = normal.factor(moments, ALPHA, intercept)
+    params = normal.solve(moments, factor, intercept)
+    coef, b = exact(X, Y, weight, ALPHA, intercept)
+    np.testing.assert_allclose(params.coef, coef, rtol=1e-11)
+    np.testing.assert_allclose(params.intercept, b, rtol=1e-11, atol=1e-14)
+    assert 1e-6 < factor.rcond <= 1.0
+
+
+@intercepts
+def test_a_correction_repairs_a_wrong_start(intercept):
+    """One Newton step on a quadratic is the solution."""
+    X, Y, weight = data()
+    moments = Moments.of(X, Y, weight)
+    factor = normal.factor(moments, ALPHA, intercept)
+    wrong = normal.with_intercept(np.ones((2, 4)), moments, intercept)
+    centred = X - (moments.mean if intercept else 0.0)
+    residual = Y - X @ wrong.coef.T - wrong.intercept
+    gradient = -(weight[:, None] * residual).T @ centred + ALPHA[:, None] * wrong.coef
+    found = normal.correct(wrong, factor, gradient, moments, intercept)
+    np.testing.assert_allclose(found.coef, exact(X, Y, weight, ALPHA, intercept)[0], rtol=1e-9)
+
+
+def test_normal_equations_do_not_know_units():
+    X, Y, weight = data()
+    units = np.array([1e-150, 1.0, 1e150, 1e8])
+    plain = Moments.of(X, Y, weight)
+    moved = Moments.of(X * units, Y, weight)
+    free = np.zeros(2)
+    a = normal.solve(plain, normal.factor(plain, free, True), True)
+    factor = normal.factor(moved, free, True)
+    b = normal.solve(moved, factor, True)
+    np.testing.assert_allclose(b.coef * units, a.coef, rtol=1e-10)
+    assert factor.rcond > 1e-6
+
+
+def test_a_singular_matrix_is_noticed():
+    X, Y, _ = data()
+    X = np.column_stack([X, X[:, 0]])
+    moments = Moments.of(X, Y)
+    factor = normal.factor(moments, np.zeros(2), True)
+    assert factor is None or factor.rcond < 1e-13
+
+
+@intercepts
+@pytest.mark.parametrize("alpha", [np.zeros(2), ALPHA, np.full(2, 3.0)], ids=["free", "mixed", "ridge"])
+@pytest.mark.parametrize("deficient", [False, True])
+def test_triangular(intercept, alpha, deficient):
+    """The shortest solution where there are many."""
+    X, Y, weight = data()
+    if deficient:
+        X = np.column_stack([X, X[:, 0] - X[:, 1]])
+    rows = MemoryRows(X, Y, weight)
+    moments = rows.fold(Moments.lift)
+    scales = normal.column_scales(moments, alpha, origin=not intercept)
+    factor = triangular.factor(rows, moments, scales, alpha, intercept)
+    coef = triangular.solve(factor, moments)
+    np.testing.assert_allclose(coef, exact(X, Y, weight, alpha, intercept)[0], rtol=1e-9, atol=1e-12)
+    assert factor.rank == (4 if (alpha == 0).any() else 4 + deficient)
+    if deficient and not alpha.any():
+        assert factor.condition > 1e14
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@intercepts
+def test_dual(kind, intercept):
+    """Wide rows: with a penalty the ridge solution, without one the shortest that interpolates."""
+    X, Y, weight = data(n=8, p=20)
+    centred, target_mean = dual.about_means(MemoryRows(kind(X), Y, weight), intercept)
+    found = dual.solve(centred, ALPHA)
+    coef = next(part for part in found if np.shape(part) == (2, 20))
+    np.testing.assert_allclose(coef, exact(X, Y, weight, ALPHA, intercept)[0], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(target_mean, weight @ Y / weight.sum() if intercept else np.zeros(2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@intercepts
+def test_conjugate_gradients(kind, intercept):
+    X, Y, weight = data()
+    rows = MemoryRows(kind(X), Y, weight)
+    columns = rows.fold(Columns.lift)
+    centre = columns.mean[:4] if intercept else np.zeros(4)
+    means = columns.mean[4:] if intercept else np.zeros(2)
+    squares = columns.lengths(origin=not intercept)[0] ** 2
+    solution = run(conjugate.steps(rows, ALPHA, centre, means, squares, 1e-12), max_iter=100)
+    assert solution.status in (Status.CONVERGED, Status.STALLED)
+    assert solution.iterations <= 12
+    np.testing.assert_allclose(solution.params.coef, exact(X, Y, weight, ALPHA, intercept)[0], rtol=1e-8, atol=1e-10)
+    objectives = [record.objective for record in solution.trace]
+    assert objectives == sorted(objectives, reverse=True)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@intercepts
+def test_non_negative_weights(seed, intercept):
+    X, Y, weight = data(t=1, seed=seed)
+    moments = Moments.of(X, Y, weight)
+    root = np.sqrt(weight)
+    mean, target_mean = (weight @ X / weight.sum(), weight @ Y[:, 0] / weight.sum()) if intercept else (0.0, 0.0)
+    for alpha in (0.0, 1.5):
+        scales = normal.column_scales(moments, np.array([alpha]), origin=not intercept)
+        solution = run(nonnegative.steps(moments, scales, alpha, 0, intercept), max_iter=50)
+        A = np.vstack([root[:, None] * (X - mean), np.sqrt(alpha) * np.eye(4)])
+        expected = nnls(A, np.concatenate([root * (Y[:, 0] - target_mean), np.zeros(4)]))[0]
+        assert solution.status is Status.CONVERGED
+        np.testing.assert_allclose(solution.params.coef[0], expected, rtol=1e-9, atol=1e-11)
+        assert np.all(solution.params.coef >= 0)
+
+
+def test_non_negative_weights_end_on_singular_data():
+    """Columns that are equal, constant or zero: an end, and no negative weight."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(30)
+    X = np.column_stack([x, x, np.zeros(30), np.ones(30), -x])
+    moments = Moments.of(X, (2.0 * x)[:, None])
+    scales = normal.column_scales(moments, np.zeros(1), origin=False)
+    solution = run(nonnegative.steps(moments, scales, 0.0, 0, True), max_iter=60)
+    w = solution.params.coef[0]
+    assert np.all(w >= 0)
+    np.testing.assert_allclose(X @ w - (X @ w).mean(), 2.0 * (x - x.mean()), atol=1e-9)
+
+
+@pytest.mark.parametrize("strength", [1e-3, 1.0])
+@intercepts
+def test_newton(strength, intercept):
+    X, Y, weight = data(n=80)
+    y = np.where(Y[:, :1] > np.median(Y[:, 0]), 1.0, -1.0)
+    rows, problem = MemoryRows(X, y, weight), Glm(Logistic(), L2(strength), intercept)
+    start = Params(np.zeros((1, 4)), np.zeros(1))
+
+    def measure(gradient, fall):
+        return float(np.max(np.abs(gradient))) / 1e-10
+
+    solution = run(newton.steps(problem, rows, start, np.zeros(4), measure), max_iter=30)
+    assert solution.status in (Status.CONVERGED, Status.STALLED)
+    assert solution.iterations <= 12
+    gradient = evaluate(problem, rows, solution.params).gradient
+    assert np.max(np.abs(gradient)) <= 1e-9
+    assert intercept or solution.params.intercept[0] == 0.0
