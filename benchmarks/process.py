@@ -175,4 +175,6 @@ TASKS: dict[str, Callable[..., Any]] = {
 }
 
 if __name__ == "__main__":
+    if hasattr(os, "sched_setaffinity"):  # for libraries that do not obey OMP_NUM_THREADS
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(os.environ.get("OMP_NUM_THREADS", 1 << 20))])
     print(json.dumps(TASKS[sys.argv[1]](**json.loads(sys.argv[2]))))

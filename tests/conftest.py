@@ -1,4 +1,4 @@
-"""What all tests share: the table of estimators is importable, hypothesis repeats itself, equivalence rotates by the day."""
+"""What tests share: the table of estimators, hypothesis repeats itself, equivalence rotates by the day."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ settings.register_profile(
 settings.load_profile(os.environ.get("TENFOLD_HYPOTHESIS", "default"))
 
 ROTATION = "TENFOLD_ROTATION"
-"""The fifth (0 to 4) of the equivalence tests that a default run takes, or "all"; the day of the year decides where it is not set."""
+"""The fifth (0 to 4) of the equivalence tests that a default run takes, or "all"; by the day of the year if not set."""
 
 
 def pytest_configure(config):

@@ -1,6 +1,7 @@
-"""The table of all estimators with small settings, and the data that they are tried on. A new estimator is tested by adding a row.
+"""The table of all estimators with small settings, and the data that they are tried on.
 
-Laws, certificates, equivalence, contract and bad-input tests run over `TABLE`; the metadata of a row says what a test may ask of it.
+A new estimator is tested by adding a row. Laws, certificates, equivalence, contract and bad-input tests run over
+`TABLE`; the metadata of a row says what a test may ask of it.
 """
 
 from collections.abc import Callable
@@ -29,7 +30,7 @@ class Row:
     positive : whether weights are constrained to be at least zero.
     iterative : whether the setting max_iter cuts a fit short on any data.
     chooses : whether a penalty is chosen from the data by cross-validation.
-    outside : why scikit-learn's own checks cannot hold with these settings, for its own class of this name as for ours; else empty.
+    outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
     """
 
     name: str

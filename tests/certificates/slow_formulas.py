@@ -1,4 +1,4 @@
-"""Optimality of linear models by slow, separate formulas in extended precision; nothing here is shared with the judge."""
+"""Optimality of linear models by slow formulas in extended precision; nothing here is shared with the judge."""
 
 from typing import NamedTuple
 
@@ -41,12 +41,11 @@ def problem_of(row, model, data) -> Problem:
         Y = Y[:, 1:] if len(names) == 2 else Y
     else:
         Y = y.reshape(len(y), -1).astype(float)
-    if row.kind == "gap":
-        alpha = 1.0 / model.C
-    else:
-        alpha = model.alpha_ if row.chooses else getattr(model, "alpha", 0.0)
+    alpha = 1.0 / model.C if row.kind == "gap" else model.alpha_ if row.chooses else getattr(model, "alpha", 0.0)
     alpha = np.broadcast_to(np.asarray(alpha, dtype=float), Y.shape[1])
-    return Problem(dense(data.X).astype(LONG), Y.astype(LONG), weight.astype(LONG), alpha.astype(LONG), row.intercept, row.positive)
+    return Problem(
+        dense(data.X).astype(LONG), Y.astype(LONG), weight.astype(LONG), alpha.astype(LONG), row.intercept, row.positive
+    )
 
 
 def cosines(problem: Problem, params) -> np.ndarray:
@@ -100,7 +99,7 @@ def ridge(problem: Problem) -> np.ndarray:
     return params
 
 
-# -- the logistic loss, y in {-1, +1}, in the units (1/W) sum weight log(1 + exp(-y z)) + strength / 2 ||w||^2 -----------
+# -- the logistic loss, y in {-1, +1}, in the units (1/W) sum weight log(1 + exp(-y z)) + strength / 2 ||w||^2
 
 
 def softplus(s):
@@ -126,7 +125,7 @@ class Optimum(NamedTuple):
 
 
 def logistic_optimum(X, y, weight, strength, intercept) -> Optimum:
-    """Newton's method with halved steps; directions in float64, gradients in extended precision, until nothing moves."""
+    """Newton's method with halved steps; directions in float64, gradients in extended precision, to the end."""
     X, y, weight, strength = X.astype(LONG), y.astype(LONG), weight.astype(LONG), LONG(strength)
     keep = weight > 0
     X, y, weight = X[keep], y[keep], weight[keep]
@@ -163,7 +162,7 @@ def logistic_optimum(X, y, weight, strength, intercept) -> Optimum:
 
 
 def dual_gap(X, y, weight, strength, intercept, w, b) -> float:
-    """Objective minus the dual value at the slopes of these weights, the intercept at its best place for them (bisection)."""
+    """Objective minus the dual value at the slopes of these weights, the intercept at its best for them (bisection)."""
     X, y, weight = X.astype(LONG), y.astype(LONG), weight.astype(LONG)
     w, b, strength = w.astype(LONG), LONG(b), LONG(strength)
     total = weight.sum()

@@ -1,4 +1,4 @@
-"""certify judges models of scikit-learn as it judges ours, from the model and the data alone; what it cannot judge it names."""
+"""certify judges models of scikit-learn as it judges ours; what it cannot judge it names."""
 
 import copy
 import pickle
@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.linear_model as theirs
-from estimators import SHAPES, TABLE, Data, classes, columns_of, parameters, regression, zero_weights
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -15,6 +14,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from slow_formulas import cosines, logistic_objective, logistic_optimum, problem_of
 
 import tenfold
+from estimators import SHAPES, TABLE, Data, classes, columns_of, parameters, regression, zero_weights
 from tenfold import certify
 
 LEAST = [row for row in TABLE if row.kind == "residual" and row.settings.get("solver") is None]
@@ -24,13 +24,13 @@ def his(row, **extra):
     return getattr(theirs, row.name)(**{**row.settings, **extra})
 
 
-# -- scikit-learn's own models -------------------------------------------------------------------------------------------
+# -- scikit-learn's own models ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", ["tall", "wide", "zero weights", "sparse", "collinear"])
 @pytest.mark.parametrize("row", [row for row in LEAST if not row.positive], ids=lambda row: row.id)
 def test_least_squares(row, shape):
-    if not row.unique and (shape == "wide" or row.name == "Ridge" and shape == "collinear"):
+    if not row.unique and (shape == "wide" or (row.name == "Ridge" and shape == "collinear")):
         return  # an exact fit has no residual to judge; his Ridge without a penalty warns of a singular system
     data = SHAPES[shape](row)
     model = his(row).fit(data.X, data.y, sample_weight=data.weight)
@@ -58,7 +58,9 @@ def test_least_squares_with_signs(row):
 def test_logistic(C, fit_intercept, solver):
     """The gap of a scikit-learn model is at least its true suboptimality, and close to it where the judge searched."""
     X, y, _ = classes(80, 4)
-    model = theirs.LogisticRegression(C=C, fit_intercept=fit_intercept, solver=solver, tol=1e-4, max_iter=10_000).fit(X, y)
+    model = theirs.LogisticRegression(C=C, fit_intercept=fit_intercept, solver=solver, tol=1e-4, max_iter=10_000).fit(
+        X, y
+    )
     certificate = certify(model, X, y)
     sign = np.where(y == model.classes_[1], 1.0, -1.0)
     strength = 1 / (C * 80)
@@ -147,7 +149,7 @@ def test_several_classes(cls):
     assert not certify(model, X, y).ok
 
 
-# -- pipelines -----------------------------------------------------------------------------------------------------------
+# -- pipelines -------------------------------------------------------------------------------------------------------
 
 ENDS = [
     tenfold.LinearRegression(),
@@ -174,7 +176,7 @@ def test_a_pipeline_of_a_classifier():
         assert certify(make_pipeline(StandardScaler(), end).fit(X, y), X, y).ok
 
 
-# -- what cannot be judged -----------------------------------------------------------------------------------------------
+# -- what cannot be judged -------------------------------------------------------------------------------------------
 
 
 class Ridge:
@@ -187,7 +189,14 @@ class Ridge:
 
 @pytest.mark.parametrize(
     "model",
-    [theirs.Lasso(), theirs.ElasticNet(), theirs.HuberRegressor(), make_pipeline(StandardScaler(), theirs.Lasso()), Ridge(), 3],
+    [
+        theirs.Lasso(),
+        theirs.ElasticNet(),
+        theirs.HuberRegressor(),
+        make_pipeline(StandardScaler(), theirs.Lasso()),
+        Ridge(),
+        3,
+    ],
     ids=lambda model: type(model).__name__,
 )
 def test_an_unknown_model_gets_a_list_of_what_can_be_judged(model):
@@ -219,7 +228,7 @@ def test_not_fitted(row):
             certify(model, data.X, data.y)
 
 
-# -- bad input, and no side effects --------------------------------------------------------------------------------------
+# -- bad input, and no side effects ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
@@ -234,7 +243,7 @@ def test_bad_data(row):
         certify(model, data.X[:, :3], data.y)
     with pytest.raises(ValueError, match="inconsistent"):
         certify(model, data.X, data.y[:-1])
-    with pytest.raises(ValueError, match="(?i)negative"):
+    with pytest.raises(ValueError, match=r"(?i)negative"):
         certify(model, data.X, data.y, sample_weight=-np.ones(60))
     if row.classifier:
         with pytest.raises(ValueError, match="cow"):

@@ -1,4 +1,4 @@
-"""The duality gap is a bound: at random weights, row weights and class splits it is never below the true suboptimality, and it is tight.
+"""The duality gap is a bound: at random weights, row weights and class splits never below the truth, and tight.
 
 The optimum is known to about 1e-18 from a Newton iteration in extended precision that shares nothing with the judge.
 """
@@ -155,7 +155,7 @@ def test_a_good_model_is_not_refused(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_decided_is_not_empty_near_the_optimum(seed):
-    """A bound that never decides anything would be worthless: close to the optimum all but marginal rows are decided."""
+    """A bound that never decides anything is worthless: close to the optimum all but marginal rows are decided."""
     case = Case(seed)
     certificate = case.judge(case.best.w.astype(float), float(case.best.b))
     margins = case.X @ case.best.w.astype(float) + float(case.best.b)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-import tenfold
-from estimators import TABLE, classes, parameters
 from scipy import sparse
 from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning
+
+import tenfold
+from estimators import TABLE, classes, parameters
 
 
 def hard():
@@ -28,7 +29,10 @@ def large_sparse():
 ITERATIVE = {
     "logistic": (lambda: tenfold.LogisticRegression(C=100.0), hard),
     "ridge": (lambda: tenfold.Ridge(alpha=1e-3), large_sparse),
-    "ridge classifier": (lambda: tenfold.RidgeClassifier(alpha=1e-3), lambda: (large_sparse()[0], large_sparse()[1] > 0)),
+    "ridge classifier": (
+        lambda: tenfold.RidgeClassifier(alpha=1e-3),
+        lambda: (large_sparse()[0], large_sparse()[1] > 0),
+    ),
 }
 every_fit = pytest.mark.parametrize("case", ITERATIVE)
 

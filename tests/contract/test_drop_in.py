@@ -6,12 +6,12 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.linear_model as theirs
-from estimators import IDS, SHAPES, TABLE, parameters
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 import tenfold
+from estimators import IDS, SHAPES, TABLE, parameters
 
 NAMES = sorted({row.name for row in TABLE})
 every_class = pytest.mark.parametrize("name", NAMES)
@@ -53,7 +53,8 @@ def test_constructor(name):
 
 @every_class
 @pytest.mark.parametrize(
-    "method", ["fit", "predict", "score", "decision_function", "predict_proba", "predict_log_proba", "sparsify", "densify"]
+    "method",
+    ["fit", "predict", "score", "decision_function", "predict_proba", "predict_log_proba", "sparsify", "densify"],
 )
 def test_methods(name, method):
     his = getattr(getattr(theirs, name), method, None)
@@ -184,7 +185,7 @@ def test_feature_names(row):
         np.testing.assert_array_equal(model.predict(frame), plain.predict(data.X))
     else:
         np.testing.assert_allclose(model.predict(frame), plain.predict(data.X), rtol=1e-12, atol=1e-12)
-    with pytest.raises(ValueError, match="(?s)feature names should match.*same order"):
+    with pytest.raises(ValueError, match=r"(?s)feature names should match.*same order"):
         model.predict(frame[names[::-1]])
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         model.predict(data.X)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import sklearn
-from estimators import SHAPES, TABLE, parameters, zero_weights
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import tenfold
+from estimators import SHAPES, TABLE, parameters, zero_weights
 
 FIRST = list({row.name: row for row in reversed(TABLE)}.values())
 every_class = pytest.mark.parametrize("row", FIRST, ids=lambda row: row.name)
@@ -39,7 +39,9 @@ def test_weights_through_cross_validation(routing, row):
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60)
     model = row.make().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
-    found = cross_validate(model, X, y, params={"sample_weight": weight}, cv=3, return_estimator=True, return_indices=True)
+    found = cross_validate(
+        model, X, y, params={"sample_weight": weight}, cv=3, return_estimator=True, return_indices=True
+    )
     for fitted, train in zip(found["estimator"], found["indices"]["train"], strict=True):
         again = row.make().fit(X[train], y[train], sample_weight=weight[train])
         np.testing.assert_array_equal(parameters(fitted), parameters(again))

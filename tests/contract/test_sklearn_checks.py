@@ -1,7 +1,8 @@
 """scikit-learn's own checks on every row of the table, with no expected failures."""
 
-from estimators import TABLE
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from estimators import TABLE
 
 
 @parametrize_with_checks([row.make() for row in TABLE if not row.outside])

@@ -1,4 +1,4 @@
-"""Exact cross-validation is refitting: leave-one-out and every splitter, weights, several targets, wide data, any scorer."""
+"""Exact cross-validation is refitting: leave-one-out, any splitter, weights, targets, wide data, any scorer."""
 
 import inspect
 import warnings
@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.linear_model as theirs
-from estimators import classes, regression, zero_weights
 from scipy import sparse
 from sklearn.metrics import get_scorer, make_scorer, max_error
 from sklearn.model_selection import (
@@ -20,6 +19,7 @@ from sklearn.model_selection import (
 )
 
 import tenfold
+from estimators import classes, regression, zero_weights
 
 ALPHAS = np.array([1e-4, 1e-2, 1.0, 30.0])
 
@@ -57,7 +57,7 @@ def refits(X, y, weight, intercept, alpha):
     return np.array(residuals)
 
 
-# -- leave-one-out -------------------------------------------------------------------------------------------------------
+# -- leave-one-out ---------------------------------------------------------------------------------------------------
 
 
 @every_size
@@ -69,7 +69,9 @@ def test_leave_one_out_is_n_refits(size, kind, intercept, weighted, targets):
     X, y = data(size, targets)
     weight = weights(len(y), weighted)
     X = np.where(np.abs(X) < 0.2, 0.0, X)
-    model = tenfold.RidgeCV(ALPHAS, fit_intercept=intercept, store_cv_results=True).fit(kind(X), y, sample_weight=weight)
+    model = tenfold.RidgeCV(ALPHAS, fit_intercept=intercept, store_cv_results=True).fit(
+        kind(X), y, sample_weight=weight
+    )
     expected = np.stack([refits(X, y, weight, intercept, alpha) for alpha in ALPHAS], axis=-1)
     squares = expected**2 * (1.0 if weight is None else weight.reshape(-1, *[1] * (expected.ndim - 1)))
     np.testing.assert_allclose(model.cv_results_, squares, rtol=1e-8, atol=1e-8 * np.mean(squares))
@@ -104,7 +106,9 @@ def test_rows_without_weight(size):
     model = tenfold.RidgeCV(ALPHAS, store_cv_results=True).fit(X, y, sample_weight=weight)
     fewer = tenfold.RidgeCV(ALPHAS, store_cv_results=True).fit(X[keep], y[keep], sample_weight=weight[keep])
     assert model.alpha_ == fewer.alpha_
-    np.testing.assert_allclose(model.cv_results_[keep], fewer.cv_results_, rtol=1e-8, atol=1e-8 * fewer.cv_results_.mean())
+    np.testing.assert_allclose(
+        model.cv_results_[keep], fewer.cv_results_, rtol=1e-8, atol=1e-8 * fewer.cv_results_.mean()
+    )
     np.testing.assert_array_equal(model.cv_results_[~keep], 0.0)
 
 
@@ -157,7 +161,7 @@ def test_leave_one_out_of_a_classifier(count, weighted):
     assert model.alpha_ == ALPHAS[np.argmin(squares.mean(axis=(0, 1)))]
 
 
-# -- splitters -----------------------------------------------------------------------------------------------------------
+# -- splitters -------------------------------------------------------------------------------------------------------
 
 GROUPS = np.arange(200) % 7
 
@@ -297,7 +301,9 @@ def test_splits_by_boolean_masks():
     check_folds(model, X, y, None, True, splits, get_scorer("r2"))
 
 
-@pytest.mark.parametrize("cv", [3, StratifiedKFold(3, shuffle=True, random_state=0), ShuffleSplit(5, test_size=0.3, random_state=0)])
+@pytest.mark.parametrize(
+    "cv", [3, StratifiedKFold(3, shuffle=True, random_state=0), ShuffleSplit(5, test_size=0.3, random_state=0)]
+)
 @pytest.mark.parametrize("count", [2, 3])
 @with_weights
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "f1_macro"])
@@ -350,7 +356,7 @@ def test_alpha_zero_among_the_candidates_of_folds():
         tenfold.RidgeCV([0.0, 1.0]).fit(X, y)
 
 
-# -- prediction intervals ------------------------------------------------------------------------------------------------
+# -- prediction intervals --------------------------------------------------------------------------------------------
 
 
 def jackknife_plus(X, y, weight, intercept, alpha, new, coverage):

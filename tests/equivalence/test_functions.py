@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from estimators import parameters, regression, zero_weights
 from scipy import sparse
 
 import tenfold
+from estimators import parameters, regression, zero_weights
 
 ALPHAS = np.array([0.0, 1e-3, 1.0, 100.0])
 SIZES = {"tall": (40, 4), "wide": (15, 30), "square": (20, 20)}
@@ -56,7 +56,9 @@ def test_every_point_of_a_path_is_a_ridge(size, kind, intercept, weighted, targe
         residual = (y - model.predict(X)).reshape(len(X), -1)
         squares = np.ravel((np.ones(len(X)) if weight is None else weight) @ residual**2)
         np.testing.assert_allclose(np.ravel(path.training_error[a]), squares, rtol=1e-6, atol=1e-9 * np.var(y) * len(X))
-        np.testing.assert_allclose(np.ravel(path.norms[a]), np.linalg.norm(np.atleast_2d(model.coef_), axis=1), rtol=1e-6)
+        np.testing.assert_allclose(
+            np.ravel(path.norms[a]), np.linalg.norm(np.atleast_2d(model.coef_), axis=1), rtol=1e-6
+        )
 
 
 @every_size

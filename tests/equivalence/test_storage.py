@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from estimators import IDS, SHAPES, TABLE, columns_of, parameters, zero_weights
 from scipy import sparse
+
+from estimators import IDS, SHAPES, TABLE, columns_of, parameters, zero_weights
 
 every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
 
@@ -27,7 +28,9 @@ def frame(X):
 def unsorted(X):
     """CSR whose indices run backwards in each row."""
     X = sparse.csr_array(X)
-    order = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)]).astype(int)
+    order = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)]).astype(
+        int
+    )
     return sparse.csr_array((X.data[order], X.indices[order], X.indptr), shape=X.shape)
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from estimators import SHAPES, TABLE, parameters, zero_weights
 from scipy import sparse
 
 import tenfold
+from estimators import SHAPES, TABLE, parameters, zero_weights
 
 # a splitter sees rows, not weights, and balanced ridge classes are counted, not weighted
 PLAIN = [row for row in TABLE if not row.chooses and "balanced" not in str(row.settings)]

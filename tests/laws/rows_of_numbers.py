@@ -23,18 +23,30 @@ class Drawn(NamedTuple):
         rows = slice(*((0, *self.cuts, len(self.X))[which : which + 2])) if isinstance(which, int) else which
         weight = None if self.weight is None else np.ascontiguousarray(self.weight[rows])
         return Drawn(
-            np.ascontiguousarray(self.X[rows]), np.ascontiguousarray(self.y[rows]), weight, self.group[rows].copy(), (0, 0)
+            np.ascontiguousarray(self.X[rows]),
+            np.ascontiguousarray(self.y[rows]),
+            weight,
+            self.group[rows].copy(),
+            (0, 0),
         )
 
 
 def _numbers(n, p):
-    # sixteenths up to 8: nothing between zero and 1/16, so that a column at 1e-150 has squares above the smallest number
+    # sixteenths up to 8: nothing between zero and 1/16, so a column at 1e-150 has squares above the smallest number
     return hnp.arrays(np.int16, (n, p), elements=st.integers(-128, 128)).map(lambda a: a / 16.0)
 
 
 @st.composite
-def drawn(draw, max_rows=9, scales=(1.0, 1e150, 1e-150), offsets=(0.0, 1e8), targets=2, dtypes=(np.float64, np.float32), weights=True):
-    """Up to `max_rows` rows, empty ones included; columns in units of `scales` about `offsets`; weights with zeros, or none."""
+def drawn(
+    draw,
+    max_rows=9,
+    scales=(1.0, 1e150, 1e-150),
+    offsets=(0.0, 1e8),
+    targets=2,
+    dtypes=(np.float64, np.float32),
+    weights=True,
+):
+    """Up to `max_rows` rows, or none; columns in units of `scales` about `offsets`; weights with zeros, or none."""
     n, p, t = draw(st.integers(0, max_rows)), draw(st.integers(1, 4)), draw(st.integers(0, targets))
     joint = draw(_numbers(n, p + t))
     dtype = draw(st.sampled_from(dtypes))
@@ -49,13 +61,15 @@ def drawn(draw, max_rows=9, scales=(1.0, 1e150, 1e-150), offsets=(0.0, 1e8), tar
         weight = np.array(draw(st.lists(some, min_size=n, max_size=n)), dtype=np.float64)
     group = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), dtype=np.int32)
     cuts = tuple(sorted((draw(st.integers(0, n)), draw(st.integers(0, n)))))
-    return Drawn(np.ascontiguousarray(joint[:, :p].astype(dtype)), np.ascontiguousarray(joint[:, p:]), weight, group, cuts)
+    return Drawn(
+        np.ascontiguousarray(joint[:, :p].astype(dtype)), np.ascontiguousarray(joint[:, p:]), weight, group, cuts
+    )
 
 
 class Truth(NamedTuple):
-    """Count, weight, means (as `about` + `mean`) and centred second moments of the columns of [X y] by two passes in extended precision.
+    """Count, weight, means (`about` + `mean`) and centred second moments of [X y], two passes in extended precision.
 
-    `spread` are the lengths of the centred columns, `reach` how far entries lie from each other, rows of other groups included.
+    `spread` are the lengths of the centred columns, `reach` how far entries of all groups lie from each other.
     """
 
     count: int
@@ -67,7 +81,7 @@ class Truth(NamedTuple):
     reach: np.ndarray
 
     def tolerance(self, rtol):
-        """Allowed errors of means and second moments: `rtol` of the lengths, and the rounding of differences of entries."""
+        """Allowed errors of means and second moments: `rtol` of the lengths, and the rounding of differences."""
         rounding = np.sqrt(self.weight) * EPS * self.reach
         cross = np.outer(self.spread, rounding)
         second = rtol * np.outer(self.spread, self.spread) + 8 * (cross + cross.T + np.outer(rounding, rounding))

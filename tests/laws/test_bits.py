@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from estimators import IDS, TABLE, classes, regression
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from estimators import IDS, TABLE, classes, regression
 from tenfold.machine import threads
 
 # unpenalised classes that are separated say so; their bits are asked for all the same
@@ -15,7 +15,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 def results(model, X):
     """Every number that a fit leaves behind, as bytes."""
     certificate = model.certificate_
-    numbers = [model.coef_, model.intercept_, certificate.value, certificate.objective, certificate.floor, model.predict(X[:50])]
+    numbers = [
+        model.coef_,
+        model.intercept_,
+        certificate.value,
+        certificate.objective,
+        certificate.floor,
+        model.predict(X[:50]),
+    ]
     numbers += [getattr(model, name) for name in ("alpha_", "best_score_", "cv_errors_") if hasattr(model, name)]
     return [np.asarray(number).tobytes() for number in numbers]
 

@@ -16,7 +16,7 @@ def lift(data):
 
 
 def assert_columns(found, data, inside=slice(None), rtol=1e-12):
-    """Means to the rounding of the largest entry; lengths to `rtol`, or to that rounding where a column hardly varies."""
+    """Means to the rounding of the largest entry; lengths to `rtol`, or to that rounding."""
     expected = truth(data, inside)
     largest = np.max(np.abs(np.hstack([data.X.astype(np.float64), data.y])), axis=0, initial=0.0)
     rounding = 8 * EPS * largest

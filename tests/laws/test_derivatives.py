@@ -1,4 +1,4 @@
-"""Sums of losses, slopes and curvatures are a commutative monoid, their two lifts are one, and they are derivatives of each other."""
+"""Sums of losses, slopes and curvatures are a commutative monoid, two lifts are one, each a derivative."""
 
 import array_api_strict as strict
 import numpy as np
@@ -84,7 +84,10 @@ def test_identity(drawing):
     data, loss, params, order, shift = drawing
     lift = derivatives(loss, params, order, shift)
     found = lift(block_of(data))
-    for neutral in (lift(block_of(data.part(slice(0, 0)))), lift(block_of(data._replace(weight=np.zeros(len(data.X)))))):
+    for neutral in (
+        lift(block_of(data.part(slice(0, 0)))),
+        lift(block_of(data._replace(weight=np.zeros(len(data.X))))),
+    ):
         assert not joined(neutral).any()
         np.testing.assert_array_equal(joined(found.merge(neutral)), joined(found))
         np.testing.assert_array_equal(joined(neutral.merge(found)), joined(found))
@@ -188,4 +191,6 @@ def test_products_with_the_rows(drawing):
         # sparse rows are shifted after the product, at the size of both parts
         np.testing.assert_allclose(np.asarray(times(storage, params, shift)), z, rtol=0, atol=10 * size)
         other = strict.asarray(u) if storage is not data.X and not sparse.issparse(storage) else u
-        np.testing.assert_allclose(back_times(storage, other, shift), back, rtol=0, atol=10 * size * (1 + np.abs(u).sum()))
+        np.testing.assert_allclose(
+            back_times(storage, other, shift), back, rtol=0, atol=10 * size * (1 + np.abs(u).sum())
+        )

@@ -123,7 +123,7 @@ def test_another_namespace(data):
 
 @given(drawn(offsets=(0.0,)))
 def test_dense_is_sparse(data):
-    """Entries that are not stored are zeros; the sparse lift works about the origin, so lengths are measured from there."""
+    """What is not stored is zero; the sparse lift works about the origin, so lengths are measured from there."""
     expected = truth(data)
     joint = np.hstack([data.X.astype(np.longdouble), data.y.astype(np.longdouble)])
     weight = np.ones(len(joint)) if data.weight is None else data.weight

@@ -1,18 +1,26 @@
-"""Bad input: the right answer with its certificate, or a ValueError that says what was expected, what came and what to do."""
+"""Bad input: the right answer with its certificate, or a ValueError with what was expected, what came, what to do."""
 
 import numpy as np
 import pytest
-from estimators import IDS, SHAPES, TABLE, parameters
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 import tenfold
+from estimators import IDS, SHAPES, TABLE, parameters
 
 every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
 
 
 def tall(row):
     return SHAPES["tall"](row)
+
+
+def fitted_or_why(row, X, y):
+    """The fitted model and nothing, or nothing and the words of the ValueError."""
+    try:
+        return row.make().fit(X, y), ""
+    except ValueError as error:
+        return None, str(error)
 
 
 def refused(row, X, y, match, weight=None, error=ValueError):
@@ -22,7 +30,7 @@ def refused(row, X, y, match, weight=None, error=ValueError):
     return str(caught.value)
 
 
-# -- values that are not numbers -----------------------------------------------------------------------------------------
+# -- values that are not numbers -------------------------------------------------------------------------------------
 
 KINDS = {
     "dense": np.asarray,
@@ -67,11 +75,11 @@ def test_predicting_what_is_not_finite(row, value):
     model = row.make().fit(X, y)
     X[5, 1] = value
     for kind in (np.asarray, np.asfortranarray, sparse.csr_array):
-        with pytest.raises(ValueError, match="(?i)Input X contains (NaN|infinity)"):
+        with pytest.raises(ValueError, match=r"(?i)Input X contains (NaN|infinity)"):
             model.predict(kind(X))
 
 
-# -- shapes --------------------------------------------------------------------------------------------------------------
+# -- shapes ----------------------------------------------------------------------------------------------------------
 
 
 @every_row
@@ -117,7 +125,7 @@ def test_lengths_that_differ(row):
 def test_other_number_of_columns_at_predict(row):
     X, y, _ = tall(row)
     model = row.make().fit(X, y)
-    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4 features"):
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 features"):
         model.predict(X[:, :3])
     with pytest.raises(ValueError, match="Expected 2D array"):
         model.predict(X[0])
@@ -137,12 +145,10 @@ def test_one_row(row):
         # leaving out the only row leaves nothing
         refused(row, X[:1], y[:1], "(?i)row|sample|split|fold")
         return
-    model = row.make()
-    try:
-        model.fit(X[:1], y[:1])
-    except ValueError as error:
+    model, why = fitted_or_why(row, X[:1], y[:1])
+    if model is None:
         assert row.classifier
-        assert "class" in str(error), str(error)
+        assert "class" in why, why
         return
     assert model.certificate_.ok
     if row.classifier:
@@ -165,7 +171,7 @@ def test_two_and_three_rows(row, n):
     assert row.make().fit(X[:n], y).certificate_.ok
 
 
-# -- classes -------------------------------------------------------------------------------------------------------------
+# -- classes ---------------------------------------------------------------------------------------------------------
 
 classifiers = pytest.mark.parametrize("row", [row for row in TABLE if row.classifier], ids=lambda row: row.id)
 regressors = pytest.mark.parametrize("row", [row for row in TABLE if not row.classifier], ids=lambda row: row.id)
@@ -176,12 +182,10 @@ def test_one_class(row):
     """Refused, or the one class is what is predicted everywhere."""
     X, _, _ = tall(row)
     y = np.full(60, "ant")
-    model = row.make()
-    try:
-        model.fit(X, y)
-    except ValueError as error:
-        assert "class" in str(error)
-        assert any(word in str(error) for word in ("ant", "1", "one")), str(error)
+    model, why = fitted_or_why(row, X, y)
+    if model is None:
+        assert "class" in why
+        assert any(word in why for word in ("ant", "1", "one")), why
         return
     assert row.name != "LogisticRegression"
     assert model.certificate_.ok
@@ -216,16 +220,16 @@ def test_words_as_targets(row):
 
 def test_three_classes_for_a_binary_classifier():
     X, _, _ = tall(TABLE[0])
-    with pytest.raises(NotImplementedError, match="(?i)multinomial|three|3"):
+    with pytest.raises(NotImplementedError, match=r"(?i)multinomial|three|3"):
         tenfold.LogisticRegression().fit(X, np.arange(60) % 3)
 
 
-# -- dtypes --------------------------------------------------------------------------------------------------------------
+# -- dtypes ----------------------------------------------------------------------------------------------------------
 
 
 @every_row
 def test_words_in_x(row):
-    X, y, _ = tall(row)
+    y = tall(row).y
     refused(row, np.full((60, 4), "word"), y, "(?i)convert|string|numeric", error=(ValueError, TypeError))
 
 
@@ -305,7 +309,7 @@ def test_a_column_of_classes_is_flattened_with_a_warning(row):
     np.testing.assert_array_equal(parameters(model), parameters(row.make().fit(X, y)))
 
 
-# -- weights -------------------------------------------------------------------------------------------------------------
+# -- weights ---------------------------------------------------------------------------------------------------------
 
 BAD_WEIGHTS = {
     "negative": (lambda n: np.where(np.arange(n) == 3, -1.0, 1.0), "(?i)negative"),
@@ -347,15 +351,17 @@ def test_integer_and_list_weights(row):
     plain = parameters(row.make().fit(X, y, sample_weight=whole.astype(float)))
     np.testing.assert_array_equal(parameters(row.make().fit(X, y, sample_weight=whole)), plain)
     np.testing.assert_array_equal(parameters(row.make().fit(X, y, sample_weight=whole.tolist())), plain)
-    np.testing.assert_array_equal(parameters(row.make().fit(X, y, sample_weight=whole[::-1][::-1].astype(np.float32))), plain)
+    np.testing.assert_array_equal(
+        parameters(row.make().fit(X, y, sample_weight=whole[::-1][::-1].astype(np.float32))), plain
+    )
 
 
-# -- scales --------------------------------------------------------------------------------------------------------------
+# -- scales ----------------------------------------------------------------------------------------------------------
 
 
 @regressors
 def test_all_columns_constant(row):
-    X, y, _ = tall(row)
+    y = tall(row).y
     model = row.make().fit(np.full((60, 4), 7.0), y)
     assert model.certificate_.ok
     if row.intercept:
@@ -364,7 +370,7 @@ def test_all_columns_constant(row):
 
 @classifiers
 def test_all_columns_constant_for_classes(row):
-    X, y, _ = tall(row)
+    y = tall(row).y
     model = row.make().fit(np.full((60, 4), 7.0), y)
     assert model.certificate_.ok
     assert np.isfinite(parameters(model)).all()
@@ -372,7 +378,7 @@ def test_all_columns_constant_for_classes(row):
 
 @every_row
 def test_all_columns_zero(row):
-    X, y, _ = tall(row)
+    y = tall(row).y
     for zeros in (np.zeros((60, 4)), sparse.csr_array((60, 4))):
         model = row.make().fit(zeros, y)
         assert model.certificate_.ok
@@ -403,11 +409,9 @@ def test_columns_of_extreme_scale(row, units, kind):
     """Columns at 1e-150 and 1e150: a certified answer, or a sentence about scales."""
     X, y, _ = tall(row)
     X = X * np.array([units[0], units[1], 1.0, 1.0])
-    model = row.make()
-    try:
-        model.fit(kind(X), y)
-    except ValueError as error:
-        assert any(word in str(error) for word in ("scale", "Scale", "Divide")), str(error)
+    model, why = fitted_or_why(row, kind(X), y)
+    if model is None:
+        assert any(word in why for word in ("scale", "Scale", "Divide")), why
         return
     assert model.certificate_.ok, model.certificate_.explain()
     assert np.isfinite(parameters(model)).all()
@@ -423,11 +427,9 @@ def test_columns_at_the_ends_of_the_numbers(row, unit):
     """Subnormal columns and columns whose sums overflow: an answer that is certified, or a refusal with advice."""
     X, y, _ = tall(row)
     X[:, 0] *= unit
-    model = row.make()
-    try:
-        model.fit(X, y)
-    except ValueError as error:
-        assert any(word in str(error) for word in ("scale", "Scale", "Divide", "large")), str(error)
+    model, why = fitted_or_why(row, X, y)
+    if model is None:
+        assert any(word in why for word in ("scale", "Scale", "Divide", "large")), why
         return
     assert np.isfinite(parameters(model)).all()
     assert model.certificate_.ok, model.certificate_.explain()
@@ -446,7 +448,9 @@ def test_targets_of_extreme_scale(row, unit):
 def test_duplicate_entries_and_unsorted_indices_of_sparse_rows(row):
     """Entries given twice count twice, whatever their order."""
     X, y, _ = tall(row)
-    half = sparse.coo_array((np.tile(0.5 * X.ravel(), 2), (np.tile(np.repeat(np.arange(60), 4), 2), np.tile(np.arange(4), 120))))
+    half = sparse.coo_array(
+        (np.tile(0.5 * X.ravel(), 2), (np.tile(np.repeat(np.arange(60), 4), 2), np.tile(np.arange(4), 120)))
+    )
     raw = half.tocsr()
     n_before = None
     indices = np.concatenate([np.tile([3, 1, 0, 2, 3, 1, 0, 2], 60)]).astype(np.int32)
@@ -463,7 +467,9 @@ def test_duplicate_entries_and_unsorted_indices_of_sparse_rows(row):
 def test_long_indices_of_sparse_rows(row):
     X, y, _ = SHAPES["sparse"](row)
     long = sparse.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
-    np.testing.assert_allclose(parameters(row.make().fit(long, y)), parameters(row.make().fit(X, y)), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        parameters(row.make().fit(long, y)), parameters(row.make().fit(X, y)), rtol=1e-12, atol=1e-13
+    )
 
 
 @every_row

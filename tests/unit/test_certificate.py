@@ -11,7 +11,9 @@ from tenfold.judge import NOT_JUDGED, RULES
 
 
 def make(**changes):
-    return Certificate(**{"kind": "gap", "value": 1e-8, "scale": 1.0, "tol": 1e-6, "floor": 1e-15, "objective": 0.5, **changes})
+    return Certificate(
+        **{"kind": "gap", "value": 1e-8, "scale": 1.0, "tol": 1e-6, "floor": 1e-15, "objective": 0.5, **changes}
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,7 +64,10 @@ def test_radius_condition_and_note_are_told(kind):
 
 def test_repr_is_short_and_tells_an_unusual_end():
     assert repr(make()) == "<Certificate ok: gap 1e-08 (allowed 1e-06)>"
-    assert repr(make(status="iteration limit", value=1.0)) == "<Certificate NOT OK: gap 1 (allowed 1e-06), iteration limit>"
+    assert (
+        repr(make(status="iteration limit", value=1.0))
+        == "<Certificate NOT OK: gap 1 (allowed 1e-06), iteration limit>"
+    )
 
 
 def test_plain_values():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from estimators import SHAPES, TABLE, classes, parameters, regression
 
 # one row a class is enough here: what is tested is the machinery below them
@@ -216,7 +217,7 @@ def test_models_travel_between_processes(row):
 
 
 def test_ctrl_c_leaves_a_usable_model():
-    """The signal of Ctrl-C in the middle of an iterative fit ends it at its last complete step, and the certificate says so."""
+    """The signal of Ctrl-C ends an iterative fit at its last complete step, and the certificate says so."""
     out = run_script(
         """
         import os, signal, sys, warnings

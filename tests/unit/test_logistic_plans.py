@@ -1,12 +1,14 @@
-"""Logistic regression on data of every shape that has a plan of its own: samples of many rows, very many columns, limits, restarts."""
+"""Logistic regression on every shape that has a plan of its own: many rows, very many columns, limits, restarts."""
+
+import itertools
 
 import numpy as np
 import pytest
-from estimators import classes, parameters
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
+from estimators import classes, parameters
 from tenfold.plans.logistic import NEWTON_COLUMNS, SAMPLED_ROWS
 
 KINDS = {
@@ -153,7 +155,7 @@ def test_steps_only_go_down():
         trace = tenfold.LogisticRegression(C=1e4, solver=solver, tol=1e-12).fit(X, y).trace_
         objectives = [record.objective for record in trace]
         assert len(objectives) > 2
-        assert all(b <= a * (1 + 1e-14) for a, b in zip(objectives[:-1], objectives[1:], strict=True))
+        assert all(b <= a * (1 + 1e-14) for a, b in itertools.pairwise(objectives))
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -136,6 +136,8 @@ def test_every_status_has_a_sentence(status):
     assert len(status.message) > 20
 
 
-@pytest.mark.parametrize("status", [Status.MAX_ITER, Status.TIME_LIMIT, Status.NO_MAXIMUM, Status.STALLED, Status.INTERRUPTED])
+@pytest.mark.parametrize(
+    "status", [Status.MAX_ITER, Status.TIME_LIMIT, Status.NO_MAXIMUM, Status.STALLED, Status.INTERRUPTED]
+)
 def test_a_sentence_about_trouble_says_what_to_do(status):
     assert any(word in status.message for word in ("Increase", "Allow", "Use", "Scale", "Fit again"))

@@ -13,7 +13,9 @@ from tenfold.machine import available_memory, one_blas_thread, require_memory, t
 
 def scipy_threads():
     """What threadpoolctl itself says of the BLAS that SciPy carries."""
-    counts = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas" and "scipy" in lib["filepath"]]
+    counts = [
+        lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas" and "scipy" in lib["filepath"]
+    ]
     return min(counts)
 
 
@@ -114,7 +116,9 @@ def test_available_memory_is_a_number_of_bytes():
 
 
 def test_memory_that_is_not_there_is_refused_with_bytes_and_advice():
-    with pytest.raises(MemoryError, match=r"The matrix needs 1,152,921,504,606,846,976 bytes and only [\d,]+ are available. Use less."):
+    with pytest.raises(
+        MemoryError, match=r"The matrix needs 1,152,921,504,606,846,976 bytes and only [\d,]+ are available. Use less."
+    ):
         require_memory("The matrix", 1 << 60, "Use less.")
     require_memory("A small matrix", 1 << 10, "")
 

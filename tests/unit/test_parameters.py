@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from estimators import IDS, TABLE, SHAPES
 
+from estimators import IDS, SHAPES, TABLE
 from tenfold.estimators.parameters import (
     InvalidParameterError,
     array_like,
@@ -22,7 +22,11 @@ from tenfold.estimators.parameters import (
 )
 
 ALLOWED = [
-    (real(0), [0, 0.0, 1, 2.5, np.float32(1), np.int64(3)], [-1, -1e-300, np.nan, np.inf, "1", None, True, np.True_, [1.0]]),
+    (
+        real(0),
+        [0, 0.0, 1, 2.5, np.float32(1), np.int64(3)],
+        [-1, -1e-300, np.nan, np.inf, "1", None, True, np.True_, [1.0]],
+    ),
     (real(0, closed="neither"), [1e-300, 1], [0, 0.0, np.inf]),
     (real(0, 1, closed="both"), [0, 1, 0.5], [1.0000001, -0.0000001]),
     (real(0, np.inf, closed="both"), [0, np.inf], [-np.inf]),
@@ -64,7 +68,9 @@ def test_the_error_is_both_a_value_and_a_type_error():
 
 
 def test_three_alternatives_are_listed():
-    with pytest.raises(InvalidParameterError, match=re.escape("must be a float in the range [0, inf), a str among {'a'} or None.")):
+    with pytest.raises(
+        InvalidParameterError, match=re.escape("must be a float in the range [0, inf), a str among {'a'} or None.")
+    ):
         check_parameters(Something(), {"size": (real(0), choice("a"), nothing())})
 
 

@@ -13,7 +13,11 @@ from tenfold.stats import Params
 
 def data(targets=1):
     rng = np.random.default_rng(0)
-    return rng.standard_normal((30, 3)) + 0.5, np.where(rng.random((30, targets)) < 0.4, 1.0, -1.0), rng.uniform(0, 2, 30)
+    return (
+        rng.standard_normal((30, 3)) + 0.5,
+        np.where(rng.random((30, targets)) < 0.4, 1.0, -1.0),
+        rng.uniform(0, 2, 30),
+    )
 
 
 @pytest.mark.parametrize("loss", [Square(), Logistic()], ids=lambda loss: loss.name)
@@ -31,7 +35,9 @@ def test_value_gradient_and_hessian(loss, intercept, shifted, kind):
         z = (X - (0 if shift is None else shift)) @ v[:3] + v[3]
         return weight @ loss.value(y[:, 0], z) / weight.sum() + 0.15 * v[:3] @ v[:3]
 
-    found = evaluate(problem, MemoryRows(kind(X), y, weight), Params(point[None, :3].copy(), point[3:].copy()), 2, shift)
+    found = evaluate(
+        problem, MemoryRows(kind(X), y, weight), Params(point[None, :3].copy(), point[3:].copy()), 2, shift
+    )
     np.testing.assert_allclose(found.value, [objective(point)], rtol=1e-13)
     h = 1e-5
     free = 4 if intercept else 3
@@ -41,7 +47,12 @@ def test_value_gradient_and_hessian(loss, intercept, shifted, kind):
     curves = np.array(
         [
             [
-                (objective(point + s + r) - objective(point + s - r) - objective(point - s + r) + objective(point - s - r))
+                (
+                    objective(point + s + r)
+                    - objective(point + s - r)
+                    - objective(point - s + r)
+                    + objective(point - s - r)
+                )
                 / (4 * h * h)
                 for r in steps
             ]

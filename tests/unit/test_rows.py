@@ -112,7 +112,9 @@ def many_blocks():
     n = 2 * length + 7
     X = np.zeros((n, p), np.float32)
     X[:, 0] = np.arange(n)
-    return MemoryRows(X, np.arange(n, dtype=float)[:, None], np.arange(n) * 0.5, (np.arange(n) % 3).astype(np.int32)), length
+    return MemoryRows(
+        X, np.arange(n, dtype=float)[:, None], np.arange(n) * 0.5, (np.arange(n) % 3).astype(np.int32)
+    ), length
 
 
 def test_fold_merges_in_the_order_of_the_rows():

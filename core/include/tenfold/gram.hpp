@@ -84,7 +84,7 @@ void gram_wide(const Design<Rows> &design, const GramShape &shape, Range range, 
   std::vector<Tile> tiles;
   for (Index i = 0; i < count; ++i)
     tiles.emplace_back(shape);
-  const std::vector<Blocks> parts = Tile::parts(shape);
+  const std::vector<Blocks> parts = Tile::parts(shape, threads);
   for (Index begin = range.begin; begin < range.end; begin += count * gram_rows) {
     const Index used = std::min(count, (range.end - begin + gram_rows - 1) / gram_rows);
     parallel(used, threads, [&](Index item, int) {

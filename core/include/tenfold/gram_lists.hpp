@@ -72,8 +72,8 @@ public:
   }
 
   // Ranges of columns for many threads, of equal work when the entries are spread evenly.
-  static std::vector<Blocks> parts(const GramShape &shape) {
-    constexpr Index count = 16;
+  static std::vector<Blocks> parts(const GramShape &shape, int threads) {
+    const Index count = std::min<Index>(4 * threads, 64);
     std::vector<Blocks> parts;
     const double panels = static_cast<double>(shape.panels());
     Index begin = 0;

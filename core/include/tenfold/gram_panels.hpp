@@ -90,15 +90,20 @@ public:
     });
   }
 
-  // Rectangles for many threads: small enough that their blocks and panels stay in the second-level cache.
-  static std::vector<Blocks> parts(const GramShape &shape) {
-    constexpr Index side = 12;
+  // Rectangles for many threads. Large ones read fewer panels, whole ones still fit the second-level cache; how they are
+  // cut does not change a bit of the sums.
+  static std::vector<Blocks> parts(const GramShape &shape, int threads) {
     std::vector<Blocks> parts;
-    for_each_part(shape, [&](const Blocks &all) {
-      for (Index j = all.j0; j < all.j1; j += side)
-        for (Index i = all.i0; i < all.i1 && i < j + side; i += side)
-          parts.push_back({i, std::min(i + side, all.i1), j, std::min(j + side, all.j1)});
-    });
+    for (const Index side : {24, 12}) {
+      parts.clear();
+      for_each_part(shape, [&](const Blocks &all) {
+        for (Index j = all.j0; j < all.j1; j += side)
+          for (Index i = all.i0; i < all.i1 && i < j + side; i += side)
+            parts.push_back({i, std::min(i + side, all.i1), j, std::min(j + side, all.j1)});
+      });
+      if (static_cast<Index>(parts.size()) >= 4 * threads)
+        break;
+    }
     return parts;
   }
 

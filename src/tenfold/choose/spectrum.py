@@ -12,6 +12,7 @@ from scipy.linalg import eigh, qr, svd
 
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
+from tenfold.plans.least_squares import fold_moments
 from tenfold.rows import Rows
 from tenfold.solvers import dual
 from tenfold.stats import Moments, RFactor
@@ -158,7 +159,7 @@ def wide(data: dual.Centred, target_mean: Floats, intercept: bool) -> Wide:
 def of(rows: Rows, intercept: bool, moments: Moments | None = None) -> Tall | Wide:
     """The cheaper form for these rows."""
     if moments is not None or rows.shape[0] >= rows.shape[1]:
-        return tall(rows.fold(Moments.lift) if moments is None else moments, intercept)
+        return tall(fold_moments(rows) if moments is None else moments, intercept)
     return wide(*dual.about_means(rows, intercept), intercept)
 
 

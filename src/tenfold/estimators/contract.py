@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+Result = TypeVar("Result")
 
 
 def with_callbacks(method: Method) -> Method:
@@ -120,7 +121,7 @@ def as_rows(X: Array, y: Array, weight: Array | None) -> MemoryRows:
     return MemoryRows(X, contiguous(y[:, None] if y.ndim == 1 else y), weight)
 
 
-def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Fitted]) -> Fitted:
+def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result:
     """Do `work`; if it met a value that is not finite, raise scikit-learn's own error for it."""
     try:
         return work()

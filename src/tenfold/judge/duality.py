@@ -190,8 +190,9 @@ def _floor(data: _Data, params: Params, size: float, dtype: Any) -> float:
     offset = float(np.sum(w * np.abs(data.centre)) + np.abs(params.intercept[0]))
     # slopes are at most about one; the intercept was moved to the centre in extended precision
     computed = 8.0 * EPS * size + EPS * about + EXTENDED_EPS * offset
-    stored = 0.5 * data.problem.loss.smoothness * (unit_roundoff(dtype) * (about + offset)) ** 2
-    return computed + stored if np.isfinite(computed + stored) else 8.0 * EPS * size
+    rounded = unit_roundoff(dtype) * (about + offset)
+    floor = computed + 0.5 * data.problem.loss.smoothness * rounded * rounded
+    return floor if np.isfinite(floor) else 8.0 * EPS
 
 
 def price(a: float) -> float:
@@ -256,7 +257,7 @@ def _dual_gap(data: _Data, point: _Point, tilt: _Tilt) -> float:
     offset = 0.0 if data.problem.intercept else float(np.sum(data.centre**2))
     rounding = EPS * float(np.sqrt(np.sum(data.squares) + offset))
     distance = float(np.linalg.norm(g + moved * tilt.q)) + rounding
-    return distance**2 / (2.0 * data.strength) + tilt.h * price(abs(moved))
+    return distance * distance / (2.0 * data.strength) + tilt.h * price(abs(moved))
 
 
 def _drift(data: _Data, here: _Point, proof: _Proof) -> tuple[Floats, float]:
@@ -274,7 +275,7 @@ def _drift(data: _Data, here: _Point, proof: _Proof) -> tuple[Floats, float]:
         return data.centre, np.inf
     step, tilted = q / h, abs(float(point.gradient[-1])) / h
     distance = float(np.linalg.norm(point.gradient[:-1] - point.gradient[-1] * step))
-    excess = max(here.value - point.value, 0.0) + distance**2 / (2.0 * data.strength) + 8.0 * EPS * here.value
+    excess = max(here.value - point.value, 0.0) + distance * distance / (2.0 * data.strength) + 8.0 * EPS * here.value
     e = min(0.5, float(np.sqrt(2.0 * excess / h)))
     far = (excess + h * price(e + tilted)) / (e * h)
     if point is not here:

@@ -92,7 +92,9 @@ def residual(
 
 def _refused(kind: str, status: str) -> Certificate:
     """The certificate of parameters that are not finite, or with which no sum is."""
-    return Certificate(kind, np.inf, 1.0, RULES[kind].tol, 0.0, np.inf, status=status, note="The weights are not finite.")
+    return Certificate(
+        kind, np.inf, 1.0, RULES[kind].tol, 0.0, np.inf, status=status, note="The weights are not finite."
+    )
 
 
 def _norms(rows: Floats) -> Floats:

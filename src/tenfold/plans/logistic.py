@@ -224,7 +224,7 @@ def _samples(rows: Rows) -> list[Rows]:
     samples = [rows.thin(n // small | 1)]
     if n >= SAMPLED_ROWS and 4 * large <= n:
         samples.append(rows.thin(n // large | 1))
-    return samples
+    return [sample for sample in samples if sample.map(_weights).any()]
 
 
 def _from_samples(

@@ -56,6 +56,9 @@ def factor(rows: Rows, moments: Moments, scales: Integers, alpha: Floats, interc
     shift = np.concatenate([moments.mean, moments.target_mean]) if intercept else np.zeros(p + t)
     # factors of two are exact; the targets are scaled by their own exponents
     scale = np.ldexp(1.0, -np.concatenate([scales, moments.exponent[p:]]).astype(np.int32))
+    if intercept:
+        # a constant column is nothing but the rounding of its mean
+        scale[:p] = np.where(np.diag(moments.XX) > 0, scale[:p], 0.0)
     R = rows.fold(RFactor.lifter(shift, scale)).R
     members, parts, rights = [], [], np.zeros((p, t))
     for value in np.unique(alpha):

@@ -8,7 +8,7 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, is_sparse, namespace
 from tenfold.rows import Block
-from tenfold.stats.moments import Moments
+from tenfold.stats.moments import Moments, is_noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +86,7 @@ def _sparse(X: Array, weight: Floats) -> tuple[Floats, Floats]:
     mean = np.asarray(X.T @ weight) / total
     squares = X.astype(np.float64)
     squares.data = squares.data**2
-    spread = np.sqrt(np.maximum(np.asarray(squares.T @ weight) - total * mean**2, 0.0))
+    raw = total * mean**2
+    spread = np.asarray(squares.T @ weight) - raw
+    spread = np.sqrt(np.where(is_noise(spread, raw, X.shape[0]), 0.0, spread))
     return np.ldexp(mean, unit), np.ldexp(spread, unit)

@@ -19,9 +19,9 @@ SMALLEST, LARGEST = 1e-280, 1e280
 class Moments:
     """Count, weight, means and centred second moments of the columns of X (p of them) and of y (t, after those of X).
 
-    Column j is kept as z = 2^-exponent_j (x - shift_j). The mean is the pair shift_j + 2^exponent_j offset_j, never added
-    up before the end: at an offset of 1e8 this keeps the last digit. ``XX = sum weight (z - mean z)(z - mean z)'``, and
-    alike XY; yy is its diagonal.
+    Column j is kept as z = 2^-exponent_j (x - shift_j). The mean is the pair shift_j + 2^exponent_j offset_j, never
+    added up before the end: at an offset of 1e8 this keeps the last digit. ``XX = sum weight (z - mean z)(z - mean
+    z)'``, and alike XY; yy is its diagonal.
 
     Examples
     --------
@@ -116,6 +116,9 @@ class Moments:
         a, b = self._scaled(e), other._scaled(e)
         weight = a.weight + b.weight
         step = np.ldexp(b.shift - a.shift, -e) + (b.offset - a.offset)
+        # constant on both sides and equal up to the rounding of a mean: constant
+        away = np.abs(step) > 8.0 * np.finfo(np.float64).eps * np.abs(np.ldexp(a.shift, -e) + a.offset)
+        step = np.where(away | a._varies() | b._varies(), step, 0.0)
         dx, dy = step[: a.features], step[a.features :]
         f = a.weight * (b.weight / weight)
         return Moments(
@@ -203,9 +206,16 @@ def _grouped(block: Block, groups: int) -> list[Moments]:
     return [Moments(int(count[g]), float(weight[g]), shift, offset[g], e, XX[g], XY[g], yy[g]) for g in range(groups)]
 
 
+def is_noise(spread: Floats, raw: Floats, count: int) -> NDArray[np.bool_]:
+    """Whether the sum of squares of a column about its mean is only the rounding of its raw sum of squares."""
+    return np.asarray(spread <= 16.0 * np.finfo(np.float64).eps * np.sqrt(count) * raw)
+
+
 def _still(XX: Floats, XY: Floats, count: int, raw: Floats) -> None:
-    """Put zero where the spread of a sparse column is only the rounding of its raw sum of squares: the column is constant."""
-    noise = np.diag(XX) <= 16.0 * np.finfo(np.float64).eps * np.sqrt(count) * raw
+    """Put zero where the spread of a sparse column is only the rounding of its raw sum of squares: the column is
+    constant.
+    """
+    noise = is_noise(np.diag(XX), raw, count)
     XX[noise], XX[:, noise], XY[noise] = 0.0, 0.0, 0.0
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from tenfold.choose.path import RidgePath, norm_bounded, path
-from tenfold.estimators.contract import as_rows, validate, validate_weights
+from tenfold.estimators.contract import as_rows, refuse_not_finite, validate, validate_weights
 from tenfold.estimators.least_squares.ridge import Ridge
 
 
@@ -110,7 +110,9 @@ def ridge_path(
     if norm is not None:
         if alphas is not None:
             raise ValueError("Give either alphas or norm: the norm-bounded form finds its own alpha.")
-        return norm_bounded(rows, float(norm), fit_intercept, flat=y.ndim == 1)
+        bound = float(norm)
+        return refuse_not_finite(owner, X, lambda: norm_bounded(rows, bound, fit_intercept, flat=y.ndim == 1))
     if alphas is None:
         raise ValueError("ridge_path needs alphas, or the bound norm.")
-    return path(rows, np.ravel(check_array(alphas, ensure_2d=False, dtype=np.float64)), fit_intercept, flat=y.ndim == 1)
+    grid = np.ravel(check_array(alphas, ensure_2d=False, dtype=np.float64))
+    return refuse_not_finite(owner, X, lambda: path(rows, grid, fit_intercept, flat=y.ndim == 1))

@@ -1,0 +1,71 @@
+"""Whatever small data come, a fit is certified or refused in words: never a warning, never a number that is not finite.
+
+Entries are few different numbers, so that columns repeat, vanish, are constant or depend on each other, rows repeat,
+targets are exact, and weights are zero.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from estimators import IDS, TABLE, parameters
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+few = st.sampled_from([-2.0, -1.0, 0.0, 0.0, 1.0, 0.1, 3.0])
+
+
+@st.composite
+def small(draw):
+    n, p = draw(st.integers(2, 12)), draw(st.integers(1, 5))
+    X = draw(hnp.arrays(np.float64, (n, p), elements=few))
+    y = draw(hnp.arrays(np.float64, n, elements=few))
+    unit = np.array(draw(st.lists(st.sampled_from([1.0, 1.0, 1e-3, 1e4]), min_size=p, max_size=p)))
+    X = X * unit + draw(st.sampled_from([0.0, 0.0, 0.0, 100.0]))
+    weight = None
+    if draw(st.booleans()):
+        weight = draw(hnp.arrays(np.float64, n, elements=st.sampled_from([0.0, 1.0, 2.0, 0.3])))
+    kind = draw(st.sampled_from([np.asarray, sparse.csr_array, lambda X: X.astype(np.float32)]))
+    return kind(X), y, weight
+
+
+def fit(row, X, y, weight):
+    """The model, or None where it was refused."""
+    try:
+        return row.make().fit(X, y, sample_weight=weight)
+    except ValueError as error:
+        assert len(str(error)) > 20
+        return None
+
+
+@pytest.mark.parametrize("row", TABLE, ids=IDS)
+@given(data=small())
+def test_certified_or_refused(row, data):
+    X, y, weight = data
+    counted = np.ones(len(y)) if weight is None else weight
+    if row.classifier:
+        y = np.where(y > 0, "yes", "no")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if row.settings.get("C") == np.inf:
+            # separable classes, in part or in whole: the warning is right
+            warnings.simplefilter("ignore", ConvergenceWarning)
+        model = fit(row, X, y, weight)
+    enough = np.count_nonzero(counted) >= 2 and (not row.classifier or len(np.unique(y[counted > 0])) == 2)
+    if model is None:
+        # only what chooses, or needs two classes, may refuse data with weight
+        assert row.chooses or row.kind == "gap" or not counted.any()
+        assert row.chooses or not (enough and row.kind == "gap")
+        return
+    assert np.isfinite(parameters(model)).all()
+    assert np.isfinite(model.certificate_.value)
+    if row.settings.get("C") == np.inf:
+        assert model.certificate_.ok or model.certificate_.status != "converged"
+    else:
+        assert model.certificate_.ok, model.certificate_.explain()
+    if row.positive:
+        assert np.all(np.asarray(model.coef_) >= 0)
+    assert len(model.predict(X)) == len(y)
