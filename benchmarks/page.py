@@ -52,12 +52,15 @@ def join(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def verdict(row: dict[str, Any]) -> str:
-    """One word: 'ahead', 'short' of the aim, 'loses' to somebody, or 'uncertified' when our own result is refused."""
+    """In a word: 'ahead', 'short' of the aim, 'loses' to somebody; 'uncertified' or 'worse choice' where ours is not good."""
     ours, ratios = row["contenders"][0], row["ratios"]
     if ours["status"] != "ok":
         return str(ours["status"])
     if ours.get("quality", {}).get("ok") is False:
         return "uncertified"
+    errors = [e["quality"]["choice_error"] for e in row["contenders"] if "choice_error" in e.get("quality", {})]
+    if errors and errors[0] > min(errors) * (1 + 1e-9):
+        return "worse choice"
     if min(ratio for ratio in (ratios["scikit_learn"], ratios["best_peer"], 1e9) if ratio is not None) < 1:
         return "loses"
     return "short" if row["aim"] and (ratios["scikit_learn"] or 0) < row["aim"] else "ahead"

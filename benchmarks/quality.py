@@ -43,9 +43,10 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
 
 
 def shortfall(ours: Judged, theirs: Judged) -> str | None:
-    """Why ``theirs`` is not as good as ``ours``, or None. What our certificate allows itself is allowed to everyone.
+    """Why ``theirs`` is not as good as ``ours``, or None.
 
-    A gap of a foreign model is an upper bound, so that a peer is measured by its objective above the best lower bound
+    Good enough is what the judge's rule allows for either result (the rounding of the weights in their dtype
+    included), or what ours reached if that is more. A gap of a foreign model is an upper bound, so that a peer is measured by its objective above the best lower bound
     that is proved (an objective minus its gap), which favours the peer.
     """
     if "prediction_error" in theirs:
@@ -55,7 +56,7 @@ def shortfall(ours: Judged, theirs: Judged) -> str | None:
         return f"chose alpha {theirs['alpha']:.3g}, whose error is higher by {excess:.1e} (relative)"
     if "value" not in ours or "value" not in theirs:
         return None
-    allowed = max(ours["value"], ours["allowed"])
+    allowed = max(ours["value"], ours["allowed"], theirs["allowed"])
     if ours["kind"] == "gap":
         bound = max(judged["objective"] - judged["value"] for judged in (ours, theirs))
         excess = theirs["objective"] - bound

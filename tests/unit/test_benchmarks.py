@@ -77,6 +77,10 @@ def test_page_marks_the_rows_that_lose_and_keeps_them():
     assert "**loses**" in page.render(report(sklearn=0.09))
     assert "| short |" in page.render(report(sklearn=0.3))
     assert "| uncertified |" in page.render(report(ok=False))
+    worse = report()
+    for entry, error in zip(worse["rows"][0]["contenders"], (1.1, 1.0, 1.0), strict=True):
+        entry["quality"]["choice_error"] = error
+    assert page.verdict(worse["rows"][0]) == "worse choice"
     assert "≥ 10x" in page.render(report(shortfall="objective 2.4e-02 above the optimum (relative)"))
 
 

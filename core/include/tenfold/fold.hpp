@@ -147,8 +147,8 @@ void fold_slots(const Table<Rows> &table, const std::vector<Design<Rows>> &desig
     Tile &tile = tiles[static_cast<std::size_t>(worker)];
     const Range range = slots[s].range;
     const Design<Rows> &design = designs[static_cast<std::size_t>(slots[s].group)];
-    for (Index begin = range.begin; begin < range.end; begin += 128) {
-      const Index rows = std::min<Index>(128, range.end - begin);
+    for (Index begin = range.begin; begin < range.end; begin += 64) {
+      const Index rows = std::min<Index>(64, range.end - begin);
       double root[gram_rows];
       weight[s] += roots_of(table, begin, rows, root);
       tile.clear();

@@ -47,8 +47,10 @@ def residual(
     assert sums.gradient is not None
     if not (np.isfinite(sums.value).all() and np.isfinite(sums.gradient).all()):
         return Verdict(_refused("residual", status), sums.gradient, 2.0 * sums.value)
+    # about its mean a constant column is nothing: what is read there is rounding
+    pulls = np.where(lengths > 0, sums.gradient, 0.0)
     alpha = weight * np.broadcast_to(np.asarray(problem.penalty.strength, dtype=np.float64), sums.value.shape)
-    distance = weight * problem.penalty.subgradient_distance(params.coef, sums.gradient / weight)
+    distance = weight * problem.penalty.subgradient_distance(params.coef, pulls / weight)
     lengths = np.hypot(lengths, np.sqrt(alpha)[:, None])
     size = np.hypot(np.sqrt(2.0 * sums.value), np.sqrt(alpha) * _norms(params.coef))
     # what reading a row and adding up its terms can round, offsets included: the intercept takes up the product of
@@ -63,7 +65,7 @@ def residual(
     ones = np.abs(sums.slope) / np.sqrt(weight) / divisor if problem.intercept else np.zeros_like(size)
     parts = np.where(exact, 0.0, np.maximum(np.max(cosines, axis=1, initial=0.0), ones))
     rounding = np.where(exact, eps, terms * unit_roundoff(dtype) * reading / divisor)
-    gradient = sums.gradient + alpha[:, None] * params.coef
+    gradient = pulls + alpha[:, None] * params.coef
     radius, drift = None, 0.0
     if np.all(alpha > 0):
         # the gradient is itself known up to the rounding of its sums
