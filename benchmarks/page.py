@@ -52,7 +52,7 @@ def join(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def verdict(row: dict[str, Any]) -> str:
-    """In a word: 'ahead', 'short' of the aim, 'loses' to somebody; 'uncertified' or 'worse choice' where ours is not good."""
+    """'ahead', 'short' of the aim, 'loses' to somebody; 'uncertified' or 'worse choice' where ours is not good."""
     ours, ratios = row["contenders"][0], row["ratios"]
     if ours["status"] != "ok":
         return str(ours["status"])

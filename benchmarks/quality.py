@@ -46,8 +46,8 @@ def shortfall(ours: Judged, theirs: Judged) -> str | None:
     """Why ``theirs`` is not as good as ``ours``, or None.
 
     Good enough is what the judge's rule allows for either result (the rounding of the weights in their dtype
-    included), or what ours reached if that is more. A gap of a foreign model is an upper bound, so that a peer is measured by its objective above the best lower bound
-    that is proved (an objective minus its gap), which favours the peer.
+    included), or what ours reached if that is more. A gap of a foreign model is an upper bound, so that a peer is
+    measured by its objective above the best lower bound that is proved (an objective minus its gap): in its favour.
     """
     if "prediction_error" in theirs:
         return None if theirs["prediction_error"] <= 1e-6 else f"predictions off by {theirs['prediction_error']:.1e}"

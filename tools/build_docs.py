@@ -89,10 +89,10 @@ def title(text: str) -> str:
 
 
 def main(source: Path, target: Path) -> None:
-    pages = {name: (source / f"{name}.md").read_text(encoding="utf-8") for name in PAGES}
     unknown = {path.stem for path in source.glob("*.md")} ^ set(PAGES)
     if unknown:
         raise SystemExit(f"the list PAGES of this script and the folder {source} differ: {sorted(unknown)}")
+    pages = {name: (source / f"{name}.md").read_text(encoding="utf-8") for name in PAGES}
     renderer = MarkdownIt("commonmark", {"highlight": coloured}).enable("table")
     menu = " ".join(f'<a href="{name}.html">{html.escape(title(text))}</a>' for name, text in pages.items())
     target.mkdir(exist_ok=True)

@@ -52,60 +52,54 @@ inline int checked_threads(int threads) {
 
 template <std::size_t N> using Shape = std::array<Index, N>;
 
-// numpy.empty(shape, dtype) for a small result: cheaper than handing over memory of our own. dtype null: float64.
+// numpy.empty(shape, dtype); dtype null: float64. NumPy's own memory is cheaper for small results than handing over
+// ours, and comes in large pages for large ones.
 nb::object empty_array(const Index *shape, std::size_t dimensions, const char *dtype);
 
-// A NumPy array on memory that `owner` frees.
-template <class T, std::size_t N> nb::object array_on(T *data, const Shape<N> &shape, nb::handle owner) {
-  std::array<std::size_t, N> sizes;
-  for (std::size_t i = 0; i < N; ++i)
-    sizes[i] = static_cast<std::size_t>(shape[i]);
-  return nb::cast(nb::ndarray<nb::numpy, T>(data, N, sizes.data(), owner));
-}
+// A new NumPy array to write a result to.
+template <class T, std::size_t N> class Out {
+public:
+  explicit Out(const Shape<N> &shape) : array_(empty_array(shape.data(), N, dtype())) {
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(array_.ptr(), &buffer, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0)
+      throw nb::python_error();
+    span_ = {static_cast<T *>(buffer.buf), static_cast<std::size_t>(buffer.len) / sizeof(T)};
+    PyBuffer_Release(&buffer); // the array keeps its memory where it is
+  }
+  std::span<T> span() const { return span_; }
+  nb::object give() const { return array_; }
 
-// The values as a NumPy array.
+private:
+  static constexpr const char *dtype() {
+    if constexpr (std::is_same_v<T, double>)
+      return nullptr;
+    else if constexpr (std::is_same_v<T, float>)
+      return "float32";
+    else
+      return sizeof(T) == 8 ? "int64" : "int32";
+  }
+  nb::object array_;
+  std::span<T> span_;
+};
+
+// The values as a NumPy array: small ones are copied, the memory of large ones is handed over.
 template <class T, std::size_t N> nb::object give(std::vector<T> values, const Shape<N> &shape) {
   constexpr std::size_t small = 4096;
-  constexpr const char *dtype =
-      std::is_same_v<T, double> ? nullptr : (std::is_same_v<T, std::int64_t> ? "int64" : "int32");
   if (values.size() <= small) {
-    nb::object array = empty_array(shape.data(), N, dtype);
-    Py_buffer buffer;
-    if (PyObject_GetBuffer(array.ptr(), &buffer, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0)
-      throw nb::python_error();
-    std::copy(values.begin(), values.end(), static_cast<T *>(buffer.buf));
-    PyBuffer_Release(&buffer);
-    return array;
+    const Out<T, N> out(shape);
+    std::copy(values.begin(), values.end(), out.span().begin());
+    return out.give();
   }
   auto owned = std::make_unique<std::vector<T>>(std::move(values));
   T *data = owned->data();
   const nb::capsule owner(owned.release(), [](void *p) noexcept {
     std::unique_ptr<std::vector<T>>(static_cast<std::vector<T> *>(p)).reset();
   });
-  return array_on(data, shape, owner);
+  std::array<std::size_t, N> sizes;
+  for (std::size_t i = 0; i < N; ++i)
+    sizes[i] = static_cast<std::size_t>(shape[i]);
+  return nb::cast(nb::ndarray<nb::numpy, T>(data, N, sizes.data(), owner));
 }
-
-// A result as long as the data, without zeros at the start.
-template <class T, std::size_t N> class Out {
-public:
-  explicit Out(const Shape<N> &shape) : shape_(shape) {
-    for (const Index length : shape)
-      size_ *= static_cast<std::size_t>(length);
-    values_ = std::make_unique_for_overwrite<T[]>(size_);
-  }
-  std::span<T> span() { return {values_.get(), size_}; }
-  nb::object give() {
-    T *data = values_.get();
-    const nb::capsule owner(values_.release(),
-                            [](void *p) noexcept { std::unique_ptr<T[]>(static_cast<T *>(p)).reset(); });
-    return array_on(data, shape_, owner);
-  }
-
-private:
-  Shape<N> shape_;
-  std::size_t size_ = 1;
-  std::unique_ptr<T[]> values_;
-};
 
 bool is_masked(nb::handle object);
 

@@ -26,8 +26,8 @@ nb::tuple evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1>
   require(order >= 0 && order <= 2, "order must be 0, 1 or 2");
   require(order < 2 || t == 1, "order 2 is for one target");
   const int workers = checked_threads(threads);
-  const Point<Rows> point{x, Y.span(), span_or_none(weight), coef.span(), intercept.span(), span_or_none(shift),
-                          loss_named(loss)};
+  const Point<Rows> point{
+      x, Y.span(), span_or_none(weight), coef.span(), intercept.span(), span_or_none(shift), loss_named(loss)};
   Derivatives d;
   {
     const nb::gil_scoped_release release;

@@ -23,8 +23,9 @@ template <class T> void bind(nb::module_ &m) {
         const bool small = RightFactor::fits(p, r) && RightFactor::fits(r, A);
         const Blas blas = small ? Blas{} : scipy_blas();
         const Dense<T> x{X.data(), n, p};
-        const Rotation<T> rotation{x,        Y.span(), span_or_none(weight), centre.span(), target_mean.span(), V.span(),
-                                   D.span(), C.span(), r,                    A,             base};
+        const Rotation<T> rotation{
+            x, Y.span(), span_or_none(weight), centre.span(), target_mean.span(), V.span(), D.span(), C.span(), r,
+            A, base};
         std::optional<Out<double, 3>> errors;
         if (keep)
           errors.emplace(std::array<Index, 3>{n, t, A});

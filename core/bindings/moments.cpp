@@ -9,8 +9,8 @@ namespace {
 using Groups = Maybe<std::int32_t, 1>;
 
 template <class Rows>
-nb::tuple fold(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight, const Groups &group,
-               Index groups, int threads) {
+nb::tuple fold(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight, const Groups &group, Index groups,
+               int threads) {
   require(Y.shape(0) == x.rows, "Y must have as many rows as X");
   require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
   require(!group || group->shape(0) == x.rows, "group must have one entry a row");
@@ -23,23 +23,22 @@ nb::tuple fold(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &we
     const nb::gil_scoped_release release;
     m = moments(x, Y.span(), t, span_or_none(weight), span_or_none(group), groups, workers);
   }
-  return nb::make_tuple(give<std::int64_t, 1>(std::move(m.count), {groups}), give<double, 1>(std::move(m.weight), {groups}),
-                        give<double, 1>(std::move(m.shift), {c}), give<double, 2>(std::move(m.offset), {groups, c}),
-                        give<std::int32_t, 1>(std::move(m.exponent), {c}),
-                        give<double, 3>(std::move(m.XX), {groups, p, p}),
-                        give<double, 3>(std::move(m.XY), {groups, p, t}), give<double, 2>(std::move(m.yy), {groups, t}));
+  return nb::make_tuple(
+      give<std::int64_t, 1>(std::move(m.count), {groups}), give<double, 1>(std::move(m.weight), {groups}),
+      give<double, 1>(std::move(m.shift), {c}), give<double, 2>(std::move(m.offset), {groups, c}),
+      give<std::int32_t, 1>(std::move(m.exponent), {c}), give<double, 3>(std::move(m.XX), {groups, p, p}),
+      give<double, 3>(std::move(m.XY), {groups, p, t}), give<double, 2>(std::move(m.yy), {groups, t}));
 }
 
 template <class T> void bind_dense(nb::module_ &m) {
   m.def(
       "moments",
       [](const In<T, 2> &X, const In<double, 2> &Y, const Maybe<double, 1> &weight, const Groups &group, Index groups,
-         int threads) {
-        return fold(Dense<T>{X.data(), X.shape(0), X.shape(1)}, Y, weight, group, groups, threads);
-      },
+         int threads) { return fold(Dense<T>{X.data(), X.shape(0), X.shape(1)}, Y, weight, group, groups, threads); },
       nb::arg("X"), nb::arg("Y"), nb::arg("weight").none(), nb::arg("group").none(), nb::arg("groups"),
       nb::arg("threads"),
-      "Centred second moments of the columns of X and Y by groups: (count, weight, shift, offset, exponent, XX, XY, yy).");
+      "Centred second moments of the columns of X and Y by groups: (count, weight, shift, offset, exponent, XX, XY, "
+      "yy).");
 }
 
 template <class T, class I> void bind_sparse(nb::module_ &m) {

@@ -38,9 +38,7 @@ template <class T> void bind_dense(nb::module_ &m) {
   m.def(
       "times",
       [](const In<T, 2> &X, const In<double, 2> &coef, const In<double, 1> &intercept, const Maybe<double, 1> &shift,
-         int threads) {
-        return product(Dense<T>{X.data(), X.shape(0), X.shape(1)}, coef, intercept, shift, threads);
-      },
+         int threads) { return product(Dense<T>{X.data(), X.shape(0), X.shape(1)}, coef, intercept, shift, threads); },
       nb::arg("X"), nb::arg("coef"), nb::arg("intercept"), nb::arg("shift").none(), nb::arg("threads"),
       "(X - shift) coef' + intercept, (n, t).");
   m.def(

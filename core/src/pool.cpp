@@ -9,6 +9,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -19,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 constexpr auto spin_time = std::chrono::microseconds(50);
 constexpr int most_threads = 256;
 
-// The work of one call. It lives on the caller's stack; `helpers`, `seats` and membership in the list of jobs are
-// guarded by the pool's mutex, so it can be left only when no helper is inside.
+// The work of one call. It lives on the caller's stack; `seats`, `helpers`, `joined` and membership in the list of jobs
+// are guarded by the pool's mutex, so it can be left only when no helper is inside.
 struct Job {
   Job(Index count_, int threads, Body body_, void *context_)
       : count(count_), body(body_), context(context_), seats(threads - 1) {}

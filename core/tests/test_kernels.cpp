@@ -23,7 +23,8 @@ template <class T> void test_margins(const std::string &isa, Index n, Index p, I
     for (Index k = 0; k < t; ++k) {
       double expected = intercept[index(k)];
       for (Index j = 0; j < p; ++j)
-        expected += (static_cast<double>(x[index(i * p + j)]) - (shifted ? shift[index(j)] : 0.0)) * coef[index(k * p + j)];
+        expected +=
+            (static_cast<double>(x[index(i * p + j)]) - (shifted ? shift[index(j)] : 0.0)) * coef[index(k * p + j)];
       check_close(z[index(i * t + k)], expected, 1e-12 * static_cast<double>(p + 1), isa + " margins");
     }
 }
@@ -37,7 +38,8 @@ template <class T> void test_gradient(const std::string &isa, Index n, Index p, 
     for (Index j = 0; j < p; ++j) {
       double expected = start[index(k * p + j)];
       for (Index i = 0; i < n; ++i)
-        expected += u[index(i + k * n)] * (static_cast<double>(x[index(i * p + j)]) - (shifted ? shift[index(j)] : 0.0));
+        expected +=
+            u[index(i + k * n)] * (static_cast<double>(x[index(i * p + j)]) - (shifted ? shift[index(j)] : 0.0));
       check_close(g[index(k * p + j)], expected, 1e-12 * static_cast<double>(n + 1), isa + " gradient");
     }
 }

@@ -1,5 +1,5 @@
-// The loops of the library against plain sums, dense and sparse, on shapes with edges, and bit by bit between numbers of
-// threads.
+// The loops of the library against plain sums, dense and sparse, on shapes with edges, and bit by bit between numbers
+// of threads.
 #include "check.hpp"
 
 #include "tenfold/derivatives.hpp"
@@ -57,7 +57,8 @@ template <class T> void compare_moments(const Data<T> &d, const Moments &m, Inde
       if (d.weight[index(i)] > 0.0 && (groups == 1 || d.group[index(i)] == g))
         rows.push_back(i);
     const auto value = [&](Index i, Index j) {
-      return static_cast<long double>(j < p ? static_cast<double>(d.values[index(i * p + j)]) : d.y[index(i * t + j - p)]);
+      return static_cast<long double>(j < p ? static_cast<double>(d.values[index(i * p + j)])
+                                            : d.y[index(i * t + j - p)]);
     };
     long double total = 0;
     for (const Index i : rows)
@@ -94,12 +95,13 @@ template <class T> void compare_moments(const Data<T> &d, const Moments &m, Inde
 }
 
 bool equal_bits(const std::vector<double> &a, const std::vector<double> &b) {
-  const auto same = [](double x, double y) { return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y); };
+  const auto same = [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
-template <class Rows, class T>
-void test_moments_of(const Rows &rows, const Data<T> &d, const std::string &what) {
+template <class Rows, class T> void test_moments_of(const Rows &rows, const Data<T> &d, const std::string &what) {
   for (const Index groups : {1, 3}) {
     const std::span<const std::int32_t> group = groups == 1 ? std::span<const std::int32_t>{} : d.group;
     const Moments m = moments(rows, std::span(d.y), d.t, std::span(d.weight), group, groups, 2);
@@ -133,7 +135,8 @@ void test_empty_groups(const std::string &isa) {
   Data<double> d(9000, 30, 1, 1.0, 37);
   for (std::int32_t &g : d.group)
     g = g == 0 ? 1 : 3;
-  const Moments m = moments(d.dense(), std::span(d.y), 1, std::span(d.weight), std::span<const std::int32_t>(d.group), 5, 2);
+  const Moments m =
+      moments(d.dense(), std::span(d.y), 1, std::span(d.weight), std::span<const std::int32_t>(d.group), 5, 2);
   compare_moments(d, m, 5, isa + " empty groups");
 }
 
@@ -194,8 +197,10 @@ void test_exponents(const std::string &isa) {
   check(b.exponent[0] == 0 && b.exponent[7] == 0, isa + " ordinary columns keep the exponent zero");
   for (Index i = 0; i < 7; ++i)
     for (Index j = 0; j < 7; ++j) {
-      const double unit = std::ldexp(1.0 / scale[i], b.exponent[index(i)]) * std::ldexp(1.0 / scale[j], b.exponent[index(j)]);
-      check_close(b.XX[index(i * 7 + j)] * unit, a.XX[index(i * 7 + j)], 1e-11 * a.XX[0], isa + " moments with exponents");
+      const double unit =
+          std::ldexp(1.0 / scale[i], b.exponent[index(i)]) * std::ldexp(1.0 / scale[j], b.exponent[index(j)]);
+      check_close(b.XX[index(i * 7 + j)] * unit, a.XX[index(i * 7 + j)], 1e-11 * a.XX[0],
+                  isa + " moments with exponents");
     }
 }
 
@@ -223,7 +228,8 @@ void test_derivatives_of(const Rows &rows, const Data<T> &d, bool shifted, const
               z += x(i, j) * coef[index(k * p + j)];
             const double w = d.weight[index(i)], label = y[index(i * t + k)], other = 1.0 / (1.0 + std::exp(label * z));
             const bool square = loss == Loss::square;
-            const double first = w * (square ? z - label : -label * other), second = w * (square ? 1.0 : other * (1.0 - other));
+            const double first = w * (square ? z - label : -label * other),
+                         second = w * (square ? 1.0 : other * (1.0 - other));
             value[index(k)] += w * (square ? 0.5 * (z - label) * (z - label)
                                            : std::max(0.0, -label * z) + std::log1p(std::exp(-std::abs(z))));
             slope[index(k)] += first;
@@ -242,7 +248,8 @@ void test_derivatives_of(const Rows &rows, const Data<T> &d, bool shifted, const
           check_close(got.gradient[index(e)], gradient[index(e)], allowed, what + ": gradient");
         for (Index a = 0; order == 2 && a <= p; ++a)
           for (Index b = a; b <= p; ++b) {
-            check_close(got.hessian[index(a * (p + 1) + b)], hessian[index(a * (p + 1) + b)], allowed, what + ": hessian");
+            check_close(got.hessian[index(a * (p + 1) + b)], hessian[index(a * (p + 1) + b)], allowed,
+                        what + ": hessian");
             check(got.hessian[index(b * (p + 1) + a)] == got.hessian[index(a * (p + 1) + b)], what + ": symmetric");
           }
         for (const int threads : {1, 4}) {

@@ -337,6 +337,18 @@ def test_loo(shape, dtype, weighted):
     assert _core.blas_bridge_ready() or p < 1000  # large products go to BLAS
 
 
+def test_loo_without_directions():
+    X, Y, weight, _ = rows((50, 3, 2), np.float64)
+    zero = np.zeros(2)
+    call = (X, Y, weight, np.zeros(3), zero, np.zeros((3, 0)), np.zeros((4, 0)), np.zeros((2, 4, 0)), 0.01)
+    sums, largest, errors, finite = _core.loo(*call, 2, True)
+    expected = Y / (1 - 0.01 * weight[:, None])
+    np.testing.assert_allclose(errors, np.repeat(expected[:, :, None], 4, axis=2), rtol=1e-14)
+    np.testing.assert_allclose(sums[:, 0], (weight[:, None] * expected**2).sum(axis=0), rtol=1e-13)
+    np.testing.assert_allclose(largest, 0.01 * weight.max(), rtol=1e-14)
+    assert finite
+
+
 def test_loo_reports_a_leverage_of_one():
     X, one = np.array([[1.0], [2.0]]), np.ones((1, 1))
     zero = np.zeros(1)

@@ -4,9 +4,8 @@
 // margins z_ik = (x_i - shift) . coef_k + intercept_k, returns for each target k
 //   value = sum w loss(y, z)    slope = sum w loss'(y, z)    gradient = sum w loss'(y, z) (x - shift)      (order >= 1)
 // and for order 2, one target: hessian = sum w loss''(y, z) [x - shift; 1][x - shift; 1]'.
-// A tile of rows goes from memory to cache once: margins, losses, gradient, packing for the Gram product. (A Hessian too
-// wide for slots takes a second pass.)
-// Flops: 4 n p t, and n (p + 1)^2 for order 2; bytes: X once.
+// A tile of rows goes from memory to cache once: margins, losses, gradient, packing for the Gram product. (A Hessian
+// too wide for slots takes a second pass.) Flops: 4 n p t, and n (p + 1)^2 for order 2; bytes: X once.
 #pragma once
 
 #include "tenfold/gram_tiles.hpp"
@@ -62,7 +61,8 @@ struct DerivativeSums {
   Index size() const { return hessian() + blocks; }
 };
 
-// Margins, losses and gradient of rows begin ... begin + count, added to the sums of a slot. coef as the product wants it.
+// Margins, losses and gradient of rows begin ... begin + count, added to the sums of a slot. coef as the product wants
+// it.
 template <class Rows>
 void add_losses(const Point<Rows> &point, const double *coef, int order, Index begin, Index count, LossTile &tile,
                 const DerivativeSums &layout, double *sums) {
@@ -159,9 +159,8 @@ Derivatives derivatives_with(const Point<Rows> &point, int order, const GramShap
 template <class Rows> Derivatives derivatives(const Point<Rows> &point, int order, int threads) {
   const GramShape shape{point.x.columns, 0, kernels().panel};
   Derivatives out;
-  with_tile(point.x, shape, [&]<class Tile>(std::type_identity<Tile>) {
-    out = derivatives_with<Tile>(point, order, shape, threads);
-  });
+  with_tile(point.x, shape,
+            [&]<class Tile>(std::type_identity<Tile>) { out = derivatives_with<Tile>(point, order, shape, threads); });
   return out;
 }
 

@@ -19,8 +19,8 @@ inline void raise(double &largest, double value) {
 
 // The largest |x_ij - shift_j| over the rows of one group, for some columns of X.
 template <class T>
-void largest_differences(const Table<Dense<T>> &table, Range range, const double *shift,
-                         std::span<const Index> columns, double *largest) {
+void largest_differences(const Table<Dense<T>> &table, Range range, const double *shift, std::span<const Index> columns,
+                         double *largest) {
   for (Index position = range.begin; position < range.end; ++position) {
     const T *row = table.x.data + table.row(position) * table.x.columns;
     for (const Index j : columns)

@@ -121,7 +121,7 @@ void fold_slots(const Table<Rows> &table, const std::vector<Design<Rows>> &desig
   for (Index g = 0; g < table.groups; ++g) {
     const Range range = table.range(g);
     const Index rows = range.end - range.begin;
-    // A group has its share of the slots, and a slot rows enough that merging it is little beside summing it.
+    // A group has its share of the slots.
     const Index share = std::min((most_slots * rows + all - 1) / all, rows / least_slot_rows + 1);
     const Index count = rows == 0 ? 0 : slot_count(rows, work, share);
     for (Index s = 0; s < count; ++s) {
@@ -147,8 +147,8 @@ void fold_slots(const Table<Rows> &table, const std::vector<Design<Rows>> &desig
     Tile &tile = tiles[static_cast<std::size_t>(worker)];
     const Range range = slots[s].range;
     const Design<Rows> &design = designs[static_cast<std::size_t>(slots[s].group)];
-    for (Index begin = range.begin; begin < range.end; begin += 64) {
-      const Index rows = std::min<Index>(64, range.end - begin);
+    for (Index begin = range.begin; begin < range.end; begin += gram_rows) {
+      const Index rows = std::min(gram_rows, range.end - begin);
       double root[gram_rows];
       weight[s] += roots_of(table, begin, rows, root);
       tile.clear();

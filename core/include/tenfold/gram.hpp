@@ -33,7 +33,8 @@ struct GramShape {
   Index at(Index i, Index j) const { return block(i / panel, j / panel) + j % panel * panel + i % panel; }
 };
 
-// A matrix of more columns than this is shared by all threads; smaller ones are summed in slots.
+// A matrix of more columns than this is shared by all threads; smaller ones are summed in slots, each with rows enough
+// that merging it is little beside summing it.
 constexpr Index widest_slot = 512;
 constexpr Index least_slot_rows = 1024;
 

@@ -1,7 +1,7 @@
 // A tile of very sparse rows: the entries of each row in the order of their columns, multiplied pair by pair.
 //
-// Cost: half the square of a row's entries, each a multiply-add at a scattered place of the matrix; panels cost half the
-// square of the columns at sixteen multiply-adds a step, so lists pay below about one entry in five.
+// Cost: half the square of a row's entries, each a multiply-add at a scattered place of the matrix; panels cost half
+// the square of the columns at sixteen multiply-adds a step, so lists pay below about one entry in five.
 #pragma once
 
 #include "tenfold/gram.hpp"

@@ -68,7 +68,8 @@ public:
       constant[i * side] = root[i];
     for (Index k = 0; k < t; ++k) {
       const Index j = p + 1 + k;
-      const double unit = design.y_unit[static_cast<std::size_t>(k)], centre = design.y_centre[static_cast<std::size_t>(k)];
+      const double unit = design.y_unit[static_cast<std::size_t>(k)],
+                   centre = design.y_centre[static_cast<std::size_t>(k)];
       double *column = to + j / side * stride_ + j % side;
       for (Index i = 0; i < count; ++i)
         column[i * side] = (design.y[design.row(begin + i) * t + k] * unit - centre) * root[i];
@@ -90,8 +91,8 @@ public:
     });
   }
 
-  // Rectangles for many threads. Large ones read fewer panels, whole ones still fit the second-level cache; how they are
-  // cut does not change a bit of the sums.
+  // Rectangles for many threads. Large ones read fewer panels, whole ones still fit the second-level cache; how they
+  // are cut does not change a bit of the sums.
   static std::vector<Blocks> parts(const GramShape &shape, int threads) {
     std::vector<Blocks> parts;
     for (const Index side : {24, 12}) {

@@ -1,5 +1,5 @@
-// The three things a loop over rows does with a tile, whatever the storage: margins, gradient, and packing for a Gram
-// product. The loops in times.hpp, derivatives.hpp and moments.hpp are written on these names alone.
+// The two products of a tile of rows, margins and gradient, and how long a tile is, for each storage. The loops of
+// times.hpp and derivatives.hpp are written on these names alone.
 #pragma once
 
 #include "tenfold/kernels.hpp"
@@ -7,6 +7,7 @@
 #include "tenfold/types.hpp"
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -18,8 +19,8 @@ inline void transpose(const double *from, Index rows, Index columns, double *to)
       to[j * rows + i] = from[i * columns + j];
 }
 
-// Dense rows meet coefficients as targets x columns, sparse rows as columns x targets, so that an entry meets its targets
-// side by side. Empty when coef serves as it is.
+// Dense rows meet coefficients as targets x columns, sparse rows as columns x targets, so that an entry meets its
+// targets side by side. Empty when coef serves as it is.
 template <class T> std::vector<double> turned_coefficients(const Dense<T> &, std::span<const double>, Index) {
   return {};
 }

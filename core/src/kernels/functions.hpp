@@ -81,9 +81,7 @@ inline Vector logistic(Vector x) {
   return (x < 0.0 ? e : all(1.0)) / (1.0 + e);
 }
 
-inline Vector softplus(Vector x) {
-  return (x < 0.0 ? Vector{} : x) + log_one_plus(exponential(-magnitude(x)));
-}
+inline Vector softplus(Vector x) { return (x < 0.0 ? Vector{} : x) + log_one_plus(exponential(-magnitude(x))); }
 
 } // namespace
 } // namespace tenfold::TENFOLD_ISA

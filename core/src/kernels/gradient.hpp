@@ -76,8 +76,8 @@ inline void every_target(const T *x, Index count, Index columns, const double *u
 }
 
 template <class T>
-void gradient(const T *x, Index count, Index columns, const double *u, Index targets, Index row_step,
-              Index target_step, const double *shift, double *g) {
+void gradient(const T *x, Index count, Index columns, const double *u, Index targets, Index row_step, Index target_step,
+              const double *shift, double *g) {
   if (shift != nullptr)
     every_target<true>(x, count, columns, u, targets, row_step, target_step, shift, g);
   else

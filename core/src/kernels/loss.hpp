@@ -1,7 +1,8 @@
 // The losses of one tile and one target. Given y, z and weight of `count` rows (padded to a multiple of `lanes`, weight
 // with zeros), adds to
 //   value = sum weight * loss(y, z)      slope = sum weight * loss'(y, z)
-// and writes u = weight * loss' and, unless curvature is null, weight * loss''. Rows of weight zero give zero whatever z.
+// and writes u = weight * loss' and, unless curvature is null, weight * loss''. Rows of weight zero give zero whatever
+// z.
 #pragma once
 
 #include "functions.hpp"
@@ -21,7 +22,7 @@ struct Square {
   }
 };
 
-// log(1 + exp(-y z)), y in {-1, +1}, with e = exp(-|z|): everything is computed without cancellation.
+// log(1 + exp(-y z)), y in {-1, +1}, with e = exp(-|y z|): everything is computed without cancellation.
 struct Logistic {
   static Point at(Vector y, Vector z) {
     const Vector m = y * z;

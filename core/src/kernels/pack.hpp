@@ -3,9 +3,9 @@
 // Given `count` rows of x (row i of the tile is row rows[i], or row i when rows is null, each `width_of_row` apart),
 // writes   (x_ij * unit_j - centre_j) * root_i   in float64 to
 //   panels[(j / panel) * stride + i * panel + j % panel],
-// so that one panel holds `panel` columns of all rows of the tile side by side. Lanes behind the last column become zero.
-// root null means ones. unit and centre are padded to whole panels.
-// Bytes: reads the tile once, writes it once to cache.
+// so that one panel holds `panel` columns of all rows of the tile side by side. Lanes behind the last column become
+// zero. root null means ones. unit and centre are padded to whole panels. Bytes: reads the tile once, writes it once to
+// cache.
 #pragma once
 
 #include "simd.hpp"
@@ -18,8 +18,8 @@ constexpr Index vectors = panel / width; // vectors of one row of a panel
 
 // Rows are taken in groups, so that shift and unit are loaded once a group and the stores to a panel are neighbours.
 template <Index r, class T>
-inline void pack_group(const T *const *row, Index columns, const double *unit, const double *centre,
-                       const double *root, double *panels, Index stride) {
+inline void pack_group(const T *const *row, Index columns, const double *unit, const double *centre, const double *root,
+                       double *panels, Index stride) {
   Vector scale[r];
 #pragma GCC unroll 8
   for (Index i = 0; i < r; ++i)

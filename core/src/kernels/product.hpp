@@ -2,8 +2,8 @@
 //
 // Given `count` rows of a (`inner` entries each, `a_step` apart) and b (inner x columns) in panels, entry (k, j) at
 //   b[(j / panel) * stride + k * panel + j % panel],
-// writes row i of the product to out + i * out_step, whole panels: lanes behind the last column hold what b holds there.
-// Flops: 2 * count * inner * columns; the registers hold `panel` rows and up to `tall` panels.
+// writes row i of the product to out + i * out_step, whole panels: lanes behind the last column hold what b holds
+// there. Flops: 2 * count * inner * columns; the registers hold `panel` rows and up to `tall` panels.
 #pragma once
 
 #include "gram.hpp"

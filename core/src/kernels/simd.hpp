@@ -42,9 +42,7 @@ inline Vector load(const float *p) {
 }
 
 inline void store(double *p, Vector v) { *reinterpret_cast<Unaligned *>(p) = v; }
-inline void store(float *p, Vector v) {
-  *reinterpret_cast<UnalignedFloats *>(p) = __builtin_convertvector(v, Floats);
-}
+inline void store(float *p, Vector v) { *reinterpret_cast<UnalignedFloats *>(p) = __builtin_convertvector(v, Floats); }
 
 // The first `count` lanes, zero in the others; memory behind them is not touched.
 #if defined(__AVX512F__)
@@ -58,7 +56,9 @@ inline void store_part(float *p, Vector v, Index count) {
   _mm256_mask_storeu_ps(p, first(count), __builtin_convertvector(v, Floats));
 }
 #elif defined(__AVX2__)
-inline __m256i first(Index count) { return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_set_epi64x(3, 2, 1, 0)); }
+inline __m256i first(Index count) {
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_set_epi64x(3, 2, 1, 0));
+}
 inline __m128i first_floats(Index count) {
   return _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(count)), _mm_set_epi32(3, 2, 1, 0));
 }
@@ -83,7 +83,8 @@ template <class T> inline void store_part(T *p, Vector v, Index count) {
 }
 #endif
 
-// base[index[0]], base[index[1]], ... for indices in [0, size); an index outside makes `outside` nonzero and is not read.
+// base[index[0]], base[index[1]], ... for indices in [0, size); an index outside makes `outside` nonzero and is not
+// read.
 #if defined(__AVX512F__)
 typedef __mmask8 Outside;
 inline Vector gather(const double *base, const std::int32_t *index, Index size, Outside &outside) {

@@ -10,34 +10,41 @@
 #include "sparse.hpp"
 
 namespace tenfold::TENFOLD_ISA {
+namespace {
+
+template <class T>
+constexpr DenseKernels<T> dense = {pack<T>,
+                                   margins<T>,
+                                   gradient<T>,
+                                   centred_row<T>,
+                                   elementwise<exponential, T>,
+                                   elementwise<log_one_plus, T>,
+                                   elementwise<logistic, T>,
+                                   elementwise<softplus, T>};
+
+template <class T, class I> constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>};
+
+constexpr Kernels kernels = {
+    TENFOLD_ISA_NAME,
+    panel,
+    gram,
+    loss<Square>,
+    loss<Logistic>,
+    product,
+    squares,
+    leverage,
+    loo,
+    dense<float>,
+    dense<double>,
+    sparse<float, std::int32_t>,
+    sparse<float, std::int64_t>,
+    sparse<double, std::int32_t>,
+    sparse<double, std::int64_t>,
+};
+
+} // namespace
 
 const Kernels &table();
-
-const Kernels &table() {
-#define DENSE(T)                                                                                                       \
-  {pack<T>, margins<T>, gradient<T>, centred_row<T>, elementwise<exponential, T>,                                      \
-   elementwise<log_one_plus, T>, elementwise<logistic, T>, elementwise<softplus, T>}
-#define SPARSE(T, I) {sparse_margins<T, I>, sparse_gradient<T, I>}
-  static constexpr Kernels kernels = {
-      TENFOLD_ISA_NAME,
-      panel,
-      gram,
-      loss<Square>,
-      loss<Logistic>,
-      product,
-      squares,
-      leverage,
-      loo,
-      DENSE(float),
-      DENSE(double),
-      SPARSE(float, std::int32_t),
-      SPARSE(float, std::int64_t),
-      SPARSE(double, std::int32_t),
-      SPARSE(double, std::int64_t),
-  };
-#undef DENSE
-#undef SPARSE
-  return kernels;
-}
+const Kernels &table() { return kernels; }
 
 } // namespace tenfold::TENFOLD_ISA

@@ -39,6 +39,7 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.plans.logistic import LogisticFit
 from tenfold.plans.logistic import fit as fit_logistic
+from tenfold.solvers.loop import Status
 from tenfold.stats import Params
 
 SOLVERS = {
@@ -50,6 +51,9 @@ SOLVERS = {
     "saga": "lbfgs",
 }
 """scikit-learn's names, and the method that each stands for here."""
+
+ADVICE = {status.value: status.message for status in Status if status is not Status.NO_MAXIMUM}
+"""What to do after a fit that is not certified; where there is no maximum the certificate says it."""
 
 ONE_CLASS = "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
 
@@ -236,8 +240,10 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, LinearPredictor,
         if fitted.direction is not None:
             self.separating_direction_ = np.append(fitted.direction.coef[0], fitted.direction.intercept)
         if not fitted.certificate.ok:
-            message = f"{type(self).__name__} ({self.status_}): {fitted.certificate.explain()}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            message = (
+                f"{type(self).__name__} ({self.status_}): {fitted.certificate.explain()} {ADVICE.get(self.status_, '')}"
+            )
+            warnings.warn(message.rstrip(), ConvergenceWarning, stacklevel=4)
 
     def _start(self, p: int) -> Params | None:
         """The previous parameters, where they are to be continued."""

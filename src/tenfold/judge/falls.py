@@ -1,0 +1,146 @@
+"""How far a convex objective can fall from a point, by its Newton step: a bound that needs no penalty and no units.
+
+For a loss with |loss'''| <= loss'' the curvature along a direction d falls by no more than exp(-|x.d|), x the row for
+which that is largest. With v^2 = g'H^-1 g and S^2 the largest x'H^-1 x of a row, no parameters are better by more than
+B(v S) / S^2, B(a) = a + (1 - a) log(1 - a), where v S < 1; there is an optimum then. (After Bach 2010, proposition 2.)
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from tenfold.arrays import Floats, is_sparse
+from tenfold.judge.points import SAMPLE_ROWS, Data, Point, local, read, targets, weights
+from tenfold.machine import one_blas_thread
+from tenfold.rows import Block
+from tenfold.stats import Params, predictions
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def price(a: float) -> float:
+    """B(a) = a + (1 - a) log(1 - a), infinite from 1 on; for small a, where digits cancel, a bound from above."""
+    if not a < 1.0:
+        return np.inf
+    return 0.5 * a * a / (1.0 - a) if a < 1e-4 else a + (1.0 - a) * float(np.log1p(-a))
+
+
+def newton_bound(data: Data, point: Point) -> float:
+    """How far the objective can fall from `point`; infinite where the bound does not reach.
+
+    A row whose share of the curvature is m has x'H^-1 x <= 1/m, which is enough for most.
+    """
+    assert point.hessian is not None
+    factor = _factor(point.hessian)
+    if factor is None or not _spans(data, point.hessian, factor):
+        return np.inf
+    square = float(np.sum(point.gradient * factor.solve(point.gradient)))
+    square *= 1.0 + 8.0 * len(data.centre) * EPS / factor.rcond
+    if not square > 0.0:
+        return 0.0 if square == 0.0 else np.inf
+    z = data.rows.map(predictions(local(data, point.params), data.centre))
+    weight = data.rows.map(weights)
+    share = weight * data.problem.loss.curvature(data.rows.map(targets), z)[:, 0] / point.weight
+    small = (weight > 0.0) & (share < 100.0 * square)
+    if np.count_nonzero(small) > max(4 * SAMPLE_ROWS, len(z) // 8):
+        return np.inf  # far from the optimum: step first
+    largest = 1.0 / float(np.min(share, where=(weight > 0.0) & ~small, initial=np.inf))
+    if small.any():
+        largest = max(largest, _largest_leverage(data, factor, small))
+    return price(float(np.sqrt(square * largest))) / largest if np.isfinite(largest) else np.inf
+
+
+def newton_step(data: Data, point: Point) -> Point | None:
+    """The point a Newton step away, halved until the objective falls; None where it does not."""
+    assert point.hessian is not None
+    factor = _factor(point.hessian)
+    if factor is None:
+        return None
+    p = len(data.centre)
+    d = np.append(-factor.solve(point.gradient), 0.0)[: p + 1]
+    for length in (1.0, 0.5, 0.25, 0.125, 0.05, 0.01, 1e-3, 1e-4):
+        s = length * d
+        new = read(data, Params(point.params.coef + s[None, :p], point.params.intercept + s[p:]), 2)
+        if new.value <= point.value:
+            return new
+    return None
+
+
+class _Factor(NamedTuple):
+    """Cholesky factor of the rows and columns `kept` of a matrix with its diagonal scaled to one, and their reciprocal
+    condition.
+    """
+
+    lower: Floats
+    scale: Floats
+    kept: Any
+    rcond: float
+
+    def solve(self, b: Floats) -> Floats:
+        """The solution with zeros for what was not kept; b is (k,)."""
+        x = np.zeros_like(b)
+        with one_blas_thread:
+            x[self.kept] = lapack.dpotrs(self.lower, (b / self.scale)[self.kept], lower=1)[0]
+        return x / self.scale
+
+    def half(self, B: Floats) -> Floats:
+        """L^-1 applied to the columns of B (k, m)."""
+        with one_blas_thread:
+            return np.asarray(lapack.dtrtrs(self.lower, (B / self.scale[:, None])[self.kept], lower=1)[0])
+
+
+def _factor(A: Floats) -> _Factor | None:
+    """Factor after scaling, with pivots where it is singular; None where it holds no numbers."""
+    if not np.isfinite(A).all():
+        return None
+    diagonal = np.diag(A)
+    scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled = np.asfortranarray(A / scale / scale[:, None])
+    norm = float(np.abs(scaled).sum(axis=0).max(initial=0.0))
+    with one_blas_thread:
+        lower, info = lapack.dpotrf(scaled, lower=1)
+        rcond = float(lapack.dpocon(lower, norm, uplo="L")[0]) if info == 0 else 0.0
+        kept = np.arange(len(A))
+        if rcond < 1e-13:
+            _, pivots, rank, _ = lapack.dpstrf(scaled, tol=1e-13 * len(A), lower=1)
+            kept = np.sort(pivots[:rank] - 1)
+            lower, info = lapack.dpotrf(np.asfortranarray(scaled[np.ix_(kept, kept)]), lower=1)
+            rcond = float(lapack.dpocon(lower, norm, uplo="L")[0]) if info == 0 and rank > 0 else 0.0
+    return _Factor(lower, scale, kept, rcond) if rcond > 0.0 else None
+
+
+def _largest_leverage(data: Data, factor: _Factor, chosen: Any) -> float:
+    """The largest x'H^-1 x over the chosen rows, x with a one for the intercept."""
+
+    def leverages(block: Block) -> Floats:
+        found = np.zeros(block.y.shape[0])
+        index = np.flatnonzero(block.y[:, 0])
+        for part in np.array_split(index, 1 + len(index) // 1024) if len(index) else ():
+            X = block.X[part].toarray() if is_sparse(block.X) else block.X[part]
+            if data.problem.intercept:
+                X = np.column_stack([X - data.centre, np.ones(len(part))])
+            found[part] = np.sum(factor.half(X.T) ** 2, axis=0)
+        return found
+
+    return float(np.max(data.rows.retarget(chosen[:, None].astype(np.float64)).map(leverages)))
+
+
+def _spans(data: Data, hessian: Floats, factor: _Factor) -> bool:
+    """Whether columns that were not kept are, in every row and to rounding, combinations of those that were: they then
+    add no model.
+    """
+    k = len(hessian)
+    if len(factor.kept) == k:
+        return True
+    dropped = np.setdiff1d(np.arange(k), factor.kept)
+    p = len(data.centre)
+    if data.strength > 0.0 or len(dropped) * data.rows.shape[0] > 1 << 24:
+        return False
+    mixed = np.array([factor.solve(hessian[j]) for j in dropped])
+    mixed[np.arange(len(dropped)), dropped] -= 1.0
+    coef = np.ascontiguousarray(mixed[:, :p])
+    b = np.ascontiguousarray(mixed[:, p] if data.problem.intercept else coef @ data.centre)
+    error = data.rows.map(predictions(Params(coef, b), data.centre))
+    lengths = np.abs(coef) @ (np.sqrt(data.squares) + np.abs(data.centre)) + np.abs(b)
+    return bool(np.all(np.abs(error) <= 1e-12 * k * lengths))

@@ -1,0 +1,107 @@
+"""Points of a convex problem of one target as the judge reads them: objective, gradient and Hessian, about a centre."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tenfold.arrays import Floats, is_sparse
+from tenfold.problems import Glm
+from tenfold.rows import Block, Rows
+from tenfold.stats import Params, derivatives
+
+SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
+"""How many rows the judge reads first, to place the centre and to balance slopes; and at most so many numbers."""
+
+
+class Data(NamedTuple):
+    """What is judged: rows measured from `centre`; a sample of them or the `whole`, and the mean squares (p,) of its
+    columns about the centre.
+    """
+
+    problem: Glm
+    strength: float
+    rows: Rows
+    centre: Floats
+    sample: Block
+    whole: bool
+    squares: Floats
+
+
+class Point(NamedTuple):
+    """The objective at parameters; its gradient (k,) and Hessian (k, k), k = p, or p + 1 with the intercept last.
+
+    With an intercept the parameters are those for rows measured from the centre, else for the rows as they are.
+    """
+
+    params: Params
+    weight: float
+    value: float
+    gradient: Floats
+    hessian: Floats | None
+
+
+def prepare(problem: Glm, rows: Rows) -> Data:
+    """Read a sample."""
+    n, p = rows.shape
+    wanted = 8 * SAMPLE_ROWS if rows.sparse else min(max(SAMPLE_ENTRIES // p, 64), SAMPLE_ROWS)
+    step = max(1, n // wanted)
+    sample = rows.thin(step).whole()
+    X, weight = sample.X, weights(sample)
+    if not weight.any():
+        weight = np.ones_like(weight)
+    weight = weight / weight.max()
+    weight /= weight.sum()
+    # any centre is right; one amid the rows keeps digits, but not those of sparse rows, which are never centred
+    if is_sparse(X):
+        centre, squares = np.zeros(p), np.asarray(weight @ X.multiply(X)).ravel()
+    else:
+        centre = np.where(X.min(axis=0) == X.max(axis=0), X[0], weight @ X)
+        about = X - centre
+        squares = np.einsum("ij,ij->j", about * weight[:, None], about)
+    return Data(problem, float(np.max(problem.penalty.strength)), rows, centre, sample, step == 1, squares)
+
+
+def centred(params: Params, centre: Floats) -> Params:
+    """The same model for rows measured from `centre`; in extended precision, for an offset must not cost digits."""
+    if not centre.any():
+        return params
+    moved = params.coef.astype(np.longdouble) @ centre.astype(np.longdouble)
+    return Params(params.coef, np.asarray(params.intercept + moved, dtype=np.float64))
+
+
+def local(data: Data, params: Params) -> Params:
+    """Parameters of a point for rows measured from the centre."""
+    return params if data.problem.intercept else centred(Params(params.coef, np.zeros(1)), data.centre)
+
+
+def read(data: Data, params: Params, order: int) -> Point:
+    """The point at `params`, with its Hessian at order 2: one pass over the rows."""
+    problem, c = data.problem, data.centre
+    sums = data.rows.fold(derivatives(problem.loss, local(data, params), order, c))
+    assert sums.gradient is not None
+    value = float(sums.value[0]) / sums.weight + float(problem.penalty.value(params.coef)[0])
+    g, slope = sums.gradient[0] / sums.weight, sums.slope / sums.weight
+    hessian = None if sums.hessian is None else sums.hessian / sums.weight
+    if problem.intercept:
+        g = np.concatenate([g, slope])
+    else:
+        # the derivatives for the rows as they are
+        g = g + slope * c
+        if hessian is not None:
+            q, h = hessian[:-1, -1], hessian[-1, -1]
+            hessian = hessian[:-1, :-1] + np.outer(c, q) + np.outer(q + h * c, c)
+    p = len(c)
+    g[:p] += data.strength * params.coef[0]
+    if hessian is not None:
+        hessian[np.arange(p), np.arange(p)] += data.strength
+    return Point(params, sums.weight, value, g, hessian)
+
+
+def weights(block: Block) -> Floats:
+    """The weights of the rows of a block."""
+    return np.ones(block.y.shape[0]) if block.weight is None else np.asarray(block.weight)
+
+
+def targets(block: Block) -> Floats:
+    """The targets of a block."""
+    return np.asarray(block.y)
