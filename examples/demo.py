@@ -84,8 +84,8 @@ def intervals() -> None:
         print(f"  {i:7}{model.predict(X_new[i : i + 1])[0]:12.0f}    {low[i]:5.0f} to {high[i]:4.0f}{y_new[i]:16.0f}")
     inside = np.mean((low <= y_new) & (y_new <= high))
     say(
-        f"{inside:.1%} of the {len(y_new)} patients that the model has not seen lie inside. Jackknife+ assumes nothing "
-        f"about the noise: it aims at 90 % and guarantees 80 %."
+        f"{inside:.1%} of the {len(y_new)} patients that the model has not seen lie inside. Jackknife+ asks nothing of "
+        f"the noise, only that rows are exchangeable; for an alpha that is given it aims at 90 % and promises 80 %."
     )
 
 

@@ -550,3 +550,22 @@ def test_blas_is_loaded_at_the_first_need():
         "from tenfold import _core as c; r = c.blas_bridge_ready; assert not r(); c.load_blas_bridge(); assert r()",
     ):
         subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_blas_of_another_signature_is_refused():
+    code = """
+import scipy.linalg.cython_blas as blas
+from tenfold import _core
+capsules = dict(blas.__pyx_capi__)
+blas.__pyx_capi__["dgemm"] = capsules["sgemm"]
+for _ in range(2):
+    try:
+        _core.load_blas_bridge()
+    except ImportError as error:
+        assert "dgemm" in str(error) and "32-bit" in str(error)
+    else:
+        raise SystemExit("accepted")
+blas.__pyx_capi__["dgemm"] = capsules["dgemm"]
+_core.load_blas_bridge()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

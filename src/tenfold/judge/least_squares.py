@@ -57,14 +57,16 @@ def residual(
     # means and weights
     raw, raw_target = columns.lengths(origin=True)
     reading = raw_target + np.abs(params.coef) @ raw + np.sqrt(alpha) * np.sum(np.abs(params.coef), axis=1)
-    # a residual that is only the rounding of sums over a row has no direction: the fit is exact
+    # a residual that is only the rounding of sums over a row, or of the weights as they are kept, has no direction:
+    # the fit is exact
     terms = 4.0 + np.sqrt(columns.features)
-    exact = size <= terms * eps * reading
+    finest = max(eps, unit_roundoff(dtype))
+    exact = size <= terms * finest * reading
     divisor = np.where(exact, 1.0, size)
     cosines = distance / np.where(lengths > 0, lengths, 1.0) / divisor[:, None]
     ones = np.abs(sums.slope) / np.sqrt(weight) / divisor if problem.intercept else np.zeros_like(size)
     parts = np.where(exact, 0.0, np.maximum(np.max(cosines, axis=1, initial=0.0), ones))
-    rounding = np.where(exact, eps, terms * unit_roundoff(dtype) * reading / divisor)
+    rounding = np.where(exact, finest, terms * unit_roundoff(dtype) * reading / divisor)
     gradient = pulls + alpha[:, None] * params.coef
     radius, drift = None, 0.0
     if np.all(alpha > 0):

@@ -198,6 +198,9 @@ def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any, known: Floats 
     _, coef, condition = dual.solve(dual.centred(rows, centre, target_mean), alpha)
     params = Params(coef, target_mean - coef @ centre)
     verdict = residual(problem, rows, _kept(params, dtype), columns, condition=condition, dtype=dtype)
+    if not verdict.certificate.ok and columns.features <= KEPT_COLUMNS:
+        # the n x n matrix has lost too many digits, and a triangular factor of the rows is affordable
+        return from_moments(rows, fold_moments(rows), alpha, intercept, dtype=dtype)
     return Fitted(_kept(params, dtype), verdict.certificate, "dual")
 
 

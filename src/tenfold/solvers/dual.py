@@ -2,9 +2,10 @@
 centred rows.
 
 Without a penalty the shortest interpolating solution. Needs the rows in memory. K squares the condition number;
-`correct` repairs it with the residual read from the rows.
+residuals of the rows themselves repair that.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.linalg import blas, eigh, lapack
 from tenfold.arrays import Array, Floats, contiguous, is_sparse
 from tenfold.machine import require_memory
 from tenfold.rows import NotFinite, Rows
-from tenfold.stats import Columns, back_times
+from tenfold.stats import Columns, Params, back_times, times
 
 
 @dataclass(frozen=True)
@@ -66,30 +67,42 @@ def solve(data: Centred, alpha: Floats) -> tuple[Floats, Floats, float]:
     K = data.gram()
     c = np.empty_like(data.target)
     condition = 1.0
-    spectrum: tuple[Floats, Floats] | None = None
     for value in np.unique(alpha):
         member = np.flatnonzero(alpha == value)
-        A = K.copy(order="F")
-        A[np.diag_indices_from(A)] += value
-        L, info = lapack.dpotrf(A, lower=1, overwrite_a=1) if value > 0.0 else (A, 1)
-        rcond = float(lapack.dpocon(L, float(np.abs(K).sum(axis=0).max() + value), uplo="L")[0]) if info == 0 else 0.0
-        if rcond > 1e-12:
-            c[:, member] = lapack.dpotrs(L, data.target[:, member], lower=1)[0]
-            condition = max(condition, rcond**-0.5)
-            continue
-        spectrum = eigh(K) if spectrum is None else spectrum
-        c[:, member], found = _pseudo_solve(spectrum, value, data.target[:, member])
+        inverse, found = _inverse(K, float(value))
+        part = Centred(data.X, data.centre, np.ascontiguousarray(data.target[:, member]), data.root)
+        c[:, member] = _refined(part, float(value), inverse, found)
         condition = max(condition, found)
     return c, data.back(c), condition
 
 
-def _pseudo_solve(spectrum: tuple[Floats, Floats], alpha: float, right: Floats) -> tuple[Floats, float]:
-    mu, Q = spectrum
+def _inverse(K: Floats, alpha: float) -> tuple[Callable[[Floats], Floats], float]:
+    """(K + alpha I)^-1 as a map, and the condition of the rows behind it; by Cholesky, or by eigenvalues where it is
+    singular.
+    """
+    A = K.copy(order="F")
+    A[np.diag_indices_from(A)] += alpha
+    if alpha > 0.0:
+        norm = float(np.abs(A).sum(axis=0).max())
+        L, info = lapack.dpotrf(A, lower=1, overwrite_a=1)
+        rcond = float(lapack.dpocon(L, norm, uplo="L")[0]) if info == 0 else 0.0
+        if rcond > 1e-12:
+            return lambda right: np.asarray(lapack.dpotrs(L, right, lower=1)[0]), rcond**-0.5
+    mu, Q = eigh(K)
     kept = mu > mu[-1] * len(mu) * np.finfo(np.float64).eps
     if not kept.any():
-        return np.zeros_like(right), 1.0
-    c = Q[:, kept] @ ((Q[:, kept].T @ right) / (mu[kept, None] + alpha))
-    return c, float(np.sqrt((mu[-1] + alpha) / (mu[kept][0] + alpha)))
+        return np.zeros_like, 1.0
+    Q, total = Q[:, kept], mu[kept, None] + alpha
+    return lambda right: np.asarray(Q @ ((Q.T @ right) / total)), float(np.sqrt(total[-1, 0] / total[0, 0]))
+
+
+def _refined(data: Centred, alpha: float, inverse: Callable[[Floats], Floats], condition: float) -> Floats:
+    """c with two corrections by the residual of the rows themselves, where K has lost digits of them."""
+    c = inverse(data.target)
+    for _ in range(2 if condition > 1e3 else 0):
+        w = Params(data.back(c), np.zeros(c.shape[1]))
+        c = c + inverse(data.target - data.root[:, None] * times(data.X, w, data.centre) - alpha * c)
+    return c
 
 
 def about_means(rows: Rows, intercept: bool) -> tuple[Centred, Floats]:
