@@ -8,12 +8,13 @@ import warnings
 
 import numpy as np
 import pytest
-from estimators import IDS, TABLE, parameters
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
+
+from estimators import IDS, TABLE, parameters
 
 few = st.sampled_from([-2.0, -1.0, 0.0, 0.0, 1.0, 0.1, 3.0])
 

@@ -8,6 +8,7 @@ n x n matrix of inner products.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,16 +35,27 @@ class Fold:
     test: Moments | None
 
 
-def folds(rows: MemoryRows, splits: list[Split], alphas: Floats, intercept: bool) -> tuple[Iterator[Fold], str]:
-    """The models of every split, one split after the other, and a sentence on how they come about."""
+class Folds(NamedTuple):
+    """The models of every split, one split after the other; a sentence on how they come about; the moments of all rows
+    where they came with it.
+    """
+
+    models: Iterator[Fold]
+    how: str
+    total: Moments | None
+
+
+def folds(rows: MemoryRows, splits: list[Split], alphas: Floats, intercept: bool) -> Folds:
+    """Fit every alpha to the training rows of every split."""
     n, p = rows.shape
     if n < p:
-        return _wide_folds(
-            rows, splits, alphas, intercept
-        ), f"exact, {len(splits)} splits, one matrix of inner products"
+        how = f"exact, {len(splits)} splits, a matrix of inner products each"
+        return Folds(_wide_folds(rows, splits, alphas, intercept), how, None)
     training, tests, how = training_moments(rows, splits)
     found = (_fold(tall(moments, intercept), alphas, test) for moments, test in zip(training, tests, strict=True))
-    return found, f"exact, {len(splits)} splits, {how}"
+    parts = [test for test in tests if test is not None]
+    total = reduce(Moments.merge, parts) if len(parts) == len(splits) else None
+    return Folds(found, f"exact, {len(splits)} splits, {how}", total)
 
 
 def _fold(spectrum: Spectrum, alphas: Floats, test: Moments | None) -> Fold:

@@ -40,8 +40,8 @@ that needs them.
 
 NOT_JUDGED = "not judged"
 
-USELESS = 0.1
-"""Where rounding alone allows more than this share of the scale, nothing is certified."""
+USELESS = 1.0
+"""Where rounding alone allows as much as the scale, nothing is certified."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,11 @@ class Certificate:
     scale, tol, floor : the value allowed is max(tol * scale, floor).
     objective : weighted mean loss + penalty at the parameters, recomputed.
     lower_bound : a proved lower bound on the best possible objective, or None.
-    radius : no minimiser is further from the weights than this (Euclidean), or None where the problem is not strongly
-    convex. condition : condition number of the equilibrated system, or None. status : how the fit ended. parts : the
-    number for each target.
+    radius : no best weights are further from these than this (Euclidean); None without a penalty.
+    condition : condition number of the equilibrated system, or None.
+    status : how the fit ended.
+    parts : the number for each target.
+    note : what else there is to say.
     """
 
     kind: str
@@ -87,7 +89,7 @@ class Certificate:
     def ok(self) -> bool:
         """Whether the number is as small as the rule asks."""
         # a floor near the scale certifies nothing
-        proved = bool(0.0 <= self.value <= self.allowed <= USELESS * self.scale)
+        proved = bool(0.0 <= self.value <= self.allowed < USELESS * self.scale)
         return proved and self.status not in (NOT_JUDGED, "no maximum")
 
     def explain(self) -> str:

@@ -12,7 +12,7 @@ from scipy.linalg import eigvalsh
 
 from tenfold.arrays import Floats
 from tenfold.inference import Inference, inverse_gram, least_squares_inference
-from tenfold.judge import Certificate, residual
+from tenfold.judge import RULES, Certificate, residual
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.penalties import L2
@@ -31,6 +31,9 @@ stops helping.
 DOUBTFUL = 1e-6
 """With a smaller one the correction step is always taken."""
 
+PASSES = 40
+"""What conjugate gradients usually take."""
+
 KEPT_COLUMNS = 2048
 """The covariance of the coefficients is kept for inference up to so many columns."""
 
@@ -43,13 +46,20 @@ def ridge_problem(alpha: Floats, weight: float, intercept: bool, positive: bool 
     return Glm(Square(), L2(alpha / weight, positive), intercept)
 
 
-def route(rows: Rows) -> str:
-    """Which system is solved: "gram" (p x p), "dual" (n x n) or "conjugate" (neither is formed)."""
+def route(rows: Rows, iterate: bool) -> str:
+    """Which system is solved: "gram" (p x p), "dual" (n x n) or "conjugate" (neither is formed).
+
+    Sparse rows go by cost, where it is allowed to `iterate`: a matrix takes about entries^2 / n + p^3 / 3 products,
+    PASSES passes of four products an entry each.
+    """
     n, p = rows.shape
     limit = SPARSE_COLUMNS if rows.sparse else DENSE_COLUMNS
-    if p <= n:
-        return "gram" if p <= limit else "conjugate"
-    return "dual" if n <= limit else "conjugate"
+    small = min(n, p)
+    if small > limit or (
+        iterate and rows.sparse and rows.entries**2 / max(n, p) + small**3 / 3 > 4 * PASSES * rows.entries
+    ):
+        return "conjugate"
+    return "gram" if p <= n else "dual"
 
 
 def fold_moments(rows: Rows) -> Moments:
@@ -87,7 +97,7 @@ def fit(
     """
     if positive:
         return _nonnegative(rows, alpha, intercept, max_iter, dtype)
-    way = route(rows) if way is None else way
+    way = route(rows, iterate=not details and bool(np.all(alpha > 0))) if way is None else way
     if way == "gram":
         return from_moments(rows, fold_moments(rows), alpha, intercept, dtype=dtype, details=details)
     if way == "dual":
@@ -219,9 +229,8 @@ def _conjugate(
     centre = columns.mean[:p] if intercept else np.zeros(p)
     target_mean = columns.mean[p:] if intercept else np.zeros(alpha.size)
     squares = columns.lengths(origin=not intercept)[0] ** 2
-    # a cosine a thousand times below what scikit-learn's tolerance asks of the relative residual, and below what the
-    # judge allows
-    path = conjugate.steps(rows, alpha, centre, target_mean, squares, min(1e-3 * tol, 1e-7))
+    # below what the judge allows, and lower where a tolerance below the usual one asks for it
+    path = conjugate.steps(rows, alpha, centre, target_mean, squares, 0.3 * min(1e-2 * tol, RULES["residual"].tol))
     solution = run(path, max_iter=10 * min(rows.shape) if max_iter is None else max_iter, watch=watch)
     problem = ridge_problem(alpha, columns.weight, intercept)
     verdict = residual(problem, rows, _kept(solution.params, dtype), columns, status=solution.status.value, dtype=dtype)

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tenfold.arrays import Array, contiguous, is_sparse
+from tenfold.arrays import Array, contiguous, entries, is_sparse
 from tenfold.rows.blocks import Block, S, block_length, rows_of
 
 T = TypeVar("T")
@@ -32,6 +32,10 @@ class MemoryRows:
     @property
     def sparse(self) -> bool:
         return is_sparse(self.X)
+
+    @property
+    def entries(self) -> int:
+        return entries(self.X)
 
     def blocks(self) -> Iterator[Block]:
         n, p = self.shape

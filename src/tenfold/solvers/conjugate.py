@@ -15,6 +15,9 @@ from tenfold.rows import Rows
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params, derivatives
 
+UNEVEN = 100.0
+"""Columns whose lengths differ by more than this factor are preconditioned by the diagonal."""
+
 
 def steps(
     rows: Rows, alpha: Floats, centre: Floats, target_mean: Floats, squares: Floats, tol: float
@@ -30,14 +33,17 @@ def steps(
     flat = rows.retarget(np.zeros((rows.shape[0], t)))
     r = -start.gradient
     diagonal = squares + alpha[:, None]
-    precondition = np.where(diagonal > 0, 1.0 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
+    lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    # the diagonal helps columns of different units; among equals it only mixes in what no row sees
+    uneven = lengths.max() > UNEVEN * lengths.min()
+    precondition = np.where(diagonal > 0, lengths**-2.0 if uneven else 1.0, 0.0)
     z = precondition * r
     d = z
     rz = np.sum(r * z, axis=1)
     energy = start.value.copy()  # half the penalised sum of squares, kept by recurrence
     while True:
         size = np.sqrt(np.maximum(2.0 * energy, np.finfo(np.float64).tiny))
-        cosine = np.abs(r) * np.sqrt(precondition) / size[:, None]
+        cosine = np.abs(r) / lengths / size[:, None]
         yield Step(Params(w, target_mean - w @ centre), float(energy.sum()), float(cosine.max(initial=0.0)) / tol)
         product = rows_product(flat, d, centre, alpha)
         curvature = np.sum(d * product, axis=1)

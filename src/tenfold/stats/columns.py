@@ -56,18 +56,26 @@ class Columns:
 
 
 def _dense(X: Array, weight: Floats) -> tuple[Floats, Floats]:
+    """Means and lengths about them, a tile of rows at a time."""
     xp = namespace(X)
     total = float(weight.sum())
-    if total == 0.0:
+    if total == 0.0 or X.shape[1] == 0:
         return np.zeros(X.shape[1]), np.zeros(X.shape[1])
     w = xp.asarray(weight)
-    X = xp.astype(X, xp.float64)
-    mean = xp.matmul(w, X) / total
-    X = X - mean
-    largest = xp.max(xp.abs(X), axis=0)
-    unit = xp.where(largest > 0, largest, xp.ones_like(largest))
-    X = X / unit
-    return np.asarray(mean), np.asarray(unit * xp.sqrt(xp.matmul(w, X * X)))
+    tile = max(16, (1 << 17) // X.shape[1])
+    parts = [slice(start, start + tile) for start in range(0, X.shape[0], tile)]
+    mean = sum(xp.matmul(w[part], xp.astype(X[part], xp.float64)) for part in parts) / total
+
+    def spread(unit: Array) -> Array:
+        centred = (w[part, None] ** 0.5 * ((X[part] - mean) / unit) for part in parts)
+        return unit * xp.sqrt(sum(xp.sum(z * z, axis=0) for z in centred))
+
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.asarray(spread(1.0))
+    if not np.all((found > 1e-140) & (found < 1e140)):
+        largest = xp.max(xp.abs(X - mean), axis=0)
+        found = np.asarray(spread(xp.where(largest > 0, largest, xp.ones_like(largest))))
+    return np.asarray(mean), found
 
 
 def _sparse(X: Array, weight: Floats) -> tuple[Floats, Floats]:

@@ -106,10 +106,11 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
 
     def _choose_on(self, rows: MemoryRows, y: Array, alphas: Floats, routed: Bunch) -> Fitted:
         dtype = rows.X.dtype
-        moments = fold_moments(rows) if rows.shape[0] >= rows.shape[1] else None
+        tall = rows.shape[0] >= rows.shape[1]
         if self.cv is not None:
-            chosen = self._by_folds(rows, y, alphas, routed)
-            return self._refit(rows, moments, chosen, None)
+            chosen, moments = self._by_folds(rows, y, alphas, routed)
+            return self._refit(rows, fold_moments(rows) if tall and moments is None else moments, chosen, None)
+        moments = fold_moments(rows) if tall else None
         spectrum = of(rows, self.fit_intercept, moments)
         chosen = self._by_leave_one_out(rows, spectrum, alphas, routed)
         fitted = self._refit(rows, moments, chosen, coef_of_each(spectrum, chosen) if moments is None else None)
@@ -234,8 +235,8 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
     # -- folds -------------------------------------------------------------------------------------------------------
     # --------------
 
-    def _by_folds(self, rows: MemoryRows, y: Array, alphas: Floats, routed: Bunch) -> Floats:
-        """Set the mean scores over the splits and return the alpha of every target."""
+    def _by_folds(self, rows: MemoryRows, y: Array, alphas: Floats, routed: Bunch) -> tuple[Floats, Moments | None]:
+        """Set the mean scores over the splits; return the alpha of every target, and all rows' moments or None."""
         self._jackknife = "Prediction intervals come from leave-one-out residuals: set cv=None."
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(rows.X, y, **routed.splitter.split)]
@@ -243,7 +244,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
             (np.flatnonzero(a) if a.dtype == bool else a, np.flatnonzero(b) if b.dtype == bool else b)
             for a, b in splits
         ]
-        models, how = folds(rows, splits, alphas, self.fit_intercept)
+        models, how, total = folds(rows, splits, alphas, self.fit_intercept)
         scores = np.array(
             [
                 self._fold_scores(rows, y, fold, split, alphas, routed)
@@ -254,7 +255,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
         best = int(np.nanargmax(mean)) if np.isfinite(mean).any() else 0
         self.alpha_, self.best_score_ = float(alphas[best]), float(mean[best])
         self.cv_errors_, self.cv_method_ = -mean, how
-        return np.full(rows.targets, alphas[best])
+        return np.full(rows.targets, alphas[best]), total
 
     def _fold_scores(
         self, rows: MemoryRows, y: Array, fold: Fold, split: Split, alphas: Floats, routed: Bunch
@@ -448,8 +449,9 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Jackknife+ intervals (m, 2) for new observations, or (m, t, 2), from the exact leave-one-out residuals.
 
-        They cover with probability at least ``2 coverage - 1`` for exchangeable data whatever their distribution, and
-        typically with probability `coverage`. (Barber, Candes, Ramdas and Tibshirani 2021.)
+        For exchangeable data of any distribution and an alpha that is given they cover with probability at least
+        ``2 coverage - 1``, typically `coverage`; an alpha chosen on the same rows makes them slightly optimistic.
+        (Barber, Candes, Ramdas and Tibshirani 2021.)
         """
         check_is_fitted(self)
         if not 0.0 < coverage < 1.0:
@@ -540,5 +542,5 @@ class RidgeClassifierCV(RidgeClassification, _RidgeCV):
         model.coef_ = coef[0] if len(coef) == 1 else coef
         model.intercept_ = fold.intercept[index].astype(rows.X.dtype)
         model.n_features_in_ = coef.shape[1]
-        model.classes_, model._label_binarizer = self.classes_, self._label_binarizer
+        model.classes_, model._several = self.classes_, self._several
         return model

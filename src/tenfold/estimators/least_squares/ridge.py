@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import column_or_1d, compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array
+from tenfold.arrays import Array, is_sparse
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
@@ -237,6 +237,17 @@ class Ridge(MultiOutputMixin, RegressorMixin, _Ridge):
         )
 
 
+def signs(number: Array, classes: int) -> Array:
+    """Targets +1 for a row's own class and -1 for all others, (n, classes); for two classes one column, +1 for the
+    second.
+    """
+    if classes <= 2:
+        return np.where(number == 1, 1.0, -1.0)[:, None]
+    Y = np.full((len(number), classes), -1.0)
+    Y[np.arange(len(number)), number] = 1.0
+    return Y
+
+
 class RidgeClassification(ClassifierMixin):
     """Classification by least squares on targets -1 and +1, one for each class (or one for two classes)."""
 
@@ -245,16 +256,21 @@ class RidgeClassification(ClassifierMixin):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array, Array | None]:
         """X, y, the targets (n, t) and the weights; sets `classes_`."""
         X, y = validate(self, X, y, numeric=False)
-        self._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1)
-        Y = self._label_binarizer.fit_transform(y)
-        self.classes_ = self._label_binarizer.classes_
-        if not self._label_binarizer.y_type_.startswith("multilabel"):
+        self._several = type_of_target(y) == "multilabel-indicator"
+        if self._several:
+            y = np.asarray(y.toarray() if is_sparse(y) else y)
+            self.classes_ = np.arange(y.shape[1])
+            Y = np.where(y > 0, 1.0, -1.0)
+        else:
+            check_classification_targets(y)
             y = column_or_1d(y, warn=True)
+            self.classes_, number = np.unique(y, return_inverse=True)
+            Y = signs(number, len(self.classes_))
         weight = validate_weights(sample_weight, X)
         if self.class_weight is not None:
             balance = np.asarray(compute_sample_weight(self.class_weight, y), dtype=np.float64)
             weight = balance if weight is None else weight * balance
-        return X, y, np.asarray(Y, dtype=np.float64), weight
+        return X, y, Y, weight
 
     def decision_function(self, X: Any) -> Array:
         """Signed scores, (n,) for two classes, else (n, n_classes)."""
@@ -265,8 +281,8 @@ class RidgeClassification(ClassifierMixin):
         """The class of largest score; for several labels a row, those of positive score."""
         check_is_fitted(self)
         scores = self.decision_function(X)
-        if self._label_binarizer.y_type_.startswith("multilabel"):
-            return self._label_binarizer.inverse_transform(2.0 * (scores > 0) - 1.0)
+        if self._several:
+            return (scores > 0).astype(np.int_)
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[np.minimum(chosen, len(self.classes_) - 1)]  # a single class is always right
 
