@@ -43,6 +43,9 @@ PATIENCE = 12
 
 ATTEMPTS = 3
 
+NEWTON_STEPS, PASSES = 6, 60
+"""What Newton's method and L-BFGS usually take."""
+
 LOG2 = float(np.log(2.0))
 """The objective at zero weights."""
 
@@ -142,11 +145,12 @@ def fit(
     shape of the data.
     """
     problem = Glm(Logistic(), L2(strength), intercept)
-    samples = _samples(rows)
-    middle = _middle(samples[0] if samples else rows) if intercept else np.zeros(rows.shape[1])
+    hessian = forms_hessian(rows, strength)
+    samples = _samples(rows) if hessian else []
+    middle = _middle(samples[0] if samples else rows, hessian) if intercept else np.zeros(rows.shape[1])
     frame = Frame.of(rows, middle)
     rule = StoppingRule(strength, tol)
-    path = _until_separated(_steps(problem, frame, samples, start, rule, solver), problem, rows)
+    path = _until_separated(_steps(problem, frame, samples, start, rule, solver if hessian else None), problem, rows)
     heard: Watch | None = None if watch is None else lambda record, params: watch(record, frame.outside(params))
     solution = run(path, max_iter, time_limit, heard)
     params, certificate, direction = _finished(problem, rows, frame, solution, dtype)
@@ -186,13 +190,15 @@ def _continued(
 
 
 def _steps(
-    problem: Glm, frame: Frame, samples: list[Rows], given: Params | None, rule: StoppingRule, solver: str
+    problem: Glm, frame: Frame, samples: list[Rows], given: Params | None, rule: StoppingRule, solver: str | None
 ) -> Iterator[Step]:
-    """The path that suits the shape of the data, from `given` parameters of the user's rows or from zero."""
+    """The path that suits the shape of the data, from `given` parameters of the user's rows or from zero; `solver` is
+    None where no Hessian is to be formed.
+    """
     rows, shift = frame.rows, frame.local
     p = rows.shape[1]
     first = Params(np.zeros((1, p)), np.zeros(1)) if given is None else frame.inside(given)
-    if p > NEWTON_COLUMNS:
+    if solver is None or p > NEWTON_COLUMNS:
         walk = lbfgs.Margins(problem, rows, shift)
         yield from lbfgs.steps(walk, first, walk.diagonal(), rule)
         return
@@ -213,12 +219,25 @@ def _steps(
     yield from path
 
 
+def forms_hessian(rows: Rows, strength: float) -> bool:
+    """Whether Newton's method pays: a Hessian of sparse rows takes about entries^2 / n + p^3 / 3 products and is
+    formed a
+    few times, L-BFGS takes some tens of passes of four products an entry. Without a penalty only Newton's method is
+    fast.
+    """
+    n, p = rows.shape
+    if p > NEWTON_COLUMNS:
+        return n <= ROTATED_ROWS and not rows.sparse
+    cost = NEWTON_STEPS * (rows.entries**2 / max(n, 1) + p**3 / 3)
+    return not rows.sparse or strength == 0.0 or cost <= 4 * PASSES * rows.entries
+
+
 def _samples(rows: Rows) -> list[Rows]:
     """Samples of growing size; none where that would not pay."""
     n, p = rows.shape
     large = min(max(n // 10, 100 * p), 1000 * p)
     small = max(1000, 25 * p)
-    if p > NEWTON_COLUMNS or 4 * small > n:
+    if 4 * small > n:
         return []
     # an odd step does not fall in with rows that alternate
     samples = [rows.thin(n // small | 1)]
@@ -309,7 +328,7 @@ def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
     if p > NEWTON_COLUMNS:
         return None
     weight, y = rows.map(_weights), rows.map(_targets)
-    shift = _middle(rows) if problem.intercept else np.zeros(p)
+    shift = _middle(rows, True) if problem.intercept else np.zeros(p)
     local = moved(params, shift)
     c = problem.loss.curvature(y, rows.map(predictions(local, shift)))[:, 0]
     everything = _gram(rows, np.where(weight > 0.0, 1.0, 0.0), shift, problem.intercept)
@@ -350,7 +369,7 @@ def _targets(block: Block) -> Floats:
     return np.asarray(block.y)
 
 
-def _middle(rows: Rows) -> Floats:
+def _middle(rows: Rows, hessian: bool) -> Floats:
     """A point amid the rows, about which weights and intercept are hardly correlated; from a sample.
 
     It has the value of a constant column exactly. Sums over sparse rows are moved there afterwards, which gains no
@@ -360,7 +379,7 @@ def _middle(rows: Rows) -> Floats:
     X = rows.thin(max(1, rows.shape[0] // 2048)).whole().X
     if not is_sparse(X):
         return np.where(X.min(axis=0) == X.max(axis=0), X[0], X.mean(axis=0, dtype=np.float64)).astype(np.float64)
-    if X.shape[1] <= NEWTON_COLUMNS:
+    if hessian:
         return np.zeros(X.shape[1])
     mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
     noise = np.asarray(X.multiply(X).mean(axis=0, dtype=np.float64)).ravel() / X.shape[0]
