@@ -39,7 +39,8 @@ def fit(row, X, y, weight):
     try:
         return row.make().fit(X, y, sample_weight=weight)
     except ValueError as error:
-        assert len(str(error)) > 20
+        if len(str(error)) <= 20:
+            raise
         return None
 
 
