@@ -10,7 +10,7 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import FLOATS, Array, contiguous, is_sparse
-from tenfold.estimators.contract import as_rows, canonical, validate_weights
+from tenfold.estimators.contract import as_rows, canonical, counted, validate_weights
 from tenfold.estimators.logistic import class_weights, strength
 from tenfold.judge import Certificate, gap, residual
 from tenfold.losses import Logistic
@@ -119,6 +119,7 @@ def _logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         X = sparse.hstack([X, sparse.csr_array(ones)], format="csr") if is_sparse(X) else np.hstack([X, ones])
         params = Params(np.column_stack([params.coef, params.intercept / unit]), np.zeros(1))
         intercept = False
+    X, signs, weight = counted(X, signs, weight)
     rows = as_rows(X if is_sparse(X) else contiguous(X), signs, weight)
     penalty = L2(strength(C, len(signs) if weight is None else float(weight.sum())))
     return gap(Glm(Logistic(), penalty, intercept), rows, params, status=_status(model), dtype=dtype)

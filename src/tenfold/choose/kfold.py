@@ -15,7 +15,7 @@ import numpy as np
 from tenfold.arrays import Floats, Integers
 from tenfold.choose.spectrum import Spectrum, intercepts, tall, wide
 from tenfold.machine import one_blas_thread
-from tenfold.rows import MemoryRows
+from tenfold.rows import MemoryRows, NotFinite
 from tenfold.solvers import dual
 from tenfold.stats import GroupedMoments, Moments, all_but_one
 
@@ -67,7 +67,7 @@ def training_moments(rows: MemoryRows, splits: list[Split]) -> tuple[list[Moment
     """The moments of every training set, those of the test sets where they come with them, and how they were found."""
     group = disjoint_folds(rows.shape[0], splits)
     if group is not None:
-        parts = rows.grouped(group).fold(GroupedMoments.lifter(len(splits))).groups
+        parts = grouped(rows, group, len(splits))
         return all_but_one(parts), parts, "training sets merged from disjoint folds read in one pass"
     member = np.zeros((rows.shape[0], len(splits)), dtype=bool)
     repeated, none = False, [None] * len(splits)
@@ -76,11 +76,7 @@ def training_moments(rows: MemoryRows, splits: list[Split]) -> tuple[list[Moment
         repeated |= bool(np.bincount(train).max(initial=0) > 1)
     cells, index = np.unique(np.packbits(member, axis=1), axis=0, return_inverse=True)
     if not repeated and len(cells) <= MOST_CELLS:
-        parts = (
-            rows.grouped(np.ascontiguousarray(index.ravel(), dtype=np.int32))
-            .fold(GroupedMoments.lifter(len(cells)))
-            .groups
-        )
+        parts = grouped(rows, np.ascontiguousarray(index.ravel(), dtype=np.int32), len(cells))
         inside = np.unpackbits(cells, axis=1, count=len(splits)).astype(bool)
         merged = [
             reduce(Moments.merge, (m for m, use in zip(parts, column, strict=True) if use)) for column in inside.T
@@ -91,6 +87,14 @@ def training_moments(rows: MemoryRows, splits: list[Split]) -> tuple[list[Moment
         none,
         "overlapping training sets read one by one",
     )
+
+
+def grouped(rows: MemoryRows, group: Integers, count: int) -> tuple[Moments, ...]:
+    """The moments of each group; refuses rows that are not finite."""
+    parts = rows.grouped(group).fold(GroupedMoments.lifter(count)).groups
+    if not all(np.isfinite(part.XX).all() and np.isfinite(part.XY).all() for part in parts):
+        raise NotFinite
+    return parts
 
 
 def subset(rows: MemoryRows, index: Integers) -> MemoryRows:

@@ -25,6 +25,7 @@ __all__ = [
     "LinearPredictor",
     "as_rows",
     "canonical",
+    "counted",
     "names_of",
     "refuse_not_finite",
     "store",
@@ -119,6 +120,14 @@ def as_rows(X: Array, y: Array, weight: Array | None) -> MemoryRows:
     """Rows in memory with targets (n, t) in float64."""
     y = np.asarray(y, dtype=np.float64)
     return MemoryRows(X, contiguous(y[:, None] if y.ndim == 1 else y), weight)
+
+
+def counted(X: Array, y: Array, weight: Array | None) -> tuple[Array, Array, Array | None]:
+    """The rows of positive weight: a row of weight zero is a removed row, for whoever samples the rows too."""
+    if weight is None or weight.all():
+        return X, y, weight
+    inside = weight > 0
+    return X[inside], y[inside], weight[inside]
 
 
 def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result:

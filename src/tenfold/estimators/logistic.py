@@ -19,6 +19,7 @@ from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
     as_rows,
+    counted,
     is_plain,
     refuse_not_finite,
     validate,
@@ -204,8 +205,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, LinearPredictor,
         X, y = _validate(self, X, y)
         self.classes_, signs = two_classes(y)
         weight = class_weights(self.class_weight, self.classes_, y, signs, validate_weights(sample_weight, X))
+        kept, signs, weight = counted(X, signs, weight)
         # passes are many: an array in another order is put in C order once
-        rows = as_rows(X if is_sparse(X) else contiguous(X), signs, weight)
+        rows = as_rows(kept if is_sparse(kept) else contiguous(kept), signs, weight)
         fitted = refuse_not_finite(
             self,
             X,

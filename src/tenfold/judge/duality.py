@@ -13,7 +13,7 @@ import numpy as np
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import newton_bound, newton_step, price
-from tenfold.judge.points import Data, Point, centred, prepare, read, targets, weights
+from tenfold.judge.points import Data, Point, centred, length, prepare, read, targets, weights
 from tenfold.losses import Loss
 from tenfold.problems import Glm
 from tenfold.rows import Rows
@@ -174,7 +174,7 @@ def _dual_gap(data: Data, point: Point, tilt: _Tilt) -> float:
     # sums over rows are rounded: about this much of each column's length
     offset = 0.0 if data.problem.intercept else float(np.sum(data.centre**2))
     rounding = EPS * float(np.sqrt(np.sum(data.squares) + offset))
-    distance = float(np.linalg.norm(g + moved * tilt.q)) + rounding
+    distance = length(g + moved * tilt.q) + rounding
     return distance * distance / (2.0 * data.strength) + tilt.h * price(abs(moved))
 
 
@@ -192,7 +192,7 @@ def _drift(data: Data, here: Point, proof: _Proof) -> tuple[Floats, float]:
     if data.strength == 0.0 or not h > 0.0:
         return data.centre, np.inf
     step, tilted = q / h, abs(float(point.gradient[-1])) / h
-    distance = float(np.linalg.norm(point.gradient[:-1] - point.gradient[-1] * step))
+    distance = length(point.gradient[:-1] - point.gradient[-1] * step)
     excess = max(here.value - point.value, 0.0) + distance * distance / (2.0 * data.strength) + 8.0 * EPS * here.value
     e = min(0.5, float(np.sqrt(2.0 * excess / h)))
     far = (excess + h * price(e + tilted)) / (e * h)

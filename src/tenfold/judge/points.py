@@ -7,7 +7,7 @@ import numpy as np
 from tenfold.arrays import Floats, is_sparse
 from tenfold.problems import Glm
 from tenfold.rows import Block, Rows
-from tenfold.stats import Params, derivatives
+from tenfold.stats import Params, back_times, derivatives
 
 SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
 """How many rows the judge reads first, to place the centre and to balance slopes; and at most so many numbers."""
@@ -53,7 +53,8 @@ def prepare(problem: Glm, rows: Rows) -> Data:
     weight /= weight.sum()
     # any centre is right; one amid the rows keeps digits, but not those of sparse rows, which are never centred
     if is_sparse(X):
-        centre, squares = np.zeros(p), np.asarray(weight @ X.multiply(X)).ravel()
+        squared = type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
+        centre, squares = np.zeros(p), back_times(squared, weight[:, None])[0]
     else:
         centre = np.where(X.min(axis=0) == X.max(axis=0), X[0], weight @ X)
         about = X - centre
@@ -95,6 +96,11 @@ def read(data: Data, params: Params, order: int) -> Point:
     if hessian is not None:
         hessian[np.arange(p), np.arange(p)] += data.strength
     return Point(params, sums.weight, value, g, hessian)
+
+
+def length(x: Floats) -> float:
+    """The Euclidean length; not by NumPy's BLAS, which has threads of its own."""
+    return float(np.sqrt(np.sum(np.square(x))))
 
 
 def weights(block: Block) -> Floats:

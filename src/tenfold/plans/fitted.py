@@ -1,6 +1,9 @@
 """What a plan returns."""
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.judge import Certificate
@@ -26,3 +29,15 @@ class Fitted:
     singular_values: Floats | None = None
     rank: int | None = None
     inverse: Floats | None = None
+
+
+def stored(params: Params, dtype: Any) -> Params:
+    """The parameters as they will be stored, in float64 for the judge."""
+    with np.errstate(over="ignore"):
+        kept = Params(*(np.asarray(part).astype(dtype).astype(np.float64) for part in params))
+    if not all(np.isfinite(part).all() for part in kept):
+        raise ValueError(
+            f"The best weights are beyond the range of {np.dtype(dtype).name}: a column of X is much too small for"
+            " y. Scale the columns."
+        )
+    return kept

@@ -16,7 +16,7 @@ from tenfold.judge import RULES, Certificate, residual
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.penalties import L2
-from tenfold.plans.fitted import Fitted
+from tenfold.plans.fitted import Fitted, stored
 from tenfold.problems import Glm
 from tenfold.rows import NotFinite, Rows
 from tenfold.solvers import conjugate, dual, nonnegative, normal, triangular
@@ -105,18 +105,6 @@ def fit(
     return _conjugate(rows, alpha, intercept, tol, max_iter, watch, dtype)
 
 
-def _kept(params: Params, dtype: Any) -> Params:
-    """The parameters as they will be stored, in float64 for the judge."""
-    with np.errstate(over="ignore"):
-        kept = Params(*(np.asarray(part).astype(dtype).astype(np.float64) for part in params))
-    if not all(np.isfinite(part).all() for part in kept):
-        raise ValueError(
-            f"The best weights are beyond the range of {np.dtype(dtype).name}: a column of X is much too small for"
-            " y. Scale the columns."
-        )
-    return kept
-
-
 def from_moments(
     rows: Rows, moments: Moments, alpha: Floats, intercept: bool, *, dtype: Any = np.float64, details: bool = False
 ) -> Fitted:
@@ -128,17 +116,17 @@ def from_moments(
         return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
     condition = cholesky.rcond**-0.5
     params = normal.solve(moments, cholesky, intercept)
-    verdict = residual(problem, rows, _kept(params, dtype), columns, condition=condition, dtype=dtype)
+    verdict = residual(problem, rows, stored(params, dtype), columns, condition=condition, dtype=dtype)
     if cholesky.rcond < DOUBTFUL or verdict.certificate.value > max(1e-10, 16.0 * verdict.certificate.floor):
         # the gradient of the stored parameters: the correction starts from them
-        better = normal.correct(_kept(params, dtype), cholesky, verdict.gradient, moments, intercept)
-        second = residual(problem, rows, _kept(better, dtype), columns, condition=condition, dtype=dtype)
+        better = normal.correct(stored(params, dtype), cholesky, verdict.gradient, moments, intercept)
+        second = residual(problem, rows, stored(better, dtype), columns, condition=condition, dtype=dtype)
         if not _worse(second.certificate, verdict.certificate):
             params, verdict = better, second
     if not verdict.certificate.ok:
         return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
     return Fitted(
-        _kept(params, dtype),
+        stored(params, dtype),
         verdict.certificate,
         "gram",
         moments=moments,
@@ -172,16 +160,16 @@ def _orthogonal(
     factor = triangular.factor(rows, moments, scales, alpha, intercept)
     params = normal.with_intercept(triangular.solve(factor, moments), moments, intercept)
     condition = factor.condition
-    verdict = residual(problem, rows, _kept(params, dtype), columns, condition=condition, dtype=dtype)
+    verdict = residual(problem, rows, stored(params, dtype), columns, condition=condition, dtype=dtype)
     for _ in range(2):
-        coef = triangular.correct(factor, _kept(params, dtype).coef, verdict.gradient)
+        coef = triangular.correct(factor, stored(params, dtype).coef, verdict.gradient)
         better = normal.with_intercept(coef, moments, intercept)
-        second = residual(problem, rows, _kept(better, dtype), columns, condition=condition, dtype=dtype)
+        second = residual(problem, rows, stored(better, dtype), columns, condition=condition, dtype=dtype)
         if _worse(second.certificate, verdict.certificate):
             break
         params, verdict = better, second
     return Fitted(
-        _kept(params, dtype),
+        stored(params, dtype),
         verdict.certificate,
         "svd",
         moments=moments,
@@ -202,16 +190,16 @@ def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any, known: Floats 
     problem = ridge_problem(alpha, columns.weight, intercept)
     if known is not None:
         params = Params(known, target_mean - known @ centre)
-        certificate = residual(problem, rows, _kept(params, dtype), columns, dtype=dtype).certificate
+        certificate = residual(problem, rows, stored(params, dtype), columns, dtype=dtype).certificate
         if certificate.ok:
-            return Fitted(_kept(params, dtype), certificate, "dual")
+            return Fitted(stored(params, dtype), certificate, "dual")
     _, coef, condition = dual.solve(dual.centred(rows, centre, target_mean), alpha)
     params = Params(coef, target_mean - coef @ centre)
-    verdict = residual(problem, rows, _kept(params, dtype), columns, condition=condition, dtype=dtype)
+    verdict = residual(problem, rows, stored(params, dtype), columns, condition=condition, dtype=dtype)
     if not verdict.certificate.ok and columns.features <= KEPT_COLUMNS:
         # the n x n matrix has lost too many digits, and a triangular factor of the rows is affordable
         return from_moments(rows, fold_moments(rows), alpha, intercept, dtype=dtype)
-    return Fitted(_kept(params, dtype), verdict.certificate, "dual")
+    return Fitted(stored(params, dtype), verdict.certificate, "dual")
 
 
 def _columns(rows: Rows) -> Columns:
@@ -233,9 +221,11 @@ def _conjugate(
     path = conjugate.steps(rows, alpha, centre, target_mean, squares, 0.3 * min(1e-2 * tol, RULES["residual"].tol))
     solution = run(path, max_iter=10 * min(rows.shape) if max_iter is None else max_iter, watch=watch)
     problem = ridge_problem(alpha, columns.weight, intercept)
-    verdict = residual(problem, rows, _kept(solution.params, dtype), columns, status=solution.status.value, dtype=dtype)
+    verdict = residual(
+        problem, rows, stored(solution.params, dtype), columns, status=solution.status.value, dtype=dtype
+    )
     return Fitted(
-        _kept(solution.params, dtype),
+        stored(solution.params, dtype),
         verdict.certificate,
         "conjugate",
         iterations=solution.iterations,
@@ -254,10 +244,10 @@ def _nonnegative(rows: Rows, alpha: Floats, intercept: bool, max_iter: int | Non
     problem = ridge_problem(alpha, moments.weight, intercept, positive=True)
     worst = max(solutions, key=lambda s: s.trace[-1].measure)
     certificate: Certificate = residual(
-        problem, rows, _kept(params, dtype), Columns.of(moments), status=worst.status.value, dtype=dtype
+        problem, rows, stored(params, dtype), Columns.of(moments), status=worst.status.value, dtype=dtype
     ).certificate
     return Fitted(
-        _kept(params, dtype),
+        stored(params, dtype),
         certificate,
         "active set",
         iterations=max(s.iterations for s in solutions),

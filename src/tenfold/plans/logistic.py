@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack, qr
+from scipy.linalg.blas import dgemv
 
 from tenfold.arrays import Floats, is_sparse
 from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap
 from tenfold.losses import Logistic, Square
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
-from tenfold.plans.fitted import Fitted
+from tenfold.plans.fitted import Fitted, stored
 from tenfold.problems import Glm
 from tenfold.rows import Block, MemoryRows, NotFinite, Rows
 from tenfold.solvers import lbfgs, newton
@@ -108,7 +109,7 @@ class Frame:
         kept = np.abs(np.diag(R)) > 1e-13 * abs(R[0, 0])
         turned = np.empty((n, int(kept.sum())))
         turned[order] = R[kept].T
-        return cls(MemoryRows(turned, block.y, block.weight), middle, np.ascontiguousarray(basis[:, kept]))
+        return cls(MemoryRows(turned, block.y, block.weight), middle, np.asfortranarray(basis[:, kept]))
 
     @property
     def local(self) -> Floats:
@@ -118,12 +119,16 @@ class Frame:
     def inside(self, params: Params) -> Params:
         """Parameters of the user's rows in these coordinates."""
         params = moved(params, self.shift)
-        return params if self.basis is None else Params(params.coef @ self.basis, params.intercept)
+        return params if self.basis is None else Params(self._turned(params.coef, trans=1), params.intercept)
 
     def outside(self, params: Params) -> Params:
         """Parameters in these coordinates for the user's rows."""
-        coef = params.coef if self.basis is None else params.coef @ self.basis.T
+        coef = params.coef if self.basis is None else self._turned(params.coef, trans=0)
         return moved(Params(coef, params.intercept), -self.shift)
+
+    def _turned(self, coef: Floats, trans: int) -> Floats:
+        with one_blas_thread:
+            return np.asarray(dgemv(1.0, self.basis, coef[0], trans=trans))[None, :]
 
 
 def fit(
@@ -394,16 +399,13 @@ def moved(params: Params, shift: Floats) -> Params:
     return Params(params.coef, np.asarray(params.intercept + by, dtype=np.float64))
 
 
-def stored(params: Params, dtype: Any) -> Params:
-    """The parameters as they will be stored, in float64 for the judge."""
-    return Params(*(np.asarray(part).astype(dtype).astype(np.float64) for part in params))
-
-
 def _without_constants(problem: Glm, rows: Rows, params: Params) -> Params:
     """What a constant column of sparse rows has of the intercept is given back to it."""
     if not (problem.intercept and rows.sparse):
         return params
     constant = _constant_columns(rows)
+    if not constant.any():
+        return params
     return Params(np.where(constant != 0.0, 0.0, params.coef), params.intercept + params.coef @ constant)
 
 

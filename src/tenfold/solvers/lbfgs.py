@@ -12,12 +12,12 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot, dnrm2
 
-from tenfold.arrays import Array, Floats
+from tenfold.arrays import Floats, is_sparse
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm, evaluate
 from tenfold.rows import Block, NotFinite, Rows
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, Total, back_times, predictions, times
+from tenfold.stats import Params, Total, back_times, predictions
 
 MEMORY = 8
 EPS = float(np.finfo(np.float64).eps)
@@ -106,10 +106,7 @@ class Points:
 
 
 class Margins:
-    """Two products a step, forth and back: with the margins kept, the minimum along a line is found without the rows.
-
-    Sparse rows are turned into columns once, so that the way back is a gathering like the way forth.
-    """
+    """Two products a step, forth and back: with the margins kept, the minimum along a line is found without rows."""
 
     trusting: ClassVar[bool] = False
 
@@ -121,19 +118,11 @@ class Margins:
         self.share /= self.share.sum()
         self.strength = float(np.max(problem.penalty.strength))
         self.z = np.zeros_like(self.y)
-        self.columns: list[Array] = []
-        if rows.sparse:
-            self.columns = rows.scan(lambda found, block: [*found, block.X.T.tocsr()], self.columns)
 
     def diagonal(self) -> Map:
-        """The inverse of the Hessian's diagonal at the largest curvature of the loss, as a map."""
-        if self.columns:
-            raw = self._gather([_squared(columns) for columns in self.columns], self.share)
-            # about the shift, but never less than a thousandth: a difference of nearly equal numbers has no digits
-            squares = raw if self.shift is None else np.maximum(raw - self.shift**2, 1e-3 * raw)
-        else:
-            rows = self.rows.retarget(self.share[:, None])
-            squares = rows.fold(lambda block: Total(_squares(block, self.shift))).sum
+        """The inverse of the Hessian's diagonal at the largest curvature of the loss, as a map; one pass."""
+        rows = self.rows.retarget(self.share[:, None])
+        squares = rows.fold(lambda block: Total(_squares(block, self.shift))).sum
         curvature = self.problem.loss.smoothness * np.append(squares, 1.0)
         curvature[:-1] += self.strength
         inverse = 1.0 / np.where(curvature > 0.0, curvature, 1.0)
@@ -147,20 +136,8 @@ class Margins:
         return np.ascontiguousarray(self.rows.map(predictions(_unpack(x), self.shift))[:, 0])
 
     def _back(self, u: Floats) -> Floats:
-        if self.columns:
-            found = self._gather(self.columns, u)
-            return found if self.shift is None else found - u.sum() * self.shift
         rows = self.rows.retarget(u[:, None])
         return np.asarray(rows.fold(lambda block: Total(back_times(block.X, block.y, self.shift))).sum[0])
-
-    def _gather(self, blocks: list[Array], u: Floats) -> Floats:
-        """The sum of u times row over all rows, given as columns of blocks."""
-        found, begin = np.zeros(self.rows.shape[1]), 0
-        for columns in blocks:
-            end = begin + columns.shape[1]
-            found += times(columns, Params(u[None, begin:end], np.zeros(1)))[:, 0]
-            begin = end
-        return found
 
     def _place(self, x: Floats) -> Place:
         """Value and gradient near x, whose margins are known: the intercept takes a Newton step of its own first."""
@@ -210,14 +187,16 @@ class Margins:
         return length
 
 
-def _squared(columns: Array) -> Array:
-    """The same sparse array with its values squared."""
-    return type(columns)((np.square(columns.data, dtype=np.float64), columns.indices, columns.indptr), columns.shape)
-
-
 def _squares(block: Block, shift: Floats | None) -> Floats:
     """Sums of squares of the columns about `shift`; the targets are weights."""
-    X = block.X if shift is None else block.X - shift
+    X = block.X
+    if is_sparse(X):
+        raw = back_times(type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape), block.y)[0]
+        if shift is None:
+            return raw
+        # never less than a thousandth: a difference of nearly equal numbers has no digits
+        return np.maximum(raw - block.y.sum() * shift**2, 1e-3 * raw)
+    X = X if shift is None else X - shift
     return np.asarray(np.einsum("ij,ij->j", X * block.y, X))
 
 

@@ -2,6 +2,7 @@
 much.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,17 +64,23 @@ def _dense(X: Array, weight: Floats) -> tuple[Floats, Floats]:
         return np.zeros(X.shape[1]), np.zeros(X.shape[1])
     w = xp.asarray(weight)
     tile = max(16, (1 << 17) // X.shape[1])
-    parts = [slice(start, start + tile) for start in range(0, X.shape[0], tile)]
-    mean = sum(xp.matmul(w[part], xp.astype(X[part], xp.float64)) for part in parts) / total
+
+    def over_tiles(term: Callable[[Array, Array], Array]) -> Array:
+        """The sum over tiles of a term of their rows, in float64, and weights."""
+        found = xp.zeros(X.shape[1], dtype=xp.float64)
+        for start in range(0, X.shape[0], tile):
+            stop = min(X.shape[0], start + tile)
+            found = found + term(xp.astype(X[start:stop, :], xp.float64), w[start:stop])
+        return found
 
     def spread(unit: Array) -> Array:
-        centred = (w[part, None] ** 0.5 * ((X[part] - mean) / unit) for part in parts)
-        return unit * xp.sqrt(sum(xp.sum(z * z, axis=0) for z in centred))
+        return unit * xp.sqrt(over_tiles(lambda rows, v: xp.matmul(v, ((rows - mean) / unit) ** 2)))
 
+    mean = over_tiles(lambda rows, v: xp.matmul(v, rows)) / total
     with np.errstate(over="ignore", under="ignore"):
-        found = np.asarray(spread(1.0))
+        found = np.asarray(spread(xp.ones_like(mean)))
     if not np.all((found > 1e-140) & (found < 1e140)):
-        largest = xp.max(xp.abs(X - mean), axis=0)
+        largest = xp.max(xp.abs(xp.astype(X, xp.float64) - mean), axis=0)
         found = np.asarray(spread(xp.where(largest > 0, largest, xp.ones_like(largest))))
     return np.asarray(mean), found
 

@@ -115,7 +115,8 @@ class Moments:
         e = self._common_exponent(other)
         a, b = self._scaled(e), other._scaled(e)
         weight = a.weight + b.weight
-        step = np.ldexp(b.shift - a.shift, -e) + (b.offset - a.offset)
+        with np.errstate(invalid="ignore"):  # rows that are not finite are refused by whoever folds them
+            step = np.ldexp(b.shift - a.shift, -e) + (b.offset - a.offset)
         # constant on both sides and equal up to the rounding of a mean: constant
         away = np.abs(step) > 8.0 * np.finfo(np.float64).eps * np.abs(np.ldexp(a.shift, -e) + a.offset)
         step = np.where(away | a._varies() | b._varies(), step, 0.0)
