@@ -30,6 +30,9 @@ from tenfold.stats import Params, derivatives, predictions
 NEWTON_COLUMNS = 1024
 """Up to so many columns the Hessian is formed."""
 
+FEW_COLUMNS = 128
+"""Up to so many a Hessian costs next to nothing."""
+
 CHEAP_COLUMNS = 32
 """Up to so many a pass with the Hessian costs little more than one without."""
 
@@ -234,7 +237,7 @@ def forms_hessian(rows: Rows, strength: float) -> bool:
     if p > NEWTON_COLUMNS:
         return n <= ROTATED_ROWS and not rows.sparse
     cost = NEWTON_STEPS * (rows.entries**2 / max(n, 1) + p**3 / 3)
-    return not rows.sparse or strength == 0.0 or cost <= 4 * PASSES * rows.entries
+    return not rows.sparse or p <= FEW_COLUMNS or strength == 0.0 or cost <= 4 * PASSES * rows.entries
 
 
 def _samples(rows: Rows) -> list[Rows]:
