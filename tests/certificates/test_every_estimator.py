@@ -81,7 +81,9 @@ def check_gap(row, model, data, certificate, params=None):
     assert certificate.value == max(certificate.objective - certificate.lower_bound, certificate.floor)
     if strength > 0:
         plain = dual_gap(X, y, weight, strength, row.intercept, w, b)
-        assert certificate.value <= max(plain, certificate.floor) * (1 + 1e-9) + 4 * certificate.floor
+        # far away, where all slopes are 0 or 1, there are several ways to make them sum to zero
+        close = 1e-9 if plain <= 1.0 else 1e-3
+        assert certificate.value <= max(plain, certificate.floor) * (1 + close) + 4 * certificate.floor
         if plain <= certificate.allowed:
             # good enough at once: this is the number
             assert abs(certificate.value - max(plain, certificate.floor)) <= 4 * certificate.floor + 1e-9 * plain
@@ -153,11 +155,11 @@ WORSENINGS = [scaled, one_weight_off, intercept_off]
 
 
 @pytest.mark.parametrize("worsen", WORSENINGS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("shape", ["tall", "zero weights", "sparse"])
+@pytest.mark.parametrize("shape", ["tall", "zero weights", "sparse", "float32", "offset 1e6"])
 @every_row
 def test_a_worsened_copy_is_refused(row, shape, worsen):
-    if worsen is intercept_off and not row.intercept:
-        return
+    if not row.intercept and (worsen is intercept_off or shape == "offset 1e6"):
+        return  # columns that are nearly equal: what differs between them is far below their rounding
     data = SHAPES[shape](row)
     model = fit(row, data)
     worse = copy.deepcopy(model)

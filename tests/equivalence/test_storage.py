@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from estimators import IDS, SHAPES, TABLE, columns_of, parameters, zero_weights
+from estimators import IDS, SHAPES, TABLE, classes, columns_of, parameters, regression, zero_weights
 
 every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
 
@@ -157,6 +157,20 @@ def test_single_precision_stays_and_is_close(row, kind):
     if not row.classifier:
         assert single.predict(kind(X32)).dtype == np.float32
         np.testing.assert_allclose(single.predict(kind(X32)), double.predict(X32.astype(float)), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+@every_row
+def test_sparse_is_dense_over_several_blocks(row):
+    """Blocks of sparse rows are cut elsewhere than those of dense ones."""
+    X, y, _ = (classes if row.classifier else regression)(150_000, 32)
+    X[np.abs(X) < 1.5] = 0.0
+    weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    plain = row.make().fit(X, y, sample_weight=weight)
+    thin = row.make().fit(sparse.csr_array(X), y, sample_weight=weight)
+    close = {"rtol": 1e-9, "atol": 1e-11} if row.kind == "residual" else {"rtol": 1e-2, "atol": 1e-3}
+    np.testing.assert_allclose(parameters(thin), parameters(plain), **close)
+    assert thin.certificate_.ok
 
 
 @every_row

@@ -57,15 +57,15 @@ def gap(
     status: str = "converged",
     dtype: Any = np.float64,
     direction: Params | None = None,
-    search: bool = True,
+    search: int = SEARCH_STEPS,
 ) -> Certificate:
     """Judge a convex problem of one target: the objective minus a lower bound on every objective.
 
     With u slopes of the loss at any margins, D(u) = -(1/W) sum weight conjugate(u) - penalty*(-X'(weight u)/W) is such
     a bound, provided that sum weight u = 0 where there is an intercept. Slopes at the parameters' own margins, made to
-    sum to zero, give |gradient|^2 / (2 strength); where that is not enough, Newton steps of the judge's own find a
-    better bound, if they are asked to `search`. `direction` is an untrusted hint: parameters that are said to separate
-    the classes.
+    sum to zero, give |gradient|^2 / (2 strength); where that is not enough, Newton steps of the judge's own, at most
+    `search` of them, find a better bound. `direction` is an untrusted hint: parameters that are said to separate the
+    classes.
     """
     data = prepare(problem, rows)
     here = read(data, centred(params, data.centre) if problem.intercept else params, 1)
@@ -77,7 +77,7 @@ def gap(
         return replace(certificate, status="no maximum", note=SEPARATED)
     proof = _first_proof(data, here, floor)
     if search and here.value - proof.lower > certificate.allowed and rows.shape[1] <= SEARCH_COLUMNS:
-        proof = _search(data, here, proof, certificate.allowed)
+        proof = _search(data, here, proof, certificate.allowed, search)
     value = here.value - proof.lower
     value = max(value, floor) if np.isfinite(value) else np.inf
     centre, drift = _drift(data, here, proof)
@@ -202,10 +202,10 @@ def _drift(data: Data, here: Point, proof: _Proof) -> tuple[Floats, float]:
     return (data.centre + step, far) if np.isfinite(far) else (data.centre, np.inf)
 
 
-def _search(data: Data, here: Point, proof: _Proof, allowed: float) -> _Proof:
-    """The best bound found in a few Newton steps from `here`."""
+def _search(data: Data, here: Point, proof: _Proof, allowed: float, steps: int) -> _Proof:
+    """The best bound found in at most so many Newton steps from `here`."""
     point: Point | None = read(data, here.params, 2)
-    for _ in range(SEARCH_STEPS):
+    for count in range(steps + 1):
         if point is None or point.hessian is None:
             break
         p = len(data.centre)
@@ -214,7 +214,7 @@ def _search(data: Data, here: Point, proof: _Proof, allowed: float) -> _Proof:
         if _lower(point, bound) >= proof.lower:
             proof = _Proof(_lower(point, bound), point, tilt)
         excess = here.value - proof.lower
-        if excess <= allowed or proof.point.value - proof.lower <= 0.005 * excess:
+        if excess <= allowed or proof.point.value - proof.lower <= 0.005 * excess or count == steps:
             break
         point = newton_step(data, point)
     return proof

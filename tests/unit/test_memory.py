@@ -1,0 +1,103 @@
+"""Memory: X is not copied, another layout one block at a time, and fits leave nothing behind."""
+
+import gc
+import resource
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tenfold
+from estimators import TABLE, classes, regression
+
+MIB = 1 << 20
+
+
+def peak(work):
+    """The most bytes of NumPy and Python at once while `work` runs, beyond those at its start."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+LARGE = [
+    tenfold.LinearRegression(),
+    tenfold.Ridge(),
+    tenfold.RidgeClassifier(),
+    tenfold.RidgeCV(cv=3),
+    tenfold.LogisticRegression(),
+]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """64 MiB of X."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((131_072, 64))
+    return X, X[:, 0] + rng.standard_normal(len(X))
+
+
+@pytest.mark.parametrize("model", LARGE, ids=lambda model: type(model).__name__)
+def test_an_array_in_c_order_is_not_copied(rows, model):
+    X, y = rows
+    y = y > 0 if hasattr(model, "decision_function") else y
+    # some vectors of length n, and samples of the rows
+    assert peak(lambda: model.fit(X, y)) <= 24 * MIB
+
+
+@pytest.mark.parametrize("model", LARGE[:2], ids=lambda model: type(model).__name__)
+def test_a_fortran_array_is_put_in_order_one_block_at_a_time(rows, model):
+    X, y = rows
+    other = np.asfortranarray(X)
+    # a block of 32 MiB and some vectors
+    assert peak(lambda: model.fit(other, y)) <= 48 * MIB
+
+
+@pytest.mark.parametrize("model", LARGE, ids=lambda model: type(model).__name__)
+def test_sparse_rows_are_never_made_dense(model):
+    """400 MiB if they were."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((52_000, 1000), density=0.001, rng=rng, format="csr")
+    y = np.asarray(X.sum(axis=1)).ravel() + rng.standard_normal(52_000)
+    y = y > 0 if hasattr(model, "decision_function") else y
+    # square matrices of 8 MiB each, three folds of them with their factors
+    assert peak(lambda: model.fit(X, y)) <= 160 * MIB
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray], ids=["c", "fortran"])
+def test_predictions_do_not_copy(rows, kind):
+    X, y = rows
+    model = tenfold.Ridge().fit(X[:1000], y[:1000])
+    X = kind(X)
+    assert peak(lambda: model.predict(X)) <= 72 * MIB if kind is np.asfortranarray else 16 * MIB
+
+
+@pytest.mark.parametrize("row", list({row.name: row for row in reversed(TABLE)}.values()), ids=lambda row: row.name)
+def test_fits_leave_nothing_behind(row):
+    """The memory of the process does not grow with the number of fits."""
+    X, y, _ = classes(4000, 30) if row.classifier else regression(4000, 30)
+    for _ in range(5):
+        row.make().fit(X, y)
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(60):
+        row.make().fit(X, y)
+    # KiB; a fit that kept its Gram matrix and vectors would keep 60 times 200 of them
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before <= 6000
+
+
+def test_a_model_keeps_no_training_data():
+    """A pickled model is as small as its weights."""
+    import pickle
+
+    X, y, _ = regression(20_000, 10)
+    for model in (tenfold.LinearRegression(), tenfold.Ridge(), tenfold.RidgeCV(cv=3)):
+        assert len(pickle.dumps(model.fit(X, y))) <= 20_000
+    X, y, _ = classes(20_000, 10)
+    for model in (tenfold.RidgeClassifier(), tenfold.RidgeClassifierCV(cv=3), tenfold.LogisticRegression()):
+        assert len(pickle.dumps(model.fit(X, y))) <= 20_000
