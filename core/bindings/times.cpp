@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 #include "sparse.hpp"
 
+#include "tenfold/inner.hpp"
 #include "tenfold/times.hpp"
 
 namespace tenfold {
@@ -47,6 +48,34 @@ template <class T> void bind_dense(nb::module_ &m) {
         return transposed_product(Dense<T>{X.data(), X.shape(0), X.shape(1)}, U, shift, threads);
       },
       nb::arg("X"), nb::arg("U"), nb::arg("shift").none(), nb::arg("threads"), "U' (X - shift), (t, p).");
+  m.def(
+      "column_squares",
+      [](const In<T, 2> &X, const In<double, 1> &weight, const In<double, 1> &shift, int threads) {
+        require(weight.shape(0) == X.shape(0), "weight must have one entry a row of X");
+        require(shift.shape(0) == X.shape(1), "shift must have one entry a column of X");
+        const int workers = checked_threads(threads);
+        std::vector<double> sums;
+        {
+          const nb::gil_scoped_release release;
+          sums = column_squares(Dense<T>{X.data(), X.shape(0), X.shape(1)}, weight.span(), shift.span(), workers);
+        }
+        return give<double, 1>(std::move(sums), {X.shape(1)});
+      },
+      nb::arg("X"), nb::arg("weight"), nb::arg("shift"), nb::arg("threads"), "weight' (X - shift)^2, (p,).");
+  m.def(
+      "inner_products",
+      [](const In<T, 2> &X, const In<double, 1> &centre, const In<double, 1> &root, int threads) {
+        require(centre.shape(0) == X.shape(1), "centre must have one entry a column of X");
+        require(root.shape(0) == X.shape(0), "root must have one entry a row of X");
+        const int workers = checked_threads(threads);
+        Out<double, 2> K({X.shape(0), X.shape(0)});
+        {
+          const nb::gil_scoped_release release;
+          inner_products(Dense<T>{X.data(), X.shape(0), X.shape(1)}, centre.span(), root.span(), workers, K.span());
+        }
+        return K.give();
+      },
+      nb::arg("X"), nb::arg("centre"), nb::arg("root"), nb::arg("threads"), "A A' with A = root (X - centre), (n, n).");
 }
 
 template <class T, class I> void bind_sparse(nb::module_ &m) {

@@ -3,6 +3,7 @@
 #include "check.hpp"
 
 #include "tenfold/derivatives.hpp"
+#include "tenfold/inner.hpp"
 #include "tenfold/loo.hpp"
 #include "tenfold/moments.hpp"
 #include "tenfold/times.hpp"
@@ -276,6 +277,39 @@ template <class T> void test_derivatives(const std::string &isa) {
   }
 }
 
+template <class T> void test_squares_and_inner_products(const std::string &isa) {
+  for (const auto &[n, p] : {std::pair<Index, Index>{0, 3}, {1, 1}, {50, 9}, {1000, 37}, {30, 520}, {700, 130}}) {
+    const Data<T> d(n, p, 1, 1.0, 95);
+    const std::string what = isa + " " + std::to_string(n) + " x " + std::to_string(p);
+    const auto shift = normal(index(p), 96);
+    std::vector<double> weight = normal(index(n), 97);
+    for (double &w : weight)
+      w = std::abs(w);
+    const auto away = [&](Index i, Index j) {
+      return static_cast<double>(d.values[index(i * p + j)]) - shift[index(j)];
+    };
+    const std::vector<double> squares = column_squares(d.dense(), weight, shift, 2);
+    check(equal_bits(squares, column_squares(d.dense(), weight, shift, 1)), what + ": squares, same bits");
+    for (Index j = 0; j < p; ++j) {
+      double expected = 0.0;
+      for (Index i = 0; i < n; ++i)
+        expected += weight[index(i)] * away(i, j) * away(i, j);
+      check_close(squares[index(j)], expected, 1e-12 * static_cast<double>(n + 1), what + ": squares");
+    }
+    std::vector<double> K(index(n * n)), again(index(n * n));
+    inner_products(d.dense(), shift, weight, 2, K);
+    inner_products(d.dense(), shift, weight, 1, again);
+    check(equal_bits(K, again), what + ": inner products, same bits");
+    for (Index i = 0; i < n; i += 7)
+      for (Index k = 0; k < n; k += 3) {
+        double expected = 0.0;
+        for (Index j = 0; j < p; ++j)
+          expected += weight[index(i)] * weight[index(k)] * away(i, j) * away(k, j);
+        check_close(K[index(i * n + k)], expected, 1e-11 * static_cast<double>(p + 1), what + ": inner products");
+      }
+  }
+}
+
 template <class Rows, class T> void test_times_of(const Rows &rows, const Data<T> &d, const std::string &what) {
   const Index n = d.n, p = d.p;
   for (const Index t : {0, 1, 5}) {
@@ -394,6 +428,8 @@ int main() {
     test_derivatives<double>(isa);
     test_times<float>(isa);
     test_times<double>(isa);
+    test_squares_and_inner_products<float>(isa);
+    test_squares_and_inner_products<double>(isa);
     test_loo(isa);
   });
   test_bad_index();

@@ -51,4 +51,6 @@ def unit_roundoff(dtype: Any) -> float:
 
 def contiguous(array: Array) -> Array:
     """`array` in C order, aligned and in native byte order; a copy only where it is not."""
+    if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
+        return array
     return np.require(array, dtype=array.dtype.newbyteorder("="), requirements=["C", "A"])

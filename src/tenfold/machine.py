@@ -40,10 +40,10 @@ def _scipy_blas() -> tuple[_Library, ...]:
 
 
 def _blas_threads() -> int:
-    counts = [int(lib.get() or 1) for lib in _scipy_blas()]
-    return min(
-        counts, default=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    libraries = _scipy_blas()
+    if not libraries:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(int(library.get() or 1) for library in libraries)
 
 
 def _set_blas_threads(count: int) -> None:

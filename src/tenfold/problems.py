@@ -38,17 +38,19 @@ def evaluate(problem: Glm, rows: Rows, params: Params, order: int = 1, shift: Fl
     one pass.
     """
     sums = rows.fold(derivatives(problem.loss, params, order, shift))
-    strength = np.broadcast_to(np.asarray(problem.penalty.strength, dtype=np.float64), sums.value.shape)
-    value = sums.value / sums.weight + 0.5 * strength * np.sum(params.coef * params.coef, axis=1)
     assert sums.gradient is not None
-    coef = sums.gradient / sums.weight + strength[:, None] * params.coef
-    intercept = sums.slope / sums.weight if problem.intercept else np.zeros_like(sums.slope)
+    t, p = sums.gradient.shape
+    strength = np.asarray(problem.penalty.strength, dtype=np.float64).reshape(-1, 1)
+    value = sums.value / sums.weight + 0.5 * strength[:, 0] * np.einsum("tp,tp->t", params.coef, params.coef)
+    gradient = np.zeros((t, p + 1))
+    gradient[:, :p] = sums.gradient / sums.weight + strength * params.coef
+    if problem.intercept:
+        gradient[:, p] = sums.slope / sums.weight
     hessian = None
     if sums.hessian is not None:
         hessian = sums.hessian / sums.weight
-        p = hessian.shape[0] - 1
-        hessian[np.arange(p), np.arange(p)] += strength[0]
+        hessian.ravel()[: p * (p + 1) : p + 2] += strength[0, 0]
         if not problem.intercept:
             hessian[-1, :] = hessian[:, -1] = 0.0
             hessian[-1, -1] = 1.0
-    return Evaluation(value, np.column_stack([coef, intercept]), hessian)
+    return Evaluation(value, gradient, hessian)

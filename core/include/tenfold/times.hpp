@@ -52,4 +52,22 @@ std::vector<double> times_t(const Rows &x, std::span<const double> u, Index targ
   return targets_major(x, sums.data(), targets);
 }
 
+// s_j = sum_i weight_i (x_ij - shift_j)^2 of dense rows. One pass, sums in slots.
+template <class T>
+std::vector<double> column_squares(const Dense<T> &x, std::span<const double> weight, std::span<const double> shift,
+                                   int threads) {
+  const Index tile = tile_rows(x);
+  const Index slots = slot_count(x.rows, row_work(x), most_slots_for(x));
+  const Index stride = (x.columns + lanes - 1) / lanes * lanes;
+  Buffer sums(slots * stride);
+  parallel(slots, threads, [&](Index slot, int) {
+    const Range range = slot_range(x.rows, slots, slot);
+    for (Index i = range.begin; i < range.end; i += tile)
+      kernels().dense<T>().column_squares(x.data + i * x.columns, std::min(tile, range.end - i), x.columns,
+                                          weight.data() + i, shift.data(), sums.data() + slot * stride);
+  });
+  merge_slots(sums.data(), slots, stride, x.columns, threads);
+  return std::vector<double>(sums.data(), sums.data() + x.columns);
+}
+
 } // namespace tenfold

@@ -16,6 +16,7 @@ template <class T>
 constexpr DenseKernels<T> dense = {pack<T>,
                                    margins<T>,
                                    gradient<T>,
+                                   column_squares<T>,
                                    centred_row<T>,
                                    elementwise<exponential, T>,
                                    elementwise<log_one_plus, T>,

@@ -150,7 +150,9 @@ def wide(data: dual.Centred, target_mean: Floats, intercept: bool) -> Wide:
     if intercept:
         zero = np.flatnonzero(values <= cut(values))
         root = data.root / np.linalg.norm(data.root)
-        others = qr(np.column_stack([root, Q[:, zero]]), mode="economic")[0][:, 1 : len(zero)]
+        rest = Q[:, zero] - np.outer(root, root @ Q[:, zero])
+        # by length: one of these columns may be the root itself, and nothing but rounding is left of it
+        others = qr(rest, mode="economic", pivoting=True)[0][:, : max(len(zero) - 1, 0)]
         Q = np.ascontiguousarray(np.column_stack([np.delete(Q, zero, axis=1), others]))
         values = np.append(np.delete(values, zero), np.zeros(others.shape[1]))
     return Wide(values, Q, Q.T @ data.target, data, target_mean)

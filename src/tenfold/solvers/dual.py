@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas, eigh, lapack
+from scipy.linalg import eigh, lapack
 
-from tenfold.arrays import Array, Floats, contiguous, is_sparse
-from tenfold.machine import require_memory
+from tenfold import _core
+from tenfold.arrays import Array, Floats, contiguous, entries, is_sparse
+from tenfold.machine import require_memory, threads
 from tenfold.rows import NotFinite, Rows
 from tenfold.stats import Columns, Params, back_times, times
 
@@ -33,7 +34,7 @@ class Centred:
         return back_times(self.X, np.ascontiguousarray(self.root[:, None] * c), self.centre)
 
     def gram(self) -> Floats:
-        """K = A A', of which only the lower triangle counts."""
+        """K = A A'."""
         K = self._gram()
         if not np.isfinite(K).all():
             raise NotFinite
@@ -49,10 +50,7 @@ class Centred:
             m = np.asarray(self.X @ self.centre)
             K += float(self.centre @ self.centre) - m[:, None] - m
             return self.root[:, None] * K * self.root
-        A = self.X - self.centre
-        if not (self.root == 1.0).all():
-            A *= self.root[:, None]
-        return np.asarray(blas.dsyrk(1.0, A.T, trans=1, lower=1))
+        return _core.inner_products(self.X, self.centre, self.root, threads(entries(self.X)))
 
 
 def centred(rows: Rows, centre: Floats, target_mean: Floats) -> Centred:
@@ -84,8 +82,7 @@ def _inverse(K: Floats, alpha: float) -> tuple[Callable[[Floats], Floats], float
     A = K.copy(order="F")
     A[np.diag_indices_from(A)] += alpha
     if alpha > 0.0:
-        size = np.abs(np.tril(A))
-        norm = float((size.sum(axis=0) + size.sum(axis=1) - np.diag(size)).max())
+        norm = float(np.abs(A).sum(axis=0).max())
         L, info = lapack.dpotrf(A, lower=1, overwrite_a=1)
         rcond = float(lapack.dpocon(L, norm, uplo="L")[0]) if info == 0 else 0.0
         if rcond > 1e-12:

@@ -17,7 +17,7 @@ from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm, evaluate
 from tenfold.rows import Block, NotFinite, Rows
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, Total, back_times, predictions
+from tenfold.stats import Params, Total, back_times, column_squares, predictions
 
 MEMORY = 8
 EPS = float(np.finfo(np.float64).eps)
@@ -196,8 +196,7 @@ def _squares(block: Block, shift: Floats | None) -> Floats:
             return raw
         # never less than a thousandth: a difference of nearly equal numbers has no digits
         return np.maximum(raw - block.y.sum() * shift**2, 1e-3 * raw)
-    X = X if shift is None else X - shift
-    return np.asarray(np.einsum("ij,ij->j", X * block.y, X))
+    return column_squares(X, block.y[:, 0], np.zeros(X.shape[1]) if shift is None else shift)
 
 
 def _weights(block: Block) -> Floats:

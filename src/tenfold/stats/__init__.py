@@ -5,7 +5,16 @@ other namespace, and the tests run both.
 """
 
 from tenfold.stats.columns import Columns
-from tenfold.stats.derivatives import Derivatives, Params, Total, back_times, derivatives, predictions, times
+from tenfold.stats.derivatives import (
+    Derivatives,
+    Params,
+    Total,
+    back_times,
+    column_squares,
+    derivatives,
+    predictions,
+    times,
+)
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 
@@ -19,6 +28,7 @@ __all__ = [
     "Total",
     "all_but_one",
     "back_times",
+    "column_squares",
     "derivatives",
     "predictions",
     "times",

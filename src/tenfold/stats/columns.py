@@ -2,13 +2,13 @@
 much.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from tenfold.arrays import Array, Floats, is_sparse, namespace
 from tenfold.rows import Block
+from tenfold.stats.derivatives import back_times, column_squares
 from tenfold.stats.moments import Moments, is_noise
 
 
@@ -57,32 +57,27 @@ class Columns:
 
 
 def _dense(X: Array, weight: Floats) -> tuple[Floats, Floats]:
-    """Means and lengths about them, a tile of rows at a time."""
-    xp = namespace(X)
+    """Means and lengths about them."""
     total = float(weight.sum())
     if total == 0.0 or X.shape[1] == 0:
         return np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    w = xp.asarray(weight)
-    tile = max(16, (1 << 17) // X.shape[1])
-
-    def over_tiles(term: Callable[[Array, Array], Array]) -> Array:
-        """The sum over tiles of a term of their rows, in float64, and weights."""
-        found = xp.zeros(X.shape[1], dtype=xp.float64)
-        for start in range(0, X.shape[0], tile):
-            stop = min(X.shape[0], start + tile)
-            found = found + term(xp.astype(X[start:stop, :], xp.float64), w[start:stop])
-        return found
-
-    def spread(unit: Array) -> Array:
-        return unit * xp.sqrt(over_tiles(lambda rows, v: xp.matmul(v, ((rows - mean) / unit) ** 2)))
-
-    mean = over_tiles(lambda rows, v: xp.matmul(v, rows)) / total
+    mean = back_times(X, namespace(X).asarray(weight[:, None]))[0] / total
     with np.errstate(over="ignore", under="ignore"):
-        found = np.asarray(spread(xp.ones_like(mean)))
-    if not np.all((found > 1e-140) & (found < 1e140)):
-        largest = xp.max(xp.abs(xp.astype(X, xp.float64) - mean), axis=0)
-        found = np.asarray(spread(xp.where(largest > 0, largest, xp.ones_like(largest))))
-    return np.asarray(mean), found
+        spread = np.sqrt(column_squares(X, weight, mean))
+    if not np.all((spread > 1e-140) & (spread < 1e140)):
+        spread = _extreme(X, weight, mean, spread)
+    return mean, spread
+
+
+def _extreme(X: Array, weight: Floats, mean: Floats, spread: Floats) -> Floats:
+    """Lengths of columns whose squares overflow or vanish: in units of their largest value."""
+    xp = namespace(X)
+    for j in np.flatnonzero(~((spread > 1e-140) & (spread < 1e140))):
+        with np.errstate(invalid="ignore", over="ignore"):
+            column = np.abs(np.asarray(xp.astype(X[:, int(j)], xp.float64)) - mean[j])
+            unit = float(column.max())
+            spread[j] = unit * np.sqrt(weight @ (column / unit) ** 2) if unit > 0.0 else unit
+    return spread
 
 
 def _sparse(X: Array, weight: Floats) -> tuple[Floats, Floats]:

@@ -148,3 +148,12 @@ def back_times(X: Array, u: Array, shift: Floats | None = None) -> Floats:
     X = xp.astype(X, xp.float64)
     X = X if shift is None else X - xp.asarray(shift)
     return np.asarray(xp.matmul(u.T, X))
+
+
+def column_squares(X: Array, weight: Floats, shift: Floats) -> Floats:
+    """sum_i weight_i (x_ij - shift_j)^2 for each column of dense rows."""
+    if is_numpy(X):
+        return _core.column_squares(X, weight, shift, threads(entries(X)))
+    xp = namespace(X)
+    X = xp.astype(X, xp.float64) - xp.asarray(shift)
+    return np.asarray(xp.matmul(xp.asarray(weight), X * X))

@@ -119,7 +119,8 @@ class Moments:
             step = np.ldexp(b.shift - a.shift, -e) + (b.offset - a.offset)
         # constant on both sides and equal up to the rounding of a mean: constant
         away = np.abs(step) > 8.0 * np.finfo(np.float64).eps * np.abs(np.ldexp(a.shift, -e) + a.offset)
-        step = np.where(away | a._varies() | b._varies(), step, 0.0)
+        if not away.all():
+            step = np.where(away | a._varies() | b._varies(), step, 0.0)
         dx, dy = step[: a.features], step[a.features :]
         f = a.weight * (b.weight / weight)
         return Moments(
@@ -139,7 +140,10 @@ class Moments:
         """
         least = np.iinfo(np.int32).min
         away = np.ldexp(other.offset, other.exponent) - np.ldexp(self.offset, self.exponent)
-        step = np.abs((other.shift - self.shift) + away)
+        with np.errstate(invalid="ignore"):  # as in merge
+            step = np.abs((other.shift - self.shift) + away)
+        if not (self.exponent.any() or other.exponent.any()) and np.all((step > 1e-140) & (step < 1e140)):
+            return self.exponent
         extreme = (step < 1e-140) | (step > 1e140)
         between = np.where(step > 0, np.where(extreme, np.frexp(step)[1], 0), least)
         within = [np.where(m._varies(), m.exponent, least) for m in (self, other)]
