@@ -7,13 +7,14 @@ residuals of the rows themselves repair that.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.linalg import eigh, lapack
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_sparse
-from tenfold.machine import require_memory, threads
+from tenfold.machine import one_blas_thread, require_memory, threads
 from tenfold.rows import NotFinite, Rows
 from tenfold.stats import Columns, Params, back_times, times
 
@@ -83,16 +84,23 @@ def _inverse(K: Floats, alpha: float) -> tuple[Callable[[Floats], Floats], float
     A[np.diag_indices_from(A)] += alpha
     if alpha > 0.0:
         norm = float(np.abs(A).sum(axis=0).max())
-        L, info = lapack.dpotrf(A, lower=1, overwrite_a=1)
-        rcond = float(lapack.dpocon(L, norm, uplo="L")[0]) if info == 0 else 0.0
+        # on one thread: after a call on several, SciPy's BLAS keeps the cores busy for a while, waiting for the next
+        with one_blas_thread:
+            L, info = lapack.dpotrf(A, lower=1, overwrite_a=1)
+            rcond = float(lapack.dpocon(L, norm, uplo="L")[0]) if info == 0 else 0.0
         if rcond > 1e-12:
-            return lambda right: np.asarray(lapack.dpotrs(L, right, lower=1)[0]), rcond**-0.5
+            return partial(_solve, L), rcond**-0.5
     mu, Q = eigh(K)
     kept = mu > mu[-1] * len(mu) * np.finfo(np.float64).eps
     if not kept.any():
         return np.zeros_like, 1.0
     Q, total = Q[:, kept], mu[kept, None] + alpha
     return lambda right: np.asarray(Q @ ((Q.T @ right) / total)), float(np.sqrt(total[-1, 0] / total[0, 0]))
+
+
+def _solve(L: Floats, right: Floats) -> Floats:
+    with one_blas_thread:
+        return np.asarray(lapack.dpotrs(L, right, lower=1)[0])
 
 
 def _refined(data: Centred, alpha: float, inverse: Callable[[Floats], Floats], condition: float) -> Floats:
