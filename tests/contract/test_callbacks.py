@@ -42,6 +42,7 @@ class Count:
 
     def __init__(self, stop=None):
         self.stop, self.begun, self.ended, self.estimators, self.set_up, self.torn_down = stop, 0, 0, [], 0, 0
+        self.finished = None
 
     def setup(self, estimator, context):
         self.set_up += 1
@@ -54,6 +55,7 @@ class Count:
 
     def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
         if context.parent is None:
+            self.finished = fitted_estimator
             return False
         self.ended += 1
         self.estimators.append(fitted_estimator)
@@ -71,6 +73,7 @@ def test_every_iteration_is_told(case):
     assert count.set_up == count.torn_down == 1
     assert count.begun == count.ended == int(np.max(model.n_iter_)) >= 2
     assert count.shape == X.shape
+    np.testing.assert_array_equal(parameters(count.finished), parameters(model))
     np.testing.assert_array_equal(parameters(model), parameters(plain))
 
 
@@ -111,7 +114,9 @@ def test_the_progress_bar_of_scikit_learn(case, capsys):
     X, y = data()
     model = make().set_callbacks(ProgressBar()).fit(X, y)
     assert model.certificate_.ok
-    assert type(model).__name__ in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert type(model).__name__ in shown
+    assert "100%" in shown.splitlines()[0], "an early end is an end"
 
 
 def test_an_interrupt_keeps_the_last_step():

@@ -4,6 +4,7 @@ models.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from numbers import Number
 from typing import Any, TypeVar, cast
 
@@ -40,8 +41,23 @@ Result = TypeVar("Result")
 
 
 def with_callbacks(method: Method) -> Method:
-    """scikit-learn's decorator for a `fit` that tells callbacks of its progress, with its type."""
-    return cast(Method, sklearn_with_callbacks(method))
+    """scikit-learn's decorator for a `fit` that tells callbacks of its progress; the end of the fit is told here."""
+
+    @wraps(method)
+    def fit(estimator: Any, X: Any, y: Any = None, *args: Any, **kwargs: Any) -> Any:
+        fitted = method(estimator, X, y, *args, **kwargs)
+        context = getattr(estimator, "_callback_fit_ctx", None)
+        if context is not None:
+            context.call_on_fit_task_end(
+                estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: _fitted_attributes(estimator)
+            )
+        return fitted
+
+    return cast(Method, sklearn_with_callbacks(fit))
+
+
+def _fitted_attributes(estimator: Any) -> dict[str, Any]:
+    return {name: value for name, value in vars(estimator).items() if name.endswith("_") and not name.startswith("_")}
 
 
 @dataclass(frozen=True)
@@ -137,8 +153,8 @@ def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Res
     except NotFinite:
         check_array(X, accept_sparse=True, dtype=None, input_name="X", estimator=estimator)
         raise ValueError(
-            "Input X holds values so large that their sums overflow (above about 1e300). Divide the columns by "
-            "their largest value."
+            "Input X holds values so large that sums of their products overflow. Divide the columns by their largest "
+            "value."
         ) from None
 
 

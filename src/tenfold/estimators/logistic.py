@@ -224,7 +224,6 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, LinearPredictor,
                 dtype=X.dtype,
             ),
         )
-        assert isinstance(fitted, LogisticFit)
         self._store(fitted, X.dtype)
         return self
 
