@@ -4,7 +4,7 @@ models.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from numbers import Number
 from typing import Any, TypeVar, cast
 
@@ -210,13 +210,15 @@ def watcher(
     context = estimator._init_callback_context(max_subtasks=max_iter)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
+    before: list[Params] = []
+
     def watch(record: Record, params: Params) -> bool:
+        # a step is told when it has been taken; what was there before it, too
+        then = partial(attributes, before.pop()) if before else None
         task = context.subcontext(task_name="iteration")
-        task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-        return bool(
-            task.call_on_fit_task_end(
-                estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: attributes(params)
-            )
-        )
+        task.call_on_fit_task_begin(estimator=estimator, X=X, y=y, reconstruction_attributes=then)
+        before.append(params)
+        now = partial(attributes, params)
+        return bool(task.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=now))
 
     return watch
