@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tenfold.certification import certify as certify
     from tenfold.choose.path import RidgePath as RidgePath
+    from tenfold.data.open import rows as rows
     from tenfold.estimators.least_squares import LinearRegression as LinearRegression
     from tenfold.estimators.least_squares import Ridge as Ridge
     from tenfold.estimators.least_squares import RidgeClassifier as RidgeClassifier
@@ -35,6 +36,7 @@ _HOME = {
     "certify": "certification",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
+    "rows": "data.open",
 }
 
 __all__ = sorted(_HOME)

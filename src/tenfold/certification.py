@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.preprocessing import label_binarize
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import FLOATS, Array, contiguous, is_sparse
-from tenfold.estimators.contract import as_rows, canonical, counted, validate_weights
+from tenfold.data import Table
+from tenfold.estimators.contract import as_rows, canonical, counted, validate, validate_weights
 from tenfold.estimators.logistic import class_weights, strength
 from tenfold.judge import Certificate, gap, residual
 from tenfold.losses import Logistic
@@ -22,7 +24,7 @@ from tenfold.stats import Columns, Params
 STATUS = "judged"
 
 
-def certify(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
+def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
     """How good a fitted model is, from the model, the data and nothing else.
 
     The problem is rebuilt from the model's parameters, and the fitted weights are judged on the rows given: with the
@@ -115,12 +117,13 @@ def _logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     if intercept and model.solver == "liblinear" and type(model).__module__.startswith("sklearn."):
         # liblinear: the intercept is the weight of one more column, and penalised
         unit = float(model.intercept_scaling)
+        X = X.load() if isinstance(X, Table) else X
         ones = np.full((X.shape[0], 1), unit, dtype=X.dtype)
         X = sparse.hstack([X, sparse.csr_array(ones)], format="csr") if is_sparse(X) else np.hstack([X, ones])
         params = Params(np.column_stack([params.coef, params.intercept / unit]), np.zeros(1))
         intercept = False
     X, signs, weight = counted(X, signs, weight)
-    rows = as_rows(X if is_sparse(X) else contiguous(X), signs, weight)
+    rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, signs, weight)
     penalty = L2(strength(C, len(signs) if weight is None else float(weight.sum())))
     return gap(Glm(Logistic(), penalty, intercept), rows, params, status=_status(model), dtype=dtype)
 
@@ -136,6 +139,8 @@ def _inverse_strength(model: Any) -> float:
 
 def _validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Array]:
     """X and y as the model's own fit would take them; the model is not changed."""
+    if isinstance(X, Table):
+        return validate(BaseEstimator(), X, y, numeric=numeric)
     X, y = validate_data(
         model, X, y, reset=False, accept_sparse="csr", dtype=list(FLOATS), multi_output=True, y_numeric=numeric
     )

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats
+from tenfold.data import Rows
 from tenfold.losses import Loss
 from tenfold.penalties import L2
-from tenfold.rows import Rows
 from tenfold.stats import Params, derivatives
 
 

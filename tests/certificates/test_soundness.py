@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from slow_formulas import LONG, logistic_objective, logistic_optimum
 
+from tenfold.data import MemoryRows
 from tenfold.judge import gap
 from tenfold.losses import Logistic, Square
 from tenfold.penalties import L2
 from tenfold.problems import Glm
-from tenfold.rows import MemoryRows
 from tenfold.stats import Params
 
 

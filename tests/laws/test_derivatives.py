@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rows_of_numbers import drawn
 from scipy import sparse
 
+from tenfold.data import Block
 from tenfold.losses import Logistic, Square
-from tenfold.rows import Block
 from tenfold.stats import Params, back_times, derivatives, times
 from tenfold.stats.derivatives import derivatives_in_arrays
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rows_of_numbers import Truth, assert_moments, assert_same_moments, drawn, truth
 from scipy import sparse
 
-from tenfold.rows import Block
+from tenfold.data import Block
 from tenfold.stats import GroupedMoments, Moments, all_but_one
 from tenfold.stats.moments import moments_in_arrays
 

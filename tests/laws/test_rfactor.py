@@ -6,7 +6,7 @@ from hypothesis import given
 from rows_of_numbers import drawn
 from scipy import sparse
 
-from tenfold.rows import Block
+from tenfold.data import Block
 from tenfold.stats import RFactor
 
 

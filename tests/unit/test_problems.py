@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tenfold.data import MemoryRows
 from tenfold.losses import Logistic, Square
 from tenfold.penalties import L2
 from tenfold.problems import Glm, evaluate
-from tenfold.rows import MemoryRows
 from tenfold.stats import Params
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tenfold.rows import Block, MemoryRows, block_length
-from tenfold.rows.blocks import BLOCK_BYTES, SPARSE_ROWS
+from tenfold.data import Block, MemoryRows, block_length
+from tenfold.data.blocks import BLOCK_BYTES, SPARSE_ROWS
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from scipy import sparse
 from scipy.linalg import lstsq
 from scipy.optimize import nnls
 
+from tenfold.data import MemoryRows
 from tenfold.losses import Logistic
 from tenfold.penalties import L2
 from tenfold.problems import Glm, evaluate
-from tenfold.rows import MemoryRows
 from tenfold.solvers import conjugate, dual, newton, nonnegative, normal, triangular
 from tenfold.solvers.loop import Status, run
 from tenfold.stats import Columns, Moments, Params

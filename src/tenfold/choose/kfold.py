@@ -14,8 +14,8 @@ import numpy as np
 
 from tenfold.arrays import Floats, Integers
 from tenfold.choose.spectrum import Spectrum, intercepts, tall, wide
+from tenfold.data import MemoryRows, NotFinite, Rows
 from tenfold.machine import one_blas_thread
-from tenfold.rows import MemoryRows, NotFinite
 from tenfold.solvers import dual
 from tenfold.stats import GroupedMoments, Moments, all_but_one
 
@@ -45,7 +45,7 @@ class Folds(NamedTuple):
     total: Moments | None
 
 
-def folds(rows: MemoryRows, splits: list[Split], alphas: Floats, intercept: bool) -> Folds:
+def folds(rows: Rows, splits: list[Split], alphas: Floats, intercept: bool) -> Folds:
     """Fit every alpha to the training rows of every split."""
     n, p = rows.shape
     if n < p:
@@ -63,7 +63,7 @@ def _fold(spectrum: Spectrum, alphas: Floats, test: Moments | None) -> Fold:
     return Fold(coef, intercepts(spectrum, coef), test)
 
 
-def training_moments(rows: MemoryRows, splits: list[Split]) -> tuple[list[Moments], Sequence[Moments | None], str]:
+def training_moments(rows: Rows, splits: list[Split]) -> tuple[list[Moments], Sequence[Moments | None], str]:
     """The moments of every training set, those of the test sets where they come with them, and how they were found."""
     group = disjoint_folds(rows.shape[0], splits)
     if group is not None:
@@ -89,7 +89,7 @@ def training_moments(rows: MemoryRows, splits: list[Split]) -> tuple[list[Moment
     )
 
 
-def grouped(rows: MemoryRows, group: Integers, count: int) -> tuple[Moments, ...]:
+def grouped(rows: Rows, group: Integers, count: int) -> tuple[Moments, ...]:
     """The moments of each group; refuses rows that are not finite."""
     parts = rows.grouped(group).fold(GroupedMoments.lifter(count)).groups
     if not all(np.isfinite(part.XX).all() and np.isfinite(part.XY).all() for part in parts):
@@ -97,10 +97,10 @@ def grouped(rows: MemoryRows, group: Integers, count: int) -> tuple[Moments, ...
     return parts
 
 
-def subset(rows: MemoryRows, index: Integers) -> MemoryRows:
+def subset(rows: Rows, index: Integers) -> MemoryRows:
     """Some rows, copied."""
-    weight = None if rows.weight is None else rows.weight[index]
-    return MemoryRows(rows.X[index], rows.y[index], weight)
+    block = rows.whole()
+    return MemoryRows(block.X[index], block.y[index], None if block.weight is None else block.weight[index])
 
 
 def disjoint_folds(n: int, splits: list[Split]) -> Integers | None:
@@ -119,7 +119,7 @@ def disjoint_folds(n: int, splits: list[Split]) -> Integers | None:
     return group
 
 
-def _wide_folds(rows: MemoryRows, splits: list[Split], alphas: Floats, intercept: bool) -> Iterator[Fold]:
+def _wide_folds(rows: Rows, splits: list[Split], alphas: Floats, intercept: bool) -> Iterator[Fold]:
     for train, _ in splits:
         yield _fold(wide(*dual.about_means(subset(rows, train), intercept), intercept), alphas, None)
 

@@ -14,8 +14,8 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Floats, is_sparse
 from tenfold.choose.spectrum import Tall, Wide, intercepts, inverse
+from tenfold.data import Block, Rows
 from tenfold.machine import one_blas_thread, require_memory, threads
-from tenfold.rows import Block, Rows
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 from tenfold.arrays import Floats
 from tenfold.choose.spectrum import Spectrum, intercepts, inverse, of
-from tenfold.rows import Rows
+from tenfold.data import Rows
 
 
 @dataclass(frozen=True)

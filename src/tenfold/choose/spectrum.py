@@ -11,9 +11,9 @@ import numpy as np
 from scipy.linalg import eigh, qr, svd
 
 from tenfold.arrays import Floats
+from tenfold.data import Rows
 from tenfold.machine import one_blas_thread
 from tenfold.plans.least_squares import fold_moments
-from tenfold.rows import Rows
 from tenfold.solvers import dual
 from tenfold.stats import Moments, RFactor
 
@@ -58,7 +58,8 @@ def cut(values: Floats) -> float:
 
 @dataclass(frozen=True)
 class Tall:
-    """The p x p form: eigenvectors V (p, p), V'c as `right` (p, t), and the sums of squared targets (t,)."""
+    """The p x p form: eigenvectors V (p, p), V'c as `right` (p, t), and the sums of squared targets (t,);
+    the sum of the weights."""
 
     values: Floats
     vectors: Floats
@@ -66,6 +67,7 @@ class Tall:
     squares: Floats
     mean: Floats
     target_mean: Floats
+    weight: float
 
     def coef(self, alphas: Floats) -> Floats:
         filtered = self.right.T[None] * inverse(self.values, alphas)[:, None, :]
@@ -125,7 +127,7 @@ def tall(moments: Moments, intercept: bool) -> Tall:
         right = V.T @ C
     mean = moments.mean if intercept else np.zeros(p)
     target_mean = moments.target_mean if intercept else np.zeros(C.shape[1])
-    return Tall(np.maximum(values[::-1], 0.0), V, right, np.ldexp(yy, 2 * e[p:]), mean, target_mean)
+    return Tall(np.maximum(values[::-1], 0.0), V, right, np.ldexp(yy, 2 * e[p:]), mean, target_mean, moments.weight)
 
 
 def tall_by_rows(rows: Rows, moments: Moments, intercept: bool) -> Tall:
@@ -136,7 +138,8 @@ def tall_by_rows(rows: Rows, moments: Moments, intercept: bool) -> Tall:
     with one_blas_thread:
         U, s, Vt = svd(R[:p, :p])
         right = s[:, None] * (U.T @ R[:p, p:])
-    return Tall(s**2, np.ascontiguousarray(Vt.T), right, np.sum(R[:, p:] ** 2, axis=0), shift[:p], shift[p:])
+    squares = np.sum(R[:, p:] ** 2, axis=0)
+    return Tall(s**2, np.ascontiguousarray(Vt.T), right, squares, shift[:p], shift[p:], moments.weight)
 
 
 def wide(data: dual.Centred, target_mean: Floats, intercept: bool) -> Wide:

@@ -11,12 +11,12 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from sklearn.callback import CallbackSupportMixin
 from sklearn.callback import with_callbacks as sklearn_with_callbacks
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import FLOATS, Array, contiguous, is_sparse
+from tenfold.data import BatchRows, MemoryRows, NotFinite, Table
 from tenfold.plans import Fitted
-from tenfold.rows import MemoryRows, NotFinite
 from tenfold.solvers.loop import Record, Watch
 from tenfold.stats import Params, times
 
@@ -24,6 +24,7 @@ __all__ = [
     "CallbackSupportMixin",
     "Claims",
     "LinearPredictor",
+    "Scored",
     "as_rows",
     "canonical",
     "counted",
@@ -79,11 +80,13 @@ def is_plain(X: Any) -> bool:
 
 
 def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_output: bool = True) -> tuple[Array, Array]:
-    """X dense or CSR in float32 or float64 and y, checked as scikit-learn does.
+    """X dense or CSR in float32 or float64, or a table, and y, checked as scikit-learn does.
 
-    A plain array is not searched for values that are not finite: the first pass over the rows finds them
+    A plain array or a table is not searched for values that are not finite: the first pass over the rows finds them
     (`refuse_not_finite`).
     """
+    if isinstance(X, Table):
+        return X, _target_of(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if (
         is_plain(X)
         and type(y) is np.ndarray
@@ -100,6 +103,34 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
     return canonical(X), y
 
 
+def _target_of(estimator: Any, table: Table, y: Any, *, numeric: bool, multi_output: bool) -> Array:
+    """The target of a table, or the one given beside it; sets the number and the names of the columns."""
+    y = _own(table.y, y, "y", "target")
+    if y is None:
+        raise ValueError("These rows have no target: name its column, tenfold.rows(..., target=...), or give y.")
+    _remember_columns(estimator, table)
+    y = check_array(y, ensure_2d=False, dtype="numeric" if numeric else None, input_name="y", estimator=estimator)
+    if y.ndim == 2 and not multi_output:
+        y = column_or_1d(y, warn=True)
+    check_consistent_length(table, y)
+    return y
+
+
+def _own(own: Array | None, given: Any, name: str, role: str) -> Any:
+    """What belongs to a table, or what was given beside it, but not both."""
+    if own is not None and given is not None:
+        raise ValueError(f"These rows have a {role} of their own: give {name} or the {role}, not both.")
+    return own if given is None else given
+
+
+def _remember_columns(estimator: Any, table: Table) -> None:
+    estimator.n_features_in_ = table.shape[1]
+    if table.feature_names is not None:
+        estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
+    else:
+        estimator.__dict__.pop("feature_names_in_", None)
+
+
 def canonical(X: Array) -> Array:
     """Sparse rows without repeated entries, in index and value types that a compiled loop reads."""
     if not is_sparse(X) or X.has_canonical_format:
@@ -110,7 +141,9 @@ def canonical(X: Array) -> Array:
 
 
 def validate_weights(sample_weight: Any, X: Array) -> Array | None:
-    """Weights (n,) in float64: finite, not negative, not all zero; None stays None."""
+    """Weights (n,) in float64: finite, not negative, not all zero; None stays None, but for a table with weights."""
+    if isinstance(X, Table):
+        sample_weight = _own(X.weight, sample_weight, "sample_weight", "weight")
     if sample_weight is None:
         return None
     n = X.shape[0]
@@ -132,15 +165,16 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
     return weight
 
 
-def as_rows(X: Array, y: Array, weight: Array | None) -> MemoryRows:
-    """Rows in memory with targets (n, t) in float64."""
+def as_rows(X: Array, y: Array, weight: Array | None) -> MemoryRows | BatchRows:
+    """Rows with targets (n, t) in float64."""
     y = np.asarray(y, dtype=np.float64)
-    return MemoryRows(X, contiguous(y[:, None] if y.ndim == 1 else y), weight)
+    y = contiguous(y[:, None] if y.ndim == 1 else y)
+    return BatchRows(X, y, weight) if isinstance(X, Table) else MemoryRows(X, y, weight)
 
 
 def counted(X: Array, y: Array, weight: Array | None) -> tuple[Array, Array, Array | None]:
     """The rows of positive weight: a row of weight zero is a removed row, for whoever samples the rows too."""
-    if weight is None or weight.all():
+    if weight is None or weight.all() or isinstance(X, Table):
         return X, y, weight
     inside = weight > 0
     return X[inside], y[inside], weight[inside]
@@ -151,7 +185,12 @@ def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Res
     try:
         return work()
     except NotFinite:
-        check_array(X, accept_sparse=True, dtype=None, input_name="X", estimator=estimator)
+        if isinstance(X, Table):
+            place = X.place_of(lambda part: ~np.isfinite(part))
+            if place is not None:
+                raise ValueError(f"Input X contains NaN or infinity: {place}.") from None
+        else:
+            check_array(X, accept_sparse=True, dtype=None, input_name="X", estimator=estimator)
         raise ValueError(
             "Input X holds values so large that sums of their products overflow. Divide the columns by their largest "
             "value."
@@ -172,6 +211,8 @@ class LinearPredictor:
 
     def _raw(self, X: Any) -> Array:
         check_is_fitted(self)
+        if isinstance(X, Table):
+            return self._raw_of_table(X)
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
         elif not np.isfinite(X).all():
@@ -187,6 +228,34 @@ class LinearPredictor:
             z = times(canonical(X) if is_sparse(X) else contiguous(X), params)
             z = z[:, 0] if coef.ndim == 1 else z
         return z.astype(np.result_type(X.dtype, coef.dtype), copy=False)
+
+    def _raw_of_table(self, table: Table) -> Array:
+        """Predictions of all rows, in memory; a table without names is taken by position."""
+        names = getattr(self, "feature_names_in_", None)
+        if table.shape[1] != self.n_features_in_:  # type: ignore[attr-defined]
+            raise ValueError(
+                f"X has {table.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."  # type: ignore[attr-defined]
+            )
+        if names is not None and table.feature_names is not None and list(names) != list(table.feature_names):
+            raise ValueError(
+                "The feature names should match those that were passed during fit: name the columns of the table in "
+                f"this order, tenfold.rows(..., columns={list(names)})."
+            )
+        nothing = np.zeros((table.shape[0], 0))
+        found = BatchRows(table, nothing).map(lambda block: self._raw(block.X))
+        return np.asarray(found)
+
+
+class Scored:
+    """scikit-learn's `score`, for tables too; stands before its mixins."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """scikit-learn's score, R^2 or accuracy; a table brings its own target and weights."""
+        if isinstance(X, Table):
+            y = _own(X.y, y, "y", "target")
+            sample_weight = _own(X.weight, sample_weight, "sample_weight", "weight")
+        return float(super().score(X, y, sample_weight=sample_weight))  # type: ignore[misc]
 
 
 def store(

@@ -18,6 +18,7 @@ from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
     LinearPredictor,
+    Scored,
     as_rows,
     counted,
     is_plain,
@@ -63,7 +64,7 @@ class NotBinaryError(NotImplementedError, ValueError):
     """More than two classes: a ValueError for scikit-learn's contract, and not there yet."""
 
 
-class LogisticRegression(CallbackSupportMixin, ClassifierMixin, LinearPredictor, BaseEstimator):
+class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, BaseEstimator):
     """Logistic regression of two classes, without a penalty or with an L2 penalty.
 
     Minimises ``C sum_i s_i log(1 + exp(-y_i (x_i.w + b))) + 1/2 ||w||^2``, y_i = +1 for the second of the two classes
@@ -198,7 +199,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, LinearPredictor,
         self.time_limit = time_limit
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LogisticRegression":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
         check_parameters(self, self._constraints)
         C = inverse_strength(self)
@@ -207,7 +208,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, LinearPredictor,
         weight = class_weights(self.class_weight, self.classes_, y, signs, validate_weights(sample_weight, X))
         kept, signs, weight = counted(X, signs, weight)
         # passes are many: an array in another order is put in C order once
-        rows = as_rows(kept if is_sparse(kept) else contiguous(kept), signs, weight)
+        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, signs, weight)
         fitted = refuse_not_finite(
             self,
             X,

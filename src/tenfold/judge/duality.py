@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats, unit_roundoff
+from tenfold.data import Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import newton_bound, newton_step, price
-from tenfold.judge.points import Data, Point, centred, length, prepare, read, targets, weights
+from tenfold.judge.points import Data, Point, centred, length, prepare, read
 from tenfold.losses import Loss
 from tenfold.problems import Glm
-from tenfold.rows import Rows
 from tenfold.stats import Params, back_times, predictions, times
 
 SEARCH_COLUMNS = 4096
@@ -118,7 +118,7 @@ def _first_proof(data: Data, here: Point, floor: float) -> _Proof:
     bound = _dual_gap(data, here, tilt)
     if data.whole and data.strength > 0.0 and not bound * abs(float(here.gradient[-1])) <= 0.5 * floor * tilt.h:
         # few rows: the intercept is moved to its best place, where the slopes balance by themselves
-        share = (weights(block) / here.weight)[:, None]
+        share = (weights_of(block) / here.weight)[:, None]
         moved = best_intercept(data.problem.loss, block.y, z, share, float(here.gradient[-1]), tilt.h)
         here = read(data, Params(here.params.coef, here.params.intercept + moved), 1)
         tilt = _sample_tilt(data, here, z + moved)
@@ -128,7 +128,7 @@ def _first_proof(data: Data, here: Point, floor: float) -> _Proof:
 
 def _sample_tilt(data: Data, point: Point, z: Floats) -> _Tilt:
     """The tilt of the sample's rows, whose margins at `point` are z."""
-    c = data.problem.loss.curvature(data.sample.y, z) * (weights(data.sample) / point.weight)[:, None]
+    c = data.problem.loss.curvature(data.sample.y, z) * (weights_of(data.sample) / point.weight)[:, None]
     return _Tilt(float(c.sum()), back_times(data.sample.X, np.ascontiguousarray(c), data.centre)[0])
 
 
@@ -225,6 +225,6 @@ def _separates(data: Data, params: Params) -> bool:
     a sum over a row.
     """
     margins = data.rows.map(predictions(centred(params, data.centre), data.centre))
-    right = (data.rows.map(targets) * margins)[data.rows.map(weights) > 0.0, 0]
+    right = (data.rows.map(targets_of) * margins)[data.rows.map(weights_of) > 0.0, 0]
     largest = float(np.max(np.abs(right), initial=0.0))
     return largest > 0.0 and float(right.max()) > 1e-3 * largest and float(right.min()) >= -1e-12 * largest

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, is_sparse
-from tenfold.judge.points import SAMPLE_ROWS, Data, Point, local, read, targets, weights
+from tenfold.data import Block, targets_of, weights_of
+from tenfold.judge.points import SAMPLE_ROWS, Data, Point, local, read
 from tenfold.machine import one_blas_thread
-from tenfold.rows import Block
 from tenfold.stats import Params, predictions
 
 EPS = float(np.finfo(np.float64).eps)
@@ -40,8 +40,8 @@ def newton_bound(data: Data, point: Point) -> float:
     if not square > 0.0:
         return 0.0 if square == 0.0 else np.inf
     z = data.rows.map(predictions(local(data, point.params), data.centre))
-    weight = data.rows.map(weights)
-    share = weight * data.problem.loss.curvature(data.rows.map(targets), z)[:, 0] / point.weight
+    weight = data.rows.map(weights_of)
+    share = weight * data.problem.loss.curvature(data.rows.map(targets_of), z)[:, 0] / point.weight
     small = (weight > 0.0) & (share < 100.0 * square)
     if np.count_nonzero(small) > max(4 * SAMPLE_ROWS, len(z) // 8):
         return np.inf  # far from the optimum: step first

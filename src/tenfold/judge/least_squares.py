@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, unit_roundoff
+from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.problems import Glm
-from tenfold.rows import Rows
 from tenfold.stats import Columns, Params, derivatives
 
 

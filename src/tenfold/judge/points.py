@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats, is_sparse
+from tenfold.data import Block, Rows, sampling_step, weights_of
 from tenfold.problems import Glm
-from tenfold.rows import Block, Rows
 from tenfold.stats import Params, back_times, derivatives
 
 SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
@@ -44,9 +44,9 @@ def prepare(problem: Glm, rows: Rows) -> Data:
     """Read a sample."""
     n, p = rows.shape
     wanted = 8 * SAMPLE_ROWS if rows.sparse else min(max(SAMPLE_ENTRIES // p, 64), SAMPLE_ROWS)
-    step = max(1, n // wanted)
+    step = sampling_step(n, wanted)
     sample = rows.thin(step).whole()
-    X, weight = sample.X, weights(sample)
+    X, weight = sample.X, weights_of(sample)
     if not weight.any():
         weight = np.ones_like(weight)
     weight = weight / weight.max()
@@ -101,13 +101,3 @@ def read(data: Data, params: Params, order: int) -> Point:
 def length(x: Floats) -> float:
     """The Euclidean length; not by NumPy's BLAS, which has threads of its own."""
     return float(np.sqrt(np.sum(np.square(x))))
-
-
-def weights(block: Block) -> Floats:
-    """The weights of the rows of a block."""
-    return np.ones(block.y.shape[0]) if block.weight is None else np.asarray(block.weight)
-
-
-def targets(block: Block) -> Floats:
-    """The targets of a block."""
-    return np.asarray(block.y)

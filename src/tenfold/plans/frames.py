@@ -7,9 +7,9 @@ from scipy.linalg import qr
 from scipy.linalg.blas import dgemv
 
 from tenfold.arrays import Floats, is_sparse
+from tenfold.data import MemoryRows, NotFinite, Rows, sampling_step
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
-from tenfold.rows import Block, MemoryRows, NotFinite, Rows
 from tenfold.stats import Params
 
 NEWTON_COLUMNS = 1024
@@ -76,7 +76,7 @@ def middle(rows: Rows, hessian: bool) -> Floats:
     digits: it is worth while for L-BFGS alone, and many small errors of the sample's means add up, so that what may be
     noise counts as zero.
     """
-    X = rows.thin(max(1, rows.shape[0] // 2048)).whole().X
+    X = rows.thin(sampling_step(rows.shape[0], 2048)).whole().X
     if not is_sparse(X):
         return np.where(X.min(axis=0) == X.max(axis=0), X[0], X.mean(axis=0, dtype=np.float64)).astype(np.float64)
     if hessian:
@@ -106,20 +106,10 @@ def without_constants(problem: Glm, rows: Rows, params: Params) -> Params:
 
 def _constant_columns(rows: Rows) -> Floats:
     """The values of constant columns of sparse rows, and zero for all others."""
-    X = rows.thin(max(1, rows.shape[0] // 2048)).whole().X
+    X = rows.thin(sampling_step(rows.shape[0], 2048)).whole().X
     values = np.zeros(X.shape[1])
     full = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0])
     if full.size:
         columns = rows.map(lambda block: block.X[:, full].toarray())
         values[full] = np.where(columns.min(axis=0) == columns.max(axis=0), columns[0], 0.0)
     return values
-
-
-def weights(block: Block) -> Floats:
-    """The weights of the rows of a block."""
-    return np.ones(block.y.shape[0]) if block.weight is None else np.asarray(block.weight)
-
-
-def targets(block: Block) -> Floats:
-    """The targets of a block."""
-    return np.asarray(block.y)

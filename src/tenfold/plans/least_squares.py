@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from tenfold.arrays import Floats
+from tenfold.data import NotFinite, Rows
 from tenfold.inference import Inference, inverse_gram, least_squares_inference
 from tenfold.judge import RULES, Certificate, residual
 from tenfold.losses import Square
@@ -18,7 +19,6 @@ from tenfold.machine import one_blas_thread, require_memory
 from tenfold.penalties import L2
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.problems import Glm
-from tenfold.rows import NotFinite, Rows
 from tenfold.solvers import conjugate, dual, nonnegative, normal, triangular
 from tenfold.solvers.loop import Watch, run
 from tenfold.stats import Columns, Moments, Params

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats
+from tenfold.data import Rows, sampling_step, weights_of
 from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap
 from tenfold.losses import Logistic
 from tenfold.penalties import L2
 from tenfold.plans.fitted import Fitted, stored
-from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, weights, without_constants
+from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
 from tenfold.plans.separation import recession, refuse_tiny, unit
 from tenfold.problems import Glm
-from tenfold.rows import Rows
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Solution, Status, Step, Watch, run
 from tenfold.stats import Params
@@ -217,9 +217,9 @@ def _samples(rows: Rows, solver: str) -> list[tuple[Rows, int]]:
         chosen.append((large, 2 if chosen else 1))
     elif 16 * small <= n:
         chosen.append((4 * small, 2))
-    # an odd step does not fall in with rows that alternate
-    samples = [(rows.thin(max(1, n // size) | 1), steps) for size, steps in chosen]
-    return [(sample, steps) for sample, steps in samples if sample.map(weights).any()]
+    # the densest first: the others are samples of it
+    samples = [(rows.thin(sampling_step(n, size)), steps) for size, steps in reversed(chosen)]
+    return [(sample, steps) for sample, steps in reversed(samples) if sample.map(weights_of).any()]
 
 
 def _from_samples(
@@ -241,7 +241,7 @@ def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator
     if np.max(problem.penalty.strength) > 0.0:
         yield from path
         return
-    weight = rows.map(weights)
+    weight = rows.map(weights_of)
     enough = LOG2 * float(np.min(weight, where=weight > 0.0, initial=np.inf)) / float(weight.sum())
     for step in path:
         yield step._replace(measure=0.0) if step.objective < enough else step

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, is_sparse
+from tenfold.data import Block, Rows, sampling_step, targets_of, weights_of
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
-from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved, targets, weights
+from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
 from tenfold.problems import Glm
-from tenfold.rows import Block, Rows
 from tenfold.stats import Params, derivatives, predictions
 
 
@@ -23,7 +23,7 @@ def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
     p = rows.shape[1]
     if p > NEWTON_COLUMNS:
         return None
-    weight, y = rows.map(weights), rows.map(targets)
+    weight, y = rows.map(weights_of), rows.map(targets_of)
     shift = middle(rows, True) if problem.intercept else np.zeros(p)
     local = moved(params, shift)
     c = problem.loss.curvature(y, rows.map(predictions(local, shift)))[:, 0]
@@ -65,7 +65,7 @@ def unit(params: Params) -> Params:
 
 def refuse_tiny(rows: Rows) -> None:
     """Without a penalty a column of tiny values has a huge weight, and squares of its values are not numbers."""
-    X = rows.thin(max(1, rows.shape[0] // 2048)).whole().X
+    X = rows.thin(sampling_step(rows.shape[0], 2048)).whole().X
     largest = np.asarray(abs(X).max(axis=0).todense() if is_sparse(X) else np.abs(X).max(axis=0)).ravel()
     if np.any((largest > 0.0) & (largest < 1e-140)):
         raise ValueError(

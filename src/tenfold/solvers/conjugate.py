@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from tenfold.arrays import Floats
+from tenfold.data import Rows
 from tenfold.losses import Square
-from tenfold.rows import Rows
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params, derivatives
 

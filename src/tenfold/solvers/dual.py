@@ -14,8 +14,8 @@ from scipy.linalg import eigh, lapack
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_sparse
+from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread, require_memory, threads
-from tenfold.rows import NotFinite, Rows
 from tenfold.stats import Columns, Params, back_times, times
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.linalg.blas import daxpy, ddot, dnrm2
 
 from tenfold.arrays import Floats, is_sparse
+from tenfold.data import Block, NotFinite, Rows, targets_of, weights_of
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm, evaluate
-from tenfold.rows import Block, NotFinite, Rows
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params, Total, back_times, column_squares, predictions
 
@@ -113,8 +113,8 @@ class Margins:
     def __init__(self, problem: Glm, rows: Rows, shift: Floats) -> None:
         self.problem, self.rows = problem, rows
         self.shift = shift if shift.any() else None
-        self.y = rows.map(_targets)[:, 0]
-        self.share = rows.map(_weights)
+        self.y = rows.map(targets_of)[:, 0]
+        self.share = np.array(rows.map(weights_of))
         self.share /= self.share.sum()
         self.strength = float(np.max(problem.penalty.strength))
         self.z = np.zeros_like(self.y)
@@ -197,14 +197,6 @@ def _squares(block: Block, shift: Floats | None) -> Floats:
         # never less than a thousandth: a difference of nearly equal numbers has no digits
         return np.maximum(raw - block.y.sum() * shift**2, 1e-3 * raw)
     return column_squares(X, block.y[:, 0], np.zeros(X.shape[1]) if shift is None else shift)
-
-
-def _weights(block: Block) -> Floats:
-    return np.ones(block.y.shape[0]) if block.weight is None else np.array(block.weight)
-
-
-def _targets(block: Block) -> Floats:
-    return np.asarray(block.y)
 
 
 def _dot(a: Floats, b: Floats) -> float:

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats
+from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Evaluation, Glm, evaluate
-from tenfold.rows import NotFinite, Rows
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params
 

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import lapack, lstsq, svd
 
 from tenfold.arrays import Floats, Integers
+from tenfold.data import Rows
 from tenfold.machine import one_blas_thread
-from tenfold.rows import Rows
 from tenfold.stats import Moments, RFactor
 
 

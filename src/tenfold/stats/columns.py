@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tenfold.arrays import Array, Floats, is_sparse, namespace
-from tenfold.rows import Block
+from tenfold.data import Block
 from tenfold.stats.derivatives import back_times, column_squares
 from tenfold.stats.moments import Moments, is_noise
 

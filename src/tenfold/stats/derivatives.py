@@ -9,9 +9,9 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, namespace
+from tenfold.data import Block
 from tenfold.losses import Loss
 from tenfold.machine import threads
-from tenfold.rows import Block
 
 
 class Params(NamedTuple):

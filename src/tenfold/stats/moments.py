@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, namespace
+from tenfold.data import Block
 from tenfold.machine import threads
-from tenfold.rows import Block
 
 SMALLEST, LARGEST = 1e-280, 1e280
 """A sum of squares outside calls for a column exponent: beyond it products of columns could overflow or vanish."""

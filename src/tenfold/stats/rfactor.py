@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, is_sparse
+from tenfold.data import Block
 from tenfold.machine import one_blas_thread
-from tenfold.rows import Block
 
 
 @dataclass(frozen=True, slots=True)

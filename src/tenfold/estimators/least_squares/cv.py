@@ -17,9 +17,11 @@ from tenfold.arrays import Array, Floats, contiguous, is_sparse
 from tenfold.choose.kfold import Fold, Split, folds, score_from_moments, subset
 from tenfold.choose.loo import JackknifePlus, jackknife_plus, leave_one_out
 from tenfold.choose.spectrum import UNEVEN, Tall, Wide, agrees, coef_of_each, of, tall_by_rows
+from tenfold.data import MemoryRows, Rows, targets_of, weights_of
 from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
+    Scored,
     as_rows,
     refuse_not_finite,
     store,
@@ -42,7 +44,6 @@ from tenfold.estimators.parameters import (
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import fold_moments, from_moments
-from tenfold.rows import MemoryRows
 from tenfold.stats import Moments
 
 KEPT_ENTRIES = 1 << 22
@@ -104,28 +105,29 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
         store(self, fitted, X.dtype, coef_flat=flat, intercept_flat=Y.ndim == 1, intercept=self.fit_intercept)
         self.alphas_ = alphas
 
-    def _choose_on(self, rows: MemoryRows, y: Array, alphas: Floats, routed: Bunch) -> Fitted:
-        dtype = rows.X.dtype
+    def _choose_on(self, rows: Rows, y: Array, alphas: Floats, routed: Bunch) -> Fitted:
+        dtype = rows.dtype
         tall = rows.shape[0] >= rows.shape[1]
         if self.cv is not None:
             chosen, moments = self._by_folds(rows, y, alphas, routed)
             return self._refit(rows, fold_moments(rows) if tall and moments is None else moments, chosen, None)
         moments = fold_moments(rows) if tall else None
         spectrum = of(rows, self.fit_intercept, moments)
-        chosen = self._by_leave_one_out(rows, spectrum, alphas, routed)
+        total = float(np.sum(spectrum.data.root**2)) if isinstance(spectrum, Wide) else spectrum.weight
+        chosen = self._by_leave_one_out(rows, spectrum, total, alphas, routed)
         fitted = self._refit(rows, moments, chosen, coef_of_each(spectrum, chosen) if moments is None else None)
         if moments is None or self._agrees(spectrum, chosen, fitted, moments, dtype):
             return fitted
         spectrum = tall_by_rows(rows, moments, self.fit_intercept)
-        chosen = self._by_leave_one_out(rows, spectrum, alphas, routed)
+        chosen = self._by_leave_one_out(rows, spectrum, total, alphas, routed)
         fitted = self._refit(rows, moments, chosen, None)
         if not self._agrees(spectrum, chosen, fitted, moments, dtype):
             raise ValueError(UNEVEN)
         return fitted
 
-    def _refit(self, rows: MemoryRows, moments: Moments | None, alpha: Floats, wide_coef: Floats | None) -> Fitted:
+    def _refit(self, rows: Rows, moments: Moments | None, alpha: Floats, wide_coef: Floats | None) -> Fitted:
         """The certified fit with each target's alpha."""
-        dtype = rows.X.dtype
+        dtype = rows.dtype
         if moments is None:
             return fit_least_squares(rows, alpha, self.fit_intercept, dtype=dtype, wide_coef=wide_coef)
         return from_moments(rows, moments, alpha, self.fit_intercept, dtype=dtype)
@@ -150,21 +152,23 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
     # -- leave-one-out
     # -------------------------------------------------------------------------------------------------------------
 
-    def _by_leave_one_out(self, rows: MemoryRows, spectrum: Tall | Wide, alphas: Floats, routed: Bunch) -> Floats:
+    def _by_leave_one_out(
+        self, rows: Rows, spectrum: Tall | Wide, total: float, alphas: Floats, routed: Bunch
+    ) -> Floats:
         """Set the scores of leaving out each row and return each target's alpha."""
         n, t = rows.shape[0], rows.targets
         if n < 2:
             raise ValueError(
                 f"Leave-one-out needs at least 2 samples, got n_samples = {n}: leaving out the only row leaves nothing."
             )
-        total = float(n) if rows.weight is None else float(rows.weight.sum())
         keep = self.store_cv_results or self.scoring is not None
         left = leave_one_out(rows, spectrum, alphas, total, self.fit_intercept, keep=keep)
         if self.scoring is None:
             scores = -left.squares.T / n if self.alpha_per_target else -left.squares.sum(axis=0)[:, None] / (n * t)
         else:
             assert left.errors is not None
-            scores = self._score_predictions(rows.y[:, :, None] - left.errors, rows.y, routed)
+            y = rows.map(targets_of)
+            scores = self._score_predictions(y[:, :, None] - left.errors, y, routed)
         best = np.argmax(scores, axis=0)
         chosen = np.broadcast_to(alphas[best], t).copy()
         self.alpha_ = chosen if self.alpha_per_target and t > 1 else float(chosen[0])
@@ -200,15 +204,16 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
 
         return np.array([[score(a, k) for k in columns] for a in range(count)])
 
-    def _store_results(self, errors: Floats, rows: MemoryRows) -> None:
-        results = rows.y[:, :, None] - errors
+    def _store_results(self, errors: Floats, rows: Rows) -> None:
         if self.scoring is None:
-            results = errors**2 if rows.weight is None else errors**2 * rows.weight[:, None, None]
+            results = errors**2 * rows.map(weights_of)[:, None, None]
+        else:
+            results = rows.map(targets_of)[:, :, None] - errors
         drop = rows.targets == 1 and not is_classifier(self) and self._flat
-        self.cv_results_ = (results[:, 0] if drop else results).astype(rows.X.dtype)
+        self.cv_results_ = (results[:, 0] if drop else results).astype(rows.dtype)
 
     def _keep_intervals(
-        self, rows: MemoryRows, spectrum: Tall | Wide, chosen: Floats, total: float, errors: Floats | None, best: Array
+        self, rows: Rows, spectrum: Tall | Wide, chosen: Floats, total: float, errors: Floats | None, best: Array
     ) -> None:
         """Keep what jackknife+ intervals need, where that is small."""
         self._jackknife: tuple[JackknifePlus, ...] | str
@@ -235,11 +240,13 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
     # -- folds -------------------------------------------------------------------------------------------------------
     # --------------
 
-    def _by_folds(self, rows: MemoryRows, y: Array, alphas: Floats, routed: Bunch) -> tuple[Floats, Moments | None]:
+    def _by_folds(self, rows: Rows, y: Array, alphas: Floats, routed: Bunch) -> tuple[Floats, Moments | None]:
         """Set the mean scores over the splits; return the alpha of every target, and all rows' moments or None."""
         self._jackknife = "Prediction intervals come from leave-one-out residuals: set cv=None."
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-        splits = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(rows.X, y, **routed.splitter.split)]
+        splits = [
+            (np.asarray(a), np.asarray(b)) for a, b in splitter.split(_as_given(rows), y, **routed.splitter.split)
+        ]
         splits = [
             (np.flatnonzero(a) if a.dtype == bool else a, np.flatnonzero(b) if b.dtype == bool else b)
             for a, b in splits
@@ -257,9 +264,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
         self.cv_errors_, self.cv_method_ = -mean, how
         return np.full(rows.targets, alphas[best]), total
 
-    def _fold_scores(
-        self, rows: MemoryRows, y: Array, fold: Fold, split: Split, alphas: Floats, routed: Bunch
-    ) -> Floats:
+    def _fold_scores(self, rows: Rows, y: Array, fold: Fold, split: Split, alphas: Floats, routed: Bunch) -> Floats:
         """The scores (A,) of one split."""
         train, test = split
         # the weights of the fit are those of the score, so the moments of the test rows say it all
@@ -267,7 +272,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
             found = score_from_moments(self.scoring or "r2", fold)
             if found is not None:
                 return found
-        X_test, y_test = contiguous_rows(rows.X, test), y[test]
+        X_test, y_test = contiguous_rows(rows.whole().X, test), y[test]
         parameters = {
             name: np.asarray(value)[test] if np.ndim(value) > 0 and len(value) == len(y) else value
             for name, value in routed.scorer.score.items()
@@ -275,12 +280,12 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
         models = (self._model(fold, a, alpha, y, train, rows) for a, alpha in enumerate(alphas))
         return np.array([_score(self._scorer(), model, X_test, y_test, parameters) for model in models])
 
-    def _model(self, fold: Fold, index: int, alpha: float, y: Array, train: Array, rows: MemoryRows) -> Any:
+    def _model(self, fold: Fold, index: int, alpha: float, y: Array, train: Array, rows: Rows) -> Any:
         """A fitted estimator of one split and alpha, for scorers."""
         model = Ridge(alpha, fit_intercept=self.fit_intercept)
-        coef = fold.coef[index].astype(rows.X.dtype)
+        coef = fold.coef[index].astype(rows.dtype)
         model.coef_ = coef[0] if len(coef) == 1 else coef
-        intercept = fold.intercept[index].astype(rows.X.dtype)
+        intercept = fold.intercept[index].astype(rows.dtype)
         model.intercept_ = intercept[0] if self._flat else intercept
         model.n_features_in_ = coef.shape[1]
         return model
@@ -337,12 +342,17 @@ def _score(scorer: Any, model: Any, X: Array, y: Array, parameters: dict[str, An
     return float(scorer(model, X, y, **rest))
 
 
+def _as_given(rows: Rows) -> Array:
+    """X for a splitter: splitters count its rows, and few look at more."""
+    return rows.whole().X if isinstance(rows, MemoryRows) else np.zeros((rows.shape[0], 1))
+
+
 def contiguous_rows(X: Array, index: Array) -> Array:
     """Some rows of X, dense in C order or CSR."""
     return X[index] if is_sparse(X) else contiguous(X[index])
 
 
-class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
+class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, _RidgeCV):
     """Ridge regression with the penalty chosen by exact leave-one-out or exact k-fold cross-validation.
 
     Minimises ``sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||^2`` with the alpha of the best score. One
@@ -430,7 +440,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
         self.store_cv_results = store_cv_results
         self.alpha_per_target = alpha_per_target
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> "RidgeCV":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeCV":
         """Choose alpha and fit to X (n, p), y (n,) or (n, t) and optional weights; `groups` and routed parameters by
         keyword.
         """
@@ -524,23 +534,23 @@ class RidgeClassifierCV(RidgeClassification, _RidgeCV):
         self.class_weight = class_weight
         self.store_cv_results = store_cv_results
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> "RidgeClassifierCV":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeClassifierCV":
         """Choose alpha and fit to X (n, p), classes y (n,) or an indicator matrix of labels, and optional weights."""
         check_parameters(self, self._constraints)
         X, y, Y, weight = self._prepare(X, y, sample_weight)
         self._choose(X, y, Y, weight, params)
         return self
 
-    def _model(self, fold: Fold, index: int, alpha: float, y: Array, train: Array, rows: MemoryRows) -> Any:
+    def _model(self, fold: Fold, index: int, alpha: float, y: Array, train: Array, rows: Rows) -> Any:
         model = RidgeClassifier(alpha, fit_intercept=self.fit_intercept)
         if y.ndim == 1 and len(np.unique(y[train])) < len(self.classes_):
             # a class is missing from the training rows: its column of targets does not exist there, so this split is
             # fitted by itself
             part = subset(rows, train)
             return model.fit(part.X, y[train], sample_weight=part.weight)
-        coef = fold.coef[index].astype(rows.X.dtype)
+        coef = fold.coef[index].astype(rows.dtype)
         model.coef_ = coef[0] if len(coef) == 1 else coef
-        model.intercept_ = fold.intercept[index].astype(rows.X.dtype)
+        model.intercept_ = fold.intercept[index].astype(rows.dtype)
         model.n_features_in_ = coef.shape[1]
         model.classes_, model._several = self.classes_, self._several
         return model

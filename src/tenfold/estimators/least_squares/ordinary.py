@@ -10,6 +10,7 @@ from tenfold.arrays import Array
 from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
+    Scored,
     as_rows,
     names_of,
     refuse_not_finite,
@@ -23,7 +24,7 @@ from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import infer
 
 
-class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+class LinearRegression(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """Ordinary least squares.
 
     Minimises ``sum_i weight_i (y_i - x_i.w - b)^2``, and takes the shortest ``w`` where many do. Solved from one pass
@@ -100,7 +101,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEs
         self.n_jobs = n_jobs
         self.positive = positive
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearRegression":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
         """Fit to X (n, p), y (n,) or (n, t) and optional weights (n,)."""
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y)

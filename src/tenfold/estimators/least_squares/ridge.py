@@ -15,6 +15,7 @@ from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
     LinearPredictor,
+    Scored,
     as_rows,
     refuse_not_finite,
     store,
@@ -140,7 +141,7 @@ def penalties(alpha: Any, targets: int) -> Array:
     return np.array(np.broadcast_to(values, targets))
 
 
-class Ridge(MultiOutputMixin, RegressorMixin, _Ridge):
+class Ridge(Scored, MultiOutputMixin, RegressorMixin, _Ridge):
     """Ridge regression: least squares with an L2 penalty.
 
     Minimises ``sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||^2``; ``b`` is not penalised.
@@ -218,7 +219,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, _Ridge):
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Ridge":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
         """Fit to X (n, p), y (n,) or (n, t) and optional weights, a number or (n,)."""
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y)
@@ -248,7 +249,7 @@ def signs(number: Array, classes: int) -> Array:
     return Y
 
 
-class RidgeClassification(ClassifierMixin):
+class RidgeClassification(Scored, ClassifierMixin):
     """Classification by least squares on targets -1 and +1, one for each class (or one for two classes)."""
 
     class_weight: Any
@@ -356,7 +357,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RidgeClassifier":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
         """Fit to X (n, p), classes y (n,), or an indicator matrix of labels (n, k), and optional weights."""
         check_parameters(self, self._constraints)
         X, y, Y, weight = self._prepare(X, y, sample_weight)

@@ -1,8 +1,10 @@
 """Blocks of rows, the protocol of their sources, and the one rule by which rows are cut."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
 
 from tenfold.arrays import Array
 
@@ -46,6 +48,11 @@ class Rows(Protocol):
     @property
     def targets(self) -> int: ...
     @property
+    def dtype(self) -> Any:
+        """That of X; fitted arrays keep it."""
+        ...
+
+    @property
     def sparse(self) -> bool: ...
     @property
     def entries(self) -> int:
@@ -65,11 +72,11 @@ class Rows(Protocol):
         ...
 
     def thin(self, step: int) -> "Rows":
-        """Every `step`-th row, in memory."""
+        """Every `step`-th row, in memory; `step` from `sampling_step`."""
         ...
 
     def whole(self) -> Block:
-        """All rows at once, where they are in memory."""
+        """All rows at once; refused where there is no memory for them."""
         ...
 
     def grouped(self, group: Array) -> "Rows":
@@ -81,12 +88,64 @@ class Rows(Protocol):
         ...
 
 
+class InOrder:
+    """What follows from blocks that come in the order of the rows."""
+
+    __slots__ = ()
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks, from the first row on."""
+        raise NotImplementedError
+
+    def fold(self, lift: Callable[[Block], S]) -> S:
+        """See `Rows`."""
+        blocks = self.blocks()
+        total = lift(next(blocks))
+        for block in blocks:
+            total = total.merge(lift(block))
+        return total
+
+    def scan(self, step: Callable[[T, Block], T], start: T) -> T:
+        """See `Rows`."""
+        state = start
+        for block in self.blocks():
+            state = step(state, block)
+        return state
+
+    def map(self, f: Callable[[Block], Array]) -> Array:
+        """See `Rows`."""
+        parts = [f(block) for block in self.blocks()]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def sampling_step(n: int, wanted: int) -> int:
+    """The largest power of three that leaves at least `wanted` of n rows, or all of them.
+
+    Odd, so that it does not fall in with rows that alternate; powers of one number, so that a sparse sample is a sample
+    of a denser one and need not be read again.
+    """
+    step = 1
+    while 3 * step * wanted <= n:
+        step *= 3
+    return step
+
+
 def block_length(width: int, sparse: bool) -> int:
     """Rows of a block: a power of two from the row width alone, so threads, dtypes and sources never move a cut."""
     if sparse:
         return SPARSE_ROWS
     length = max(1, BLOCK_BYTES // (8 * max(1, width)))
     return max(256, min(1 << 20, 1 << (length.bit_length() - 1)))
+
+
+def weights_of(block: Block) -> Any:
+    """The weights of the rows of a block, ones where there are none."""
+    return np.ones(block.y.shape[0]) if block.weight is None else block.weight
+
+
+def targets_of(block: Block) -> Any:
+    """The targets of a block."""
+    return block.y
 
 
 def rows_of(array: Array | None, start: int, stop: int) -> Any:

@@ -1,19 +1,15 @@
 """Rows in memory: dense in any layout, or compressed sparse rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
-
-import numpy as np
+from typing import Any
 
 from tenfold.arrays import Array, contiguous, entries, is_sparse
-from tenfold.rows.blocks import Block, S, block_length, rows_of
-
-T = TypeVar("T")
+from tenfold.data.blocks import Block, InOrder, block_length, rows_of
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryRows:
+class MemoryRows(InOrder):
     """X (n, p) dense or CSR, y (n, t) float64, weight (n,) float64 or None, group (n,) int32 or None."""
 
     X: Array
@@ -28,6 +24,10 @@ class MemoryRows:
     @property
     def targets(self) -> int:
         return int(self.y.shape[1])
+
+    @property
+    def dtype(self) -> Any:
+        return self.X.dtype
 
     @property
     def sparse(self) -> bool:
@@ -50,23 +50,6 @@ class MemoryRows:
                 rows_of(self.weight, start, stop),
                 rows_of(self.group, start, stop),
             )
-
-    def fold(self, lift: Callable[[Block], S]) -> S:
-        blocks = self.blocks()
-        total = lift(next(blocks))
-        for block in blocks:
-            total = total.merge(lift(block))
-        return total
-
-    def scan(self, step: Callable[[T, Block], T], start: T) -> T:
-        state = start
-        for block in self.blocks():
-            state = step(state, block)
-        return state
-
-    def map(self, f: Callable[[Block], Array]) -> Array:
-        parts = [f(block) for block in self.blocks()]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def thin(self, step: int) -> "MemoryRows":
         weight = None if self.weight is None else contiguous(self.weight[::step])

@@ -1,0 +1,29 @@
+"""Where the data are. Solvers see only `Rows`, so how data are stored is not an axis of the code."""
+
+from tenfold.data.batches import BatchRows
+from tenfold.data.blocks import (
+    Block,
+    NotFinite,
+    Rows,
+    Statistic,
+    block_length,
+    sampling_step,
+    targets_of,
+    weights_of,
+)
+from tenfold.data.memory import MemoryRows
+from tenfold.data.table import Table
+
+__all__ = [
+    "BatchRows",
+    "Block",
+    "MemoryRows",
+    "NotFinite",
+    "Rows",
+    "Statistic",
+    "Table",
+    "block_length",
+    "sampling_step",
+    "targets_of",
+    "weights_of",
+]

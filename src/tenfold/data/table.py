@@ -1,0 +1,282 @@
+"""Rows outside memory: what is read again in every pass, and never as a whole."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import sparse as csr
+
+from tenfold.arrays import FLOATS, Array, is_sparse
+from tenfold.machine import require_memory
+
+
+class Piece(NamedTuple):
+    """Consecutive rows (m, p) as a reader hands them out, and where they come from, in words for an error."""
+
+    X: Array
+    place: str
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one look at all rows finds: their number, how many numbers they hold, the dtype of X, whether it is sparse,
+    and the columns that stay in memory.
+    """
+
+    count: int
+    entries: int
+    dtype: np.dtype[Any]
+    sparse: bool
+    kept: dict[str, Array]
+
+
+class Reader(Protocol):
+    """A restartable source of rows: files, tables of Arrow, an iterable of blocks."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns, in order."""
+        ...
+
+    @property
+    def named(self) -> bool:
+        """Whether the names come from the data, and are not x0, x1, ..."""
+        ...
+
+    def survey(self, columns: Sequence[str], kept: Sequence[str]) -> Survey:
+        """Read the columns `kept` as they are, labels included, and look at `columns`; refuses what is not numbers."""
+        ...
+
+    def read(self, columns: Sequence[str]) -> Iterator[Piece]:
+        """The rows from the first on, dense in C order or CSR, in float32 or float64, the same at every call.
+
+        Raises ValueError, naming the place, where the data are not what the survey saw.
+        """
+        ...
+
+
+class Table:
+    """Rows that are read in pieces: X for every estimator, with its own target and weights where it has them.
+
+    Made by `tenfold.rows`. Targets and weights are kept in memory, the columns of X never.
+
+    Attributes
+    ----------
+    shape : (rows, columns of X)
+    names : the columns of X
+    y : the target, an array (n,) or (n, t); None where there is none
+    weight : an array (n,), or None
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        target: str | Sequence[str] | None = None,
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        self._reader = reader
+        targets = () if target is None else (target,) if isinstance(target, str) else tuple(target)
+        others = targets if weight is None else (*targets, weight)
+        self.names = tuple(columns) if columns is not None else tuple(n for n in reader.names if n not in others)
+        _refuse_unknown(reader.names, (*self.names, *others))
+        if not self.names:
+            raise ValueError("No column is left for X: name at least one that is neither target nor weight.")
+        found = reader.survey(self.names, others)
+        if found.count == 0:
+            raise ValueError(f"Found array with 0 sample(s) (shape=(0, {len(self.names)})) while 1 are required.")
+        self.shape = (found.count, len(self.names))
+        self.dtype, self.sparse, self.entries = found.dtype, found.sparse, found.entries
+        columns_of_y = [found.kept[name] for name in targets]
+        self.y = None if not targets else columns_of_y[0] if isinstance(target, str) else np.column_stack(columns_of_y)
+        self.weight = None if weight is None else found.kept[weight]
+        self._sample: tuple[int, Array] | None = None
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the columns of X where the data have names."""
+        return self.names if self._reader.named else None
+
+    def pieces(self) -> Iterator[Piece]:
+        """The rows in the order of the file, in pieces of any length; refuses a source that has changed."""
+        seen = 0
+        for piece in self._reader.read(self.names):
+            seen += piece.X.shape[0]
+            if piece.X.shape[1] != self.shape[1] or is_sparse(piece.X) != self.sparse or seen > self.shape[0]:
+                raise ValueError(f"{piece.place}: the data have changed since they were first read.")
+            yield piece
+        if seen != self.shape[0]:
+            raise ValueError(f"The data have changed: {self.shape[0]} rows were there before, now there are {seen}.")
+
+    def cut(self, length: int) -> Iterator[Array]:
+        """The rows in blocks of `length`, the last one shorter."""
+        waiting: list[Array] = []
+        count = 0
+        for piece in self.pieces():
+            start, m = 0, piece.X.shape[0]
+            while start < m:
+                stop = min(m, start + length - count)
+                waiting.append(piece.X[start:stop])
+                count += stop - start
+                start = stop
+                if count == length:
+                    yield joined(waiting, self.dtype)
+                    waiting, count = [], 0
+        if waiting:
+            yield joined(waiting, self.dtype)
+
+    def thin(self, step: int) -> Array:
+        """Every `step`-th row, in memory; the densest sample so far is kept."""
+        if self._sample is None or step % self._sample[0]:
+            found, start = [], 0
+            for piece in self.pieces():
+                # a copy: a slice would hold the whole piece in memory
+                found.append(piece.X[-start % step :: step].copy())
+                start += piece.X.shape[0]
+            self._sample = step, joined(found, self.dtype)
+        kept, sample = self._sample
+        return sample if kept == step else sample[:: step // kept]
+
+    def load(self) -> Array:
+        """All of X at once, where there is memory for it."""
+        n, p = self.shape
+        require_memory(
+            f"X with its {n} x {p} entries, which this method needs in memory at once,",
+            (12 if self.sparse else self.dtype.itemsize) * self.entries,
+            "Use a method that reads the rows in blocks, fewer rows, or fewer columns.",
+        )
+        return joined([piece.X for piece in self.pieces()], self.dtype)
+
+    def place_of(self, bad: Callable[[Array], Array]) -> str | None:
+        """Where the first entry is of which `bad`, of a dense array, is true; None where there is none."""
+        for piece in self.pieces():
+            X = piece.X.toarray() if is_sparse(piece.X) else piece.X
+            found = np.argwhere(bad(X))
+            if len(found):
+                row, column = found[0]
+                return f"{piece.place}, row {row + 1} of these, column {self.names[column]!r}"
+        return None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        target = "no target" if self.y is None else "with a target"
+        return f"<tenfold.rows: {self.shape[0]} rows, {self.shape[1]} columns, {target}>"
+
+
+def joined(parts: list[Array], dtype: Any) -> Array:
+    """Pieces one after the other, in C order."""
+    if is_sparse(parts[0]):
+        found = parts[0] if len(parts) == 1 else csr.vstack(parts, format="csr")
+        return found.astype(dtype, copy=False)
+    if len(parts) == 1 and parts[0].flags.c_contiguous and parts[0].dtype == dtype:
+        return parts[0]
+    return np.concatenate(parts, axis=0, dtype=dtype)
+
+
+def _refuse_unknown(names: tuple[str, ...], wanted: tuple[str, ...]) -> None:
+    for name in wanted:
+        if name not in names:
+            shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+            raise ValueError(f"There is no column {name!r}; there are {shown}.")
+    if len(set(wanted)) < len(wanted):
+        raise ValueError(f"A column is named twice among {', '.join(map(repr, wanted))}.")
+
+
+def common_dtype(dtypes: Sequence[Any]) -> np.dtype[Any]:
+    """float32 where all are, float64 otherwise."""
+    return np.dtype(np.float32 if all(d == np.float32 for d in dtypes) else np.float64)
+
+
+class BlocksReader:
+    """Any restartable iterable of blocks: arrays or sparse matrices X, or tuples (X, y) or (X, y, weight).
+
+    A function without arguments that makes a new iterator is restartable, too.
+    """
+
+    named = False
+
+    def __init__(self, blocks: Any) -> None:
+        self._blocks = blocks
+        first = next(iter(self._iterate()), None)
+        if first is None:
+            raise ValueError("The iterable of blocks is empty.")
+        X = self._parts(first, 1)[0]
+        self._width, self._parts_a_block = X.shape[1], len(first) if isinstance(first, tuple) else 1
+        # read twice from the start: an iterable that goes on where it stopped is found out here
+        again = next(iter(self._iterate()), None)
+        if again is None:
+            raise ValueError(NOT_RESTARTABLE)
+        self.extra = ("y", "weight")[: self._parts_a_block - 1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*(f"x{j}" for j in range(self._width)), *self.extra)
+
+    def _iterate(self) -> Iterator[Any]:
+        blocks = self._blocks() if callable(self._blocks) else self._blocks
+        found = iter(blocks)
+        if found is self._blocks:
+            raise ValueError(NOT_RESTARTABLE)
+        return found
+
+    def _parts(self, block: Any, number: int) -> tuple[Array, ...]:
+        parts = block if isinstance(block, tuple) else (block,)
+        X: Array = parts[0] if is_sparse(parts[0]) else np.asarray(parts[0])
+        place = f"block {number}"
+        if X.ndim != 2:
+            raise ValueError(f"{place}: expected a matrix of rows, got an array with {X.ndim} dimension(s).")
+        if X.dtype.kind not in "fiub":
+            raise ValueError(f"{place}: expected numbers, got values of type {X.dtype}.")
+        if X.dtype not in FLOATS:
+            X = X.astype(np.float64)
+        if is_sparse(X):
+            X = X.tocsr()
+        others = tuple(np.asarray(part) for part in parts[1:])
+        for name, part in zip(("y", "weight"), others, strict=False):
+            if part.shape[:1] != X.shape[:1]:
+                raise ValueError(f"{place}: {X.shape[0]} rows, but {len(part)} values of {name}.")
+        return (X, *others)
+
+    def _all(self) -> Iterator[tuple[Array, ...]]:
+        for number, block in enumerate(self._iterate(), start=1):
+            parts = self._parts(block, number)
+            if parts[0].shape[1] != self._width or len(parts) != self._parts_a_block:
+                raise ValueError(
+                    f"block {number}: {parts[0].shape[1]} columns in a block of {len(parts)} part(s), but the first "
+                    f"block had {self._width} in {self._parts_a_block}."
+                )
+            yield parts
+
+    def survey(self, columns: Sequence[str], kept: Sequence[str]) -> Survey:
+        """See `Reader`."""
+        count = entries = 0
+        dtypes, storage, found = [], set(), []
+        for parts in self._all():
+            X = parts[0]
+            count += X.shape[0]
+            entries += X.nnz if is_sparse(X) else X.size
+            dtypes.append(X.dtype)
+            storage.add(is_sparse(X))
+            found.append(parts[1:])
+        if len(storage) > 1:
+            raise ValueError("Some blocks are dense and some are sparse: make them all the same.")
+        columns_kept = {
+            name: np.concatenate([p[k] for p in found]) for k, name in enumerate(self.extra) if name in kept
+        }
+        return Survey(count, entries, common_dtype(dtypes), storage.pop(), columns_kept)
+
+    def read(self, columns: Sequence[str]) -> Iterator[Piece]:
+        """See `Reader`."""
+        every = tuple(columns) == tuple(f"x{j}" for j in range(self._width))
+        index = [int(name[1:]) for name in columns]
+        for number, parts in enumerate(self._all(), start=1):
+            yield Piece(parts[0] if every else parts[0][:, index], f"block {number}")
+
+
+NOT_RESTARTABLE = (
+    "Rows are read more than once, and this iterator can be read only once. Pass a list, an object whose __iter__ "
+    "starts afresh, or a function that makes a new iterator."
+)
