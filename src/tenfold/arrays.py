@@ -44,6 +44,24 @@ def is_numpy(array: Array) -> bool:
     return isinstance(array, np.ndarray)
 
 
+def like(array: Floats, other: Array) -> Array:
+    """`array` in the namespace and on the device of `other`: how parameters, which are small, come to the rows."""
+    if isinstance(other, np.ndarray):
+        return array
+    from array_api_compat import device  # as in namespace
+
+    return namespace(other).asarray(array, device=device(other))
+
+
+def on_host(array: Array) -> Array:
+    """A NumPy array of the same values: how a statistic, which is small, leaves the device where its rows are."""
+    if isinstance(array, (np.ndarray, np.generic)):
+        return np.asarray(array)
+    for name in ("cpu", "get"):  # torch, CuPy
+        array = getattr(array, name)() if hasattr(array, name) else array
+    return np.from_dlpack(array) if not isinstance(array, np.ndarray) else array
+
+
 def unit_roundoff(dtype: Any) -> float:
     """Half the distance between 1 and the next number of `dtype`."""
     return float(np.finfo(dtype).eps) / 2.0

@@ -43,6 +43,10 @@ class BatchRows(InOrder):
         return self.X.sparse
 
     @property
+    def foreign(self) -> bool:
+        return False
+
+    @property
     def entries(self) -> int:
         return self.X.entries
 

@@ -55,6 +55,11 @@ class Rows(Protocol):
     @property
     def sparse(self) -> bool: ...
     @property
+    def foreign(self) -> bool:
+        """Whether the rows are on another device or machine: numbers for each of them should stay there."""
+        ...
+
+    @property
     def entries(self) -> int:
         """How many numbers are stored."""
         ...

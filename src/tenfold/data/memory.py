@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tenfold.arrays import Array, contiguous, entries, is_sparse
+from tenfold.arrays import Array, contiguous, entries, is_numpy, is_sparse
 from tenfold.data.blocks import Block, InOrder, block_length, rows_of
 
 
@@ -32,6 +32,10 @@ class MemoryRows(InOrder):
     @property
     def sparse(self) -> bool:
         return is_sparse(self.X)
+
+    @property
+    def foreign(self) -> bool:
+        return not (self.sparse or is_numpy(self.X))
 
     @property
     def entries(self) -> int:

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats, unit_roundoff
-from tenfold.data import Rows, targets_of, weights_of
+from tenfold.data import Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import newton_bound, newton_step, price
 from tenfold.judge.points import Data, Point, centred, length, prepare, read
 from tenfold.losses import Loss
 from tenfold.problems import Glm
-from tenfold.stats import Params, back_times, predictions, times
+from tenfold.stats import Params, curvatures, of_margins, times
 
 SEARCH_COLUMNS = 4096
 """With at most so many columns the judge looks for a better lower bound by Newton steps of its own."""
@@ -69,7 +69,7 @@ def gap(
     """
     data = prepare(problem, rows)
     here = read(data, centred(params, data.centre) if problem.intercept else params, 1)
-    scale = float(np.mean(problem.loss.value(data.sample.y, np.zeros_like(data.sample.y))))
+    scale = data.scale
     floor = _floor(data, params, max(here.value, scale), dtype)
     tol = RULES["gap"].tol if tol is None else tol
     certificate = Certificate("gap", here.value, scale, tol, floor, here.value, 0.0, status=status, parts=(here.value,))
@@ -112,24 +112,24 @@ def _first_proof(data: Data, here: Point, floor: float) -> _Proof:
     if not data.problem.intercept:
         tilt = _Tilt(1.0, np.zeros_like(data.centre))
         return _Proof(_lower(here, _dual_gap(data, here, tilt)), here, tilt)
-    block = data.sample
-    z = times(block.X, here.params, data.centre)
-    tilt = _sample_tilt(data, here, z)
+    tilt = _sample_tilt(data, here)
     bound = _dual_gap(data, here, tilt)
     if data.whole and data.strength > 0.0 and not bound * abs(float(here.gradient[-1])) <= 0.5 * floor * tilt.h:
         # few rows: the intercept is moved to its best place, where the slopes balance by themselves
+        block = data.sample.whole()
         share = (weights_of(block) / here.weight)[:, None]
+        z = times(block.X, here.params, data.centre)
         moved = best_intercept(data.problem.loss, block.y, z, share, float(here.gradient[-1]), tilt.h)
         here = read(data, Params(here.params.coef, here.params.intercept + moved), 1)
-        tilt = _sample_tilt(data, here, z + moved)
+        tilt = _sample_tilt(data, here)
         bound = _dual_gap(data, here, tilt)
     return _Proof(_lower(here, bound), here, tilt)
 
 
-def _sample_tilt(data: Data, point: Point, z: Floats) -> _Tilt:
-    """The tilt of the sample's rows, whose margins at `point` are z."""
-    c = data.problem.loss.curvature(data.sample.y, z) * (weights_of(data.sample) / point.weight)[:, None]
-    return _Tilt(float(c.sum()), back_times(data.sample.X, np.ascontiguousarray(c), data.centre)[0])
+def _sample_tilt(data: Data, point: Point) -> _Tilt:
+    """The tilt of the sample's rows at `point`."""
+    sums = data.sample.fold(curvatures(data.problem.loss, point.params, data.centre)).sum / point.weight
+    return _Tilt(float(sums[-1]), sums[:-1])
 
 
 def best_intercept(loss: Loss, y: Floats, z: Floats, share: Floats, slope: float, curvature: float) -> float:
@@ -224,7 +224,7 @@ def _separates(data: Data, params: Params) -> bool:
     """Whether no row of positive weight is on the wrong side, and some are well on the right one; up to the rounding of
     a sum over a row.
     """
-    margins = data.rows.map(predictions(centred(params, data.centre), data.centre))
-    right = (data.rows.map(targets_of) * margins)[data.rows.map(weights_of) > 0.0, 0]
-    largest = float(np.max(np.abs(right), initial=0.0))
-    return largest > 0.0 and float(right.max()) > 1e-3 * largest and float(right.min()) >= -1e-12 * largest
+    right = data.rows.fold(of_margins(centred(params, data.centre), data.centre))
+    low, high = float(right.low[0]), float(right.high[0])
+    largest = max(abs(low), abs(high))
+    return 0.0 < largest < np.inf and high > 1e-3 * largest and low >= -1e-12 * largest

@@ -10,13 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Floats, is_sparse
-from tenfold.data import Block, targets_of, weights_of
+from tenfold.arrays import Array, Floats, is_sparse, like, namespace
+from tenfold.data import Block
 from tenfold.judge.points import SAMPLE_ROWS, Data, Point, local, read
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Params, predictions
+from tenfold.stats import Extremes, Params, of_predictions, times
 
 EPS = float(np.finfo(np.float64).eps)
+
+TILE = 4096
+"""So many rows at a time."""
 
 
 def price(a: float) -> float:
@@ -39,16 +42,59 @@ def newton_bound(data: Data, point: Point) -> float:
     square *= 1.0 + 8.0 * len(data.centre) * EPS / factor.rcond
     if not square > 0.0:
         return 0.0 if square == 0.0 else np.inf
-    z = data.rows.map(predictions(local(data, point.params), data.centre))
-    weight = data.rows.map(weights_of)
-    share = weight * data.problem.loss.curvature(data.rows.map(targets_of), z)[:, 0] / point.weight
-    small = (weight > 0.0) & (share < 100.0 * square)
-    if np.count_nonzero(small) > max(4 * SAMPLE_ROWS, len(z) // 8):
+    rows = _Noticed(data, point, 100.0 * square)
+    found = data.rows.fold(rows.lift)
+    if found.small > max(4 * SAMPLE_ROWS, data.rows.shape[0] // 8):
         return np.inf  # far from the optimum: step first
-    largest = 1.0 / float(np.min(share, where=(weight > 0.0) & ~small, initial=np.inf))
-    if small.any():
-        largest = max(largest, _largest_leverage(data, factor, small))
+    largest = 1.0 / found.least
+    if found.small:
+        leverages = data.rows.fold(lambda block: Extremes.of(factor.leverages(rows.dim(block)), None))
+        largest = max(largest, float(leverages.high[0]))
     return price(float(np.sqrt(square * largest))) / largest if np.isfinite(largest) else np.inf
+
+
+class _Shares(NamedTuple):
+    """How many rows have a small share of the curvature, and the least share of the others."""
+
+    small: int
+    least: float
+
+    def merge(self, other: "_Shares") -> "_Shares":
+        return _Shares(self.small + other.small, min(self.least, other.least))
+
+
+class _Noticed(NamedTuple):
+    """The rows of positive weight by their share of the curvature at a point, small or not."""
+
+    data: Data
+    point: Point
+    limit: float
+
+    def _shares(self, block: Block) -> tuple[Array, Array]:
+        """The share of every row, and which are small."""
+        z = times(block.X, local(self.data, self.point.params), self.data.centre)
+        share = self.data.problem.loss.curvature(block.y, z)[:, 0] / self.point.weight
+        if block.weight is None:
+            return share, share < self.limit
+        share = share * block.weight
+        return share, (block.weight > 0.0) & (share < self.limit)
+
+    def lift(self, block: Block) -> _Shares:
+        xp = namespace(block.y)
+        share, small = self._shares(block)
+        inside = ~small if block.weight is None else (block.weight > 0.0) & ~small
+        least = xp.min(xp.where(inside, share, xp.inf)) if share.shape[0] else np.inf
+        return _Shares(int(xp.count_nonzero(small)), float(least))
+
+    def dim(self, block: Block) -> Array:
+        """The small rows (m, k) of a block about the centre, dense, with a one for the intercept."""
+        xp = namespace(block.y)
+        small = xp.nonzero(self._shares(block)[1])[0]
+        X = block.X[small].toarray() if is_sparse(block.X) else xp.take(block.X, small, axis=0)
+        X = xp.astype(X, xp.float64)
+        if not self.data.problem.intercept:
+            return X
+        return xp.concat([X - like(self.data.centre, X), xp.ones_like(X[:, :1])], axis=1)
 
 
 def newton_step(data: Data, point: Point) -> Point | None:
@@ -84,10 +130,15 @@ class _Factor(NamedTuple):
             x[self.kept] = lapack.dpotrs(self.lower, (b / self.scale)[self.kept], lower=1)[0]
         return x / self.scale
 
-    def half(self, B: Floats) -> Floats:
-        """L^-1 applied to the columns of B (k, m)."""
+    def leverages(self, X: Array) -> Array:
+        """x'A^-1 x of the rows of X (m, k), as (m, 1), a tile of rows at a time."""
+        xp = namespace(X)
+        inverse = np.zeros((len(self.kept), len(self.scale)))
         with one_blas_thread:
-            return np.asarray(lapack.dtrtrs(self.lower, (B / self.scale[:, None])[self.kept], lower=1)[0])
+            inverse[:, self.kept] = lapack.dtrtri(self.lower, lower=1)[0] / self.scale[self.kept]
+        half = like(np.ascontiguousarray(inverse.T), X)
+        tiles = [X[start : start + TILE] @ half for start in range(0, X.shape[0], TILE)] or [X @ half]
+        return xp.concat([xp.sum(tile * tile, axis=1, keepdims=True) for tile in tiles], axis=0)
 
 
 def _factor(A: Floats) -> _Factor | None:
@@ -110,22 +161,6 @@ def _factor(A: Floats) -> _Factor | None:
     return _Factor(lower, scale, kept, rcond) if rcond > 0.0 else None
 
 
-def _largest_leverage(data: Data, factor: _Factor, chosen: Any) -> float:
-    """The largest x'H^-1 x over the chosen rows, x with a one for the intercept."""
-
-    def leverages(block: Block) -> Floats:
-        found = np.zeros(block.y.shape[0])
-        index = np.flatnonzero(block.y[:, 0])
-        for part in np.array_split(index, 1 + len(index) // 1024) if len(index) else ():
-            X = block.X[part].toarray() if is_sparse(block.X) else block.X[part]
-            if data.problem.intercept:
-                X = np.column_stack([X - data.centre, np.ones(len(part))])
-            found[part] = np.sum(factor.half(X.T) ** 2, axis=0)
-        return found
-
-    return float(np.max(data.rows.retarget(chosen[:, None].astype(np.float64)).map(leverages)))
-
-
 def _spans(data: Data, hessian: Floats, factor: _Factor) -> bool:
     """Whether columns that were not kept are, in every row and to rounding, combinations of those that were: they then
     add no model.
@@ -135,12 +170,12 @@ def _spans(data: Data, hessian: Floats, factor: _Factor) -> bool:
         return True
     dropped = np.setdiff1d(np.arange(k), factor.kept)
     p = len(data.centre)
-    if data.strength > 0.0 or len(dropped) * data.rows.shape[0] > 1 << 24:
+    if data.strength > 0.0:
         return False
     mixed = np.array([factor.solve(hessian[j]) for j in dropped])
     mixed[np.arange(len(dropped)), dropped] -= 1.0
     coef = np.ascontiguousarray(mixed[:, :p])
     b = np.ascontiguousarray(mixed[:, p] if data.problem.intercept else coef @ data.centre)
-    error = data.rows.map(predictions(Params(coef, b), data.centre))
+    error = data.rows.fold(of_predictions(Params(coef, b), data.centre))
     lengths = np.abs(coef) @ (np.sqrt(data.squares) + np.abs(data.centre)) + np.abs(b)
-    return bool(np.all(np.abs(error) <= 1e-12 * k * lengths))
+    return bool(np.all(np.maximum(-error.low, error.high) <= 1e-12 * k * lengths))

@@ -4,27 +4,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Floats, is_sparse
-from tenfold.data import Block, Rows, sampling_step, weights_of
+from tenfold.arrays import Floats
+from tenfold.data import Rows, sampling_step
 from tenfold.problems import Glm
-from tenfold.stats import Params, back_times, derivatives
+from tenfold.stats import Columns, Params, derivatives, of_columns
 
 SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
 """How many rows the judge reads first, to place the centre and to balance slopes; and at most so many numbers."""
 
 
 class Data(NamedTuple):
-    """What is judged: rows measured from `centre`; a sample of them or the `whole`, and the mean squares (p,) of its
-    columns about the centre.
+    """What is judged: rows measured from `centre`; a sample of them, and whether it is the `whole`, at hand; the mean
+    squares (p,) of its columns about the centre, and its mean loss at zero.
     """
 
     problem: Glm
     strength: float
     rows: Rows
     centre: Floats
-    sample: Block
+    sample: Rows
     whole: bool
     squares: Floats
+    scale: float
 
 
 class Point(NamedTuple):
@@ -45,21 +46,16 @@ def prepare(problem: Glm, rows: Rows) -> Data:
     n, p = rows.shape
     wanted = 8 * SAMPLE_ROWS if rows.sparse else min(max(SAMPLE_ENTRIES // p, 64), SAMPLE_ROWS)
     step = sampling_step(n, wanted)
-    sample = rows.thin(step).whole()
-    X, weight = sample.X, weights_of(sample)
-    if not weight.any():
-        weight = np.ones_like(weight)
-    weight = weight / weight.max()
-    weight /= weight.sum()
+    sample = rows.thin(step)
+    columns = sample.fold(Columns.lift)
     # any centre is right; one amid the rows keeps digits, but not those of sparse rows, which are never centred
-    if is_sparse(X):
-        squared = type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
-        centre, squares = np.zeros(p), back_times(squared, weight[:, None])[0]
-    else:
-        centre = np.where(X.min(axis=0) == X.max(axis=0), X[0], weight @ X)
-        about = X - centre
-        squares = np.einsum("ij,ij->j", about * weight[:, None], about)
-    return Data(problem, float(np.max(problem.penalty.strength)), rows, centre, sample, step == 1, squares)
+    centre = np.zeros(p) if rows.sparse else columns.middle(sample.fold(of_columns))
+    with np.errstate(over="ignore", invalid="ignore"):  # rows that are not finite are found when all are read
+        squares = columns.squares_about(centre)
+    at_zero = sample.fold(derivatives(problem.loss, Params(np.zeros((1, p)), np.zeros(1)), 0))
+    scale = float(at_zero.value[0]) / at_zero.weight if at_zero.weight > 0.0 else 0.0
+    whole = step == 1 and not sample.foreign
+    return Data(problem, float(np.max(problem.penalty.strength)), rows, centre, sample, whole, squares, scale)
 
 
 def centred(params: Params, centre: Floats) -> Params:

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.linalg.blas import dgemv
 
-from tenfold.arrays import Floats, is_sparse
+from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, NotFinite, Rows, sampling_step
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
-from tenfold.stats import Params
+from tenfold.stats import Columns, Params, of_columns
 
 NEWTON_COLUMNS = 1024
 """Up to so many columns the Hessian is formed."""
@@ -76,13 +76,14 @@ def middle(rows: Rows, hessian: bool) -> Floats:
     digits: it is worth while for L-BFGS alone, and many small errors of the sample's means add up, so that what may be
     noise counts as zero.
     """
-    X = rows.thin(sampling_step(rows.shape[0], 2048)).whole().X
-    if not is_sparse(X):
-        return np.where(X.min(axis=0) == X.max(axis=0), X[0], X.mean(axis=0, dtype=np.float64)).astype(np.float64)
-    if hessian:
-        return np.zeros(X.shape[1])
-    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-    noise = np.asarray(X.multiply(X).mean(axis=0, dtype=np.float64)).ravel() / X.shape[0]
+    sample = rows.thin(sampling_step(rows.shape[0], 2048))
+    if rows.sparse and hessian:
+        return np.zeros(rows.shape[1])
+    columns = sample.fold(Columns.lift)
+    if not rows.sparse:
+        return columns.middle(sample.fold(of_columns))
+    mean = columns.mean[: columns.features]
+    noise = columns.squares_about(np.zeros_like(mean)) / sample.shape[0]
     return np.where(mean**2 > 25.0 * noise, mean, 0.0)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.data import Rows, sampling_step, weights_of
+from tenfold.data import Rows, sampling_step
 from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap
 from tenfold.losses import Logistic
 from tenfold.penalties import L2
@@ -24,7 +24,7 @@ from tenfold.plans.separation import recession, refuse_tiny, unit
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Solution, Status, Step, Watch, run
-from tenfold.stats import Params
+from tenfold.stats import Params, derivatives, of_weights
 
 FEW_COLUMNS = 128
 """Up to so many a Hessian costs next to nothing."""
@@ -166,8 +166,9 @@ def _steps(
     p = rows.shape[1]
     first = Params(np.zeros((1, p)), np.zeros(1)) if given is None else frame.inside(given)
     if solver is None or p > NEWTON_COLUMNS:
-        walk = lbfgs.Margins(problem, rows, shift)
-        yield from lbfgs.steps(walk, first, walk.diagonal(), rule)
+        # numbers for each row are kept where the rows are at hand; else a pass a trial
+        walk = (lbfgs.Points if rows.foreign else lbfgs.Margins)(problem, rows, shift)
+        yield from lbfgs.steps(walk, first, lbfgs.diagonal(problem, rows, shift), rule)
         return
     start, factor = _from_samples(problem, samples, first, shift, fresh=given is None)
     if factor is not None and _by_sample(rows, solver):
@@ -219,7 +220,7 @@ def _samples(rows: Rows, solver: str) -> list[tuple[Rows, int]]:
         chosen.append((4 * small, 2))
     # the densest first: the others are samples of it
     samples = [(rows.thin(sampling_step(n, size)), steps) for size, steps in reversed(chosen)]
-    return [(sample, steps) for sample, steps in reversed(samples) if sample.map(weights_of).any()]
+    return [(sample, steps) for sample, steps in reversed(samples) if sample.fold(of_weights).low[0] < np.inf]
 
 
 def _from_samples(
@@ -241,8 +242,9 @@ def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator
     if np.max(problem.penalty.strength) > 0.0:
         yield from path
         return
-    weight = rows.map(weights_of)
-    enough = LOG2 * float(np.min(weight, where=weight > 0.0, initial=np.inf)) / float(weight.sum())
+    zero = Params(np.zeros((1, rows.shape[1])), np.zeros(1))
+    total = rows.fold(derivatives(problem.loss, zero, 0)).weight
+    enough = LOG2 * float(rows.fold(of_weights).low[0]) / total
     for step in path:
         yield step._replace(measure=0.0) if step.objective < enough else step
 

@@ -12,12 +12,12 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot, dnrm2
 
-from tenfold.arrays import Floats, is_sparse
-from tenfold.data import Block, NotFinite, Rows, targets_of, weights_of
+from tenfold.arrays import Floats
+from tenfold.data import NotFinite, Rows, targets_of, weights_of
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm, evaluate
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, Total, back_times, column_squares, predictions
+from tenfold.stats import Columns, Params, Total, back_times, predictions
 
 MEMORY = 8
 EPS = float(np.finfo(np.float64).eps)
@@ -119,15 +119,6 @@ class Margins:
         self.strength = float(np.max(problem.penalty.strength))
         self.z = np.zeros_like(self.y)
 
-    def diagonal(self) -> Map:
-        """The inverse of the Hessian's diagonal at the largest curvature of the loss, as a map; one pass."""
-        rows = self.rows.retarget(self.share[:, None])
-        squares = rows.fold(lambda block: Total(_squares(block, self.shift))).sum
-        curvature = self.problem.loss.smoothness * np.append(squares, 1.0)
-        curvature[:-1] += self.strength
-        inverse = 1.0 / np.where(curvature > 0.0, curvature, 1.0)
-        return lambda g: inverse * g
-
     def start(self, x: Floats) -> Place:
         self.z = self._forth(x)
         return self._place(x.copy())
@@ -187,16 +178,15 @@ class Margins:
         return length
 
 
-def _squares(block: Block, shift: Floats | None) -> Floats:
-    """Sums of squares of the columns about `shift`; the targets are weights."""
-    X = block.X
-    if is_sparse(X):
-        raw = back_times(type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape), block.y)[0]
-        if shift is None:
-            return raw
-        # never less than a thousandth: a difference of nearly equal numbers has no digits
-        return np.maximum(raw - block.y.sum() * shift**2, 1e-3 * raw)
-    return column_squares(X, block.y[:, 0], np.zeros(X.shape[1]) if shift is None else shift)
+def diagonal(problem: Glm, rows: Rows, shift: Floats) -> Map:
+    """The inverse of the Hessian's diagonal at the largest curvature of the loss, as a map; one pass."""
+    columns = rows.fold(Columns.lift)
+    mean, squares = columns.mean[: columns.features], columns.squares_about(shift)
+    # never less than a thousandth of the raw squares: a difference of nearly equal numbers has no digits
+    squares = np.maximum(squares, 1e-3 * (squares + shift * (2.0 * mean - shift)))
+    curvature = np.append(problem.loss.smoothness * squares + np.max(problem.penalty.strength), problem.loss.smoothness)
+    inverse = 1.0 / np.where(curvature > 0.0, curvature, 1.0)
+    return lambda g: inverse * g
 
 
 def _dot(a: Floats, b: Floats) -> float:

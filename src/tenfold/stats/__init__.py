@@ -11,16 +11,19 @@ from tenfold.stats.derivatives import (
     Total,
     back_times,
     column_squares,
+    curvatures,
     derivatives,
     predictions,
     times,
 )
+from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_weights
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 
 __all__ = [
     "Columns",
     "Derivatives",
+    "Extremes",
     "GroupedMoments",
     "Moments",
     "Params",
@@ -29,7 +32,12 @@ __all__ = [
     "all_but_one",
     "back_times",
     "column_squares",
+    "curvatures",
     "derivatives",
+    "of_columns",
+    "of_margins",
+    "of_predictions",
+    "of_weights",
     "predictions",
     "times",
 ]

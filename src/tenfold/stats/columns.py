@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, is_sparse, namespace
+from tenfold.arrays import Array, Floats, is_sparse, like, namespace, on_host
 from tenfold.data import Block
 from tenfold.stats.derivatives import back_times, column_squares
+from tenfold.stats.extremes import Extremes
 from tenfold.stats.moments import Moments, is_noise
 
 
@@ -27,7 +28,7 @@ class Columns:
     @classmethod
     def lift(cls, block: Block) -> "Columns":
         """The statistic of one block."""
-        weight = np.ones(block.X.shape[0]) if block.weight is None else np.asarray(block.weight)
+        weight = np.ones(block.X.shape[0]) if block.weight is None else on_host(block.weight)
         mx, sx = _sparse(block.X, weight) if is_sparse(block.X) else _dense(block.X, weight)
         my, sy = _dense(block.y, weight)
         return cls(block.X.shape[1], float(weight.sum()), np.concatenate([mx, my]), np.concatenate([sx, sy]))
@@ -50,6 +51,16 @@ class Columns:
             self.features, weight, self.mean + share * step, np.hypot(np.hypot(self.spread, other.spread), between)
         )
 
+    def middle(self, extremes: Extremes) -> Floats:
+        """The means of the columns of X, and the very value of those that are constant."""
+        low = extremes.low[: self.features]
+        return np.where(low == extremes.high[: self.features], low, self.mean[: self.features])
+
+    def squares_about(self, centre: Floats) -> Floats:
+        """Weighted mean squares of the columns of X about `centre`."""
+        away = self.mean[: self.features] - centre
+        return self.spread[: self.features] ** 2 / (self.weight or 1.0) + away**2
+
     def lengths(self, origin: bool) -> tuple[Floats, Floats]:
         """Weighted Euclidean lengths of the columns of X and of y, about their means or about the origin."""
         lengths = np.hypot(self.spread, np.sqrt(self.weight) * np.abs(self.mean)) if origin else self.spread
@@ -61,7 +72,7 @@ def _dense(X: Array, weight: Floats) -> tuple[Floats, Floats]:
     total = float(weight.sum())
     if total == 0.0 or X.shape[1] == 0:
         return np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    mean = back_times(X, namespace(X).asarray(weight[:, None]))[0] / total
+    mean = back_times(X, like(weight[:, None], X))[0] / total
     with np.errstate(over="ignore", under="ignore"):
         spread = np.sqrt(column_squares(X, weight, mean))
     if not np.all((spread > 1e-140) & (spread < 1e140)):
@@ -74,7 +85,7 @@ def _extreme(X: Array, weight: Floats, mean: Floats, spread: Floats) -> Floats:
     xp = namespace(X)
     for j in np.flatnonzero(~((spread > 1e-140) & (spread < 1e140))):
         with np.errstate(invalid="ignore", over="ignore"):
-            column = np.abs(np.asarray(xp.astype(X[:, int(j)], xp.float64)) - mean[j])
+            column = np.abs(on_host(xp.astype(X[:, int(j)], xp.float64)) - mean[j])
             unit = float(column.max())
             spread[j] = unit * np.sqrt(weight @ (column / unit) ** 2) if unit > 0.0 else unit
     return spread
@@ -93,10 +104,9 @@ def _sparse(X: Array, weight: Floats) -> tuple[Floats, Floats]:
         unit = np.frexp(np.asarray(largest.toarray(), dtype=np.float64).ravel())[1]
         X = X.astype(np.float64)
         X.data = np.ldexp(X.data, -unit[X.indices])
-    mean = np.asarray(X.T @ weight) / total
-    squares = X.astype(np.float64)
-    squares.data = squares.data**2
+    squares = type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
+    mean = back_times(X, weight[:, None])[0] / total
     raw = total * mean**2
-    spread = np.asarray(squares.T @ weight) - raw
+    spread = back_times(squares, weight[:, None])[0] - raw
     spread = np.sqrt(np.where(is_noise(spread, raw, X.shape[0]), 0.0, spread))
     return np.ldexp(mean, unit), np.ldexp(spread, unit)

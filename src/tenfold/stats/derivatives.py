@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, namespace
+from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, like, namespace, on_host
 from tenfold.data import Block
 from tenfold.losses import Loss
 from tenfold.machine import threads
@@ -95,18 +95,17 @@ def _shifted(found: Derivatives, shift: Floats) -> Derivatives:
 def derivatives_in_arrays(loss: Loss, params: Params, order: int, shift: Floats | None, block: Block) -> Derivatives:
     """The lift of `Derivatives` in the Array API: for other namespaces, and the reference for the compiled loop."""
     xp = namespace(block.X)
-    X = xp.astype(block.X, xp.float64)
-    X = X if shift is None else X - xp.asarray(shift)
-    z = xp.matmul(X, xp.asarray(params.coef).T) + xp.asarray(params.intercept)
-    weight = xp.ones(X.shape[0], dtype=xp.float64) if block.weight is None else block.weight
+    X = _away(block.X, shift)
+    z = xp.matmul(X, like(params.coef, X).T) + like(params.intercept, X)
+    weight = like(np.ones(X.shape[0]), X) if block.weight is None else block.weight
     slopes = weight[:, None] * loss.slope(block.y, z)
-    gradient = np.asarray(xp.matmul(slopes.T, X)) if order >= 1 else None
+    gradient = on_host(xp.matmul(slopes.T, X)) if order >= 1 else None
     hessian = None
     if order == 2:
-        joint = xp.concat([X, xp.ones((X.shape[0], 1), dtype=xp.float64)], axis=1)
-        hessian = np.asarray(xp.matmul((weight[:, None] * loss.curvature(block.y, z) * joint).T, joint))
+        joint = xp.concat([X, xp.ones_like(X[:, :1])], axis=1)
+        hessian = on_host(xp.matmul((weight[:, None] * loss.curvature(block.y, z) * joint).T, joint))
     value = xp.sum(weight[:, None] * loss.value(block.y, z), axis=0)
-    return Derivatives(float(xp.sum(weight)), np.asarray(value), np.asarray(xp.sum(slopes, axis=0)), gradient, hessian)
+    return Derivatives(float(xp.sum(weight)), on_host(value), on_host(xp.sum(slopes, axis=0)), gradient, hessian)
 
 
 def predictions(params: Params, shift: Floats | None = None) -> Callable[[Block], Any]:
@@ -121,10 +120,15 @@ def times(X: Array, params: Params, shift: Floats | None = None) -> Any:
         return _core.times_csr(X.data, X.indices, X.indptr, X.shape[1], params.coef, intercept, threads(entries(X)))
     if is_numpy(X):
         return _core.times(X, params.coef, params.intercept, shift, threads(entries(X)))
+    X = _away(X, shift)
+    return namespace(X).matmul(X, like(params.coef, X).T) + like(params.intercept, X)
+
+
+def _away(X: Array, shift: Floats | None) -> Array:
+    """X - shift in float64, in X's namespace."""
     xp = namespace(X)
     X = xp.astype(X, xp.float64)
-    X = X if shift is None else X - xp.asarray(shift)
-    return xp.matmul(X, xp.asarray(params.coef).T) + xp.asarray(params.intercept)
+    return X if shift is None else X - like(shift, X)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,16 +148,24 @@ def back_times(X: Array, u: Array, shift: Floats | None = None) -> Floats:
         return product if shift is None else product - np.outer(u.sum(axis=0), shift)
     if is_numpy(X):
         return _core.times_t(X, u, shift, threads(entries(X)))
-    xp = namespace(X)
-    X = xp.astype(X, xp.float64)
-    X = X if shift is None else X - xp.asarray(shift)
-    return np.asarray(xp.matmul(u.T, X))
+    return on_host(namespace(X).matmul(u.T, _away(X, shift)))
+
+
+def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], Total]:
+    """The lift of sum weight curvature [x - shift, 1] (p + 1,), for one target."""
+
+    def lift(block: Block) -> Total:
+        c = loss.curvature(block.y, times(block.X, params, shift))
+        if block.weight is not None:
+            c = c * block.weight[:, None]
+        return Total(np.append(back_times(block.X, c, shift)[0], on_host(namespace(c).sum(c))))
+
+    return lift
 
 
 def column_squares(X: Array, weight: Floats, shift: Floats) -> Floats:
     """sum_i weight_i (x_ij - shift_j)^2 for each column of dense rows."""
     if is_numpy(X):
         return _core.column_squares(X, weight, shift, threads(entries(X)))
-    xp = namespace(X)
-    X = xp.astype(X, xp.float64) - xp.asarray(shift)
-    return np.asarray(xp.matmul(xp.asarray(weight), X * X))
+    X = _away(X, shift)
+    return on_host(namespace(X).matmul(like(weight, X), X * X))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, namespace
+from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, like, namespace, on_host
 from tenfold.data import Block
 from tenfold.machine import threads
 
@@ -228,7 +228,7 @@ def moments_in_arrays(block: Block, groups: int = 1) -> list[Moments]:
     """The lift of `Moments` in the Array API: for other namespaces, and the reference for the compiled loop."""
     xp = namespace(block.X)
     X = xp.astype(block.X, xp.float64)
-    weight = xp.ones(X.shape[0], dtype=xp.float64) if block.weight is None else block.weight
+    weight = like(np.ones(X.shape[0]), X) if block.weight is None else block.weight
     joint = xp.concat([X, block.y], axis=1)
     p = X.shape[1]
     parts = []
@@ -241,16 +241,14 @@ def moments_in_arrays(block: Block, groups: int = 1) -> list[Moments]:
             continue
         shift = xp.sum(w[:, None] * z, axis=0) / total
         z = z - shift
-        largest = np.asarray(xp.max(xp.abs(z), axis=0))
+        largest = on_host(xp.max(xp.abs(z), axis=0))
         extreme = (largest > 0) & ((largest**2 * total > LARGEST) | (largest**2 * total < SMALLEST))
         e = np.where(extreme, np.frexp(largest)[1], 0).astype(np.int32)
-        z = z * xp.asarray(np.ldexp(1.0, -e))
+        z = z * like(np.ldexp(1.0, -e), z)
         offset = xp.sum(w[:, None] * z, axis=0) / total
         z = z - offset
-        S = np.asarray(xp.matmul((w[:, None] * z).T, z))
+        S = on_host(xp.matmul((w[:, None] * z).T, z))
         parts.append(
-            Moments(
-                z.shape[0], total, np.asarray(shift), np.asarray(offset), e, S[:p, :p], S[:p, p:], np.diag(S)[p:].copy()
-            )
+            Moments(z.shape[0], total, on_host(shift), on_host(offset), e, S[:p, :p], S[:p, p:], np.diag(S)[p:].copy())
         )
     return parts
