@@ -9,7 +9,6 @@ from numbers import Number
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
 from sklearn.callback import CallbackSupportMixin
 from sklearn.callback import with_callbacks as sklearn_with_callbacks
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
@@ -20,16 +19,15 @@ from tenfold.arrays import (
     FLOATS,
     Array,
     contiguous,
-    device_of,
     is_foreign,
     is_sparse,
     like,
     namespace,
     numpy_dtype,
     on_host,
-    on_same_device,
 )
 from tenfold.data import BatchRows, MemoryRows, NotFinite, Table
+from tenfold.estimators import foreign
 from tenfold.plans import Fitted
 from tenfold.solvers.loop import Record, Watch
 from tenfold.stats import Params, times
@@ -104,7 +102,7 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
     (`refuse_not_finite`).
     """
     if is_foreign(X):
-        return _validate_foreign(estimator, X, y, numeric=numeric, multi_output=multi_output)
+        return foreign.validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if isinstance(X, Table):
         return X, _target_of(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if (
@@ -121,53 +119,6 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
         estimator, X, y, accept_sparse="csr", dtype=list(FLOATS), multi_output=multi_output, y_numeric=numeric
     )
     return canonical(X), y
-
-
-def _validate_foreign(estimator: Any, X: Array, y: Any, *, numeric: bool, multi_output: bool) -> tuple[Array, Array]:
-    """X and y in the namespace and on the device of X; y may come from the host. No switch is asked of the user."""
-    X = _foreign_matrix(estimator, X)
-    if y is None:
-        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-    if not is_foreign(y):
-        y = check_array(y, ensure_2d=False, dtype="numeric" if numeric else None, input_name="y", estimator=estimator)
-        y = y if y.dtype.kind in "OUS" else like(y, X)
-    if is_foreign(y):
-        _refuse_elsewhere(X, y, "y")
-        xp = namespace(y)
-        y = y if xp.isdtype(y.dtype, ("real floating", "integral", "bool")) else xp.astype(y, xp.float64)
-        if xp.isdtype(y.dtype, "real floating") and not bool(xp.all(xp.isfinite(y))):
-            raise ValueError("Input y contains NaN or infinity.")
-    if y.ndim not in (1, 2) or (y.ndim == 2 and not multi_output):
-        raise ValueError(f"y should be a 1d array, got an array of shape {tuple(y.shape)} instead.")
-    if y.shape[0] != X.shape[0]:
-        raise ValueError(f"Found input variables with inconsistent numbers of samples: {[X.shape[0], y.shape[0]]}")
-    estimator.n_features_in_ = X.shape[1]
-    estimator.__dict__.pop("feature_names_in_", None)
-    return X, y
-
-
-def _foreign_matrix(estimator: Any, X: Array) -> Array:
-    xp = namespace(X)
-    if X.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: reshape it to rows and columns.")
-    if X.shape[0] == 0 or X.shape[1] == 0:
-        what = "sample(s)" if X.shape[0] == 0 else "feature(s)"
-        raise ValueError(
-            f"Found array with 0 {what} (shape={tuple(X.shape)}) while a minimum of 1 is required by "
-            f"{type(estimator).__name__}."
-        )
-    if not xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
-        raise ValueError(f"X must hold real numbers, got {X.dtype}.")
-    return X if numpy_dtype(X.dtype) in FLOATS else xp.astype(X, xp.float64)
-
-
-def _refuse_elsewhere(X: Array, other: Array, name: str) -> None:
-    """Nothing is copied between devices silently."""
-    if not on_same_device(X, other):
-        raise ValueError(
-            f"{name} is an array of {type(other).__module__} on {device_of(other)}, X is on {device_of(X)}: move one "
-            "of them, fits copy nothing between devices."
-        )
 
 
 def _target_of(estimator: Any, table: Table, y: Any, *, numeric: bool, multi_output: bool) -> Array:
@@ -215,7 +166,7 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
         return None
     n = X.shape[0]
     if is_foreign(sample_weight):
-        _refuse_elsewhere(X, sample_weight, "sample_weight")
+        foreign.refuse_elsewhere(X, sample_weight, "sample_weight")
         weight = validate_weights(on_host(sample_weight), np.zeros((n, 1)))
         return like(weight, X)
     if isinstance(sample_weight, Number):
@@ -318,7 +269,7 @@ class LinearPredictor:
         if isinstance(X, Table):
             return self._raw_of_table(X)
         if is_foreign(X):
-            return self._raw_of_foreign(X)
+            return foreign.predictions(self, X)
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
         elif not np.isfinite(X).all():
@@ -336,22 +287,6 @@ class LinearPredictor:
             z = times(canonical(X) if is_sparse(X) else contiguous(X), params)
             z = z[:, 0] if coef.ndim == 1 else z
         return z.astype(np.result_type(X.dtype, coef.dtype), copy=False)
-
-    def _raw_of_foreign(self, X: Array) -> Array:
-        """Predictions in the namespace and on the device of X."""
-        X = _foreign_matrix(self, X)
-        if X.shape[1] != self.n_features_in_:  # type: ignore[attr-defined]
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."  # type: ignore[attr-defined]
-            )
-        xp = namespace(X)
-        if not bool(xp.all(xp.isfinite(X))):
-            raise ValueError("Input X contains NaN or infinity.")
-        coef = np.asarray(on_host(self.coef_), dtype=np.float64)
-        b = np.broadcast_to(np.asarray(on_host(self.intercept_), dtype=np.float64), np.atleast_2d(coef).shape[:1])
-        z = xp.astype(times(X, Params(np.atleast_2d(coef), b.copy())), X.dtype)
-        return z[:, 0] if coef.ndim == 1 else z
 
     def _raw_of_table(self, table: Table) -> Array:
         """Predictions of all rows, in memory; a table without names is taken by position."""
@@ -380,28 +315,8 @@ class Scored:
             y = _own(X.y, y, "y", "target")
             sample_weight = _own(X.weight, sample_weight, "sample_weight", "weight")
         if is_foreign(X):
-            return _score_of_foreign(self, X, y, sample_weight)
+            return foreign.score(self, X, y, validate_weights(sample_weight, X))
         return float(super().score(X, y, sample_weight=sample_weight))  # type: ignore[misc]
-
-
-def _score_of_foreign(estimator: Any, X: Array, y: Any, sample_weight: Any) -> float:
-    """Accuracy, or R^2 averaged over the targets, where the arrays are."""
-    X, y = _validate_foreign(BaseEstimator(), X, y, numeric=False, multi_output=True)
-    weight = validate_weights(sample_weight, X)
-    xp, found = namespace(X), estimator.predict(X)
-    weight = like(np.ones(X.shape[0]), X) if weight is None else weight
-    if is_classifier(estimator):
-        if not is_foreign(y):
-            return float(np.average(found == y, weights=on_host(weight)))
-        right = xp.astype(found == y, xp.float64)
-        right = xp.min(right, axis=1) if right.ndim == 2 else right
-        return float(xp.sum(weight * right) / xp.sum(weight))
-    y, found = (xp.astype(xp.reshape(part, (X.shape[0], -1)), xp.float64) for part in (y, found))
-    w = weight[:, None]
-    residual = xp.sum(w * (y - found) ** 2, axis=0)
-    total = xp.sum(w * (y - xp.sum(w * y, axis=0) / xp.sum(w)) ** 2, axis=0)
-    r2 = xp.where(total > 0, 1.0 - residual / xp.where(total > 0, total, xp.ones_like(total)), xp.zeros_like(total))
-    return float(xp.mean(xp.where((total == 0) & (residual == 0), xp.ones_like(r2), r2)))
 
 
 def store(estimator: Any, fitted: Fitted, X: Array, *, coef_flat: bool, intercept_flat: bool, intercept: bool) -> None:
