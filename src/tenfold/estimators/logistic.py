@@ -267,7 +267,8 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
 
     def predict(self, X: Any) -> Array:
         """The more probable class of each row."""
-        return chosen_classes(self.classes_, self.decision_function(X) > 0)
+        second = self.decision_function(X) > 0
+        return chosen_classes(self.classes_, second)
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of both classes, (n, 2); small ones to full relative accuracy."""
