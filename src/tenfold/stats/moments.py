@@ -2,13 +2,28 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, like, namespace, on_host, ones
-from tenfold.data import Block, weights_of
+from tenfold.arrays import (
+    FLOATS,
+    Array,
+    Floats,
+    Integers,
+    contiguous,
+    entries,
+    is_foreign,
+    is_numpy,
+    is_sparse,
+    like,
+    namespace,
+    on_host,
+    ones,
+)
+from tenfold.data import BatchRows, Block, MemoryRows, Table, weights_of
 from tenfold.machine import threads
 
 SMALLEST, LARGEST = 1e-280, 1e280
@@ -62,11 +77,30 @@ class Moments:
 
     @classmethod
     def of(cls, X: Array, y: Array | None = None, weight: Array | None = None) -> "Moments":
-        """The statistic of the rows of arrays."""
-        xp = np if is_sparse(X) else namespace(X)
-        if y is None:
-            y = xp.zeros((X.shape[0], 0), dtype=xp.float64)
-        return cls.lift(Block(X, y, weight))
+        """The statistic of the rows of arrays, or of a table (`tenfold.rows`), whose target and weights count."""
+        if isinstance(X, Table):
+            y, weight = X.y if y is None else y, X.weight if weight is None else weight
+            return BatchRows(X, _targets(y, X.shape[0]), weight).fold(cls.lift)
+        if is_sparse(X):
+            X = X.tocsr()
+        elif not is_foreign(X):
+            X = np.asarray(X)
+            X = contiguous(X if X.dtype in FLOATS else X.astype(np.float64))
+        targets: Array = y if is_foreign(y) else like(_targets(y, X.shape[0]), X)
+        targets = targets[:, None] if targets.ndim == 1 else targets
+        weight = weight if weight is None or is_foreign(weight) else like(np.array(weight, dtype=np.float64), X)
+        return MemoryRows(X, targets, weight).fold(cls.lift)
+
+    def save(self, file: Any) -> None:
+        """Write to a file or path (.npz), to be merged and asked later, perhaps elsewhere."""
+        np.savez(file, **{name: getattr(self, name) for name in self.__dataclass_fields__})
+
+    @classmethod
+    def load(cls, file: Any) -> "Moments":
+        """Read what `save` wrote."""
+        with np.load(file) as found:
+            count, weight, *arrays = (found[name] for name in cls.__dataclass_fields__)
+        return cls(int(count), float(weight), *arrays)
 
     @classmethod
     def lift(cls, block: Block) -> "Moments":
@@ -222,6 +256,14 @@ def _still(XX: Floats, XY: Floats, count: int, raw: Floats) -> None:
     """
     noise = is_noise(np.diag(XX), raw, count)
     XX[noise], XX[:, noise], XY[noise] = 0.0, 0.0, 0.0
+
+
+def _targets(y: Any, n: int) -> Floats:
+    """Targets (n, t) in float64."""
+    if y is None:
+        return np.zeros((n, 0))
+    y = np.asarray(y, dtype=np.float64)
+    return np.ascontiguousarray(y[:, None] if y.ndim == 1 else y)
 
 
 HEAD = 1024
