@@ -27,6 +27,7 @@ POINTS = {
     "polynomial_fits": r"10\s+\S+e-\d\d",
     "prediction_intervals": r"90%\s+(8[89]|9\d)\.\d%",
     "ridge_path_shrinkage": r"always: True",
+    "ten_machines": r"Largest difference to the fit on all rows: \de-1\d",
     "separable_logistic": r"without a prior: .*no maximum",
 }
 

@@ -9,7 +9,7 @@ from tenfold.arrays import Array, namespace, ones, some_rows
 BLOCK_BYTES = 1 << 25
 """About what a block holds in float64: large enough to travel, small enough to keep several in memory."""
 
-DEVICE_BYTES = 1 << 28
+DEVICE_BYTES = 1 << 30
 """The same on a device, where a block is a dozen calls, each as dear as reading some megabytes."""
 
 SPARSE_ROWS = 1 << 16

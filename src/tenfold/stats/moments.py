@@ -289,7 +289,7 @@ def _moments_of(X: Array, y: Array, weight: Array | None) -> Moments:
     if m == 0:
         return Moments.zero(p, t)
     xp = namespace(X)
-    X = xp.astype(X, xp.float64)
+    X = xp.astype(X, xp.float64, copy=False)
     x0, y0 = _shift(X), _shift(y)
     z, v, e = X - x0, y - y0, np.zeros(p + t, np.int32)
     found = _sums(z, v, weight)
