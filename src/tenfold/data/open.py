@@ -1,8 +1,13 @@
 """The way in for rows outside memory."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, runtime_checkable
 
+import narwhals
+import numpy as np
+
+from tenfold.arrays import is_sparse
+from tenfold.data.files import InMemory, NpyFile, NumpyReader, are_paths, find_files
 from tenfold.data.table import BlocksReader, Reader, Table
 
 
@@ -52,6 +57,47 @@ def rows(
     return Table(reader, target, weight, columns)
 
 
+@runtime_checkable
+class ArrowStream(Protocol):
+    """What hands out a stream of record batches by Arrow's C interface: tables, frames, results of queries."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
 def open_reader(source: Any) -> Reader:
     """The reader for a source."""
+    if are_paths(source):
+        kind, files = find_files(source)
+        return NumpyReader([NpyFile(file) for file in files]) if kind == "npy" else _arrow().open_files(kind, files)
+    if isinstance(source, np.ndarray):
+        if source.ndim != 2:
+            raise ValueError(f"Expected a matrix of rows, got an array with {source.ndim} dimension(s).")
+        return NumpyReader([InMemory(source)])
+    if _is_frame(source):
+        return _arrow().open_frames([source])
+    if isinstance(source, (list, tuple)) and source and all(map(_is_frame, source)):
+        return _arrow().open_frames(source)
+    if is_sparse(source):
+        return BlocksReader([source])
+    if not (callable(source) or isinstance(source, Iterable)):
+        raise TypeError(
+            "Expected paths of files, a NumPy array, a data frame, an Arrow table or an iterable of blocks, got "
+            f"{type(source).__name__}."
+        )
     return BlocksReader(source)
+
+
+def _is_frame(source: Any) -> bool:
+    frame = narwhals.from_native(source, pass_through=True)
+    return isinstance(frame, (narwhals.DataFrame, narwhals.LazyFrame)) or isinstance(source, ArrowStream)
+
+
+def _arrow() -> Any:
+    try:
+        from tenfold.data import arrow
+    except ImportError as reason:
+        raise ImportError(
+            "Parquet, CSV and Arrow files, tables and data frames are read with pyarrow, which is not there: "
+            "pip install tenfold[frames]"
+        ) from reason
+    return arrow

@@ -25,6 +25,7 @@ __all__ = [
     "Claims",
     "LinearPredictor",
     "Scored",
+    "all_or_nothing",
     "as_rows",
     "canonical",
     "counted",
@@ -57,6 +58,22 @@ def with_callbacks(method: Method) -> Method:
     return cast(Method, sklearn_with_callbacks(fit))
 
 
+def all_or_nothing(method: Method) -> Method:
+    """A `fit` that raises leaves the estimator as it was: unfitted, or with its earlier fit."""
+
+    @wraps(method)
+    def fit(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(estimator))
+        try:
+            return method(estimator, *args, **kwargs)
+        except BaseException:
+            vars(estimator).clear()
+            vars(estimator).update(before)
+            raise
+
+    return cast(Method, fit)
+
+
 def _fitted_attributes(estimator: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(estimator).items() if name.endswith("_") and not name.startswith("_")}
 
@@ -75,8 +92,9 @@ class Claims:
 
 
 def is_plain(X: Any) -> bool:
-    """Whether X is a dense NumPy array that needs no conversion."""
-    return type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.shape[0] > 0 and X.shape[1] > 0
+    """Whether X is a dense NumPy array, or a memory map of one, that needs no conversion."""
+    plain = type(X) is np.ndarray or type(X) is np.memmap
+    return plain and X.ndim == 2 and X.dtype in FLOATS and X.shape[0] > 0 and X.shape[1] > 0
 
 
 def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_output: bool = True) -> tuple[Array, Array]:
@@ -108,12 +126,25 @@ def _target_of(estimator: Any, table: Table, y: Any, *, numeric: bool, multi_out
     y = _own(table.y, y, "y", "target")
     if y is None:
         raise ValueError("These rows have no target: name its column, tenfold.rows(..., target=...), or give y.")
+    if numeric and table.y is not None and table.y.dtype.kind == "U":
+        _refuse_text(table)
     _remember_columns(estimator, table)
     y = check_array(y, ensure_2d=False, dtype="numeric" if numeric else None, input_name="y", estimator=estimator)
     if y.ndim == 2 and not multi_output:
         y = column_or_1d(y, warn=True)
     check_consistent_length(table, y)
     return y
+
+
+def _refuse_text(table: Table) -> None:
+    """Name the first value of a text target that is not a number."""
+    values = np.asarray(table.y).reshape(len(table), -1)
+    for row, column in np.ndindex(values.shape):
+        try:
+            float(values[row, column])
+        except ValueError:
+            text = str(values[row, column])
+            raise ValueError(f"The target is text, not numbers: {table.place_of_row(row)} has {text!r}.") from None
 
 
 def _own(own: Array | None, given: Any, name: str, role: str) -> Any:

@@ -22,6 +22,7 @@ from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
     Scored,
+    all_or_nothing,
     as_rows,
     refuse_not_finite,
     store,
@@ -440,6 +441,7 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, _RidgeCV):
         self.store_cv_results = store_cv_results
         self.alpha_per_target = alpha_per_target
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeCV":
         """Choose alpha and fit to X (n, p), y (n,) or (n, t) and optional weights; `groups` and routed parameters by
         keyword.
@@ -534,6 +536,7 @@ class RidgeClassifierCV(RidgeClassification, _RidgeCV):
         self.class_weight = class_weight
         self.store_cv_results = store_cv_results
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeClassifierCV":
         """Choose alpha and fit to X (n, p), classes y (n,) or an indicator matrix of labels, and optional weights."""
         check_parameters(self, self._constraints)

@@ -11,6 +11,7 @@ from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
     Scored,
+    all_or_nothing,
     as_rows,
     names_of,
     refuse_not_finite,
@@ -101,6 +102,7 @@ class LinearRegression(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor
         self.n_jobs = n_jobs
         self.positive = positive
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
         """Fit to X (n, p), y (n,) or (n, t) and optional weights (n,)."""
         check_parameters(self, self._constraints)
