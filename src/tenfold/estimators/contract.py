@@ -15,7 +15,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import FLOATS, Array, contiguous, is_sparse
-from tenfold.data import BatchRows, MemoryRows, NotFinite, Table
+from tenfold.data import BatchRows, Block, MemoryRows, NotFinite, Table
 from tenfold.plans import Fitted
 from tenfold.solvers.loop import Record, Watch
 from tenfold.stats import Params, times
@@ -234,6 +234,10 @@ def names_of(estimator: Any) -> tuple[str, ...]:
     return tuple(map(str, names)) if names is not None else tuple(f"x{j}" for j in range(estimator.n_features_in_))
 
 
+FEW = 4096
+"""Predictions from fewer entries are not worth the call of a compiled loop."""
+
+
 class LinearPredictor:
     """Raw predictions of a linear model with `coef_` (p,) or (t, p) and `intercept_`."""
 
@@ -248,8 +252,12 @@ class LinearPredictor:
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
         elif not np.isfinite(X).all():
             check_array(X, input_name="X", estimator=self)
+        return self._products(X, few=X.shape[0] * X.shape[1] < FEW)
+
+    def _products(self, X: Array, *, few: bool) -> Array:
+        """``X w + b`` of rows that were checked; all blocks of a table go the same way, so that bits do not change."""
         coef = self.coef_.toarray() if is_sparse(self.coef_) else np.asarray(self.coef_)
-        if X.shape[0] * X.shape[1] < 4096 and not is_sparse(X):
+        if few and not is_sparse(X):
             z = X @ coef.T + self.intercept_
         else:
             params = Params(
@@ -273,9 +281,14 @@ class LinearPredictor:
                 "The feature names should match those that were passed during fit: name the columns of the table in "
                 f"this order, tenfold.rows(..., columns={list(names)})."
             )
-        nothing = np.zeros((table.shape[0], 0))
-        found = BatchRows(table, nothing).map(lambda block: self._raw(block.X))
-        return np.asarray(found)
+
+        def predictions(block: Block) -> Array:
+            if not np.isfinite(block.X.data if is_sparse(block.X) else block.X).all():
+                raise NotFinite
+            return self._products(block.X, few=table.shape[0] * table.shape[1] < FEW)
+
+        rows = BatchRows(table, np.zeros((table.shape[0], 0)))
+        return refuse_not_finite(self, table, lambda: rows.map(predictions))
 
 
 class Scored:
