@@ -187,7 +187,7 @@ def _kept(batch: Batch, name: str) -> Array:
     return np.array(coded.dictionary.to_pylist(), dtype=np.str_)[coded.indices.to_numpy()]
 
 
-TILE_ROWS = 512
+TILE_ROWS = 4096
 """A tile of so many rows stays in the cache while the columns are put beside each other."""
 
 
