@@ -11,31 +11,22 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-def read_ahead(source: Generator[T], depth: int) -> Generator[T]:
-    """What `source` gives, made by another thread up to `depth` items ahead; its errors are raised here.
+def read_ahead(source: Generator[T], most: int) -> Generator[T]:
+    """What `source` gives, made by another thread while the last item is used; its errors are raised here.
 
-    The thread ends with the iteration, however that ends: close it, or hold it in ``contextlib.closing``.
+    At most `most` items are there at a time, the one in use and the one being made among them, if whoever uses an item
+    lets go of it before asking for the next. The thread ends with the iteration, however that ends: close it, or hold
+    it in ``contextlib.closing``.
     """
-    items: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
-    stopped = threading.Event()
-
-    def offer(item: T | None, error: BaseException | None) -> bool:
-        while not stopped.is_set():
-            try:
-                items.put((item, error), timeout=0.1)
-                return True
-            except queue.Full:
-                continue
-        return False
+    items: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+    free, stopped = threading.Semaphore(most), threading.Event()
 
     def work() -> None:
         try:
-            for item in source:
-                if not offer(item, None):
-                    return
-            offer(None, StopIteration())
+            while free.acquire() and not stopped.is_set():
+                items.put((next(source), None))
         except BaseException as error:
-            offer(None, error)
+            items.put((None, error))
         finally:
             source.close()
 
@@ -49,8 +40,11 @@ def read_ahead(source: Generator[T], depth: int) -> Generator[T]:
             if error is not None:
                 raise error
             yield item  # type: ignore[misc]
+            del item
+            free.release()
     finally:
         stopped.set()
+        free.release()
         thread.join()
 
 

@@ -13,8 +13,8 @@ from tenfold.data.blocks import Block, InOrder, block_length, rows_of, targets_o
 from tenfold.data.memory import MemoryRows
 from tenfold.data.table import Table
 
-AHEAD = 1
-"""So many blocks wait, at most, while one is worked on and one is being filled."""
+BLOCKS = 2
+"""So many blocks are in memory at a time: one is worked on while the next is filled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,12 @@ class BatchRows(InOrder):
 
     def blocks(self) -> Generator[Block]:
         start = 0
-        with closing(read_ahead(self.X.cut(block_length(self.shape[1], self.sparse)), AHEAD)) as found:
+        with closing(read_ahead(self.X.cut(block_length(self.shape[1], self.sparse)), BLOCKS)) as found:
             for X in found:
                 stop = start + X.shape[0]
                 y = contiguous(self.y[start:stop])
                 yield Block(X, y, rows_of(self.weight, start, stop), rows_of(self.group, start, stop))
+                del X
                 start = stop
 
     def map(self, f: Callable[[Block], Array]) -> Array:

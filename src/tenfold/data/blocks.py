@@ -90,7 +90,10 @@ class Rows(Protocol):
 
 
 class InOrder:
-    """What follows from blocks that come in the order of the rows."""
+    """What follows from blocks that come in the order of the rows.
+
+    A block is let go of before the next one is asked for, so that a source need not hold both.
+    """
 
     __slots__ = ()
 
@@ -104,6 +107,7 @@ class InOrder:
             total = lift(next(blocks))
             for block in blocks:
                 total = total.merge(lift(block))
+                del block
         return total
 
     def scan(self, step: Callable[[T, Block], T], start: T) -> T:
@@ -112,12 +116,16 @@ class InOrder:
         with closing(self.blocks()) as blocks:
             for block in blocks:
                 state = step(state, block)
+                del block
         return state
 
     def map(self, f: Callable[[Block], Array]) -> Array:
         """See `Rows`."""
+        parts = []
         with closing(self.blocks()) as blocks:
-            parts = [f(block) for block in blocks]
+            for block in blocks:
+                parts.append(f(block))
+                del block
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

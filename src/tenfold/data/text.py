@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tenfold.data.files import File
 
-CHUNK_BYTES = 1 << 22
+CHUNK_BYTES = 1 << 20
 """What is read at a time."""
 
 RECORD_BYTES = 1 << 26

@@ -245,13 +245,8 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
         """Set the mean scores over the splits; return the alpha of every target, and all rows' moments or None."""
         self._jackknife = "Prediction intervals come from leave-one-out residuals: set cv=None."
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-        splits = [
-            (np.asarray(a), np.asarray(b)) for a, b in splitter.split(_as_given(rows), y, **routed.splitter.split)
-        ]
-        splits = [
-            (np.flatnonzero(a) if a.dtype == bool else a, np.flatnonzero(b) if b.dtype == bool else b)
-            for a, b in splits
-        ]
+        given = splitter.split(_as_given(rows), y, **routed.splitter.split)
+        splits = [(_row_numbers(a, len(y)), _row_numbers(b, len(y))) for a, b in given]
         models, how, total = folds(rows, splits, alphas, self.fit_intercept)
         scores = np.array(
             [
@@ -341,6 +336,13 @@ def _score(scorer: Any, model: Any, X: Array, y: Array, parameters: dict[str, An
             raise
     rest = {name: value for name, value in parameters.items() if name != "sample_weight"}
     return float(scorer(model, X, y, **rest))
+
+
+def _row_numbers(chosen: Any, n: int) -> Array:
+    """Which of n rows a splitter has chosen; in four bytes each, because all splits are kept."""
+    chosen = np.asarray(chosen)
+    chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+    return chosen.astype(np.int32) if n <= np.iinfo(np.int32).max else chosen
 
 
 def _as_given(rows: Rows) -> Array:
