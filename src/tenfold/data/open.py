@@ -19,24 +19,47 @@ def rows(
 ) -> Table:
     """Rows that are read in pieces, in place of X wherever an estimator takes one.
 
-    ``Ridge().fit(rows("data/*.parquet", target="y"))`` reads the files twice, a few blocks at a time, and gives the
-    bits that it gives for the same rows in memory; so do ``predict``, ``score`` and `certify`.
+    ``Ridge().fit(rows("data/*.parquet", target="y"))`` reads the files twice, two blocks of about 32 MiB at a time,
+    and gives the bits that it gives for the same rows in memory; so do ``predict``, ``score`` and `certify`.
 
     Parameters
     ----------
-    source : an iterable of blocks
-        Blocks are matrices X, dense or sparse, or tuples (X, y) or (X, y, weight). It is read many times: a list, an
-        object whose ``__iter__`` starts afresh, or a function that makes a new iterator.
+    source : files, an array, a frame or an iterable of blocks
+        Files: a path, a folder, a pattern such as ``"data/*.parquet"``, or a list of these; sorted by name within a
+        folder or a pattern. Parquet (.parquet, .pq), CSV with a header (.csv; .tsv and .txt with tabs; all of them
+        with .gz, too), Arrow and Feather (.arrow, .feather), and NumPy's matrices (.npy), all of one format.
+
+        A NumPy array or a memory map. A pandas or polars frame, an Arrow table, any other object with
+        ``__arrow_c_stream__``, or a list of such.
+
+        An iterable of blocks: matrices X, dense or sparse, or tuples (X, y) or (X, y, weight). It is read many times:
+        a list, an object whose ``__iter__`` starts afresh, or a function that makes a new iterator.
     target : name or names of columns, default=None
-        What is predicted; it is kept in memory. Blocks that are tuples have a target "y". None asks for y in ``fit``.
+        What is predicted, numbers or text; it is kept in memory. Blocks that are tuples have a target "y". None asks
+        for y in ``fit``.
     weight : name of a column, default=None
-        Weights of the rows.
+        Weights of the rows, kept in memory. Blocks of three parts have a weight "weight".
     columns : names of columns, default=None
-        The columns of X, in this order; None takes all but target and weight.
+        The columns of X, in this order; None takes all but target and weight. They are numbers: integers, truth
+        values, decimals and categories of numbers become float64; float32 stays where all columns have it.
 
     Returns
     -------
     Table
+
+    Raises
+    ------
+    FileNotFoundError
+        Where a path or a pattern stands for no file.
+    ValueError
+        Where something is not numbers, is missing, is cut short, or does not go with the first file; names the file,
+        the row group or the line, and the column. Passes raise it, too: all rows are first seen there. A fit that
+        raises leaves its estimator as it was.
+
+    Notes
+    -----
+    Looking at the source once costs a read of target and weight (CSV: of everything). Files are remembered by size
+    and time of change, and refused when these have changed. Needs pyarrow for all but arrays, blocks and .npy.
 
     Examples
     --------
