@@ -107,7 +107,7 @@ def virtual(name):
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((52_000, COLUMNS))
-y = X @ np.linspace(-1.0, 1.0, COLUMNS) + 10.0 * rng.standard_normal(len(X))
+y = X @ np.linspace(-1.0, 1.0, COLUMNS) + 3.0 * rng.standard_normal(len(X))
 table = pa.table([*X.T, y > 0 if classifies else y], names=[*(f"x{j}" for j in range(COLUMNS)), "y"])
 {"parquet": pa.parquet.write_table, "csv": pa.csv.write_csv}[kind](table, path)
 del X, y, table

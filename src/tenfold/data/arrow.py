@@ -75,7 +75,7 @@ class ArrowReader:
             for name in kept:
                 _refuse_as_target(part, name, _is_text(first.field(name).type))
         dtypes = [_numpy_dtype(part.schema.field(name).type) for part in self._parts for name in columns]
-        found: dict[str, list[Array]] = {name: [] for name in kept}
+        found = {name: _Values() for name in kept}
         count = 0
         for part in self._parts:
             if not kept:
@@ -84,8 +84,8 @@ class ArrowReader:
             for batch in part.batches(kept):
                 count += batch.columns.num_rows
                 for name in kept:
-                    found[name].append(_kept(batch, name))
-        columns_kept = {name: np.concatenate(values) for name, values in found.items() if values}
+                    found[name].add(_kept(batch, name))
+        columns_kept = {name: values.whole() for name, values in found.items()}
         return Survey(count, count * len(columns), common_dtype(dtypes), False, columns_kept)
 
     def read(self, columns: Sequence[str]) -> Iterator[Piece]:
@@ -185,6 +185,28 @@ def _kept(batch: Batch, name: str) -> Array:
     coded = _dense(batch, name, f"Column {name!r}").dictionary_encode()
     # the words once, then one copy of a word a row
     return np.array(coded.dictionary.to_pylist(), dtype=np.str_)[coded.indices.to_numpy()]
+
+
+class _Values:
+    """A column that stays in memory, batch after batch.
+
+    Copied, because an array of Arrow's may hold on to much more than itself, and joined now and then, because many
+    small arrays among the large ones that come and go would scatter the memory.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[Array] = []
+        self._recent: list[Array] = []
+
+    def add(self, values: Array) -> None:
+        self._recent.append(values.copy())
+        if len(self._recent) == 64:
+            self._parts.append(np.concatenate(self._recent))
+            self._recent = []
+
+    def whole(self) -> Array:
+        parts = [*self._parts, *self._recent]
+        return np.concatenate(parts) if parts else np.empty(0)
 
 
 TILE_ROWS = 4096
@@ -301,8 +323,7 @@ class CsvPart(Part):
         self._file, self.name = file, f"{file.path}, "
         self._text = TextFile(file)
         self._not_whole: set[str] = set()
-        with closing(self._text.body()) as body:
-            self._beginning = next(body, Chunk(b"", 2))
+        self._beginning = self._text.beginning() if first is None else Chunk(b"", 2)
         self.schema: pa.Schema = self._inferred() if first is None else self._like(first.schema)
 
     def _inferred(self) -> pa.Schema:

@@ -58,6 +58,11 @@ class TextFile:
         if rest:
             yield Chunk(rest, line)
 
+    def beginning(self) -> Chunk:
+        """The first records after the header."""
+        with closing(self.body()) as body:
+            return next(body, Chunk(b"", 2))
+
     def body(self) -> Generator[Chunk]:
         """What comes after the header."""
         with closing(self._chunks()) as chunks:
