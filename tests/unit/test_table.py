@@ -662,6 +662,6 @@ def test_pieces_of_parquet_are_small_beside_a_block(tmp_path):
     pa.parquet.write_table(
         pa.table(list(X.T), names=[f"x{j}" for j in range(p)]), tmp_path / "a.parquet", row_group_size=n
     )
-    sizes = [piece.X.nbytes for piece in rows(tmp_path / "a.parquet").pieces()]
+    sizes = [piece.matrix().nbytes for piece in rows(tmp_path / "a.parquet").pieces()]
     assert max(sizes) <= arrow.PIECE_BYTES
     assert sum(sizes) == X.nbytes

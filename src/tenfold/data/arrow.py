@@ -21,8 +21,8 @@ from pyarrow import types
 from tenfold.arrays import Array
 from tenfold.data.ahead import in_order
 from tenfold.data.files import File
-from tenfold.data.table import EXACT, NOT_RESTARTABLE, Piece, Place, Survey, common_dtype, too_large
-from tenfold.data.text import Chunk, TextFile
+from tenfold.data.table import EXACT, NOT_RESTARTABLE, Columns, Piece, Place, Survey, common_dtype, too_large
+from tenfold.data.text import NOTHING, Chunk, TextFile
 from tenfold.machine import threads
 
 PIECE_BYTES = 1 << 22
@@ -92,7 +92,7 @@ class ArrowReader:
         """See `Reader`."""
         for part in self._parts:
             for batch in part.batches(columns):
-                yield Piece(_matrix([_numbers(batch, name) for name in columns]), batch.place)
+                yield Piece(Columns([_numbers(batch, name) for name in columns]), batch.place)
 
 
 # -- columns ---------------------------------------------------------------------------------------------------------
@@ -209,20 +209,6 @@ class _Values:
         return np.concatenate(parts) if parts else np.empty(0)
 
 
-TILE_ROWS = 4096
-"""A tile of so many rows stays in the cache while the columns are put beside each other."""
-
-
-def _matrix(columns: list[Array]) -> Array:
-    """Columns beside each other, in C order, in float32 where all are and in float64 otherwise."""
-    X = np.empty((len(columns[0]), len(columns)), common_dtype([column.dtype for column in columns]))
-    for start in range(0, len(X), TILE_ROWS):
-        tile = X[start : start + TILE_ROWS]
-        for j, column in enumerate(columns):
-            tile[:, j] = column[start : start + TILE_ROWS]
-    return X
-
-
 def _batch_rows(columns: int) -> int:
     return max(1 << 10, 1 << (PIECE_BYTES // (8 * max(1, columns))).bit_length() - 1)
 
@@ -323,7 +309,7 @@ class CsvPart(Part):
         self._file, self.name = file, f"{file.path}, "
         self._text = TextFile(file)
         self._not_whole: set[str] = set()
-        self._beginning = self._text.beginning() if first is None else Chunk(b"", 2)
+        self._beginning = self._text.beginning() if first is None else NOTHING
         self.schema: pa.Schema = self._inferred() if first is None else self._like(first.schema)
 
     def _inferred(self) -> pa.Schema:

@@ -16,11 +16,46 @@ Place: TypeAlias = Callable[[int], str]
 """Where a row of a piece, counted from 0, comes from, in words for an error."""
 
 
+TILE_ROWS = 4096
+"""A tile of so many rows stays in the cache while the columns are put beside each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A matrix by its columns, which are put beside each other in the block where their rows go, and only there."""
+
+    each: list[Array]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.each[0]), len(self.each)
+
+    def __getitem__(self, chosen: slice) -> "Columns":
+        return Columns([column[chosen] for column in self.each])
+
+    def write(self, out: Array) -> None:
+        """Fill a matrix in C order."""
+        for start in range(0, len(out), TILE_ROWS):
+            tile = out[start : start + TILE_ROWS]
+            for j, column in enumerate(self.each):
+                tile[:, j] = column[start : start + TILE_ROWS]
+
+    def copy(self) -> Array:
+        """The matrix, in C order."""
+        out = np.empty(self.shape, common_dtype([column.dtype for column in self.each]))
+        self.write(out)
+        return out
+
+
 class Piece(NamedTuple):
     """Consecutive rows (m, p) as a reader hands them out, and where they come from."""
 
-    X: Array
+    X: Array | Columns
     place: Place
+
+    def matrix(self) -> Array:
+        """The rows as a matrix, dense or CSR."""
+        return self.X.copy() if isinstance(self.X, Columns) else self.X
 
 
 @dataclass(frozen=True)
@@ -54,7 +89,7 @@ class Reader(Protocol):
         ...
 
     def read(self, columns: Sequence[str]) -> Iterator[Piece]:
-        """The rows from the first on, dense in C order or CSR, in float32 or float64, the same at every call.
+        """The rows from the first on, dense or CSR in float32 or float64, or columns; the same at every call.
 
         Raises ValueError, naming the place, where the data are not what the survey saw.
         """
@@ -150,13 +185,13 @@ class Table:
             (12 if self.sparse else self.dtype.itemsize) * self.entries,
             "Use a method that reads the rows in blocks, fewer rows, or fewer columns.",
         )
-        return joined([piece.X for piece in self.pieces()], self.dtype)
+        return joined([piece.matrix() for piece in self.pieces()], self.dtype)
 
     def place_of(self, bad: Callable[[Array], Array]) -> str | None:
         """Where the first entry is of which `bad`, of a dense array, is true; None where there is none."""
         for piece in self.pieces():
-            X = piece.X.toarray() if is_sparse(piece.X) else piece.X
-            found = np.argwhere(bad(X))
+            X = piece.matrix()
+            found = np.argwhere(bad(X.toarray() if is_sparse(X) else X))
             if len(found):
                 row, column = found[0]
                 return f"{piece.place(int(row))}, column {self.names[column]!r}"
@@ -187,14 +222,18 @@ class _Block:
         self._parts: list[Array] = []
         self._filled: Array | None = None
 
-    def add(self, X: Array) -> None:
+    def add(self, X: Array | Columns) -> None:
         m = X.shape[0]
-        if is_sparse(X) or m == self.length:
+        if is_sparse(X) or (m == self.length and not isinstance(X, Columns)):
             self._parts.append(X)
         else:
             if self._filled is None:
                 self._filled = np.empty(self._shape, self._dtype)
-            self._filled[self.count : self.count + m] = X
+            out = self._filled[self.count : self.count + m]
+            if isinstance(X, Columns):
+                X.write(out)
+            else:
+                out[...] = X
         self.count += m
 
     def whole(self) -> Array:

@@ -7,11 +7,12 @@ import zlib
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from itertools import chain, islice
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from tenfold.data.files import File
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 21
 """What is read at a time."""
 
 RECORD_BYTES = 1 << 26
@@ -21,8 +22,11 @@ RECORD_BYTES = 1 << 26
 class Chunk(NamedTuple):
     """Whole records, and the number of their first line."""
 
-    text: bytes
+    text: bytearray
     line: int
+
+
+NOTHING = Chunk(bytearray(), 1)
 
 
 class TextFile:
@@ -32,27 +36,27 @@ class TextFile:
         self.file = file
         self.delimiter = "," if ".csv" in file.path.name.lower() else "\t"
         with closing(self._chunks()) as chunks:
-            start = next(chunks, Chunk(b"", 1)).text
+            start = next(chunks, NOTHING).text
         _, self.header = next(self.records(Chunk(start[: _first_end(start)], 1)), (1, []))
         if not self.header:
             raise ValueError(f"{file.path}, line 1: expected the names of the columns.")
 
     def _chunks(self) -> Generator[Chunk]:
-        opener = gzip.open if self.file.path.suffix.lower() == ".gz" else open
-        rest, line = b"", 1
+        rest, line = bytearray(), 1
         try:
-            with opener(self.file.path, "rb") as opened:
-                while more := opened.read(CHUNK_BYTES):
-                    text = rest + more
+            with _opened(self.file.path) as opened:
+                while text := _read_after(rest, opened):
                     end = _last_end(text)
                     if end == 0 and len(text) > RECORD_BYTES:
                         raise ValueError(
                             f"{self.file.path}, line {line}: this record has no end. Is a quotation mark not closed?"
                         )
-                    if end:
-                        yield Chunk(text[:end], line)
-                    line += text.count(b"\n", 0, end)
                     rest = text[end:]
+                    del text[end:]
+                    if text:
+                        lines = text.count(b"\n")
+                        yield Chunk(text, line)
+                        line += lines
         except (EOFError, gzip.BadGzipFile, zlib.error) as reason:
             raise ValueError(f"{self.file.path}, after line {line}: {reason}") from reason
         if rest:
@@ -61,12 +65,12 @@ class TextFile:
     def beginning(self) -> Chunk:
         """The first records after the header."""
         with closing(self.body()) as body:
-            return next(body, Chunk(b"", 2))
+            return next(body, NOTHING)
 
     def body(self) -> Generator[Chunk]:
         """What comes after the header."""
         with closing(self._chunks()) as chunks:
-            start = next(chunks, Chunk(b"", 1)).text
+            start = next(chunks, NOTHING).text
             end = _first_end(start)
             for chunk in chain([Chunk(start[end:], 1 + start.count(b"\n", 0, end))], chunks):
                 if chunk.text and not chunk.text.isspace():
@@ -87,7 +91,21 @@ class TextFile:
         return f"{self.file.path}, line {line}"
 
 
-def _first_end(text: bytes) -> int:
+def _opened(path: Path) -> Any:
+    return gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb", buffering=0)
+
+
+def _read_after(rest: bytearray, opened: Any) -> bytearray:
+    """What is left and what comes next, in one piece; nothing at the end of the file."""
+    text = bytearray(len(rest) + CHUNK_BYTES)
+    text[: len(rest)] = rest
+    with memoryview(text) as view:
+        count = opened.readinto(view[len(rest) :])
+    del text[len(rest) + count if count else 0 :]
+    return text
+
+
+def _first_end(text: bytearray) -> int:
     """Where the first record ends: a line break after an even number of quotation marks."""
     end = text.find(b"\n") + 1
     while end and text.count(b'"', 0, end) % 2:
@@ -95,7 +113,7 @@ def _first_end(text: bytes) -> int:
     return end or len(text)
 
 
-def _last_end(text: bytes) -> int:
+def _last_end(text: bytearray) -> int:
     """Where the last whole record ends, 0 where none does; the text begins with a record."""
     end = text.rfind(b"\n") + 1
     inside = text.count(b'"', 0, end) % 2
