@@ -20,6 +20,7 @@ POINTS = {
     "bias_and_variance": r"best trade-off is degree 3\.",
     "certify_refuses": r"refused",
     "distant_correct_points": r"least squares\s+turns by\s+\d\d\.\d+ degrees",
+    "larger_than_memory": r"the same bits as in memory: True",
     "leave_one_out_and_folds": r"in one pass (\d+\.\d{9})\d*, by 50 refits \1",
     "nearest_centroid_limit": r"1e\+08\s+\S+\s+100\.0%",
     "norm_bounded_ridge": r"differ by at most \de-1\d",

@@ -11,6 +11,7 @@ from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
     Scored,
+    all_or_nothing,
     as_rows,
     follow,
     names_of,
@@ -105,6 +106,7 @@ class LinearRegression(Scored, PartialRegression, MultiOutputMixin, RegressorMix
         self.n_jobs = n_jobs
         self.positive = positive
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
         """Fit to X (n, p), y (n,) or (n, t) and optional weights (n,)."""
         check_parameters(self, self._constraints)

@@ -16,6 +16,7 @@ from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
     Scored,
+    all_or_nothing,
     as_rows,
     chosen_classes,
     class_factors,
@@ -225,6 +226,7 @@ class Ridge(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, _Ridge)
         self.positive = positive
         self.random_state = random_state
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
         """Fit to X (n, p), y (n,) or (n, t) and optional weights, a number or (n,)."""
@@ -373,6 +375,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
         self.positive = positive
         self.random_state = random_state
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
         """Fit to X (n, p), classes y (n,), or an indicator matrix of labels (n, k), and optional weights."""
