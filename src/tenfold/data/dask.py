@@ -6,20 +6,23 @@ computed follows from the chunks alone, so the number of workers, their speed an
 """
 
 import operator
-from collections.abc import Callable, Sequence
+import pickle
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
 
+import cloudpickle
 import dask
 import dask.array as da
 import numpy as np
 from dask.array.utils import meta_from_array
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
+from dask.task_spec import DataNode, Task, TaskRef
 
-from tenfold.arrays import FLOATS, Array, is_sparse
+from tenfold.arrays import FLOATS, Array, contiguous, is_sparse
 from tenfold.data.blocks import Block, S, block_length
 from tenfold.data.memory import MemoryRows
 from tenfold.machine import sharing
@@ -49,10 +52,7 @@ class DaskRows:
     @classmethod
     def of(cls, X: da.Array, y: Any, weight: Any = None) -> "DaskRows":
         """Rows with X as `matrix` gives it and targets (n, t) and weights of any kind, aligned with it."""
-        y, weight = aligned(y, X), None if weight is None else aligned(weight, X)
-        parts = [part for part in (X, y, weight) if part is not None]
-        # once, here: what is read in every pass is read by few, fused tasks
-        return cls(*dask.optimize(*parts, traverse=False))
+        return cls(X, aligned(y, X), None if weight is None else aligned(weight, X))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -92,13 +92,11 @@ class DaskRows:
 
     def scan(self, step: Callable[[T, Block], T], start: T) -> T:
         """See `Rows`: a chain of tasks, and the state goes from worker to worker."""
-        name = f"tenfold-scan-{uuid4().hex}"
-        graph: dict[Any, Any] = {f"{name}-start": start, f"{name}-step": step}
-        state: Any = f"{name}-start"
-        for i, keys in enumerate(_chunk_keys(self._parts)):
-            graph[name, i] = (_scan, f"{name}-step", state, *keys)
-            state = (name, i)
-        return _compute(name, graph, state, self._parts)
+        graph = _Graph(self._parts)
+        work, state = graph.data("step", partial(_step, step)), graph.data("start", start)
+        for i, keys in enumerate(graph.chunks()):
+            state = graph.task(("scan", i), work, state, *keys)
+        return graph.value(state)
 
     def map(self, f: Callable[[Block], Array]) -> da.Array:
         """See `Rows`: a Dask array that is not computed yet."""
@@ -138,62 +136,100 @@ class DaskRows:
 
 
 def _lift(lift: Callable[[Block], S], number: int, *chunks: Array) -> S:
-    return MemoryRows(*chunks).fold(lift)
+    return _in_memory(*chunks).fold(lift)
 
 
 def _merge(one: Any, other: Any) -> Any:
     return one.merge(other)
 
 
-def _scan(step: Callable[[T, Block], T], state: T, *chunks: Array) -> T:
-    return MemoryRows(*chunks).scan(step, state)
+def _step(step: Callable[[T, Block], T], state: T, *chunks: Array) -> T:
+    return _in_memory(*chunks).scan(step, state)
 
 
 def _map(f: Callable[[Block], Array], given: list[bool], *chunks: Array) -> Array:
     rest = iter(chunks)
-    return MemoryRows(*(next(rest) if there else None for there in given)).map(f)
+    return _in_memory(*(next(rest) if there else None for there in given)).map(f)
+
+
+def _in_memory(X: Array, y: Array, weight: Array | None = None, group: Array | None = None) -> MemoryRows:
+    # a chunk from another worker may begin at any byte of a message
+    return MemoryRows(X, y, *(None if part is None else contiguous(part) for part in (weight, group)))
 
 
 # -- graphs
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A value that may go from one process to another, and whose arrays arrive in memory of their own.
+
+    Dask reads arrays where they lie in a message, at any byte: compiled loops refuse such arrays, and NumPy may add
+    them up in another order, so that bits would depend on what travelled.
+    """
+
+    value: Any
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (cloudpickle.dumps(self.value),)
+
+
+def _arrived(message: bytes) -> Carried:
+    return Carried(pickle.loads(message))
+
+
+def _call(work: Carried, *given: Any) -> Carried:
+    """A task: `work` on numbers, chunks and values carried from other tasks."""
+    with sharing:
+        return Carried(work.value(*(part.value if isinstance(part, Carried) else part for part in given)))
 
 
 def reduce(work: Callable[..., T], merge: Callable[[T, T], T], parts: Sequence[da.Array | None]) -> T:
     """`work(number, *chunks)` for every chunk of arrays that are cut at the same rows, merged in a binary tree by the
     position of the chunks: one graph, and one result that comes to the client.
     """
-    name = f"tenfold-{uuid4().hex}"
+    graph = _Graph(parts)
     # the work may be large, and is in the graph once
-    graph: dict[Any, Any] = {f"{name}-work": work}
-    level: list[Any] = []
-    for i, keys in enumerate(_chunk_keys(parts)):
-        level.append((f"tenfold_lift-{name}", i))
-        graph[level[-1]] = (_call, f"{name}-work", i, *keys)
+    lift, join = graph.data("work", work), graph.data("merge", merge)
+    level = [graph.task(("lift", i), lift, i, *keys) for i, keys in enumerate(graph.chunks())]
     height = 0
     while len(level) > 1:
         height += 1
-        above = [(f"tenfold_merge-{name}", height, i) for i in range(len(level) // 2)]
-        for key, one, other in zip(above, level[::2], level[1::2], strict=False):
-            graph[key] = (merge, one, other)
+        pairs = zip(level[::2], level[1::2], strict=False)
+        above = [graph.task(("merge", height, i), join, *pair) for i, pair in enumerate(pairs)]
         level = above + level[2 * len(above) :]
-    return _compute(name, graph, level[0], parts)
+    return graph.value(level[0])
 
 
-def _call(work: Callable[..., T], *args: Any) -> T:
-    with sharing:
-        return work(*args)
+class _Graph:
+    """Tasks over the chunks of arrays that are cut at the same rows."""
 
+    def __init__(self, parts: Sequence[da.Array | None]) -> None:
+        self.parts, self.nodes, self.token = parts, dict[Any, Any](), uuid4().hex
 
-def _chunk_keys(parts: Sequence[da.Array | None]) -> Sequence[tuple[Any, ...]]:
-    """For every chunk of rows the keys of the parts' chunks, and None of a part that is not there."""
-    count = next(part.numblocks[0] for part in parts if part is not None)
-    return [tuple(None if a is None else (a.name, i, 0)[: a.ndim + 1] for a in parts) for i in range(count)]
+    def chunks(self) -> Iterator[list[TaskRef | None]]:
+        """The chunks of all parts, and None of a part that is not there, from the first row on."""
+        count = next(part.numblocks[0] for part in self.parts if part is not None)
+        for i in range(count):
+            yield [None if part is None else TaskRef((part.name, i, 0)[: part.ndim + 1]) for part in self.parts]
 
+    def data(self, role: str, value: Any) -> TaskRef:
+        return self._add(DataNode(f"tenfold_{role}-{self.token}", Carried(value)))
 
-def _compute(name: str, graph: dict[Any, Any], key: Any, parts: Sequence[da.Array | None]) -> Any:
-    """The value of one key, by the cluster of the active client, or by threads where there is none."""
-    dependencies = [part for part in parts if part is not None]
-    value = Delayed(key, HighLevelGraph.from_collections(name, graph, dependencies), layer=name)
-    return _asked(partial(dask.compute, value, traverse=False))[0]
+    def task(self, place: tuple[str, *tuple[int, ...]], *given: Any) -> TaskRef:
+        """A call of the first of `given` with the rest; the place is part of its name."""
+        return self._add(Task((f"tenfold_{place[0]}-{self.token}", *place[1:]), _call, *given))
+
+    def _add(self, node: Any) -> TaskRef:
+        self.nodes[node.key] = node
+        return TaskRef(node.key)
+
+    def value(self, at: TaskRef) -> Any:
+        """What a node gives, by the cluster of the active client, or by threads where there is none."""
+        name = f"tenfold-{self.token}"
+        graph = HighLevelGraph.from_collections(name, self.nodes, [part for part in self.parts if part is not None])
+        (found,) = _asked(partial(dask.compute, Delayed(at.key, graph, layer=name), traverse=False))
+        return found.value
 
 
 def _asked(ask: Callable[[], T]) -> T:
@@ -281,7 +317,7 @@ def aligned(values: Any, X: da.Array, dtype: Any = np.float64) -> da.Array:
         (sent,) = dask.persist(da.from_array(values, chunks=(X.chunks[0], *((k,) for k in values.shape[1:]))))
         return sent
     values = counted(array_of(values)).astype(dtype)
-    return values.rechunk({0: X.chunks[0]} | {axis: -1 for axis in range(1, values.ndim)})
+    return values.rechunk({0: X.chunks[0]} | dict.fromkeys(range(1, values.ndim), -1))
 
 
 def distinct(y: da.Array) -> Array:
