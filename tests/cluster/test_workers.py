@@ -1,0 +1,349 @@
+"""Fits on worker processes: the bits of one thread, whatever the workers and whoever dies; and what moves."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+cloudpickle = pytest.importorskip("cloudpickle")
+
+import dask.array as da  # noqa: E402
+
+from tenfold.data.dask import ClusterError, DaskRows, matrix  # noqa: E402
+from tenfold.plans.least_squares import fit as fit_least_squares  # noqa: E402
+from tenfold.plans.logistic import fit as fit_logistic  # noqa: E402
+from tenfold.stats import Moments  # noqa: E402
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def ridge(X, y):
+    return fit_least_squares(DaskRows.of(matrix(X), y), np.ones(1), True)
+
+
+def logistic(X, y):
+    return fit_logistic(DaskRows.of(matrix(X), y), 1e-3, True, solver="lbfgs", tol=1e-4, max_iter=100)
+
+
+METHODS = {"ridge": (ridge, False), "logistic": (logistic, True)}
+methods = pytest.mark.parametrize("method", METHODS)
+
+
+def bits(fitted):
+    """Every number that a fit leaves behind; times apart."""
+    certificate = fitted.certificate
+    numbers = (*fitted.params, certificate.value, certificate.objective, certificate.floor)
+    return [np.asarray(number).tobytes() for number in numbers] + [fitted.iterations]
+
+
+def in_one_thread(method, X, y):
+    with dask.config.set(scheduler="synchronous"):
+        return bits(method(X, y))
+
+
+@methods
+def test_bits_are_those_of_one_thread(client, made, method):
+    work, classes = METHODS[method]
+    X, y = made(3000, classes=classes)
+    fitted = work(X, y)
+    assert fitted.certificate.ok
+    assert bits(fitted) == in_one_thread(work, X, y)
+
+
+def test_rows_of_the_workers_memory(client, made):
+    X, y = made(3000)
+    plain = bits(ridge(X, y))
+    X, y = dask.persist(X, y)
+    assert bits(ridge(X, y)) == plain
+
+
+def test_numbers_of_the_client_join_the_rows(client, made):
+    X, y = made(3000)
+    assert bits(ridge(X, y.compute())) == bits(ridge(X, y))
+
+
+@pytest.mark.slow
+@methods
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_number_of_workers_changes_no_bit(start_cluster, made, method, count):
+    work, classes = METHODS[method]
+    X, y = made(20_000, p=40, chunks=37, classes=classes)
+    expected = in_one_thread(work, X, y)
+    with start_cluster(count) as cluster, distributed.Client(cluster):
+        assert bits(work(X, y)) == expected
+
+
+# -- what moves
+
+
+def count_traffic():
+    """Count what this process writes to Dask's sockets, and what it reads from them, from now on."""
+    from distributed.comm import tcp
+
+    if not hasattr(tcp.TCP, "traffic"):
+        write, read = tcp.TCP.write, tcp.read_bytes_rw
+
+        async def counting_write(self, *args, **kwargs):
+            size = await write(self, *args, **kwargs)
+            tcp.TCP.traffic["written"] += size
+            return size
+
+        async def counting_read(stream, size):
+            tcp.TCP.traffic["read"] += size
+            return await read(stream, size)
+
+        tcp.TCP.write, tcp.read_bytes_rw = counting_write, counting_read
+    tcp.TCP.traffic = {"written": 0, "read": 0}
+
+
+def traffic():
+    from distributed.comm.tcp import TCP
+
+    return TCP.traffic
+
+
+def moved(client, work):
+    """Bytes on all wires while `work` was done, Dask's own words included, and bytes that came to this process, where
+    client and scheduler live.
+    """
+    client.run(count_traffic)
+    count_traffic()
+    work()
+    here = dict(traffic())
+    return here["written"] + sum(there["written"] for there in client.run(traffic).values()), here["read"]
+
+
+WORDS = 12_000
+"""So many bytes, at most, are said about a task."""
+
+
+def test_only_statistics_move(client, made):
+    """Least squares, two passes: a statistic for each chunk and each merge, whatever the number of rows."""
+    p, chunks = 60, 12
+    small, large = (made(n, p, chunks) for n in (6000, 60_000))
+    for X, y in (small, large):
+        ridge(X, y)  # the first fit brings modules to the workers
+    few, many = (moved(client, lambda X=X, y=y: ridge(X, y))[0] for X, y in (small, large))
+    assert many <= 2 * 2 * chunks * (8 * (p + 4) ** 2 + WORDS)
+    assert many <= few + 100_000
+    assert many < large[0].nbytes / 10
+
+
+def test_no_number_of_each_row_comes_to_the_client(client, made, monkeypatch):
+    """Logistic regression: a sample goes from worker to worker, and to the client what a pass leaves behind."""
+    p, chunks, n = 10, 8, 300_000
+    X, y = dask.persist(*made(n, p, chunks, classes=True))
+    distributed.wait([X, y])
+    passes = []
+    fold = DaskRows.fold
+    monkeypatch.setattr(DaskRows, "fold", lambda rows, lift: (passes.append(1), fold(rows, lift))[1])
+    _, arrived = moved(client, lambda: logistic(X, y))
+    # less for a whole fit than one number of each row would be for one pass
+    assert arrived < 8 * n
+    assert arrived <= len(passes) * 2 * chunks * (8 * (p + 1) ** 2 + WORDS)
+
+
+class Large:
+    """A lift with much to carry."""
+
+    def __init__(self, size):
+        self.ballast = np.zeros(size // 8)
+
+    def __call__(self, block):
+        return Moments.lift(block)
+
+
+def test_a_large_lift_is_sent_once(client, made):
+    X, y = made(3000, chunks=20)
+    rows = DaskRows.of(matrix(X), y)
+    rows.fold(Moments.lift)
+    size = 4 << 20
+    # to the scheduler, to a worker, and from there to the other
+    assert moved(client, lambda: rows.fold(Large(size)))[0] < 3 * size + (1 << 20)
+
+
+def test_a_lift_of_the_judge_carries_no_rows(client, made):
+    X, y = made(3000, classes=True)
+    rows = DaskRows.of(matrix(X), y)
+    sizes = []
+
+    class Spy(DaskRows):
+        __slots__ = ()
+
+        def fold(self, lift):
+            sizes.append(len(cloudpickle.dumps(lift)))
+            return DaskRows.fold(self, lift)
+
+    fit_logistic(Spy(rows.X, rows.y), 0.0, True, solver="newton", tol=1e-10, max_iter=100)
+    assert max(sizes) < 10_000
+
+
+def test_several_step_lengths_in_one_pass(client):
+    """A first Newton step that goes much too far is cut by half until it helps: at once, and not in a pass a trial."""
+    from tenfold.data import MemoryRows
+    from tenfold.losses import Logistic
+    from tenfold.penalties import L2
+    from tenfold.problems import Glm
+    from tenfold.solvers import newton
+    from tenfold.stats import Params
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    y = np.where(X[:, :1] + rng.logistic(size=(400, 1)) > 0, 1.0, -1.0)
+    problem, start = Glm(Logistic(), L2(1e-4), True), Params(np.array([[6.0, -5.0, 4.0]]), np.array([3.0]))
+    passes = {}
+
+    def walk(rows, name):
+        count = passes.setdefault(name, [])
+        fold = type(rows).fold
+
+        class Counting(type(rows)):
+            __slots__ = ()
+
+            def fold(self, lift):
+                count.append(1)
+                return fold(self, lift)
+
+        parts = (rows.X, rows.y)
+        steps = newton.steps(problem, Counting(*parts), start, np.zeros(3), lambda g, fall: np.inf)
+        return [next(steps).params for _ in range(6)]
+
+    here = walk(MemoryRows(X, y), "memory")
+    there = walk(DaskRows.of(matrix(da.from_array(X, chunks=(100, -1))), y), "cluster")
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_allclose(one.coef, other.coef, rtol=1e-9)
+    assert len(passes["cluster"]) < len(passes["memory"])
+
+
+# -- who dies
+
+
+def worker_pids(client):
+    return list(client.run(os.getpid, on_error="ignore").values())
+
+
+def kill_after(seconds, pid):
+    def act():
+        time.sleep(seconds)
+        os.kill(pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=act)
+    thread.start()
+    return thread
+
+
+@methods
+def test_a_worker_killed_in_the_middle_costs_time_alone(client, made, method):
+    work, classes = METHODS[method]
+    X, y = made(3000, classes=classes, pause=0.1)
+    quick = made(3000, classes=classes)
+    expected = in_one_thread(work, *quick)
+    victim = kill_after(0.6, worker_pids(client)[0])
+    begin = time.monotonic()
+    fitted = work(X, y)
+    assert time.monotonic() - begin > 0.6
+    victim.join()
+    assert bits(fitted) == expected
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_a_worker_killed_with_persisted_rows(client, made):
+    X, y = made(3000)
+    expected = bits(ridge(X, y))
+    X, y = dask.persist(X, y)
+    distributed.wait([X, y])
+    os.kill(worker_pids(client)[1], signal.SIGKILL)
+    assert bits(ridge(X, y)) == expected
+    client.wait_for_workers(2, timeout=60)
+
+
+def scattered(client):
+    """Rows that are nowhere but in the memory of one worker each."""
+    pieces = [np.random.default_rng(i).standard_normal((200, 3)) for i in range(4)]
+    futures = client.scatter(pieces)
+    lazy = [da.from_delayed(dask.delayed(future), (200, 3), dtype=np.float64) for future in futures]
+    return da.concatenate(lazy), futures
+
+
+def test_scattered_rows_that_are_lost_are_said_to_be(client):
+    X, futures = scattered(client)
+    y = np.ones((800, 1))
+    assert ridge(X, y).certificate.ok
+    pid = worker_pids(client)[0]
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while pid in worker_pids(client) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    with pytest.raises(ClusterError, match="the only copy of some rows"):
+        ridge(X, y)
+    del futures
+    client.wait_for_workers(2, timeout=60)
+
+
+def slow_lift(block):
+    time.sleep(0.5)
+    return Moments.lift(block)
+
+
+def test_scattered_rows_that_are_lost_in_the_middle(client):
+    X, futures = scattered(client)
+    rows = DaskRows.of(matrix(X), np.ones((800, 1)))
+    rows.fold(Moments.lift)
+    victim = kill_after(0.7, worker_pids(client)[0])
+    with pytest.raises(ClusterError, match="the only copy of some rows"):
+        rows.fold(slow_lift)
+    victim.join()
+    del futures
+    client.wait_for_workers(2, timeout=60)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_gone(tmp_path, made):
+    """An error in bounded time, and one again at the next fit."""
+    file = tmp_path / "scheduler.json"
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+    options = ["--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+    scheduler = subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL)
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard", "--scheduler-file", str(file)],
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        with (
+            dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
+            distributed.Client(scheduler_file=str(file), timeout="30s", set_as_default=True) as client,
+        ):
+            client.wait_for_workers(1, timeout=60)
+            X, y = made(3000, pause=0.2)
+            victim = kill_after(1.0, scheduler.pid)
+            begin = time.monotonic()
+            with pytest.raises(ClusterError, match="connection to the scheduler is lost"):
+                ridge(X, y)
+            assert time.monotonic() - begin < 60
+            victim.join()
+            begin = time.monotonic()
+            with pytest.raises(ClusterError, match="connection to the scheduler is lost"):
+                ridge(X, y)
+            assert time.monotonic() - begin < 60
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+
+
+def test_carried_values_arrive_aligned():
+    from tenfold.data.dask import Carried
+
+    value = {"odd": b"x", "numbers": np.arange(5.0), "f": lambda x: x + 1}
+    found = pickle.loads(cloudpickle.dumps(Carried(value))).value
+    np.testing.assert_array_equal(found["numbers"], value["numbers"])
+    assert found["numbers"].flags.aligned
+    assert found["f"](1) == 2
