@@ -1,14 +1,9 @@
 """Rows that workers make from their place alone: again and again the same, and never on the client."""
 
-import sys
 import time
 
-import cloudpickle
 import dask.array as da
 import numpy as np
-
-# workers cannot import the modules of the tests
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 def chunk(block_info=None, width=8, classes=False, pause=0.0):

@@ -22,6 +22,7 @@ from tenfold.plans.least_squares import fit as fit_least_squares  # noqa: E402
 from tenfold.plans.logistic import fit as fit_logistic  # noqa: E402
 from tenfold.stats import Moments  # noqa: E402
 
+# workers cannot import this file
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
@@ -305,21 +306,23 @@ def test_scattered_rows_that_are_lost_in_the_middle(client):
     client.wait_for_workers(2, timeout=60)
 
 
+def process(module, *options):
+    """A Python process that can import what this one can."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen([sys.executable, "-m", module, *options], stderr=subprocess.DEVNULL, env=environment)
+
+
 @pytest.mark.slow
 def test_a_scheduler_that_is_gone(tmp_path, made):
     """An error in bounded time, and one again at the next fit."""
     file = tmp_path / "scheduler.json"
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
-    options = ["--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
-    scheduler = subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL)
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard", "--scheduler-file", str(file)],
-        stderr=subprocess.DEVNULL,
-    )
+    options = ["--no-dashboard", "--scheduler-file", str(file)]
+    scheduler = process("distributed.cli.dask_scheduler", "--port", "0", *options)
+    worker = process("distributed.cli.dask_worker", *options)
     try:
         with (
             dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
-            distributed.Client(scheduler_file=str(file), timeout="30s", set_as_default=True) as client,
+            distributed.Client(scheduler_file=str(file), timeout="15s") as client,
         ):
             client.wait_for_workers(1, timeout=60)
             X, y = made(3000, pause=0.2)
@@ -334,9 +337,9 @@ def test_a_scheduler_that_is_gone(tmp_path, made):
                 ridge(X, y)
             assert time.monotonic() - begin < 60
     finally:
-        for process in (worker, scheduler):
-            process.kill()
-            process.wait()
+        for one in (worker, scheduler):
+            one.kill()
+            one.wait()
 
 
 def test_carried_values_arrive_aligned():

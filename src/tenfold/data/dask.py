@@ -245,12 +245,12 @@ def _asked(ask: Callable[[], T]) -> T:
 def _advice(error: Exception) -> str:
     if type(error).__name__ == "KilledWorker":
         return "Workers died again and again over the same chunk. Give them more memory, or make the chunks smaller."
-    if getattr(error, "reason", "scheduler-connection-lost") == "scheduler-connection-lost":
-        return "The connection to the scheduler is lost. Connect to a cluster and fit again: nothing was fitted."
-    return (
-        "A worker died with the only copy of some rows: scattered data cannot be computed again. Load the rows by Dask "
-        "itself, from files for instance, or keep copies with Client.replicate."
-    )
+    if getattr(error, "reason", "") in ("lost dependencies", "already forgotten"):
+        return (
+            "A worker died with the only copy of some rows: scattered data cannot be computed again. Load the rows by "
+            "Dask itself, from files for instance, or keep copies with Client.replicate."
+        )
+    return "The connection to the scheduler is lost. Connect to a cluster and fit again: nothing was fitted."
 
 
 # -- collections
