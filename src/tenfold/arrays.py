@@ -39,27 +39,59 @@ def entries(array: Array) -> int:
     return int(array.nnz if is_sparse(array) else array.size)
 
 
+def is_foreign(array: Array) -> bool:
+    """Whether `array` belongs to another library of the Array API: torch, CuPy, ..."""
+    if isinstance(array, (np.ndarray, np.generic)):
+        return False
+    return hasattr(array, "__array_namespace__") or type(array).__module__.partition(".")[0] in ("torch", "cupy")
+
+
+def numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    """NumPy's dtype of the same name as that of any library."""
+    return np.dtype(dtype) if isinstance(dtype, (np.dtype, type)) else np.dtype(str(dtype).rpartition(".")[2])
+
+
 def is_numpy(array: Array) -> bool:
     """Whether `array` is a plain NumPy array, so that a compiled loop may read it."""
     return isinstance(array, np.ndarray)
 
 
-def like(array: Floats, other: Array) -> Array:
-    """`array` in the namespace and on the device of `other`: how parameters, which are small, come to the rows."""
-    if isinstance(other, np.ndarray):
+def like(array: Array, other: Array) -> Array:
+    """A NumPy `array` in the namespace and on the device of `other`: how parameters come to the rows."""
+    if isinstance(other, np.ndarray) or is_sparse(other):
         return array
+    return namespace(other).asarray(array, device=device_of(other))
+
+
+def device_of(array: Array) -> Any:
+    """The device on which `array` is."""
     from array_api_compat import device  # as in namespace
 
-    return namespace(other).asarray(array, device=device(other))
+    return device(array)
+
+
+def on_same_device(one: Array, other: Array) -> bool:
+    """Whether two arrays belong to one library and are on one device."""
+    return namespace(one) is namespace(other) and device_of(one) == device_of(other)
 
 
 def on_host(array: Array) -> Array:
     """A NumPy array of the same values: how a statistic, which is small, leaves the device where its rows are."""
-    if isinstance(array, (np.ndarray, np.generic)):
+    if isinstance(array, (np.ndarray, np.generic, float, int)):
         return np.asarray(array)
     for name in ("cpu", "get"):  # torch, CuPy
         array = getattr(array, name)() if hasattr(array, name) else array
     return np.from_dlpack(array) if not isinstance(array, np.ndarray) else array
+
+
+def some_rows(array: Array, which: slice) -> Array:
+    """A slice of rows; a standard index names every axis, but sparse arrays know no ellipsis."""
+    return array[which] if is_sparse(array) else array[which, ...]
+
+
+def picked(array: Array, index: Integers) -> Array:
+    """The rows of these numbers."""
+    return namespace(array).take(array, like(index, array), axis=0) if is_foreign(array) else array[index]
 
 
 def unit_roundoff(dtype: Any) -> float:
@@ -68,7 +100,9 @@ def unit_roundoff(dtype: Any) -> float:
 
 
 def contiguous(array: Array) -> Array:
-    """`array` in C order, aligned and in native byte order; a copy only where it is not."""
+    """A NumPy array in C order, aligned and in native byte order, a copy only where it is not; others as they are."""
+    if not isinstance(array, np.ndarray):
+        return array
     if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
         return array
     return np.require(array, dtype=array.dtype.newbyteorder("="), requirements=["C", "A"])

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.preprocessing import label_binarize
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import FLOATS, Array, contiguous, is_sparse
+from tenfold.arrays import FLOATS, Array, contiguous, is_foreign, is_sparse, like, namespace, on_host
 from tenfold.data import Table
 from tenfold.estimators.contract import as_rows, canonical, counted, validate, validate_weights
-from tenfold.estimators.logistic import class_weights, strength
+from tenfold.estimators.least_squares.ridge import signs
+from tenfold.estimators.logistic import class_weights, signs_of, strength
 from tenfold.judge import Certificate, gap, residual
 from tenfold.losses import Logistic
 from tenfold.penalties import L2
@@ -87,12 +87,21 @@ def _classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certifica
     X, y = _validated(model, X, y, numeric=False)
     weight = validate_weights(sample_weight, X)
     if model.class_weight is not None:
-        factor = np.asarray(compute_sample_weight(model.class_weight, y), dtype=np.float64)
+        factor = np.asarray(compute_sample_weight(model.class_weight, on_host(y)), dtype=np.float64)
+        factor = like(factor, X) if is_foreign(X) else factor
         weight = factor if weight is None else weight * factor
-    if np.ndim(y) == 1:
+    if y.ndim == 1:
         _known(model, y)
-        y = label_binarize(y, classes=model.classes_, neg_label=-1, pos_label=1)
-    return _least_squares(model, X, np.where(np.asarray(y) > 0, 1.0, -1.0), weight)
+        Y = signs(_numbers(model, y, X), model.classes_.shape[0])
+    else:
+        Y = namespace(y).where(y > 0, 1.0, -1.0)
+    return _least_squares(model, X, Y, weight)
+
+
+def _numbers(model: Any, y: Array, X: Array) -> Array:
+    """The number of each row's class in the model."""
+    found = np.searchsorted(on_host(model.classes_), on_host(y))
+    return like(found, X) if is_foreign(X) else found
 
 
 def _least_squares(model: Any, X: Array, y: Array, weight: Array | None) -> Certificate:
@@ -106,12 +115,12 @@ def _least_squares(model: Any, X: Array, y: Array, weight: Array | None) -> Cert
 
 
 def _logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    if len(model.classes_) != 2:
-        raise TypeError(f"certify judges LogisticRegression of two classes; this model has {len(model.classes_)}.")
+    if model.classes_.shape[0] != 2:
+        raise TypeError(f"certify judges LogisticRegression of two classes; this model has {model.classes_.shape[0]}.")
     X, y = _validated(model, X, y, numeric=False)
     _known(model, y)
-    signs = np.where(np.asarray(y) == model.classes_[1], 1.0, -1.0)
-    weight = class_weights(model.class_weight, model.classes_, y, signs, validate_weights(sample_weight, X))
+    second = y == model.classes_[1]
+    weight = class_weights(model.class_weight, model.classes_, second, validate_weights(sample_weight, X))
     params, dtype = _params(model, 1)
     C, intercept = _inverse_strength(model), bool(model.fit_intercept)
     if intercept and model.solver == "liblinear" and type(model).__module__.startswith("sklearn."):
@@ -122,9 +131,9 @@ def _logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         X = sparse.hstack([X, sparse.csr_array(ones)], format="csr") if is_sparse(X) else np.hstack([X, ones])
         params = Params(np.column_stack([params.coef, params.intercept / unit]), np.zeros(1))
         intercept = False
-    X, signs, weight = counted(X, signs, weight)
+    X, signs, weight = counted(X, signs_of(second), weight)
     rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, signs, weight)
-    penalty = L2(strength(C, len(signs) if weight is None else float(weight.sum())))
+    penalty = L2(strength(C, signs.shape[0] if weight is None else float(namespace(weight).sum(weight))))
     return gap(Glm(Logistic(), penalty, intercept), rows, params, status=_status(model), dtype=dtype)
 
 
@@ -139,7 +148,7 @@ def _inverse_strength(model: Any) -> float:
 
 def _validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Array]:
     """X and y as the model's own fit would take them; the model is not changed."""
-    if isinstance(X, Table):
+    if isinstance(X, Table) or is_foreign(X):
         return validate(BaseEstimator(), X, y, numeric=numeric)
     X, y = validate_data(
         model, X, y, reset=False, accept_sparse="csr", dtype=list(FLOATS), multi_output=True, y_numeric=numeric
@@ -148,7 +157,7 @@ def _validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Arr
 
 
 def _known(model: Any, y: Array) -> None:
-    unknown = np.setdiff1d(y, model.classes_)
+    unknown = np.setdiff1d(on_host(y), on_host(model.classes_))
     if unknown.size:
         raise ValueError(
             f"y holds classes that the model does not know: {unknown.tolist()}; it knows {model.classes_}."
@@ -157,8 +166,8 @@ def _known(model: Any, y: Array) -> None:
 
 def _params(model: Any, targets: int) -> tuple[Params, Any]:
     """The fitted weights and intercepts in float64, and the dtype in which the model keeps them."""
-    coef = model.coef_.toarray() if is_sparse(model.coef_) else np.asarray(model.coef_)
-    b = np.broadcast_to(np.ravel(np.asarray(model.intercept_, dtype=np.float64)), targets)
+    coef = model.coef_.toarray() if is_sparse(model.coef_) else on_host(model.coef_)
+    b = np.broadcast_to(np.ravel(np.asarray(on_host(model.intercept_), dtype=np.float64)), targets)
     dtype = coef.dtype if coef.dtype in FLOATS else np.float64
     coef = np.ascontiguousarray(coef.reshape(targets, -1), dtype=np.float64)
     return Params(coef, np.ascontiguousarray(b)), dtype

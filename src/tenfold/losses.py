@@ -63,17 +63,17 @@ class Logistic:
         # log(1 + e^-s) without overflow: the exponential of a negative number only
         return xp.log1p(xp.exp(-xp.abs(s))) + xp.where(s < 0, -s, xp.zeros_like(s))
 
-    def _wrong(self, s: Array) -> Array:
+    def wrong(self, s: Array) -> Array:
         """The probability 1 / (1 + e^s) of the other class, to full relative accuracy on both sides."""
         xp = namespace(s)
         e = xp.exp(-xp.abs(s))
         return xp.where(s >= 0, e, xp.ones_like(e)) / (1.0 + e)
 
     def slope(self, y: Array, z: Array) -> Array:
-        return -y * self._wrong(y * z)
+        return -y * self.wrong(y * z)
 
     def curvature(self, y: Array, z: Array) -> Array:
-        return self._wrong(z) * self._wrong(-z)
+        return self.wrong(z) * self.wrong(-z)
 
     def conjugate(self, y: Array, u: Array) -> Array:
         xp = namespace(u)

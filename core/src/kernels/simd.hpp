@@ -83,52 +83,6 @@ template <class T> inline void store_part(T *p, Vector v, Index count) {
 }
 #endif
 
-// base[index[0]], base[index[1]], ... for indices in [0, size); an index outside makes `outside` nonzero and is not
-// read.
-#if defined(__AVX512F__)
-typedef __mmask8 Outside;
-inline Vector gather(const double *base, const std::int32_t *index, Index size, Outside &outside) {
-  const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(index));
-  const __m256i limit = _mm256_set1_epi32(static_cast<int>(size)); // unsigned: a negative index is a large one
-  const __mmask8 good = _mm256_cmplt_epu32_mask(at, limit);
-  outside = static_cast<__mmask8>(outside | ~good);
-  return _mm512_mask_i32gather_pd(Vector{}, good, at, base, 8);
-}
-inline Vector gather(const double *base, const std::int64_t *index, Index size, Outside &outside) {
-  const __m512i at = _mm512_loadu_si512(index);
-  const __mmask8 good = _mm512_cmplt_epu64_mask(at, _mm512_set1_epi64(size));
-  outside = static_cast<__mmask8>(outside | ~good);
-  return _mm512_mask_i64gather_pd(Vector{}, good, at, base, 8);
-}
-#elif defined(__AVX2__)
-typedef int Outside;
-inline Vector gather_wide(const double *base, __m256i at, Index size, Outside &outside) {
-  const __m256i good = _mm256_and_si256(_mm256_cmpgt_epi64(_mm256_set1_epi64x(size), at),
-                                        _mm256_cmpgt_epi64(at, _mm256_set1_epi64x(-1)));
-  const __m256d mask = reinterpret_cast<__m256d>(good);
-  outside |= _mm256_movemask_pd(mask) ^ 15;
-  return _mm256_mask_i64gather_pd(Vector{}, base, at, mask, 8);
-}
-inline Vector gather(const double *base, const std::int32_t *index, Index size, Outside &outside) {
-  const __m128i at = _mm_loadu_si128(reinterpret_cast<const __m128i *>(index));
-  return gather_wide(base, _mm256_cvtepi32_epi64(at), size, outside);
-}
-inline Vector gather(const double *base, const std::int64_t *index, Index size, Outside &outside) {
-  return gather_wide(base, _mm256_loadu_si256(reinterpret_cast<const __m256i *>(index)), size, outside);
-}
-#else
-typedef int Outside;
-template <class I> inline Vector gather(const double *base, const I *index, Index size, Outside &outside) {
-  Vector v{};
-  for (Index i = 0; i < width; ++i) {
-    const bool good = index[i] >= 0 && index[i] < size;
-    outside |= !good;
-    v[i] = good ? base[index[i]] : 0.0;
-  }
-  return v;
-}
-#endif
-
 inline double sum(Vector v) {
   for (Index half = width / 2; half > 0; half /= 2)
     for (Index i = 0; i < half; ++i)

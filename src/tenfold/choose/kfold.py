@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Floats, Integers
+from tenfold.arrays import Floats, Integers, picked
 from tenfold.choose.spectrum import Spectrum, intercepts, tall, wide
 from tenfold.data import MemoryRows, NotFinite, Rows
 from tenfold.machine import one_blas_thread
@@ -100,7 +100,8 @@ def grouped(rows: Rows, group: Integers, count: int) -> tuple[Moments, ...]:
 def subset(rows: Rows, index: Integers) -> MemoryRows:
     """Some rows, copied."""
     block = rows.whole()
-    return MemoryRows(block.X[index], block.y[index], None if block.weight is None else block.weight[index])
+    weight = None if block.weight is None else picked(block.weight, index)
+    return MemoryRows(picked(block.X, index), picked(block.y, index), weight)
 
 
 def disjoint_folds(n: int, splits: list[Split]) -> Integers | None:

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Floats, is_sparse
+from tenfold.arrays import Floats, is_numpy, is_sparse, like, namespace, on_host
 from tenfold.choose.spectrum import Tall, Wide, intercepts, inverse
 from tenfold.data import Block, Rows
 from tenfold.machine import one_blas_thread, require_memory, threads
@@ -72,7 +72,7 @@ def leave_one_out(
 
 
 def _compiled(products: _Products, keep: bool, block: Block) -> LeaveOneOut:
-    if is_sparse(block.X):
+    if not is_numpy(block.X):
         return loo_in_arrays(products, keep, block)
     P = products
     count = threads(P.D.size * len(block.X))
@@ -84,25 +84,32 @@ def _compiled(products: _Products, keep: bool, block: Block) -> LeaveOneOut:
 
 
 def loo_in_arrays(products: _Products, keep: bool, block: Block) -> LeaveOneOut:
-    """The lift in NumPy, a tile of rows at a time: for sparse rows, and the reference for the compiled loop."""
-    P = products
-    weight = np.ones(block.X.shape[0]) if block.weight is None else np.asarray(block.weight)
-    squares = np.zeros((P.C.shape[0], P.D.shape[0]))
-    kept = np.empty((block.X.shape[0], *squares.shape)) if keep else None
-    shift = P.centre @ P.V
-    tile = max(64, (1 << 20) // max(1, P.V.shape[1]))
+    """The lift in the Array API, a tile of rows at a time: for sparse rows and other namespaces, and the reference for
+    the compiled loop.
+    """
+    xp = namespace(block.y)
+    V, D, target_mean = (like(part, block.y) for part in (products.V, products.D, products.target_mean))
+    t, candidates, r = products.C.shape
+    squares, kept = np.zeros((t, candidates)), []
+    with one_blas_thread:
+        shift = like(products.centre @ products.V, block.y)
+    C = like(products.C.reshape(t * candidates, r), block.y)
+    tile = max(64, (1 << 20) // max(1, r))
     for start in range(0, block.X.shape[0], tile):
-        part = slice(start, start + tile)
+        part = slice(start, min(start + tile, block.X.shape[0]))
+        X = block.X[part] if is_sparse(block.X) else xp.astype(block.X[part, :], xp.float64)
         with one_blas_thread:
-            Z = np.asarray(block.X[part] @ P.V) - shift
-            h = weight[part, None] * (P.base + (Z * Z) @ P.D.T)
-            fits = np.einsum("ik,tak->ita", Z, P.C, optimize=True)
-        e = (block.y[part] - P.target_mean)[:, :, None] - fits
-        e /= (1.0 - h)[:, None, :]
-        squares += np.einsum("i,ita->ta", weight[part], e * e)
-        if kept is not None:
-            kept[part] = e
-    return LeaveOneOut(squares, kept)
+            Z = X @ V - shift
+            h = products.base + xp.matmul(Z * Z, D.T)
+            fits = xp.reshape(xp.matmul(Z, C.T), (-1, t, candidates))
+        weight = None if block.weight is None else block.weight[part]
+        h = h if weight is None else h * weight[:, None]
+        e = ((block.y[part, :] - target_mean)[:, :, None] - fits) / (1.0 - h)[:, None, :]
+        e2 = e * e if weight is None else e * e * weight[:, None, None]
+        squares += on_host(xp.sum(e2, axis=0))
+        if keep:
+            kept.append(on_host(e))
+    return LeaveOneOut(squares, np.concatenate(kept) if kept else np.zeros((0, t, candidates)) if keep else None)
 
 
 def _wide(rows: Rows, spectrum: Wide, alphas: Floats, keep: bool) -> LeaveOneOut:

@@ -6,7 +6,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from tenfold.arrays import Array
+from tenfold.arrays import Array, like, namespace, some_rows
 
 BLOCK_BYTES = 1 << 25
 """About what a block holds in float64: large enough to travel, small enough to keep several in memory."""
@@ -125,7 +125,7 @@ class InOrder:
     def map(self, f: Callable[[Block], Array]) -> Array:
         """See `Rows`."""
         parts = [f(block) for block in self.blocks()]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts, axis=0)
 
 
 def sampling_step(n: int, wanted: int) -> int:
@@ -150,7 +150,7 @@ def block_length(width: int, sparse: bool) -> int:
 
 def weights_of(block: Block) -> Any:
     """The weights of the rows of a block, ones where there are none."""
-    return np.ones(block.y.shape[0]) if block.weight is None else block.weight
+    return like(np.ones(block.y.shape[0]), block.y) if block.weight is None else block.weight
 
 
 def targets_of(block: Block) -> Any:
@@ -160,4 +160,4 @@ def targets_of(block: Block) -> Any:
 
 def rows_of(array: Array | None, start: int, stop: int) -> Any:
     """A slice of rows, or nothing of nothing."""
-    return None if array is None else array[start:stop]
+    return None if array is None else some_rows(array, slice(start, stop))

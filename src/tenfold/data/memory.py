@@ -1,16 +1,18 @@
-"""Rows in memory: dense in any layout, or compressed sparse rows."""
+"""Rows in memory, of this machine or of a device: dense in any layout, or compressed sparse rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tenfold.arrays import Array, contiguous, entries, is_numpy, is_sparse
+from tenfold.arrays import Array, contiguous, entries, is_numpy, is_sparse, like, numpy_dtype, some_rows
 from tenfold.data.blocks import Block, InOrder, block_length, rows_of
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRows(InOrder):
-    """X (n, p) dense or CSR, y (n, t) float64, weight (n,) float64 or None, group (n,) int32 or None."""
+    """X (n, p) dense or CSR, y (n, t) float64, weight (n,) float64 or None, group (n,) int32 or None; all arrays are of
+    one library, on one device.
+    """
 
     X: Array
     y: Array
@@ -27,7 +29,7 @@ class MemoryRows(InOrder):
 
     @property
     def dtype(self) -> Any:
-        return self.X.dtype
+        return numpy_dtype(self.X.dtype)
 
     @property
     def sparse(self) -> bool:
@@ -50,26 +52,26 @@ class MemoryRows(InOrder):
         length = block_length(p, self.sparse)
         for start in range(0, max(n, 1), length):
             stop = min(n, start + length)
-            X = self.X if stop - start == n else self.X[start:stop]
+            X = self.X if stop - start == n else some_rows(self.X, slice(start, stop))
             # a Fortran or strided array is put in C order one block at a time, never as a whole
             yield Block(
-                X if is_sparse(X) else contiguous(X),
-                contiguous(self.y[start:stop]),
+                contiguous(X),
+                contiguous(rows_of(self.y, start, stop)),
                 rows_of(self.weight, start, stop),
                 rows_of(self.group, start, stop),
             )
 
     def thin(self, step: int) -> "MemoryRows":
-        weight = None if self.weight is None else contiguous(self.weight[::step])
-        group = None if self.group is None else contiguous(self.group[::step])
-        X = self.X[::step]
-        return MemoryRows(X if is_sparse(X) else contiguous(X), contiguous(self.y[::step]), weight, group)
+        def every(array: Array | None) -> Array:
+            return None if array is None else contiguous(some_rows(array, slice(None, None, step)))
+
+        return MemoryRows(every(self.X), every(self.y), every(self.weight), every(self.group))
 
     def whole(self) -> Block:
         return Block(self.X, self.y, self.weight, self.group)
 
     def grouped(self, group: Array) -> "MemoryRows":
-        return replace(self, group=group)
+        return replace(self, group=like(group, self.X))
 
     def retarget(self, y: Array) -> "MemoryRows":
-        return replace(self, y=y)
+        return replace(self, y=like(y, self.X))

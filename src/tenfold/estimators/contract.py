@@ -12,10 +12,22 @@ import numpy as np
 from sklearn.callback import CallbackSupportMixin
 from sklearn.callback import with_callbacks as sklearn_with_callbacks
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import FLOATS, Array, contiguous, is_sparse
+from tenfold.arrays import (
+    FLOATS,
+    Array,
+    contiguous,
+    is_foreign,
+    is_sparse,
+    like,
+    namespace,
+    numpy_dtype,
+    on_host,
+)
 from tenfold.data import BatchRows, MemoryRows, NotFinite, Table
+from tenfold.estimators import foreign
 from tenfold.plans import Fitted
 from tenfold.solvers.loop import Record, Watch
 from tenfold.stats import Params, times
@@ -27,7 +39,11 @@ __all__ = [
     "Scored",
     "as_rows",
     "canonical",
+    "chosen_classes",
+    "class_factors",
     "counted",
+    "encoded",
+    "follow",
     "names_of",
     "refuse_not_finite",
     "store",
@@ -85,6 +101,8 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
     A plain array or a table is not searched for values that are not finite: the first pass over the rows finds them
     (`refuse_not_finite`).
     """
+    if is_foreign(X):
+        return foreign.validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if isinstance(X, Table):
         return X, _target_of(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if (
@@ -147,6 +165,10 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
     if sample_weight is None:
         return None
     n = X.shape[0]
+    if is_foreign(sample_weight):
+        foreign.refuse_elsewhere(X, sample_weight, "sample_weight")
+        weight = validate_weights(on_host(sample_weight), np.zeros((n, 1)))
+        return like(weight, X)
     if isinstance(sample_weight, Number):
         weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
     else:
@@ -162,11 +184,15 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
         raise ValueError("Negative values in data passed to `sample_weight`: weights must be at least zero.")
     if not np.any(weight > 0):
         raise ValueError("Sample weights must contain at least one non-zero number.")
-    return weight
+    return like(weight, X) if is_foreign(X) else weight
 
 
 def as_rows(X: Array, y: Array, weight: Array | None) -> MemoryRows | BatchRows:
     """Rows with targets (n, t) in float64."""
+    if is_foreign(X):
+        xp = namespace(X)
+        y = xp.astype(like(y, X) if not is_foreign(y) else y, xp.float64)
+        return MemoryRows(X, y[:, None] if y.ndim == 1 else y, weight)
     y = np.asarray(y, dtype=np.float64)
     y = contiguous(y[:, None] if y.ndim == 1 else y)
     return BatchRows(X, y, weight) if isinstance(X, Table) else MemoryRows(X, y, weight)
@@ -174,10 +200,36 @@ def as_rows(X: Array, y: Array, weight: Array | None) -> MemoryRows | BatchRows:
 
 def counted(X: Array, y: Array, weight: Array | None) -> tuple[Array, Array, Array | None]:
     """The rows of positive weight: a row of weight zero is a removed row, for whoever samples the rows too."""
-    if weight is None or weight.all() or isinstance(X, Table):
+    if weight is None or isinstance(X, Table) or is_foreign(X) or weight.all():
         return X, y, weight
     inside = weight > 0
     return X[inside], y[inside], weight[inside]
+
+
+def encoded(y: Array, X: Array) -> tuple[Array, Array]:
+    """The classes of y, sorted, and the number of each row's class, where X lives (labels of text stay on the host)."""
+    if is_foreign(y):
+        return tuple(namespace(y).unique_inverse(y))
+    classes, number = np.unique(y, return_inverse=True)
+    return classes, like(number, X) if is_foreign(X) else number
+
+
+def chosen_classes(classes: Array, number: Array) -> Array:
+    """classes[number], where the classes live; two classes may be numbered by bool."""
+    if not is_foreign(classes):
+        return classes[on_host(number).astype(np.intp)]
+    xp = namespace(number)
+    return xp.take(classes, xp.astype(number, xp.int64))
+
+
+def class_factors(class_weight: Any, classes: Array, number: Array, weight: Array | None) -> Array:
+    """scikit-learn's weight of each class, from the weights of their rows (or how many there are)."""
+    xp = namespace(number)
+    parts = [number == k for k in range(classes.shape[0])]
+    sums = [float(xp.count_nonzero(part) if weight is None else xp.sum(xp.where(part, weight, 0.0))) for part in parts]
+    names = on_host(classes)
+    found = compute_class_weight(class_weight, classes=names, y=names, sample_weight=np.array(sums))
+    return np.asarray(found, dtype=np.float64)
 
 
 def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result:
@@ -189,6 +241,9 @@ def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Res
             place = X.place_of(lambda part: ~np.isfinite(part))
             if place is not None:
                 raise ValueError(f"Input X contains NaN or infinity: {place}.") from None
+        elif is_foreign(X):
+            if not bool(namespace(X).all(namespace(X).isfinite(X))):
+                raise ValueError("Input X contains NaN or infinity.") from None
         else:
             check_array(X, accept_sparse=True, dtype=None, input_name="X", estimator=estimator)
         raise ValueError(
@@ -213,17 +268,21 @@ class LinearPredictor:
         check_is_fitted(self)
         if isinstance(X, Table):
             return self._raw_of_table(X)
+        if is_foreign(X):
+            return foreign.predictions(self, X)
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
         elif not np.isfinite(X).all():
             check_array(X, input_name="X", estimator=self)
-        coef = self.coef_.toarray() if is_sparse(self.coef_) else np.asarray(self.coef_)
+        coef = self.coef_.toarray() if is_sparse(self.coef_) else on_host(self.coef_)
         if X.shape[0] * X.shape[1] < 4096 and not is_sparse(X):
-            z = X @ coef.T + self.intercept_
+            z = X @ coef.T + on_host(self.intercept_)
         else:
             params = Params(
                 np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64),
-                np.ascontiguousarray(np.broadcast_to(self.intercept_, np.atleast_2d(coef).shape[:1]), dtype=np.float64),
+                np.ascontiguousarray(
+                    np.broadcast_to(on_host(self.intercept_), np.atleast_2d(coef).shape[:1]), dtype=np.float64
+                ),
             )
             z = times(canonical(X) if is_sparse(X) else contiguous(X), params)
             z = z[:, 0] if coef.ndim == 1 else z
@@ -255,17 +314,23 @@ class Scored:
         if isinstance(X, Table):
             y = _own(X.y, y, "y", "target")
             sample_weight = _own(X.weight, sample_weight, "sample_weight", "weight")
+        if is_foreign(X):
+            return foreign.score(self, X, y, validate_weights(sample_weight, X))
         return float(super().score(X, y, sample_weight=sample_weight))  # type: ignore[misc]
 
 
-def store(
-    estimator: Any, fitted: Fitted, dtype: Any, *, coef_flat: bool, intercept_flat: bool, intercept: bool
-) -> None:
-    """Set `coef_`, `intercept_` and `certificate_`, flat where scikit-learn has no axis of targets."""
-    coef, b = fitted.params.coef.astype(dtype), fitted.params.intercept.astype(dtype)
-    estimator.coef_ = coef[0] if coef_flat else coef
-    estimator.intercept_ = (b[0] if intercept_flat else b) if intercept else 0.0
+def store(estimator: Any, fitted: Fitted, X: Array, *, coef_flat: bool, intercept_flat: bool, intercept: bool) -> None:
+    """Set `coef_`, `intercept_` and `certificate_`, flat where scikit-learn has no axis of targets; where X lives."""
+    coef, b = fitted.params
+    estimator.coef_ = follow(coef[0] if coef_flat else coef, X)
+    estimator.intercept_ = follow(b[0] if intercept_flat else b, X) if intercept else 0.0
     estimator.certificate_ = fitted.certificate
+
+
+def follow(array: Array, X: Array) -> Array:
+    """A fitted NumPy array in the dtype of X, and where X lives."""
+    kept = array.astype(numpy_dtype(X.dtype))
+    return like(kept, X) if is_foreign(X) else kept
 
 
 def watcher(

@@ -8,19 +8,22 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold import _core
-from tenfold.arrays import Array, contiguous, is_sparse
+from tenfold.arrays import Array, contiguous, is_foreign, is_numpy, is_sparse, like, namespace, on_host
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
     LinearPredictor,
     Scored,
     as_rows,
+    chosen_classes,
+    class_factors,
     counted,
+    encoded,
+    follow,
     is_plain,
     refuse_not_finite,
     validate,
@@ -39,6 +42,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
+from tenfold.losses import Logistic
 from tenfold.plans.logistic import LogisticFit
 from tenfold.plans.logistic import fit as fit_logistic
 from tenfold.solvers.loop import Status
@@ -204,9 +208,9 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         check_parameters(self, self._constraints)
         C = inverse_strength(self)
         X, y = _validate(self, X, y)
-        self.classes_, signs = two_classes(y)
-        weight = class_weights(self.class_weight, self.classes_, y, signs, validate_weights(sample_weight, X))
-        kept, signs, weight = counted(X, signs, weight)
+        self.classes_, second = two_classes(y, X)
+        weight = class_weights(self.class_weight, self.classes_, second, validate_weights(sample_weight, X))
+        kept, signs, weight = counted(X, signs_of(second), weight)
         # passes are many: an array in another order is put in C order once
         rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, signs, weight)
         fitted = refuse_not_finite(
@@ -214,25 +218,25 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
             X,
             lambda: fit_logistic(
                 rows,
-                strength(C, len(signs) if weight is None else float(weight.sum())),
+                strength(C, signs.shape[0] if weight is None else float(namespace(weight).sum(weight))),
                 self.fit_intercept,
                 solver=SOLVERS[self.solver],
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
                 start=self._start(X.shape[1]),
                 time_limit=self.time_limit,
-                watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X.dtype)),
-                dtype=X.dtype,
+                watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                dtype=rows.dtype,
             ),
         )
-        self._store(fitted, X.dtype)
+        self._store(fitted, X)
         return self
 
-    def _attributes(self, params: Params, dtype: Any) -> dict[str, Any]:
-        return {"coef_": params.coef.astype(dtype), "intercept_": params.intercept.astype(dtype)}
+    def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
+        return {"coef_": follow(params.coef, X), "intercept_": follow(params.intercept, X)}
 
-    def _store(self, fitted: LogisticFit, dtype: Any) -> None:
-        for name, value in self._attributes(fitted.params, dtype).items():
+    def _store(self, fitted: LogisticFit, X: Array) -> None:
+        for name, value in self._attributes(fitted.params, X).items():
             setattr(self, name, value)
         self.n_iter_ = np.array([fitted.iterations or 0], dtype=np.int32)
         self.certificate_ = fitted.certificate
@@ -251,10 +255,10 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         """The previous parameters, where they are to be continued."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
-        coef = self.coef_.toarray() if is_sparse(self.coef_) else np.asarray(self.coef_)
+        coef = self.coef_.toarray() if is_sparse(self.coef_) else on_host(self.coef_)
         if coef.shape != (1, p):
             raise ValueError(f"Initialization coef is of shape {coef.shape}, expected shape ({p},) or (1, {p})")
-        b = np.asarray(self.intercept_, dtype=np.float64).reshape(1) if self.fit_intercept else np.zeros(1)
+        b = np.asarray(on_host(self.intercept_), dtype=np.float64).reshape(1) if self.fit_intercept else np.zeros(1)
         return Params(np.ascontiguousarray(coef, dtype=np.float64), b)
 
     def decision_function(self, X: Any) -> Array:
@@ -264,16 +268,20 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
     def predict(self, X: Any) -> Array:
         """The more probable class of each row."""
         second = self.decision_function(X) > 0
-        return self.classes_[second.astype(np.intp)]
+        return chosen_classes(self.classes_, second)
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of both classes, (n, 2); small ones to full relative accuracy."""
         z = contiguous(self.decision_function(X))
+        if is_foreign(z):
+            return namespace(z).stack([Logistic().wrong(z), Logistic().wrong(-z)], axis=1)
         return np.column_stack([_core.sigmoid(-z), _core.sigmoid(z)])
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities of both classes, (n, 2); accurate where the probabilities are 0 or 1."""
         z = contiguous(self.decision_function(X))
+        if is_foreign(z):
+            return namespace(z).stack([-Logistic().value(-1.0, z), -Logistic().value(1.0, z)], axis=1)
         return np.column_stack([-_core.softplus(z), -_core.softplus(-z)])
 
     def densify(self) -> "LogisticRegression":
@@ -381,44 +389,54 @@ def _validate(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
     return validate(estimator, X, y, numeric=False, multi_output=False)
 
 
-def two_classes(y: Array) -> tuple[Array, Array]:
-    """The two classes, and y as -1 and +1; refuses one class, several classes and what is not a class."""
-    classes, second = None, None
-    if y.dtype.kind in "biu":
+def two_classes(y: Array, X: Array) -> tuple[Array, Array]:
+    """The two classes, and which rows belong to the second, where X lives; refuses one class, several classes and what
+    is not a class.
+    """
+    if is_numpy(y) and y.dtype.kind in "biu":
         # two numbers are found without sorting
         low, high = y.min(), y.max()
         second = y == high
         if low != high and np.all(second | (y == low)):
-            classes = np.array([low, high], dtype=y.dtype)
-    if classes is None or second is None:
+            return np.array([low, high], dtype=y.dtype), like(second, X)
+    if not is_foreign(y):
         check_classification_targets(y)
-        classes = np.unique(y)
-        if len(classes) == 1:
-            raise ValueError(f"{ONE_CLASS}{classes[0]!r}")
-        if len(classes) > 2:
-            raise NotBinaryError(
-                f"Only binary classification is supported. The type of the target is {type_of_target(y)}. Multinomial "
-                f"logistic regression, which {len(classes)} classes need, is not there yet. Wrap the estimator in "
-                "sklearn.multiclass.OneVsRestClassifier."
-            )
-        second = y == classes[1]
-    return classes, np.where(second, 1.0, -1.0)
+    classes, number = encoded(y, X)
+    if classes.shape[0] == 1:
+        raise ValueError(f"{ONE_CLASS}{on_host(classes)[0]!r}")
+    if classes.shape[0] > 2:
+        kind = "multiclass" if is_foreign(y) else type_of_target(y)
+        raise NotBinaryError(
+            f"Only binary classification is supported. The type of the target is {kind}. Multinomial logistic "
+            f"regression, which {classes.shape[0]} classes need, is not there yet. Wrap the estimator in "
+            "sklearn.multiclass.OneVsRestClassifier."
+        )
+    return classes, number == 1
 
 
-def class_weights(class_weight: Any, classes: Array, y: Array, signs: Array, weight: Array | None) -> Array | None:
+def class_weights(class_weight: Any, classes: Array, second: Array, weight: Array | None) -> Array | None:
     """Sample weights times class weights; refuses weights that leave one class only."""
-    _refuse_one_class(classes, signs, weight)
+    _refuse_one_class(classes, second, weight)
     if class_weight is not None:
-        low, high = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=weight)
-        factor = np.where(signs > 0, float(high), float(low))
+        xp, ones = namespace(second), like(np.ones(1), second)
+        low, high = class_factors(class_weight, classes, xp.astype(second, xp.int64), weight)
+        factor = xp.where(second, float(high) * ones, float(low) * ones)
         weight = factor if weight is None else weight * factor
-        _refuse_one_class(classes, signs, weight)
+        _refuse_one_class(classes, second, weight)
     return weight
 
 
-def _refuse_one_class(classes: Array, signs: Array, weight: Array | None) -> None:
+def signs_of(second: Array) -> Array:
+    """+1 for the second class, -1 for the first, in float64."""
+    ones = like(np.ones(1), second)
+    return namespace(second).where(second, ones, -ones)
+
+
+def _refuse_one_class(classes: Array, second: Array, weight: Array | None) -> None:
     if weight is None:
         return
-    present = [bool(np.any(weight[signs == sign] > 0)) for sign in (-1.0, 1.0)]
+    xp = namespace(second)
+    present = [bool(xp.any((weight > 0) & part)) for part in (~second, second)]
     if not all(present):
-        raise ValueError(f"{ONE_CLASS}{classes[int(present[1])]!r} (all rows of the other have weight zero)")
+        only = on_host(classes)[int(present[1])]
+        raise ValueError(f"{ONE_CLASS}{only!r} (all rows of the other have weight zero)")

@@ -147,7 +147,8 @@ class _Factor(NamedTuple):
         with one_blas_thread:
             inverse[:, self.kept] = lapack.dtrtri(self.lower, lower=1)[0] / self.scale[self.kept]
         half = like(np.ascontiguousarray(inverse.T), X)
-        tiles = [X[start : start + TILE] @ half for start in range(0, X.shape[0], TILE)] or [X @ half]
+        cuts = range(0, max(X.shape[0], 1), TILE)
+        tiles = [X[start : min(start + TILE, X.shape[0]), :] @ half for start in cuts]
         return xp.concat([xp.sum(tile * tile, axis=1, keepdims=True) for tile in tiles], axis=0)
 
 

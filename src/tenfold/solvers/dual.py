@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import eigh, lapack
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, contiguous, entries, is_sparse
+from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace, on_host
 from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread, require_memory, threads
 from tenfold.stats import Columns, Params, back_times, times
@@ -32,7 +32,7 @@ class Centred:
 
     def back(self, c: Floats) -> Floats:
         """A'c as (t, p), for c (n, t)."""
-        return back_times(self.X, np.ascontiguousarray(self.root[:, None] * c), self.centre)
+        return back_times(self.X, like(np.ascontiguousarray(self.root[:, None] * c), self.X), self.centre)
 
     def gram(self) -> Floats:
         """K = A A'."""
@@ -51,15 +51,23 @@ class Centred:
             m = np.asarray(self.X @ self.centre)
             K += float(self.centre @ self.centre) - m[:, None] - m
             return self.root[:, None] * K * self.root
+        if not is_numpy(self.X):
+            return inner_products_in_arrays(self.X, self.centre, self.root)
         return _core.inner_products(self.X, self.centre, self.root, threads(entries(self.X)))
+
+
+def inner_products_in_arrays(X: Array, centre: Floats, root: Floats) -> Floats:
+    """A A' in the Array API: for other namespaces, and the reference for the compiled loop."""
+    xp = namespace(X)
+    A = (xp.astype(X, xp.float64) - like(centre, X)) * like(root[:, None], X)
+    return on_host(xp.matmul(A, A.T))
 
 
 def centred(rows: Rows, centre: Floats, target_mean: Floats) -> Centred:
     """The whole of `rows` about `centre`; targets about their means and times the root of the weights."""
     block = rows.whole()
-    root = np.ones(rows.shape[0]) if block.weight is None else np.sqrt(block.weight)
-    X = block.X if is_sparse(block.X) else contiguous(block.X)
-    return Centred(X, centre, (block.y - target_mean) * root[:, None], root)
+    root = np.ones(rows.shape[0]) if block.weight is None else np.sqrt(on_host(block.weight))
+    return Centred(contiguous(block.X), centre, (on_host(block.y) - target_mean) * root[:, None], root)
 
 
 def solve(data: Centred, alpha: Floats) -> tuple[Floats, Floats, float]:
@@ -108,7 +116,7 @@ def _refined(data: Centred, alpha: float, inverse: Callable[[Floats], Floats], c
     c = inverse(data.target)
     for _ in range(2 if condition > 1e3 else 0):
         w = Params(data.back(c), np.zeros(c.shape[1]))
-        c = c + inverse(data.target - data.root[:, None] * times(data.X, w, data.centre) - alpha * c)
+        c = c + inverse(data.target - data.root[:, None] * on_host(times(data.X, w, data.centre)) - alpha * c)
     return c
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Floats, is_sparse
+from tenfold.arrays import Floats, is_numpy, is_sparse, like, namespace, on_host
 from tenfold.data import Block
 from tenfold.machine import one_blas_thread
 
@@ -32,6 +32,8 @@ class RFactor:
 
 
 def _rfactor(shift: Floats, scale: Floats, block: Block) -> RFactor:
+    if not (is_sparse(block.X) or is_numpy(block.X)):
+        return RFactor(_rfactor_in_arrays(shift, scale, block))
     X = block.X.toarray() if is_sparse(block.X) else block.X
     R = np.zeros((0, len(shift)))
     tile = max(256, 4 * len(shift))
@@ -42,6 +44,15 @@ def _rfactor(shift: Floats, scale: Floats, block: Block) -> RFactor:
             z *= np.sqrt(block.weight[start:stop, None])
         R = _triangle(np.vstack([R, z]))
     return RFactor(R)
+
+
+def _rfactor_in_arrays(shift: Floats, scale: Floats, block: Block) -> Floats:
+    """The same by the linear algebra of another namespace, whose QR is as good, all rows at once."""
+    xp = namespace(block.X)
+    z = xp.concat([xp.astype(block.X, xp.float64), block.y], axis=1)
+    z = (z - like(shift, z)) * like(scale, z)
+    z = z if block.weight is None else z * xp.sqrt(block.weight)[:, None]
+    return on_host(xp.linalg.qr(z, mode="reduced")[1])
 
 
 def _triangle(A: Floats) -> Floats:

@@ -13,7 +13,7 @@ from sklearn.utils import Bunch, check_scalar
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, contiguous, is_sparse
+from tenfold.arrays import Array, Floats, contiguous, is_foreign, is_sparse, on_host
 from tenfold.choose.kfold import Fold, Split, folds, score_from_moments, subset
 from tenfold.choose.loo import JackknifePlus, jackknife_plus, leave_one_out
 from tenfold.choose.spectrum import UNEVEN, Tall, Wide, agrees, coef_of_each, of, tall_by_rows
@@ -44,7 +44,7 @@ from tenfold.estimators.parameters import (
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import fold_moments, from_moments
-from tenfold.stats import Moments
+from tenfold.stats import Moments, Params, predictions
 
 KEPT_ENTRIES = 1 << 22
 """For prediction intervals the rows are kept up to so many entries (32 MiB)."""
@@ -102,7 +102,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
         rows = as_rows(X, Y, weight)
         fitted = refuse_not_finite(self, X, lambda: self._choose_on(rows, y, alphas, routed))
         flat = rows.targets == 1
-        store(self, fitted, X.dtype, coef_flat=flat, intercept_flat=Y.ndim == 1, intercept=self.fit_intercept)
+        store(self, fitted, X, coef_flat=flat, intercept_flat=Y.ndim == 1, intercept=self.fit_intercept)
         self.alphas_ = alphas
 
     def _choose_on(self, rows: Rows, y: Array, alphas: Floats, routed: Bunch) -> Fitted:
@@ -167,7 +167,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
             scores = -left.squares.T / n if self.alpha_per_target else -left.squares.sum(axis=0)[:, None] / (n * t)
         else:
             assert left.errors is not None
-            y = rows.map(targets_of)
+            y = on_host(rows.map(targets_of))
             scores = self._score_predictions(y[:, :, None] - left.errors, y, routed)
         best = np.argmax(scores, axis=0)
         chosen = np.broadcast_to(alphas[best], t).copy()
@@ -206,9 +206,9 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
 
     def _store_results(self, errors: Floats, rows: Rows) -> None:
         if self.scoring is None:
-            results = errors**2 * rows.map(weights_of)[:, None, None]
+            results = errors**2 * on_host(rows.map(weights_of))[:, None, None]
         else:
-            results = rows.map(targets_of)[:, :, None] - errors
+            results = on_host(rows.map(targets_of))[:, :, None] - errors
         drop = rows.targets == 1 and not is_classifier(self) and self._flat
         self.cv_results_ = (results[:, 0] if drop else results).astype(rows.dtype)
 
@@ -217,6 +217,9 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
     ) -> None:
         """Keep what jackknife+ intervals need, where that is small."""
         self._jackknife: tuple[JackknifePlus, ...] | str
+        if rows.foreign:
+            self._jackknife = "Prediction intervals keep the training rows, in NumPy arrays: fit RidgeCV on those."
+            return
         if rows.shape[0] * rows.shape[1] > KEPT_ENTRIES:
             self._jackknife = (
                 f"Prediction intervals need the training rows, and more than {KEPT_ENTRIES:,} entries are not kept "
@@ -243,6 +246,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
     def _by_folds(self, rows: Rows, y: Array, alphas: Floats, routed: Bunch) -> tuple[Floats, Moments | None]:
         """Set the mean scores over the splits; return the alpha of every target, and all rows' moments or None."""
         self._jackknife = "Prediction intervals come from leave-one-out residuals: set cv=None."
+        y = on_host(y) if is_foreign(y) else y  # only splitters see it
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = [
             (np.asarray(a), np.asarray(b)) for a, b in splitter.split(_as_given(rows), y, **routed.splitter.split)
@@ -272,13 +276,21 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
             found = score_from_moments(self.scoring or "r2", fold)
             if found is not None:
                 return found
+        parameters = {name: _of_rows(value, test, len(y)) for name, value in routed.scorer.score.items()}
+        if rows.foreign:
+            return self._foreign_scores(subset(rows, test), fold, parameters)
         X_test, y_test = contiguous_rows(rows.whole().X, test), y[test]
-        parameters = {
-            name: np.asarray(value)[test] if np.ndim(value) > 0 and len(value) == len(y) else value
-            for name, value in routed.scorer.score.items()
-        }
         models = (self._model(fold, a, alpha, y, train, rows) for a, alpha in enumerate(alphas))
         return np.array([_score(self._scorer(), model, X_test, y_test, parameters) for model in models])
+
+    def _foreign_scores(self, rows: Rows, fold: Fold, parameters: dict[str, Any]) -> Floats:
+        """The score of every alpha on test rows of another device: predictions, not rows, come to the host."""
+        A, t, p = fold.coef.shape
+        z = on_host(rows.map(predictions(Params(fold.coef.reshape(A * t, p), fold.intercept.ravel()))))
+        found = np.moveaxis(z.reshape(-1, A, t), 1, 2)
+        return self._score_predictions(found, on_host(rows.map(targets_of)), Bunch(scorer=Bunch(score=parameters)))[
+            :, 0
+        ]
 
     def _model(self, fold: Fold, index: int, alpha: float, y: Array, train: Array, rows: Rows) -> Any:
         """A fitted estimator of one split and alpha, for scorers."""
@@ -342,9 +354,15 @@ def _score(scorer: Any, model: Any, X: Array, y: Array, parameters: dict[str, An
     return float(scorer(model, X, y, **rest))
 
 
+def _of_rows(value: Any, index: Array, n: int) -> Any:
+    """Of a value that has one entry a row, the entries of some rows."""
+    value = on_host(value) if is_foreign(value) else value
+    return np.asarray(value)[index] if np.ndim(value) > 0 and len(value) == n else value
+
+
 def _as_given(rows: Rows) -> Array:
     """X for a splitter: splitters count its rows, and few look at more."""
-    return rows.whole().X if isinstance(rows, MemoryRows) else np.zeros((rows.shape[0], 1))
+    return rows.whole().X if isinstance(rows, MemoryRows) and not rows.foreign else np.zeros((rows.shape[0], 1))
 
 
 def contiguous_rows(X: Array, index: Array) -> Array:
@@ -543,7 +561,7 @@ class RidgeClassifierCV(RidgeClassification, _RidgeCV):
 
     def _model(self, fold: Fold, index: int, alpha: float, y: Array, train: Array, rows: Rows) -> Any:
         model = RidgeClassifier(alpha, fit_intercept=self.fit_intercept)
-        if y.ndim == 1 and len(np.unique(y[train])) < len(self.classes_):
+        if y.ndim == 1 and len(np.unique(y[train])) < self.classes_.shape[0]:
             # a class is missing from the training rows: its column of targets does not exist there, so this split is
             # fitted by itself
             part = subset(rows, train)

@@ -12,6 +12,7 @@ from tenfold.estimators.contract import (
     LinearPredictor,
     Scored,
     as_rows,
+    follow,
     names_of,
     refuse_not_finite,
     store,
@@ -107,7 +108,6 @@ class LinearRegression(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor
         X, y = validate(self, X, y)
         weight = validate_weights(sample_weight, X)
         rows = as_rows(X, y, weight)
-        dtype = X.dtype
         fitted = refuse_not_finite(
             self,
             X,
@@ -117,15 +117,15 @@ class LinearRegression(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor
                 self.fit_intercept,
                 positive=self.positive,
                 tol=self.tol,
-                dtype=dtype,
+                dtype=rows.dtype,
                 details=not self.positive,
             ),
         )
-        store(self, fitted, dtype, coef_flat=y.ndim == 1, intercept_flat=y.ndim == 1, intercept=self.fit_intercept)
+        store(self, fitted, X, coef_flat=y.ndim == 1, intercept_flat=y.ndim == 1, intercept=self.fit_intercept)
         for name in ("rank_", "singular_"):
             self.__dict__.pop(name, None)
         if not rows.sparse and fitted.rank is not None and fitted.singular_values is not None:
-            self.rank_, self.singular_ = fitted.rank, fitted.singular_values.astype(dtype)
+            self.rank_, self.singular_ = fitted.rank, follow(fitted.singular_values, X)
         self._inference = (
             "The weights are constrained: classical standard errors do not hold. Use the bootstrap."
             if self.positive

@@ -10,13 +10,17 @@ from sklearn.utils import column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, is_sparse
+from tenfold.arrays import Array, is_foreign, is_sparse, like, namespace, on_host
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
     LinearPredictor,
     Scored,
     as_rows,
+    chosen_classes,
+    class_factors,
+    encoded,
+    follow,
     refuse_not_finite,
     store,
     validate,
@@ -71,15 +75,10 @@ class _Ridge(CallbackSupportMixin, LinearPredictor, BaseEstimator):
         check_solver(self.solver, self.positive)
         rows = as_rows(X, Y, weight)
         alpha = penalties(self.alpha, rows.targets)
-        dtype = X.dtype
 
         def attributes(params: Params) -> dict[str, Any]:
-            return {
-                "coef_": np.squeeze(params.coef.astype(dtype), axis=0)
-                if rows.targets == 1
-                else params.coef.astype(dtype),
-                "intercept_": params.intercept.astype(dtype),
-            }
+            coef = params.coef[0] if rows.targets == 1 else params.coef
+            return {"coef_": follow(coef, X), "intercept_": follow(params.intercept, X)}
 
         fitted = refuse_not_finite(
             self,
@@ -92,13 +91,13 @@ class _Ridge(CallbackSupportMixin, LinearPredictor, BaseEstimator):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 watch=watcher(self, X, Y, 10 * min(X.shape) if self.max_iter is None else self.max_iter, attributes),
-                dtype=dtype,
+                dtype=rows.dtype,
             ),
         )
         store(
             self,
             fitted,
-            dtype,
+            X,
             coef_flat=rows.targets == 1,
             intercept_flat=intercept_flat,
             intercept=self.fit_intercept,
@@ -242,11 +241,11 @@ def signs(number: Array, classes: int) -> Array:
     """Targets +1 for a row's own class and -1 for all others, (n, classes); for two classes one column, +1 for the
     second.
     """
+    xp = namespace(number)
+    ones = like(np.ones(1), number)
     if classes <= 2:
-        return np.where(number == 1, 1.0, -1.0)[:, None]
-    Y = np.full((len(number), classes), -1.0)
-    Y[np.arange(len(number)), number] = 1.0
-    return Y
+        return xp.where(number == 1, ones, -ones)[:, None]
+    return xp.where(number[:, None] == like(np.arange(classes), number)[None, :], ones, -ones)
 
 
 class RidgeClassification(Scored, ClassifierMixin):
@@ -257,19 +256,25 @@ class RidgeClassification(Scored, ClassifierMixin):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array, Array | None]:
         """X, y, the targets (n, t) and the weights; sets `classes_`."""
         X, y = validate(self, X, y, numeric=False)
-        self._several = type_of_target(y) == "multilabel-indicator"
+        self._several = y.ndim == 2 if is_foreign(y) else type_of_target(y) == "multilabel-indicator"
+        weight = validate_weights(sample_weight, X)
         if self._several:
-            y = np.asarray(y.toarray() if is_sparse(y) else y)
+            y = y.toarray() if is_sparse(y) else y
             self.classes_ = np.arange(y.shape[1])
-            Y = np.where(y > 0, 1.0, -1.0)
-        else:
+            Y = namespace(y).where(y > 0, 1.0, -1.0)
+            if self.class_weight is not None:
+                balance = np.asarray(compute_sample_weight(self.class_weight, on_host(y)), dtype=np.float64)
+                weight = like(balance, Y) if weight is None else weight * like(balance, Y)
+            return X, y, Y, weight
+        if not is_foreign(y):
             check_classification_targets(y)
             y = column_or_1d(y, warn=True)
-            self.classes_, number = np.unique(y, return_inverse=True)
-            Y = signs(number, len(self.classes_))
-        weight = validate_weights(sample_weight, X)
+        self.classes_, number = encoded(y, X)
+        Y = signs(number, self.classes_.shape[0])
         if self.class_weight is not None:
-            balance = np.asarray(compute_sample_weight(self.class_weight, y), dtype=np.float64)
+            # without sample weights: as in scikit-learn, classes are balanced by their rows
+            factors = class_factors(self.class_weight, self.classes_, number, None)
+            balance = namespace(number).take(like(factors, number), number)
             weight = balance if weight is None else weight * balance
         return X, y, Y, weight
 
@@ -282,10 +287,12 @@ class RidgeClassification(Scored, ClassifierMixin):
         """The class of largest score; for several labels a row, those of positive score."""
         check_is_fitted(self)
         scores = self.decision_function(X)
+        xp = namespace(scores)
         if self._several:
-            return (scores > 0).astype(np.int_)
-        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[np.minimum(chosen, len(self.classes_) - 1)]  # a single class is always right
+            return xp.astype(scores > 0, xp.int64)
+        # a single class is always right
+        chosen = scores > 0 if scores.ndim == 1 else xp.argmax(scores, axis=1)
+        return chosen_classes(self.classes_, chosen if self.classes_.shape[0] > 1 else xp.zeros_like(chosen))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

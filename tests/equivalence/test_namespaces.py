@@ -1,0 +1,228 @@
+"""Arrays of other libraries: the same fits as on NumPy arrays, and everything stays where X lives.
+
+array-api-strict knows only what the standard says, so that what runs on it runs on every conforming library; torch on
+the CPU belongs to the slow tests, torch and CuPy on a GPU run where there is one.
+"""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import tenfold
+from estimators import IDS, SHAPES, TABLE, columns_of, zero_weights
+
+every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
+
+
+def strict():
+    return pytest.importorskip("array_api_strict").asarray
+
+
+def torch_on(device):
+    def start():
+        torch = pytest.importorskip("torch")
+        if device == "cuda" and not torch.cuda.is_available():
+            pytest.skip("no GPU")
+        return lambda array: torch.asarray(np.ascontiguousarray(array), device=device)
+
+    return start
+
+
+def cupy():
+    return pytest.importorskip("cupy").asarray
+
+
+NAMESPACES = [
+    pytest.param(strict, id="strict"),
+    pytest.param(torch_on("cpu"), id="torch", marks=pytest.mark.slow),
+    pytest.param(torch_on("cuda"), id="torch on a GPU", marks=pytest.mark.slow),
+    pytest.param(cupy, id="cupy", marks=pytest.mark.slow),
+]
+every_namespace = pytest.mark.parametrize("start", NAMESPACES)
+
+
+def host(array):
+    """A NumPy array of the same values."""
+    for name in ("cpu", "get"):
+        array = getattr(array, name)() if hasattr(array, name) else array
+    return np.asarray(array)
+
+
+def numbers(row, y):
+    """Classes as numbers: other libraries have no words."""
+    return np.unique(y, return_inverse=True)[1] if row.classifier else y
+
+
+def same_place(found, X):
+    assert type(found) is type(X)
+    if hasattr(X, "device"):
+        assert found.device == X.device
+
+
+def parameters(model):
+    coef = np.atleast_2d(host(model.coef_)).astype(np.float64)
+    return np.column_stack([coef, np.broadcast_to(np.asarray(host(model.intercept_), float), coef.shape[:1])])
+
+
+DENSE = [name for name in SHAPES if not name.startswith("sparse")]
+
+
+@every_namespace
+@every_row
+@pytest.mark.parametrize("shape", DENSE)
+def test_equal_to_numpy(start, row, shape):
+    put = start()
+    X, y, weight = SHAPES[shape](row)
+    if row.settings.get("C") == np.inf and shape in ("wide", "square"):
+        return  # separable: there is no maximum to compare
+    if shape == "offset 1e6" and not row.intercept:
+        return  # nearly equal columns: what differs between them is far below their rounding
+    y = numbers(row, y)
+    here, there = row.make().fit(X, y, sample_weight=weight), row.make()
+    X_there = put(X)
+    there.fit(X_there, put(y), sample_weight=None if weight is None else put(weight))
+    assert there.certificate_.ok == here.certificate_.ok
+    for name in ("coef_", "intercept_") if row.intercept else ("coef_",):
+        found = getattr(there, name)
+        same_place(found, X_there)
+        assert found.dtype == X_there.dtype
+        assert tuple(found.shape) == np.shape(getattr(here, name))
+    if row.chooses:
+        np.testing.assert_allclose(there.alpha_, here.alpha_)
+    z = there.predict(X_there)
+    same_place(z, X_there)
+    single = X.dtype == np.float32
+    close = {"rtol": 1e-4, "atol": 1e-5} if single else {"rtol": 1e-7, "atol": 1e-7}
+    if row.kind == "gap":
+        close = {"rtol": 2e-3, "atol": 2e-3}  # both are certified, by different routes
+    if row.unique:
+        np.testing.assert_allclose(parameters(there), parameters(here), **close)
+    if row.classifier:
+        assert np.mean(host(z) == here.predict(X)) >= 0.98
+    else:
+        np.testing.assert_allclose(host(z), here.predict(X), **close)
+    weights = None if weight is None else put(weight)
+    np.testing.assert_allclose(there.score(X_there, put(y), weights), here.score(X, y, weight), atol=0.02)
+    again = tenfold.certify(there, X_there, put(y), weights)
+    assert again.ok == there.certificate_.ok
+
+
+@every_namespace
+def test_probabilities(start):
+    put = start()
+    X, y, _ = SHAPES["tall"](next(row for row in TABLE if row.name == "LogisticRegression"))
+    y = (y == "bee").astype(np.int64)
+    here, there = tenfold.LogisticRegression().fit(X, y), tenfold.LogisticRegression().fit(put(X), put(y))
+    for name in ("predict_proba", "predict_log_proba", "decision_function"):
+        found = getattr(there, name)(put(X))
+        same_place(found, put(X))
+        np.testing.assert_allclose(host(found), getattr(here, name)(X), rtol=1e-3, atol=1e-3)
+    same_place(there.classes_, put(y))
+
+
+@every_namespace
+@pytest.mark.parametrize("row", [row for row in TABLE if row.multi_output], ids=lambda row: row.id)
+def test_several_targets(start, row):
+    put = start()
+    X, Y = SHAPES["tall"](row).X, columns_of(row, 3)
+    here, there = row.make().fit(X, Y), row.make().fit(put(X), put(Y))
+    np.testing.assert_allclose(parameters(there), parameters(here), rtol=1e-8, atol=1e-9)
+    assert tuple(there.predict(put(X)).shape) == Y.shape
+
+
+@every_namespace
+def test_three_classes_and_words_from_the_host(start):
+    put = start()
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 3))
+    y = np.array(["ant", "bee", "cat"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    here, there = tenfold.RidgeClassifier().fit(X, y), tenfold.RidgeClassifier().fit(put(X), y)
+    same_place(there.coef_, put(X))
+    # the answer lives where the words can
+    np.testing.assert_array_equal(there.predict(put(X)), here.predict(X))
+    assert there.score(put(X), y) == pytest.approx(here.score(X, y))
+
+
+@every_namespace
+def test_exact_choice(start):
+    put = start()
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((300, 5))
+    y = X @ rng.standard_normal(5) + rng.standard_normal(300)
+    weight = zero_weights(300)
+    for cv in (None, 4):
+        settings = {"alphas": [0.1, 1.0, 10.0, 100.0], "cv": cv}
+        here = tenfold.RidgeCV(**settings).fit(X, y, sample_weight=weight)
+        there = tenfold.RidgeCV(**settings).fit(put(X), put(y), sample_weight=put(weight))
+        assert there.alpha_ == here.alpha_
+        np.testing.assert_allclose(there.cv_errors_, here.cv_errors_, rtol=1e-9)
+
+
+@every_namespace
+def test_integers_and_bool_become_float64(start):
+    put = start()
+    X = np.arange(30).reshape(10, 3) % 7
+    y = X[:, 0] - 2.0 * X[:, 1]
+    model = tenfold.Ridge().fit(put(X), put(y))
+    np.testing.assert_allclose(host(model.coef_), tenfold.Ridge().fit(X, y).coef_)
+
+
+@every_namespace
+def test_bad_input(start):
+    put = start()
+    X, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    for model in (tenfold.Ridge(), tenfold.LogisticRegression()):
+        with pytest.raises(ValueError, match="X contains NaN or infinity"):
+            model.fit(put(bad), put(y))
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            model.fit(put(X), put(y[:-1]))
+        with pytest.raises(ValueError, match="Expected 2D array"):
+            model.fit(put(X[0]), put(y))
+        with pytest.raises(ValueError, match="0 sample"):
+            model.fit(put(X[:0]), put(y[:0]))
+        with pytest.raises(ValueError, match="requires y"):
+            model.fit(put(X))
+        model.fit(put(X), put(y))
+        with pytest.raises(ValueError, match="4 features"):
+            model.predict(put(np.ones((2, 4))))
+        with pytest.raises(ValueError, match="X contains NaN or infinity"):
+            model.predict(put(bad))
+        with pytest.raises(ValueError, match="Negative values"):
+            model.fit(put(X), put(y), sample_weight=put(-np.ones(20)))
+    with pytest.raises(ValueError, match="one class"):
+        tenfold.LogisticRegression().fit(put(X), put(np.ones(20)))
+    with pytest.raises(NotImplementedError, match="3 classes"):
+        tenfold.LogisticRegression().fit(put(X), put(np.arange(20) % 3))
+    with pytest.raises(ValueError, match="y contains NaN"):
+        tenfold.Ridge().fit(put(X), put(np.full(20, np.nan)))
+
+
+@every_namespace
+def test_a_fitted_model_predicts_on_numpy_too(start):
+    put = start()
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 3))
+    model = tenfold.Ridge().fit(put(X), put(X[:, 0]))
+    assert isinstance(model.predict(X), np.ndarray)
+    np.testing.assert_allclose(model.predict(X), host(model.predict(put(X))), rtol=1e-12, atol=1e-14)
+
+
+def test_a_target_of_another_library_is_refused():
+    torch = pytest.importorskip("torch")
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    with pytest.raises(ValueError, match="copy nothing between devices"):
+        tenfold.Ridge().fit(strict()(X), torch.asarray(X[:, 0]))
+
+
+@every_namespace
+def test_copies_of_models(start):
+    put = start()
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    model = tenfold.Ridge().fit(put(X), put(X[:, 0]))
+    same_place(copy.deepcopy(model).coef_, put(X))
+    if start is not strict:
+        same_place(pickle.loads(pickle.dumps(model)).coef_, put(X))
