@@ -22,7 +22,7 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.task_spec import DataNode, Task, TaskRef
 
-from tenfold.arrays import FLOATS, Array, contiguous, is_sparse
+from tenfold.arrays import FLOATS, Array, contiguous, is_dask, is_sparse
 from tenfold.data.blocks import Block, S, block_length
 from tenfold.data.memory import MemoryRows
 from tenfold.machine import sharing
@@ -116,7 +116,7 @@ class DaskRows:
     def _thinned(self, step: int) -> "DaskRows":
         length = block_length(self.shape[1], sparse=False)
         parts = [None if part is None else part[::step].rechunk({0: length}) for part in self._parts]
-        return DaskRows(*dask.persist(*parts, traverse=False))
+        return DaskRows(*_persisted(*parts))
 
     def whole(self) -> Block:
         """See `Rows`: refused."""
@@ -280,6 +280,11 @@ def matrix(X: Any) -> da.Array:
     """X (n, p) of known chunks of rows, all columns in one, in float32 or float64; what is not known is counted by one
     pass, of which only the counts travel.
     """
+    return counted(columns_together(X))
+
+
+def columns_together(X: Any) -> da.Array:
+    """X in chunks of rows, known or not, with all columns in one, in float32 or float64."""
     X = array_of(X)
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X must be a matrix of rows.")
@@ -291,8 +296,7 @@ def matrix(X: Any) -> da.Array:
     if X.dtype.kind not in "fiub":
         raise ValueError(f"Expected numbers in X, got values of type {X.dtype}.")
     X = X if X.dtype in FLOATS else X.astype(np.float64)
-    X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-    return counted(X)
+    return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
 def counted(array: da.Array) -> da.Array:
@@ -308,15 +312,23 @@ def _length(number: int, chunk: Array) -> tuple[int]:
 
 
 def aligned(values: Any, X: da.Array, dtype: Any = np.float64) -> da.Array:
-    """Numbers of each row, a Dask collection or in the memory of the client, cut where X is; what comes from the client
-    is sent to the workers once.
+    """Values of each row, a Dask collection or in the memory of the client, cut where X is, and kept in the memory of
+    the workers; without a `dtype` as they are.
     """
-    if not dask.is_dask_collection(values):
-        values = np.ascontiguousarray(values, dtype=dtype)
-        (sent,) = dask.persist(da.from_array(values, chunks=(X.chunks[0], *((k,) for k in values.shape[1:]))))
-        return sent
-    values = counted(array_of(values)).astype(dtype)
-    return values.rechunk({0: X.chunks[0]} | dict.fromkeys(range(1, values.ndim), -1))
+    lazy = is_dask(values)
+    values = counted(array_of(values)) if lazy else np.ascontiguousarray(values, dtype=dtype)
+    if values.shape[0] != X.shape[0]:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {[X.shape[0], int(values.shape[0])]}"
+        )
+    chunks = (X.chunks[0], *((size,) for size in values.shape[1:]))
+    values = values.rechunk(chunks) if lazy else da.from_array(values, chunks=chunks)
+    return _persisted(values if dtype is None else values.astype(dtype))[0]
+
+
+def _persisted(*parts: da.Array | None) -> tuple[Any, ...]:
+    """The same arrays in the memory of the workers; on a cluster they may still be on their way."""
+    return _asked(partial(dask.persist, *parts, traverse=False))
 
 
 def distinct(y: da.Array) -> Array:
