@@ -66,7 +66,9 @@ def test_equal_to_numpy(row, shape):
         np.testing.assert_allclose(parameters(there), parameters(here), **close)
     if row.classifier:
         np.testing.assert_array_equal(there.classes_, here.classes_)
-        assert np.mean(z.compute() == here.predict(X)) >= 0.98
+        # rounding decides where weights of one sign leave nothing but the offset of balanced classes
+        decided = np.abs(here.decision_function(X)) > 1e-9
+        assert np.mean((z.compute() == here.predict(X)) | ~decided) >= 0.98
     else:
         np.testing.assert_allclose(z.compute(), here.predict(X), **close)
     # as on NumPy, up to predictions that rounding may turn
@@ -245,7 +247,7 @@ def test_what_needs_numbers_of_each_row_is_refused():
         tenfold.RidgeCV(store_cv_results=True).fit(put(X), put(y))
     with pytest.raises(ValueError, match="default scoring"):
         tenfold.RidgeCV(scoring="neg_mean_absolute_error").fit(put(X), put(y))
-    with pytest.raises(ValueError, match="folds are scored by r2.*predictions of all 60 rows"):
+    with pytest.raises(ValueError, match=r"folds are scored by r2.*predictions of all 60 rows"):
         tenfold.RidgeCV(scoring="neg_mean_absolute_error", cv=3).fit(put(X), put(y))
     model = tenfold.RidgeCV().fit(put(X), put(y))
     with pytest.raises(ValueError, match="Prediction intervals"):

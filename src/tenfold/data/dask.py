@@ -273,7 +273,13 @@ def is_frame(X: Any) -> bool:
 
 def array_of(collection: Any) -> da.Array:
     """A data frame or one of its columns as an array; arrays as they are."""
-    return collection.to_dask_array() if is_frame(collection) else collection
+    if not is_frame(collection):
+        return collection
+    kinds = list(collection.dtypes) if collection.ndim == 2 else [collection.dtype]
+    if not all(isinstance(kind, np.dtype) for kind in kinds):
+        # types of pandas' own: numbers that may be missing, words, categories
+        collection = collection.astype(np.float64 if all(kind.kind in "fiub" for kind in kinds) else object)
+    return collection.to_dask_array()
 
 
 def matrix(X: Any) -> da.Array:
