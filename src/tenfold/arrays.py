@@ -3,6 +3,7 @@
 Mathematics above this file is written in the Array API and asks `namespace` where to run.
 """
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,7 +37,7 @@ def is_sparse(array: Array) -> bool:
 
 def entries(array: Array) -> int:
     """How many numbers are stored."""
-    return int(array.nnz if is_sparse(array) else array.size)
+    return int(array.nnz) if is_sparse(array) else math.prod(array.shape)
 
 
 def is_foreign(array: Array) -> bool:
@@ -66,7 +67,8 @@ def like(array: Array, other: Array) -> Array:
     """A NumPy `array` in the namespace and on the device of `other`: how parameters come to the rows."""
     if isinstance(other, np.ndarray) or is_sparse(other):
         return array
-    return namespace(other).asarray(array, device=device_of(other))
+    # torch takes no reversed and no read-only arrays
+    return namespace(other).asarray(np.array(array, order="C"), device=device_of(other))
 
 
 def device_of(array: Array) -> Any:
