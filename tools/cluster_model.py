@@ -59,7 +59,9 @@ class Pass:
 
 
 def tree(chunks: int, fan_in: int) -> Iterator[list[tuple[int, ...]]]:
-    """The levels of the tree: for every node the positions of its children in the level below."""
+    """The levels of the tree: for every node the positions of its children in the level below; an only child goes up
+    as it is.
+    """
     width = chunks
     while width > 1:
         yield [tuple(range(i, min(i + fan_in, width))) for i in range(0, width, fan_in)]
@@ -70,7 +72,7 @@ def simulate(cluster: Cluster, seed: int = 0) -> Pass:
     """One pass, event by event; Dask places chunks as it likes, so their workers are drawn at random."""
     c, random = cluster, Random(seed)
     levels = list(tree(c.chunks, c.fan_in))
-    tasks = c.chunks + sum(map(len, levels))
+    tasks = c.chunks + sum(len(children) > 1 for level in levels for children in level)
     places = [i % c.workers for i in range(c.chunks)]
     random.shuffle(places)
     owner = [places] + [[0] * len(level) for level in levels]
@@ -90,6 +92,9 @@ def simulate(cluster: Cluster, seed: int = 0) -> Pass:
     while events:
         now, _, height, i = heappop(events)
         scheduler = now = max(now, scheduler) + c.scheduler_time / 2
+        while height < len(levels) and len(levels[height][i // c.fan_in]) == 1:
+            owner[height + 1][i // c.fan_in] = owner[height][i]
+            height, i = height + 1, i // c.fan_in
         if height == len(levels):
             break
         parent = i // c.fan_in
