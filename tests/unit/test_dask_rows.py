@@ -13,6 +13,7 @@ from tenfold.stats import Columns, GroupedMoments, Moments, RFactor, of_columns
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 from tenfold.data.dask import (  # noqa: E402
+    Carried,
     ClusterError,
     DaskRows,
     aligned,
@@ -310,6 +311,16 @@ def test_errors_of_a_task_are_raised_as_they_are():
 
 def test_errors_of_a_cluster_are_an_error_of_ours():
     assert issubclass(ClusterError, RuntimeError)
+
+
+def test_the_size_of_what_is_carried():
+    import sys
+
+    X, y, _ = numbers(p=50)
+    assert 8 * 50**2 <= sys.getsizeof(Carried(Moments.of(X, y))) <= 8 * 60**2
+    lift = partial(predictions, np.zeros(100))
+    assert 800 <= sys.getsizeof(Carried(lift)) <= 1000
+    assert sys.getsizeof(Carried(len)) <= 200
 
 
 def running(tasks, block):

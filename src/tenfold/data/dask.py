@@ -7,8 +7,8 @@ computed follows from the chunks alone, so the number of workers, their speed an
 
 import operator
 import pickle
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -115,7 +115,7 @@ class DaskRows:
 
     def _thinned(self, step: int) -> "DaskRows":
         length = block_length(self.shape[1], sparse=False)
-        parts = [None if part is None else part[::step].rechunk({0: length}) for part in self._parts]
+        parts = [None if part is None else _cut(part[::step], {0: length}) for part in self._parts]
         return DaskRows(*_persisted(*parts))
 
     def whole(self) -> Block:
@@ -173,9 +173,25 @@ class Carried:
     def __reduce__(self) -> tuple[Any, ...]:
         return _arrived, (cloudpickle.dumps(self.value),)
 
+    def __sizeof__(self) -> int:
+        """By which Dask decides where to merge, and what to keep in memory."""
+        return 64 + _bytes_of(self.value)
+
 
 def _arrived(message: bytes) -> Carried:
     return Carried(pickle.loads(message))
+
+
+def _bytes_of(value: Any) -> int:
+    """The bytes of the arrays in statistics, lifts and tuples of them."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    inside: Iterable[Any] = value if isinstance(value, (tuple, list)) else ()
+    if isinstance(value, partial):
+        inside = value.args
+    elif is_dataclass(value):
+        inside = (getattr(value, part.name) for part in fields(value))
+    return sum(map(_bytes_of, inside))
 
 
 def _call(work: Carried, *given: Any) -> Carried:
@@ -302,7 +318,7 @@ def columns_together(X: Any) -> da.Array:
     if X.dtype.kind not in "fiub":
         raise ValueError(f"Expected numbers in X, got values of type {X.dtype}.")
     X = X if X.dtype in FLOATS else X.astype(np.float64)
-    return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+    return X if X.numblocks[1] == 1 else _cut(X, {1: -1})
 
 
 def counted(array: da.Array) -> da.Array:
@@ -328,8 +344,13 @@ def aligned(values: Any, X: da.Array, dtype: Any = np.float64) -> da.Array:
             f"Found input variables with inconsistent numbers of samples: {[X.shape[0], int(values.shape[0])]}"
         )
     chunks = (X.chunks[0], *((size,) for size in values.shape[1:]))
-    values = values.rechunk(chunks) if lazy else da.from_array(values, chunks=chunks)
+    values = _cut(values, chunks) if lazy else da.from_array(values, chunks=chunks)
     return _persisted(values if dtype is None else values.astype(dtype))[0]
+
+
+def _cut(array: da.Array, chunks: Any) -> da.Array:
+    """The array in other chunks, by tasks that can be done again when a worker dies."""
+    return array.rechunk(chunks, method="tasks")
 
 
 def _persisted(*parts: da.Array | None) -> tuple[Any, ...]:

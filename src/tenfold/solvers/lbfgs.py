@@ -22,7 +22,7 @@ from tenfold.stats import Columns, Params, Total, back_times, predictions
 MEMORY = 8
 
 AHEAD = 4
-"""Over rows that are elsewhere a pass looks ahead at so many halvings of the step."""
+"""Once the full step has failed, a pass over scattered rows looks ahead at so many halvings of the next."""
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -107,7 +107,7 @@ class Points:
             if not known.get(length, -np.inf) <= still:
                 length *= 0.5  # a pass that looked ahead has found it in vain
                 continue
-            ahead = [length * 0.5**k for k in range(1, AHEAD + 1)] if self.rows.foreign else []
+            ahead = [length * 0.5**k for k in range(1, AHEAD + 1)] if self.rows.scattered and length < 1.0 else []
             there, values = self._read(place.x + length * d, [place.x + other * d for other in ahead])
             if there.f <= place.f - 1e-4 * length * fall:
                 return there

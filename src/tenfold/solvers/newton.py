@@ -24,7 +24,7 @@ LENGTHS = tuple(0.5**k for k in range(14))
 """The steps that a line search tries: down to about 1e-4."""
 
 AHEAD = 4
-"""Over rows that are elsewhere a pass looks ahead at so many lengths."""
+"""A pass over scattered rows looks ahead at so many lengths."""
 
 Measure = Callable[[Floats, float], float]
 """From the gradient and the expected fall of the objective to the number that the stopping rule compares with one."""
@@ -119,7 +119,8 @@ def _search(
 ) -> tuple[Params, Evaluation] | None:
     """The first of the steps d, d/2, d/4, ... with sufficient descent, or None where rounding hides any.
 
-    A pass over rows that are elsewhere reads the objective of the next lengths, too, and those in vain are passed over.
+    Once the full step has failed, a pass over scattered rows reads the objective of the next lengths, too, and those in
+    vain are passed over.
     """
 
     def enough(value: float, length: float) -> bool:
@@ -129,7 +130,7 @@ def _search(
     for k, length in enumerate(LENGTHS):
         if not enough(known.get(length, -np.inf), length):
             continue
-        ahead = LENGTHS[k + 1 : k + 1 + AHEAD] if rows.foreign else ()
+        ahead = LENGTHS[k + 1 : k + 1 + AHEAD] if rows.scattered and k > 0 else ()
         new = _step(params, d, length)
         there, values = evaluate_ahead(problem, rows, new, 2, shift, [_step(params, d, other) for other in ahead])
         if enough(float(there.value[0]), length) and np.isfinite(there.gradient).all():
