@@ -153,7 +153,7 @@ def _map(f: Callable[[Block], Array], given: list[bool], *chunks: Array) -> Arra
 
 
 def _in_memory(X: Array, y: Array, weight: Array | None = None, group: Array | None = None) -> MemoryRows:
-    # a chunk from another worker may begin at any byte of a message
+    # columns of a matrix, for instance, are not contiguous
     return MemoryRows(X, y, *(None if part is None else contiguous(part) for part in (weight, group)))
 
 
@@ -196,8 +196,19 @@ def _bytes_of(value: Any) -> int:
 
 def _call(work: Carried, *given: Any) -> Carried:
     """A task: `work` on numbers, chunks and values carried from other tasks."""
+    return Carried(_work(work, *given))
+
+
+def _work(work: Carried, *given: Any) -> Any:
     with sharing:
-        return Carried(work.value(*(part.value if isinstance(part, Carried) else part for part in given)))
+        return work.value(*map(_at_hand, given))
+
+
+def _at_hand(part: Any) -> Any:
+    """What was carried, and a chunk where a number may begin; in a message it begins at any byte."""
+    if isinstance(part, np.ndarray) and not part.flags.aligned:
+        return part.copy(order="K")
+    return part.value if isinstance(part, Carried) else part
 
 
 def reduce(work: Callable[..., T], merge: Callable[[T, T], T], parts: Sequence[da.Array | None]) -> T:
@@ -277,9 +288,8 @@ def rowwise(f: Callable[..., Array], *arrays: da.Array) -> da.Array:
     nothing = f(*(np.zeros((0, *array.shape[1:]), array.dtype) for array in arrays))
     inputs = [x for array, axis in zip(arrays, "klmn", strict=False) for x in (array, f"i{axis}"[: array.ndim])]
     new = {"j": nothing.shape[1]} if nothing.ndim == 2 else None
-    return da.blockwise(
-        f, "ij"[: nothing.ndim], *inputs, new_axes=new, concatenate=True, align_arrays=False, meta=nothing
-    )
+    work, out = partial(_work, Carried(f)), "ij"[: nothing.ndim]
+    return da.blockwise(work, out, *inputs, new_axes=new, concatenate=True, align_arrays=False, meta=nothing)
 
 
 def is_frame(X: Any) -> bool:
