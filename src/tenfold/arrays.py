@@ -71,6 +71,14 @@ def like(array: Array, other: Array) -> Array:
     return namespace(other).asarray(np.array(array, order="C"), device=device_of(other))
 
 
+def ones(count: int, other: Array) -> Array:
+    """So many ones in float64, where `other` is."""
+    if isinstance(other, np.ndarray) or is_sparse(other):
+        return np.ones(count)
+    xp = namespace(other)
+    return xp.ones(count, dtype=xp.float64, device=device_of(other))
+
+
 def device_of(array: Array) -> Any:
     """The device on which `array` is."""
     from array_api_compat import device  # as in namespace

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Floats, is_numpy, is_sparse, like, namespace, on_host
+from tenfold.arrays import Floats, is_foreign, is_numpy, is_sparse, like, namespace, on_host
 from tenfold.choose.spectrum import Tall, Wide, intercepts, inverse
 from tenfold.data import Block, Rows
 from tenfold.machine import one_blas_thread, require_memory, threads
@@ -99,7 +99,7 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> LeaveOneOut:
     with one_blas_thread:
         shift = like(products.centre @ products.V, block.y)
     C = like(products.C.reshape(t * candidates, r), block.y)
-    tile = max(64, (1 << 20) // max(1, r))
+    tile = max(64, (1 << (25 if is_foreign(block.X) else 20)) // max(1, r))
     for start in range(0, block.X.shape[0], tile):
         part = slice(start, min(start + tile, block.X.shape[0]))
         X = block.X[part] if is_sparse(block.X) else xp.astype(block.X[part, :], xp.float64)

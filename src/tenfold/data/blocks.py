@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
 
-import numpy as np
-
-from tenfold.arrays import Array, like, namespace, some_rows
+from tenfold.arrays import Array, namespace, ones, some_rows
 
 BLOCK_BYTES = 1 << 25
 """About what a block holds in float64: large enough to travel, small enough to keep several in memory."""
+
+DEVICE_BYTES = 1 << 28
+"""The same on a device, where a block is a dozen calls, each as dear as reading some megabytes."""
 
 SPARSE_ROWS = 1 << 16
 
@@ -140,17 +141,17 @@ def sampling_step(n: int, wanted: int) -> int:
     return step
 
 
-def block_length(width: int, sparse: bool) -> int:
+def block_length(width: int, sparse: bool, size: int = BLOCK_BYTES) -> int:
     """Rows of a block: a power of two from the row width alone, so threads, dtypes and sources never move a cut."""
     if sparse:
         return SPARSE_ROWS
-    length = max(1, BLOCK_BYTES // (8 * max(1, width)))
-    return max(256, min(1 << 20, 1 << (length.bit_length() - 1)))
+    length = max(1, size // (8 * max(1, width)))
+    return max(256, min(size >> 5, 1 << (length.bit_length() - 1)))
 
 
 def weights_of(block: Block) -> Any:
     """The weights of the rows of a block, ones where there are none."""
-    return like(np.ones(block.y.shape[0]), block.y) if block.weight is None else block.weight
+    return ones(block.y.shape[0], block.y) if block.weight is None else block.weight
 
 
 def targets_of(block: Block) -> Any:

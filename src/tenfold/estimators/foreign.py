@@ -8,7 +8,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_array
 
-from tenfold.arrays import FLOATS, Array, device_of, is_foreign, like, namespace, numpy_dtype, on_host, on_same_device
+from tenfold.arrays import (
+    FLOATS,
+    Array,
+    device_of,
+    is_foreign,
+    like,
+    namespace,
+    numpy_dtype,
+    on_host,
+    on_same_device,
+    ones,
+)
 from tenfold.stats import Params, times
 
 
@@ -81,7 +92,7 @@ def score(estimator: Any, X: Array, y: Any, weight: Array | None) -> float:
     """Accuracy, or R^2 averaged over the targets, where the arrays are."""
     X, y = validate(BaseEstimator(), X, y, numeric=False, multi_output=True)
     xp, found = namespace(X), estimator.predict(X)
-    weight = like(np.ones(X.shape[0]), X) if weight is None else weight
+    weight = ones(X.shape[0], X) if weight is None else weight
     if is_classifier(estimator):
         if not is_foreign(y):
             return float(np.average(found == y, weights=on_host(weight)))

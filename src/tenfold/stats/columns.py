@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, is_sparse, like, namespace, on_host
-from tenfold.data import Block
+from tenfold.arrays import Array, Floats, is_sparse, namespace, on_host
+from tenfold.data import Block, weights_of
 from tenfold.stats.derivatives import back_times, column_squares
 from tenfold.stats.extremes import Extremes
 from tenfold.stats.moments import Moments, is_noise
@@ -28,10 +28,10 @@ class Columns:
     @classmethod
     def lift(cls, block: Block) -> "Columns":
         """The statistic of one block."""
-        weight = np.ones(block.X.shape[0]) if block.weight is None else on_host(block.weight)
+        weight = weights_of(block)
         mx, sx = _sparse(block.X, weight) if is_sparse(block.X) else _dense(block.X, weight)
         my, sy = _dense(block.y, weight)
-        return cls(block.X.shape[1], float(weight.sum()), np.concatenate([mx, my]), np.concatenate([sx, sy]))
+        return cls(block.X.shape[1], _total(weight), np.concatenate([mx, my]), np.concatenate([sx, sy]))
 
     @classmethod
     def of(cls, moments: Moments) -> "Columns":
@@ -67,12 +67,16 @@ class Columns:
         return lengths[: self.features], lengths[self.features :]
 
 
-def _dense(X: Array, weight: Floats) -> tuple[Floats, Floats]:
+def _total(weight: Array) -> float:
+    return float(namespace(weight).sum(weight))
+
+
+def _dense(X: Array, weight: Array) -> tuple[Floats, Floats]:
     """Means and lengths about them."""
-    total = float(weight.sum())
+    total = _total(weight)
     if total == 0.0 or X.shape[1] == 0:
         return np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    mean = back_times(X, like(weight[:, None], X))[0] / total
+    mean = back_times(X, weight[:, None])[0] / total
     with np.errstate(over="ignore", under="ignore"):
         spread = np.sqrt(column_squares(X, weight, mean))
     if not np.all((spread > 1e-140) & (spread < 1e140)):
@@ -80,14 +84,14 @@ def _dense(X: Array, weight: Floats) -> tuple[Floats, Floats]:
     return mean, spread
 
 
-def _extreme(X: Array, weight: Floats, mean: Floats, spread: Floats) -> Floats:
+def _extreme(X: Array, weight: Array, mean: Floats, spread: Floats) -> Floats:
     """Lengths of columns whose squares overflow or vanish: in units of their largest value."""
     xp = namespace(X)
     for j in np.flatnonzero(~((spread > 1e-140) & (spread < 1e140))):
         with np.errstate(invalid="ignore", over="ignore"):
             column = np.abs(on_host(xp.astype(X[:, int(j)], xp.float64)) - mean[j])
             unit = float(column.max())
-            spread[j] = unit * np.sqrt(weight @ (column / unit) ** 2) if unit > 0.0 else unit
+            spread[j] = unit * np.sqrt(on_host(weight) @ (column / unit) ** 2) if unit > 0.0 else unit
     return spread
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, like, namespace, on_host
-from tenfold.data import Block
+from tenfold.data import Block, weights_of
 from tenfold.losses import Loss
 from tenfold.machine import threads
 
@@ -97,7 +97,7 @@ def derivatives_in_arrays(loss: Loss, params: Params, order: int, shift: Floats 
     xp = namespace(block.X)
     X = _away(block.X, shift)
     z = xp.matmul(X, like(params.coef, X).T) + like(params.intercept, X)
-    weight = like(np.ones(X.shape[0]), X) if block.weight is None else block.weight
+    weight = weights_of(block)
     slopes = weight[:, None] * loss.slope(block.y, z)
     gradient = on_host(xp.matmul(slopes.T, X)) if order >= 1 else None
     hessian = None
@@ -163,9 +163,9 @@ def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], T
     return lift
 
 
-def column_squares(X: Array, weight: Floats, shift: Floats) -> Floats:
+def column_squares(X: Array, weight: Array, shift: Floats) -> Floats:
     """sum_i weight_i (x_ij - shift_j)^2 for each column of dense rows."""
     if is_numpy(X):
         return _core.column_squares(X, weight, shift, threads(entries(X)))
     X = _away(X, shift)
-    return on_host(namespace(X).matmul(like(weight, X), X * X))
+    return on_host(namespace(X).matmul(weight, X * X))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, like, namespace, on_host
-from tenfold.data import Block
+from tenfold.data import Block, weights_of
 from tenfold.machine import threads
 
 SMALLEST, LARGEST = 1e-280, 1e280
@@ -228,13 +228,15 @@ def moments_in_arrays(block: Block, groups: int = 1) -> list[Moments]:
     """The lift of `Moments` in the Array API: for other namespaces, and the reference for the compiled loop."""
     xp = namespace(block.X)
     X = xp.astype(block.X, xp.float64)
-    weight = like(np.ones(X.shape[0]), X) if block.weight is None else block.weight
+    weight = weights_of(block)
     joint = xp.concat([X, block.y], axis=1)
     p = X.shape[1]
     parts = []
     for g in range(groups):
-        inside = weight > 0 if block.group is None else (weight > 0) & (block.group == g)
-        z, w = joint[inside], weight[inside]
+        z, w = joint, weight
+        if block.weight is not None or block.group is not None:
+            inside = weight > 0 if block.group is None else (weight > 0) & (block.group == g)
+            z, w = joint[inside], weight[inside]
         total = float(xp.sum(w))
         if total == 0.0:
             parts.append(Moments.zero(p, joint.shape[1] - p))
