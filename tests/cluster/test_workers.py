@@ -320,6 +320,16 @@ def test_scattered_rows_that_are_lost_in_the_middle(client):
     client.wait_for_workers(2, timeout=60)
 
 
+def test_rows_of_a_cluster_that_is_closed(start_cluster, made):
+    with start_cluster(1) as cluster, distributed.Client(cluster, set_as_default=False) as other:
+        X, y = other.persist(made(300))
+    with (
+        dask.config.set(scheduler="synchronous"),
+        pytest.raises(ClusterError, match="persisted on a cluster that is no longer connected"),
+    ):
+        ridge(X, y)
+
+
 def process(module, *options):
     """A Python process that can import what this one can."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

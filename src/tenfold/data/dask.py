@@ -264,12 +264,18 @@ def _asked(ask: Callable[[], T]) -> T:
     try:
         return ask()
     except Exception as error:
-        if type(error).__module__.partition(".")[0] != "distributed":
+        advice = _advice(error)
+        if advice is None:
             raise
-        raise ClusterError(f"{_advice(error)} (Dask says: {error})") from error
+        raise ClusterError(f"{advice} (Dask says: {error})") from error
 
 
-def _advice(error: Exception) -> str:
+def _advice(error: Exception) -> str | None:
+    """What to do after an error of the cluster; None after any other."""
+    if isinstance(error, ValueError) and str(error).startswith("Missing dependency"):
+        return "The rows were persisted on a cluster that is no longer connected. Connect to it, or load them again."
+    if type(error).__module__.partition(".")[0] != "distributed":
+        return None
     if type(error).__name__ == "KilledWorker":
         return "Workers died again and again over the same chunk. Give them more memory, or make the chunks smaller."
     if getattr(error, "reason", "") in ("lost dependencies", "already forgotten"):
