@@ -18,7 +18,7 @@ def start_cluster():
             n_workers=count,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             memory_limit=0,
             silence_logs=50,
         )

@@ -280,25 +280,21 @@ def test_a_worker_killed_with_persisted_rows(client, made):
 
 
 def scattered(client):
-    """Rows that are nowhere but in the memory of one worker each."""
-    pieces = [np.random.default_rng(i).standard_normal((200, 3)) for i in range(4)]
-    futures = client.scatter(pieces)
+    """Rows that are nowhere but in the memory of one worker each, and the process of the worker with the first."""
+    futures = client.scatter([np.random.default_rng(i).standard_normal((200, 3)) for i in range(8)])
     lazy = [da.from_delayed(dask.delayed(future), (200, 3), dtype=np.float64) for future in futures]
-    return da.concatenate(lazy), futures
+    (owner,) = client.who_has(futures[:1])[futures[0].key]
+    return da.concatenate(lazy), client.run(os.getpid, workers=[owner])[owner]
 
 
 def test_scattered_rows_that_are_lost_are_said_to_be(client):
-    X, futures = scattered(client)
-    y = np.ones((800, 1))
-    assert ridge(X, y).certificate.ok
-    pid = worker_pids(client)[0]
+    X, pid = scattered(client)
     os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + 60
     while pid in worker_pids(client) and time.monotonic() < deadline:
         time.sleep(0.1)
     with pytest.raises(ClusterError, match="the only copy of some rows"):
-        ridge(X, y)
-    del futures
+        ridge(X, np.ones((1600, 1)))
     client.wait_for_workers(2, timeout=60)
 
 
@@ -309,14 +305,12 @@ def slow_lift(block):
 
 @pytest.mark.slow
 def test_scattered_rows_that_are_lost_in_the_middle(client):
-    X, futures = scattered(client)
-    rows = DaskRows.of(matrix(X), np.ones((800, 1)))
-    rows.fold(Moments.lift)
-    victim = kill_after(0.7, worker_pids(client)[0])
+    X, pid = scattered(client)
+    rows = DaskRows.of(matrix(X), np.ones((1600, 1)))
+    victim = kill_after(0.4, pid)
     with pytest.raises(ClusterError, match="the only copy of some rows"):
         rows.fold(slow_lift)
     victim.join()
-    del futures
     client.wait_for_workers(2, timeout=60)
 
 
@@ -324,7 +318,7 @@ def test_rows_of_a_cluster_that_is_closed(start_cluster, made):
     with start_cluster(1) as cluster, distributed.Client(cluster, set_as_default=False) as other:
         X, y = other.persist(made(300))
     with (
-        dask.config.set(scheduler="synchronous"),
+        dask.config.set(scheduler="threads"),
         pytest.raises(ClusterError, match="persisted on a cluster that is no longer connected"),
     ):
         ridge(X, y)

@@ -272,7 +272,10 @@ def _asked(ask: Callable[[], T]) -> T:
 
 def _advice(error: Exception) -> str | None:
     """What to do after an error of the cluster; None after any other."""
-    if isinstance(error, ValueError) and str(error).startswith("Missing dependency"):
+    missing = error.args[0] if isinstance(error, KeyError) and error.args else None
+    if str(error).startswith("Missing dependency") or (
+        isinstance(missing, tuple) and isinstance(missing[0], str) and all(isinstance(i, int) for i in missing[1:])
+    ):  # the name of a chunk
         return "The rows were persisted on a cluster that is no longer connected. Connect to it, or load them again."
     if type(error).__module__.partition(".")[0] != "distributed":
         return None

@@ -132,7 +132,8 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
     Notes
     -----
     One pass over the rows a step and one to judge; memory p x p up to 1024 columns, vectors beyond. Runs on dense and
-    sparse arrays. Ctrl-C ends a fit with the last complete step, which predicts and carries its certificate.
+    sparse arrays, and on Dask collections. Ctrl-C ends a fit with the last complete step, which predicts and carries
+    its certificate.
     Seeger, ch. 8; Rosasco, ch. 8; Cookbook, ch. 19; Welling, section 7.2.
 
     Examples
