@@ -2,7 +2,6 @@
 
 import time
 
-import dask.array as da
 import numpy as np
 
 
@@ -19,6 +18,8 @@ def chunk(block_info=None, width=8, classes=False, pause=0.0):
 
 def make(n, p=8, chunks=10, classes=False, pause=0.0):
     """X (n, p) and y (n, 1) in so many chunks; each takes `pause` seconds to make."""
+    import dask.array as da
+
     lengths = np.full(chunks, n // chunks)
     lengths[: n % chunks] += 1
     joint = da.map_blocks(

@@ -219,7 +219,7 @@ def test_a_large_lift_is_sent_once(client, made):
     X, y = made(3000, chunks=20)
     rows = DaskRows.of(matrix(X), y)
     rows.fold(Moments.lift)
-    size = 4 << 20
+    size = 12 << 20  # above the size of a graph of which Dask warns
     # to the scheduler, to a worker, and from there to the other
     assert moved(client, lambda: rows.fold(Large(size)))[0] < 3 * size + (1 << 20)
 

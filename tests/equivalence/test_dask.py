@@ -9,6 +9,7 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 import tenfold
 from estimators import IDS, SHAPES, TABLE, classes, columns_of, parameters, regression, zero_weights
+from tenfold.plans import least_squares
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -279,6 +280,26 @@ def test_a_standing_start():
     X, y, _ = classes(n=300)
     model = tenfold.LogisticRegression(warm_start=True).fit(put(X), put(y))
     assert model.fit(put(X), put(y)).n_iter_[0] <= 2
+
+
+# -- more columns than a square matrix is formed for
+
+
+def test_conjugate_gradients(monkeypatch):
+    X, y, _ = regression(n=200, p=12)
+    expected = tenfold.Ridge().fit(X, y).coef_
+    monkeypatch.setattr(least_squares, "DENSE_COLUMNS", 10)
+    model = tenfold.Ridge(tol=1e-8).fit(put(X), put(y))
+    assert model.method_ == "conjugate"
+    assert model.certificate_.ok
+    np.testing.assert_allclose(model.coef_, expected, rtol=1e-5)
+
+
+def test_many_columns_and_classes():
+    X, y, _ = classes(n=150, p=1100)
+    here, there = tenfold.LogisticRegression().fit(X, y), tenfold.LogisticRegression().fit(put(X, 50), put(y, 50))
+    assert there.certificate_.ok
+    assert there.certificate_.objective == pytest.approx(here.certificate_.objective, rel=1e-5)
 
 
 # -- bad input

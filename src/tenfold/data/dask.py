@@ -29,6 +29,9 @@ from tenfold.machine import sharing
 
 T = TypeVar("T")
 
+QUIET = {"distributed.admin.large-graph-warning-threshold": 1 << 60}
+"""Lifts, targets and groups of the client are in graphs by intent, however large."""
+
 
 class ClusterError(RuntimeError):
     """The cluster could not finish a computation: its scheduler is gone, or data are lost."""
@@ -262,7 +265,8 @@ class _Graph:
 def _asked(ask: Callable[[], T]) -> T:
     """What `ask` gives; failures of the cluster in words that say what to do."""
     try:
-        return ask()
+        with dask.config.set(QUIET):
+            return ask()
     except Exception as error:
         advice = _advice(error)
         if advice is None:
