@@ -10,6 +10,7 @@ import csv
 import gzip
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,49 @@ def _sparse(n: int, p: int, density: float) -> tuple[Any, Any, np.random.Generat
     X: Any = sp.random_array((n, p), density=density, format="csr", rng=random, data_sampler=random.standard_normal)
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X, X @ random.standard_normal(p) / np.sqrt(p * density), random
+
+
+@dataclass(frozen=True)
+class Files:
+    """Rows for files: made and written piece by piece, because together they need not fit into memory."""
+
+    shape: tuple[int, int]
+    kind: str  # parquet or csv
+    classes: bool
+    piece: int = 250_000
+
+    @property
+    def size(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    def pieces(self) -> Iterator[tuple[Any, Any]]:
+        """As in `regression`, or its sign under logistic noise."""
+        n, p = self.shape
+        w = np.random.default_rng(0).standard_normal(p) / np.sqrt(p)
+        for start in range(0, n, self.piece):
+            random = np.random.default_rng([1, start])
+            X = random.standard_normal((min(self.piece, n - start), p))
+            noise = random.logistic(size=len(X)) if self.classes else 3.0 * random.standard_normal(len(X))
+            yield X, (2.0 * X @ w + noise > 0).astype(np.int64) if self.classes else X @ w + noise
+
+    def write(self, folder: Path) -> None:
+        """A file for each piece."""
+        import pyarrow as pa
+        from pyarrow import csv, parquet
+
+        folder.mkdir()
+        names = [*(f"x{j}" for j in range(self.shape[1])), "y"]
+        write = {"parquet": parquet.write_table, "csv": csv.write_csv}[self.kind]
+        for number, (X, y) in enumerate(self.pieces()):
+            write(pa.table([*np.asfortranarray(X).T, y], names=names), folder / f"{number:04}.{self.kind}")
+
+
+def regression_files(n: int, p: int, kind: str) -> tuple[Any, Any]:
+    return Files((n, p), kind, classes=False), None
+
+
+def classes_files(n: int, p: int, kind: str) -> tuple[Any, Any]:
+    return Files((n, p), kind, classes=True), None
 
 
 def letter(rows: int | None = None) -> tuple[Any, Any]:
@@ -108,19 +152,39 @@ def _numbers(table: Iterable[dict[str, str]], exclude: str) -> Any:
     return np.array([[float(value) for name, value in row.items() if name != exclude] for row in table])
 
 
-def save(folder: Path, X: Any, y: Any) -> None:
-    """Plain .npy files: a measuring process reads them without a transient that would hide in its peak memory."""
+def save(folder: Path, X: Any, y: Any) -> int:
+    """Plain .npy files: a measuring process reads them without a transient that would hide in its peak memory.
+
+    Returns the bytes of X as it is stored.
+    """
+    if isinstance(X, Files):
+        X.write(folder / "rows")
+        return sum(path.stat().st_size for path in (folder / "rows").iterdir())
     np.save(folder / "y.npy", y)
     if hasattr(X, "indptr"):
         for name in ("data", "indices", "indptr", "shape"):
             np.save(folder / f"{name}.npy", getattr(X, name))
-    else:
-        np.save(folder / "X.npy", X)
+        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    np.save(folder / "X.npy", X)
+    return int(X.nbytes)
 
 
 def load(folder: Path) -> tuple[Any, Any]:
+    """X and y; rows of files have their y with them."""
+    if (folder / "rows").exists():
+        import tenfold
+
+        return tenfold.rows(folder / "rows", target="y"), None
     y = np.load(folder / "y.npy")
     if (folder / "X.npy").exists():
         return np.load(folder / "X.npy"), y
     data, indices, indptr, shape = (np.load(folder / f"{name}.npy") for name in ("data", "indices", "indptr", "shape"))
     return sp.csr_array((data, indices, indptr), shape=tuple(shape)), y
+
+
+def forget(folder: Path) -> None:
+    """Let the system drop what it has read of the files, so that the disk must give it again."""
+    for path in (folder / "rows").glob("*"):
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -1,7 +1,8 @@
 """The floor of a row: a model of the work that no method can avoid, over ceilings measured in the same run.
 
 A floor counts floating-point operations (a multiplication and an addition are two) and bytes read from memory. Its time
-is the larger of operations / dgemm rate and bytes / read bandwidth. It is a model, good to a factor of two or three.
+is the larger of operations / dgemm rate and bytes / read bandwidth, of memory or of files that the disk must give. It
+is a model, good to a factor of two or three.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ class Work:
     flops: float
     bytes: float
     words: str
+    ceiling: str = "read_gbytes"  # what gives the bytes: memory or the disk
 
     def seconds(self, ceilings: dict[str, float]) -> float:
-        return max(self.flops / (1e9 * ceilings["dgemm_gflops"]), self.bytes / (1e9 * ceilings["read_gbytes"]))
+        return max(self.flops / (1e9 * ceilings["dgemm_gflops"]), self.bytes / (1e9 * ceilings[self.ceiling]))
 
 
 def least_squares(s: Size) -> Work:
@@ -61,3 +63,9 @@ def newton(s: Size) -> Work:
 def passes(s: Size) -> Work:
     """Sparse and wide: twenty products with X and its transpose."""
     return Work(20 * 4.0 * s.stored, 20 * s.bytes, "twenty fused products with sparse X and its transpose")
+
+
+def one_read(s: Size) -> Work:
+    """Files: one read from the disk, whatever the number of passes; later ones may find the files in memory."""
+    words = "one symmetric product, one read of the files from the disk"
+    return Work(float(s.stored * s.columns), s.bytes, words, "disk_gbytes")

@@ -17,7 +17,8 @@ Written by `python -m benchmarks --page`.
 Every number comes from fresh processes with the same number of threads, contenders in turn, {repetitions} or more
 repetitions. *Time* is the median of the calls after the first one in each process; the *first call* is beside it.
 Our time contains the certificate. Memory is the peak of the first call above what was resident before it.
-*Floor* is a model (below) over ceilings measured in the same run: dgemm {dgemm:.0f} GFLOP/s, reads {read:.1f} GB/s.
+*Floor* is a model (below) over ceilings measured in the same run:
+dgemm {dgemm:.0f} GFLOP/s, reads {read:.1f} GB/s{disk}.
 
 **Equal quality first.** All results are judged from their coefficients by `tenfold.certify`, and the objective and the
 cross-validation error of a chosen alpha are computed again by plain formulas. A peer that stops early runs again at the
@@ -48,11 +49,14 @@ def render(report: dict[str, Any]) -> str:
 def join(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Several runs on one page: the head of the first, the rows of all; of a row measured twice the later one."""
     rows = {row["row"]: row for report in reports for row in report["rows"]}
-    return reports[0] | {"rows": list(rows.values())}
+    ceilings = {name: rate for report in reversed(reports) for name, rate in report["ceilings"].items()}
+    return reports[0] | {"rows": list(rows.values()), "ceilings": ceilings}
 
 
 def verdict(row: dict[str, Any]) -> str:
-    """'ahead', 'short' of the aim, 'loses' to somebody; 'uncertified' or 'worse choice' where ours is not good."""
+    """'ahead', 'short' of the aim, 'loses' to somebody, 'alone' where nobody else can; 'uncertified' or 'worse choice'
+    where ours is not good.
+    """
     ours, ratios = row["contenders"][0], row["ratios"]
     if ours["status"] != "ok":
         return str(ours["status"])
@@ -61,6 +65,8 @@ def verdict(row: dict[str, Any]) -> str:
     errors = [e["quality"]["choice_error"] for e in row["contenders"] if "choice_error" in e.get("quality", {})]
     if errors and errors[0] > min(errors) * (1 + 1e-9):
         return "worse choice"
+    if len(row["contenders"]) == 1:
+        return "alone"
     if min(ratio for ratio in (ratios["scikit_learn"], ratios["best_peer"], 1e9) if ratio is not None) < 1:
         return "loses"
     return "short" if row["aim"] and (ratios["scikit_learn"] or 0) < row["aim"] else "ahead"
@@ -68,7 +74,8 @@ def verdict(row: dict[str, Any]) -> str:
 
 def _cells(row: dict[str, Any]) -> list[str]:
     by_name = {entry["name"]: entry for entry in row["contenders"]}
-    ours, reference, peer = by_name[OURS], by_name[row["reference"]], by_name.get(row["best_peer"])
+    ours, peer = by_name[OURS], by_name.get(row["best_peer"])
+    reference = by_name.get(row["reference"], {"status": "–"})  # nobody else reads these rows
     ratios, word = row["ratios"], verdict(row)
     bound = "≥ " if reference.get("shortfall") or reference["status"] == "late" else ""
     return [
@@ -123,7 +130,8 @@ def _quality_note(row: dict[str, Any]) -> list[str]:
         others = [entry for entry in row["contenders"] if "alpha" in entry.get("quality", {}) and not entry["scaled"]]
         choices = {entry["quality"]["alpha"] for entry in others}
         same = "the same alpha was chosen by all" if len(choices) == 1 < len(others) else f"alpha {judged['alpha']:.4g}"
-        words.append(f"{same}, its cross-validation error {judged['choice_error']:.6g}")
+        error = f", its cross-validation error {judged['choice_error']:.6g}" if "choice_error" in judged else ""
+        words.append(same + error)
     return words
 
 
@@ -147,6 +155,7 @@ def _head(report: dict[str, Any], rows: list[dict[str, Any]]) -> str:
         repetitions=min(counts, default=0),
         dgemm=ceilings["dgemm_gflops"],
         read=ceilings["read_gbytes"],
+        disk=f", files from the disk {ceilings['disk_gbytes']:.2f} GB/s" if "disk_gbytes" in ceilings else "",
     )
     return head + ("\n**A quick run on small data: these numbers mean nothing.**\n" if machine["quick"] else "")
 

@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,16 +28,17 @@ def imports(library: str) -> dict[str, Any]:
 
 
 def make(row: str, quick: bool, folder: str) -> dict[str, Any]:
+    import numpy as np
+
     from benchmarks import data, table
 
     chosen = table.named(row)
     X, y = chosen.make(*(chosen.quick if quick else chosen.size))
-    data.save(Path(folder), X, y)
-    dense = not hasattr(X, "indptr")
-    size = X.nbytes if dense else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    targets = y.shape[1] if y.ndim == 2 else len(set(y)) if chosen.estimator == "RidgeClassifier" else 1
-    shape = {"rows": X.shape[0], "columns": X.shape[1], "targets": targets, "stored": X.size if dense else X.nnz}
-    return shape | {"bytes": int(size), "alphas": len(chosen.params.get("alphas", ()))}
+    size = data.save(Path(folder), X, y)
+    stored = X.nnz if hasattr(X, "indptr") else X.size
+    targets = y.shape[1] if np.ndim(y) == 2 else len(set(y)) if chosen.estimator == "RidgeClassifier" else 1
+    shape = {"rows": X.shape[0], "columns": X.shape[1], "targets": targets, "stored": stored}
+    return shape | {"bytes": size, "alphas": len(chosen.params.get("alphas", ()))}
 
 
 def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: str) -> dict[str, Any]:
@@ -53,7 +55,11 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
         return {"status": "absent", "note": str(reason)}
     X, y = data.load(Path(folder))
     model = estimator(**(chosen.params | params))
-    if chosen.call == "fit":
+    if chosen.call == "read and fit":
+
+        def call() -> Any:
+            return model.fit(*data.load(Path(folder)))
+    elif chosen.call == "fit":
 
         def call() -> Any:
             return model.fit(X, y)
@@ -64,18 +70,20 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
         def call() -> Any:
             return model.predict(one)
 
+    data.forget(Path(folder))
     before, others = _peak(), _Others()
     seconds = [_timed(call)]
     memory = _peak() - before
     if seconds[0] < LONG:
         end = time.perf_counter() + WARM_SECONDS
         while len(seconds) < 3 or (time.perf_counter() < end and len(seconds) < WARM_CALLS):
+            data.forget(Path(folder))
             seconds.append(_timed(call))
     busy = others.share()
     attributes = {"coef": model.coef_, "intercept": model.intercept_}
     if hasattr(model, "alpha_"):
         attributes["alpha"] = model.alpha_
-    if chosen.call != "fit":
+    if chosen.call == "predict one row":
         attributes["prediction"] = model.predict(X[:100])
     arrays: dict[str, Any] = {name: np.asarray(value) for name, value in attributes.items()}
     np.savez(keep, **arrays)
@@ -94,7 +102,9 @@ def judge(row: str, folder: str, kept: list[str]) -> list[dict[str, Any]]:
 
 
 def ceilings(quick: bool) -> dict[str, float]:
-    """Rate of scipy's dgemm, and of reading an array much larger than the caches; the best of several calls."""
+    """Rates of scipy's dgemm, of reading an array much larger than the caches, and of reading a file that the system
+    does not hold in memory; the best of several calls.
+    """
     import numpy as np
     from scipy.linalg.blas import ddot, dgemm
 
@@ -103,7 +113,30 @@ def ceilings(quick: bool) -> dict[str, float]:
     x = np.ones(length)
     product = min(_timed(lambda: dgemm(1.0, A, A)) for _ in range(5))
     read = min(_timed(lambda: ddot(x, x)) for _ in range(5))
-    return {"dgemm_gflops": 2e-9 * n**3 / product, "read_gbytes": 8e-9 * length / read}
+    rates = {"dgemm_gflops": 2e-9 * n**3 / product, "read_gbytes": 8e-9 * length / read}
+    return rates | {"disk_gbytes": 8e-9 * length / _disk_seconds(x)}
+
+
+def _disk_seconds(x: Any) -> float:
+    """Plain reading of a file with the bytes of x."""
+    from benchmarks import data
+
+    with tempfile.TemporaryDirectory(prefix="tenfold-bench-") as folder:
+        path = Path(folder, "rows", "bytes")
+        path.parent.mkdir()
+        x.tofile(path)
+
+        def read() -> None:
+            buffer = bytearray(1 << 22)
+            with open(path, "rb", buffering=0) as file:
+                while file.readinto(buffer):
+                    pass
+
+        found = []
+        for _ in range(3):
+            data.forget(Path(folder))
+            found.append(_timed(read))
+    return min(found)
 
 
 def _timed(call: Any) -> float:

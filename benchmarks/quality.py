@@ -22,11 +22,12 @@ Judged = dict[str, Any]
 
 def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
     """The certificate of the coefficients, the objective, and what the row's own question needs."""
-    if row.call != "fit":
+    if row.call == "predict one row":
         return {"prediction_error": _prediction_error(row, X, fitted)}
     if row.estimator == "RidgeClassifier":
         y = LabelBinarizer(neg_label=-1).fit_transform(y)
-    judged: Judged = {"objective": _objective(row, X, y, fitted)}
+    own = X.y if y is None else y  # rows of files have their target with them
+    judged: Judged = {"objective": _objective(row, X, own, fitted)}
     if "alpha" in fitted:
         judged["alpha"] = float(fitted["alpha"])
     if row.choice is not None:
@@ -36,7 +37,7 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
         from tenfold import certify
     except ImportError as reason:
         return judged | {"not_judged": f"tenfold cannot be imported: {reason}"}
-    certificate = certify(_plain_model(row, X, y, fitted), X, y)
+    certificate = certify(_plain_model(row, X, own, fitted), X, y)
     allowed = max(certificate.tol * certificate.scale, certificate.floor)
     judged |= {"kind": certificate.kind, "value": float(certificate.value), "allowed": float(allowed)}
     return judged | {"ok": bool(certificate.ok), "condition": _number(certificate.condition)}
@@ -85,7 +86,9 @@ def _alpha(row: Row, fitted: dict[str, Any]) -> float:
 def _objective(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> float:
     """Mean loss + lambda/2 ||w||^2 in float64: the square loss (z - y)^2 / 2 or log(1 + exp(-yz))."""
     coef = np.atleast_2d(np.asarray(fitted["coef"], dtype=float))
-    z = np.asarray(X @ coef.T, dtype=float) + np.asarray(fitted["intercept"], dtype=float)
+    parts = [X] if hasattr(X, "__matmul__") else X.cut(1 << 16)
+    z = np.concatenate([np.asarray(part @ coef.T, dtype=float) for part in parts])
+    z += np.asarray(fitted["intercept"], dtype=float)
     if row.estimator == "LogisticRegression":
         sign = np.where(y == np.unique(y)[1], 1.0, -1.0)
         loss, strength = np.logaddexp(0.0, -sign * z[:, 0]).sum(), 1.0 / row.params.get("C", 1.0)

@@ -152,12 +152,14 @@ def _finish(entry: Entry, ceilings: dict[str, float]) -> None:
     if entry["status"] != "measured":
         return
     entry["floor"] = floors.Work(**entry["work"]).seconds(ceilings) if entry["work"] else None
-    ours, reference, *others = entry["contenders"]
+    ours, *others = entry["contenders"]
+    reference = next((other for other in others if other["name"] == SKLEARN), None)
     fair = [other for other in others if other["status"] == "ok" and other.get("shortfall") is None]
+    fair = [other for other in fair if other is not reference]
     reference = next((other for other in fair if other.get("instead_of") == SKLEARN), reference)
     peers = [other for other in fair if other is not reference]
     best = min(peers, key=lambda peer: peer["seconds"], default=None)
-    entry["reference"], entry["best_peer"] = reference["name"], best["name"] if best else None
+    entry["reference"], entry["best_peer"] = (found["name"] if found else None for found in (reference, best))
     entry["ratios"] = {
         "scikit_learn": _ratio(reference, ours),
         "best_peer": _ratio(best, ours),

@@ -35,15 +35,15 @@ class Row:
     params: dict[str, Any] = field(default_factory=dict)
     floor: Callable[[floors.Size], floors.Work] | None = floors.least_squares
     peers: tuple[Contender, ...] = ()
-    sklearn: Contender = Contender(SKLEARN, SKLEARN)
-    call: Literal["fit", "predict one row"] = "fit"
+    sklearn: Contender | None = Contender(SKLEARN, SKLEARN)  # None where it cannot read the rows
+    call: Literal["fit", "read and fit", "predict one row"] = "fit"
     choice: Literal["loo", "folds"] | None = None  # how the error of the chosen alpha is computed again
     tighten: tuple[dict[str, Any], ...] = ()  # what a peer that stops early is given, one after the other
     aim: float | None = None  # scikit-learn's time over ours
 
     def contenders(self, full: bool) -> tuple[Contender, ...]:
-        reference = Contender(SKLEARN, SKLEARN) if full else self.sklearn
-        return (Contender(OURS, OURS), reference, *self.peers)
+        reference = Contender(SKLEARN, SKLEARN) if full and self.sklearn else self.sklearn
+        return tuple(contender for contender in (Contender(OURS, OURS), reference, *self.peers) if contender)
 
 
 def log_space(low: float, high: float, count: int) -> list[float]:
@@ -65,6 +65,10 @@ LOO = {"alphas": ALPHAS}
 FOLDS = {"alphas": ALPHAS, "cv": 5, "scoring": "neg_mean_squared_error"}
 TALL, WIDE, SMALL_TALL, SMALL_WIDE = (100_000, 100), (1_000, 5_000, "float64", 0.5), (2_000, 10), (50, 200)
 SPARSE, NARROW, SMALL_SPARSE, TINY = (50_000, 100_000, 1e-3), (20_000, 1_000, 1e-2), (500, 1_000, 1e-2), (100, 5)
+PARQUET, SMALL_PARQUET = (12_000_000, 20, "parquet"), (3_000, 5, "parquet")
+CSV, SMALL_CSV = (5_000_000, 20, "csv"), (3_000, 5, "csv")
+FEW = {"alphas": log_space(-2, 5, 10)}
+FROM_FILES: dict[str, Any] = {"floor": floors.one_read, "sklearn": None, "call": "read and fit"}
 DIGITS = {"alphas": log_space(-1, 4, 20)}
 
 ROWS = (
@@ -101,6 +105,10 @@ ROWS = (
     Row("ridge flights dense", "Ridge", data.flights, (), (2_000,), peers=(INTEL,)),
     Row("ridge flights sparse", "Ridge", data.flights, (None, True), (2_000, True), peers=(LSQR,), tighten=TIGHTER),
     Row("ridgecv loo 20 alphas mnist", "RidgeCV", data.mnist, (), (1_000,), DIGITS, floors.leave_one_out, choice="loo"),
+    Row("ridge parquet 12M x 20", "Ridge", data.regression_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
+    Row("ridgecv loo parquet 12M x 20", "RidgeCV", data.regression_files, PARQUET, SMALL_PARQUET, FEW, **FROM_FILES),
+    Row("logistic parquet 12M x 20", "LogisticRegression", data.classes_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
+    Row("ridge csv 5M x 20", "Ridge", data.regression_files, CSV, SMALL_CSV, **FROM_FILES),
 )  # fmt: skip
 
 

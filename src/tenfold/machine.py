@@ -18,6 +18,11 @@ import scipy
 import scipy.linalg.blas
 from threadpoolctl import ThreadpoolController
 
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
+
 
 class _Library(NamedTuple):
     """How to ask a BLAS for its number of threads, and how to set it."""
@@ -131,18 +136,44 @@ def threads(entries: int = SMALL) -> int:
 
 
 def available_memory() -> int:
-    """Bytes that may still be taken, container limits included."""
-    limits = [os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    """Bytes that may still be taken: free or easily freed, within the limits of a container and of the process."""
+    limits = [_free_memory()]
     group = Path("/sys/fs/cgroup")
-    for ceiling, used in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    for ceiling, used, details in (
+        ("memory.max", "memory.current", "memory.stat"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
     ):
         try:
-            limits.append(int((group / ceiling).read_text()) - int((group / used).read_text()))
+            taken = int((group / used).read_text()) - _field(group / details, "inactive_file")
+            limits.append(int((group / ceiling).read_text()) - taken)
         except (OSError, ValueError):
             continue  # not this kind of container, or no limit
+    if resource is not None:
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if most != resource.RLIM_INFINITY:
+            limits.append(most - 1024 * _field(Path("/proc/self/status"), "VmSize:"))
     return max(0, min(limits))
+
+
+def _free_memory() -> int:
+    """What the machine can give: the cache of files counts as free."""
+    kilobytes = _field(Path("/proc/meminfo"), "MemAvailable:")
+    if kilobytes:
+        return 1024 * kilobytes
+    if "SC_AVPHYS_PAGES" in os.sysconf_names:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return 1 << 50  # not known: nothing is refused
+
+
+def _field(file: Path, name: str) -> int:
+    """The number after `name` at the start of a line of `file`; 0 where there is none."""
+    try:
+        for line in file.read_text().splitlines():
+            if line.startswith(name):
+                return int(line.split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return 0
 
 
 def require_memory(what: str, size: int, instead: str) -> None:

@@ -20,6 +20,7 @@ POINTS = {
     "bias_and_variance": r"best trade-off is degree 3\.",
     "certify_refuses": r"refused",
     "distant_correct_points": r"least squares\s+turns by\s+\d\d\.\d+ degrees",
+    "larger_than_memory": r"the same bits as in memory: True",
     "leave_one_out_and_folds": r"in one pass (\d+\.\d{9})\d*, by 50 refits \1",
     "nearest_centroid_limit": r"1e\+08\s+\S+\s+100\.0%",
     "norm_bounded_ridge": r"differ by at most \de-1\d",
@@ -27,6 +28,7 @@ POINTS = {
     "polynomial_fits": r"10\s+\S+e-\d\d",
     "prediction_intervals": r"90%\s+(8[89]|9\d)\.\d%",
     "ridge_path_shrinkage": r"always: True",
+    "ten_machines": r"Largest difference to the fit on all rows: \de-1\d",
     "separable_logistic": r"without a prior: .*no maximum",
 }
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, LeaveOneOut, cross_val_score
+
+import tenfold
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -29,7 +32,7 @@ def report(ours=0.1, sklearn=1.0, peer=0.5, shortfall=None, aim=5.0, ok=True):
     contenders = [entry(table.OURS, ours), entry(table.SKLEARN, sklearn, shortfall=shortfall), entry("peer", peer)]
     work = {"flops": 1e9, "bytes": 1e6, "words": "one product"}
     row = {"row": "a row", "status": "measured", "aim": aim, "work": work, "contenders": contenders}
-    ceilings = {"dgemm_gflops": 100.0, "read_gbytes": 10.0}
+    ceilings = {"dgemm_gflops": 100.0, "read_gbytes": 10.0, "disk_gbytes": 1.0}
     run._finish(row, ceilings)
     machine = {"processor": "a processor", "threads": 2, "python": "3.11", "quick": False}
     imports = {name: {"seconds": 1.0, "version": "1.0"} for name in table.MODULES}
@@ -55,7 +58,7 @@ def test_quick_run_of_one_row_gives_every_field_and_the_page(tmp_path):
     measure = [*command, "--quick", "--only", "tiny ridge", "--json", str(result)]
     subprocess.run(measure, cwd=ROOT, check=True, capture_output=True)
     found = json.loads(result.read_text())
-    assert found["ceilings"].keys() == {"dgemm_gflops", "read_gbytes"}
+    assert found["ceilings"].keys() == {"dgemm_gflops", "read_gbytes", "disk_gbytes"}
     (row,) = found["rows"]
     ours, reference = row["contenders"][:2]
     for entry in (ours, reference):
@@ -93,6 +96,33 @@ def test_ratios_are_taken_from_the_run_that_reaches_our_quality():
     assert found["ratios"]["scikit_learn"] == pytest.approx(30)
     assert found["best_peer"] == "peer"
     assert found["ratios"]["floor"] == pytest.approx(10)
+
+
+def test_a_row_that_nobody_else_reads_has_no_ratios_but_that_to_the_floor():
+    found = report()
+    del found["rows"][0]["contenders"][1:]
+    run._finish(found["rows"][0], found["ceilings"])
+    assert found["rows"][0]["ratios"] == {"scikit_learn": None, "best_peer": None, "floor": pytest.approx(10)}
+    assert "| a row | – | – | 100 ms |" in page.render(found)
+
+
+@pytest.mark.parametrize("row", [row for row in table.ROWS if row.sklearn is None], ids=lambda row: row.name)
+def test_rows_of_files_are_written_in_pieces_and_judged(row, tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    files, _ = row.make(*row.quick)
+    files = replace(files, piece=700)
+    size = data.save(tmp_path, files, None)
+    assert size == sum(path.stat().st_size for path in (tmp_path / "rows").iterdir()) > 0
+    assert len(list((tmp_path / "rows").iterdir())) == 5
+    X, y = data.load(tmp_path)
+    assert y is None
+    assert X.shape == files.shape
+    np.testing.assert_array_equal(X.load(), np.concatenate([part for part, _ in files.pieces()]))
+    model = getattr(tenfold, row.estimator)(**row.params).fit(X)
+    fitted = {"coef": model.coef_, "intercept": model.intercept_}
+    judged = quality.judge(row, X, None, fitted | ({"alpha": model.alpha_} if hasattr(model, "alpha_") else {}))
+    assert judged["ok"]
+    assert judged["objective"] == pytest.approx(quality._objective(row, X.load(), X.y, fitted | judged), rel=1e-12)
 
 
 def test_joined_reports_take_the_later_measurement_of_a_row():
@@ -151,7 +181,7 @@ def test_every_floor_is_positive_and_bounded_by_the_slower_ceiling():
     for row in table.ROWS:
         if row.floor is not None:
             work = row.floor(size)
-            slow = work.seconds({"dgemm_gflops": 1.0, "read_gbytes": 1.0})
+            slow = work.seconds({"dgemm_gflops": 1.0, "read_gbytes": 1.0, "disk_gbytes": 1.0})
             assert slow == max(work.flops, work.bytes) / 1e9 > 0
 
 

@@ -1,6 +1,8 @@
 """Threads: one rule, obeyed and restored."""
 
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -130,3 +132,23 @@ def test_a_square_matrix_that_cannot_fit_is_refused_before_the_work(monkeypatch)
 
     with pytest.raises(MemoryError, match=r"2000 x 2000 matrix of second moments needs [\d,]+ bytes"):
         Ridge().fit(X, X[:, 0])
+
+
+def test_the_limit_of_the_process_counts():
+    """Under a limit of the address space, a matrix that does not fit is refused before it is made."""
+    code = """
+import resource
+from tenfold.machine import available_memory, require_memory
+size = 1024 * int(next(l for l in open("/proc/self/status") if l.startswith("VmSize")).split()[1])
+resource.setrlimit(resource.RLIMIT_AS, (size + (300 << 20), size + (300 << 20)))
+assert available_memory() <= 300 << 20
+require_memory("A matrix", 200 << 20, "")
+try:
+    require_memory("A matrix", 400 << 20, "Use less.")
+except MemoryError as error:
+    assert "419,430,400 bytes" in str(error) and "Use less." in str(error)
+else:
+    raise SystemExit("not refused")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,8 +1,12 @@
 """Memory: X is not copied, another layout one block at a time, and fits leave nothing behind."""
 
 import gc
+import os
 import resource
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,6 +60,98 @@ def test_a_fortran_array_is_put_in_order_one_block_at_a_time(rows, model):
     other = np.asfortranarray(X)
     # a block of 32 MiB and some vectors
     assert peak(lambda: model.fit(other, y)) <= 48 * MIB
+
+
+@pytest.mark.parametrize("model", LARGE, ids=lambda model: type(model).__name__)
+def test_a_memory_map_is_read_in_place(rows, model, tmp_path):
+    X, y = rows
+    y = y > 0 if hasattr(model, "decision_function") else y
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert peak(lambda: model.fit(mapped, y)) <= 24 * MIB
+    assert peak(lambda: model.predict(mapped)) <= 24 * MIB
+
+
+@pytest.mark.parametrize("model", LARGE, ids=lambda model: type(model).__name__)
+def test_a_table_is_two_blocks_at_a_time(rows, model, tmp_path):
+    """Of a file of 256 MiB, two blocks of 32 MiB, a sample of the rows, and vectors of their number."""
+    X, y = rows
+    np.save(tmp_path / "X.npy", X)
+    table = tenfold.rows([tmp_path / "X.npy"] * 4)
+    y = np.tile(y > 0 if hasattr(model, "decision_function") else y, 4)
+    assert peak(lambda: model.fit(table, y)) <= 120 * MIB
+    assert peak(lambda: model.predict(table)) <= 90 * MIB
+
+
+LIMITED = """
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+import tenfold
+
+MIB, ALLOWED, COLUMNS = 1 << 20, 200, 100
+kind, estimator, path = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+classifies = estimator.startswith("LogisticRegression")
+
+
+def virtual(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(name))
+
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((52_000, COLUMNS))
+y = X @ np.linspace(-1.0, 1.0, COLUMNS) + 3.0 * rng.standard_normal(len(X))
+table = pa.table([*X.T, y > 0 if classifies else y], names=[*(f"x{j}" for j in range(COLUMNS)), "y"])
+{"parquet": pa.parquet.write_table, "csv": pa.csv.write_csv}[kind](table, path)
+del X, y, table
+model = eval(f"tenfold.{estimator}")
+# what imports, pools of threads and a fit of the smallest part of the data take is not counted
+model.fit(tenfold.rows(path, target="y"))
+limit = virtual("VmSize") + ALLOWED * MIB
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+rows = tenfold.rows([path] * 51, target="y")
+assert 8 * rows.shape[0] * rows.shape[1] >= 10 * ALLOWED * MIB
+model.fit(rows)
+assert model.certificate_.ok
+assert 0.5 < model.score(rows) < 0.99
+try:
+    np.empty(rows.shape)
+except MemoryError:
+    print("done")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize(
+    ("kind", "estimator"),
+    [
+        ("parquet", "Ridge()"),
+        ("parquet", "RidgeCV([0.1, 1.0, 10.0])"),
+        ("parquet", "RidgeCV([0.1, 1.0, 10.0], cv=5)"),
+        ("parquet", "LogisticRegression()"),
+        ("csv", "Ridge()"),
+    ],
+)
+def test_ten_times_the_memory(kind, estimator, tmp_path):
+    """2 GiB of rows are fitted in an address space that may grow by 200 MiB; all of them do not fit there."""
+    # pools that reserve addresses ahead would hide what is really taken
+    honest = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1", "OMP_NUM_THREADS": "2"}
+    paths = {"PYTHONPATH": os.pathsep.join([str(Path(tenfold.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", LIMITED, kind, estimator, str(tmp_path / f"rows.{kind}")],
+        capture_output=True,
+        text=True,
+        env=os.environ | honest | paths,
+    )
+    assert done.stdout == "done\n", done.stderr
 
 
 @pytest.mark.parametrize("model", LARGE, ids=lambda model: type(model).__name__)

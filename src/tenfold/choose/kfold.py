@@ -15,7 +15,7 @@ import numpy as np
 from tenfold.arrays import Floats, Integers, picked
 from tenfold.choose.spectrum import Spectrum, intercepts, tall, wide
 from tenfold.data import Block, MemoryRows, NotFinite, Rows, weights_of
-from tenfold.machine import one_blas_thread
+from tenfold.machine import one_blas_thread, require_memory
 from tenfold.solvers import dual
 from tenfold.stats import GroupedMoments, Moments, Params, Several, Total, all_but_one, times
 
@@ -91,6 +91,10 @@ def training_moments(rows: Rows, splits: list[Split]) -> tuple[list[Moments], Se
 
 def grouped(rows: Rows, group: Integers, count: int) -> tuple[Moments, ...]:
     """The moments of each group; refuses rows that are not finite."""
+    p = rows.shape[1]
+    require_memory(
+        f"The {p} x {p} matrices of second moments of {count} folds", 16 * count * p * p, "Use fewer folds or columns."
+    )
     parts = rows.grouped(group).fold(GroupedMoments.lifter(count)).groups
     if not all(np.isfinite(part.XX).all() and np.isfinite(part.XY).all() for part in parts):
         raise NotFinite

@@ -102,7 +102,7 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> LeaveOneOut:
     tile = max(64, (1 << (25 if is_foreign(block.X) else 20)) // max(1, r))
     for start in range(0, block.X.shape[0], tile):
         part = slice(start, min(start + tile, block.X.shape[0]))
-        X = block.X[part] if is_sparse(block.X) else xp.astype(block.X[part, :], xp.float64)
+        X = block.X[part] if is_sparse(block.X) else xp.astype(block.X[part, :], xp.float64, copy=False)
         with one_blas_thread:
             Z = X @ V - shift
             h = products.base + xp.matmul(Z * Z, D.T)

@@ -1,20 +1,20 @@
 """Rows read from a `Table` in every pass: the same blocks as in memory, while a thread reads ahead."""
 
-import queue
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
+
+import numpy as np
 
 from tenfold.arrays import Array, contiguous, is_sparse
-from tenfold.data.blocks import Block, InOrder, block_length, rows_of
+from tenfold.data.ahead import read_ahead
+from tenfold.data.blocks import Block, InOrder, block_length, rows_of, targets_of, weights_of
 from tenfold.data.memory import MemoryRows
 from tenfold.data.table import Table
 
-T = TypeVar("T")
-
-AHEAD = 2
-"""So many blocks wait, at most, while one is worked on."""
+BLOCKS = 2
+"""So many blocks are in memory at a time: one is worked on while the next is filled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,23 @@ class BatchRows(InOrder):
     def entries(self) -> int:
         return self.X.entries
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Generator[Block]:
         start = 0
-        for X in read_ahead(self.X.cut(block_length(self.shape[1], self.sparse)), AHEAD):
-            stop = start + X.shape[0]
-            y = contiguous(self.y[start:stop])
-            yield Block(X, y, rows_of(self.weight, start, stop), rows_of(self.group, start, stop))
-            start = stop
+        with closing(read_ahead(self.X.cut(block_length(self.shape[1], self.sparse)), BLOCKS)) as found:
+            for X in found:
+                stop = start + X.shape[0]
+                y = contiguous(self.y[start:stop])
+                yield Block(X, y, rows_of(self.weight, start, stop), rows_of(self.group, start, stop))
+                del X
+                start = stop
+
+    def map(self, f: Callable[[Block], Array]) -> Array:
+        """See `Rows`; nothing is read where only what is in memory is asked for."""
+        if f is targets_of:
+            return self.y
+        if f is weights_of:
+            return np.ones(self.shape[0]) if self.weight is None else self.weight
+        return InOrder.map(self, f)
 
     def thin(self, step: int) -> MemoryRows:
         """See `Rows`."""
@@ -80,41 +90,3 @@ class BatchRows(InOrder):
     def retarget(self, y: Array) -> "BatchRows":
         """See `Rows`."""
         return replace(self, y=y)
-
-
-def read_ahead(source: Iterator[T], depth: int) -> Iterator[T]:
-    """What `source` gives, made by another thread up to `depth` items ahead; its errors are raised here."""
-    items: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
-    stopped = threading.Event()
-
-    def offer(item: T | None, error: BaseException | None) -> bool:
-        while not stopped.is_set():
-            try:
-                items.put((item, error), timeout=0.1)
-                return True
-            except queue.Full:
-                continue
-        return False
-
-    def work() -> None:
-        try:
-            for item in source:
-                if not offer(item, None):
-                    return
-            offer(None, StopIteration())
-        except BaseException as error:
-            offer(None, error)
-
-    thread = threading.Thread(target=work, name="tenfold reader", daemon=True)
-    thread.start()
-    try:
-        while True:
-            item, error = items.get()
-            if isinstance(error, StopIteration):
-                return
-            if error is not None:
-                raise error
-            yield item  # type: ignore[misc]
-    finally:
-        stopped.set()
-        thread.join()

@@ -1,6 +1,7 @@
 """Blocks of rows, the protocol of their sources, and the one rule by which rows are cut."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
 
@@ -9,7 +10,7 @@ from tenfold.arrays import Array, namespace, ones, some_rows
 BLOCK_BYTES = 1 << 25
 """About what a block holds in float64: large enough to travel, small enough to keep several in memory."""
 
-DEVICE_BYTES = 1 << 28
+DEVICE_BYTES = 1 << 30
 """The same on a device, where a block is a dozen calls, each as dear as reading some megabytes."""
 
 SPARSE_ROWS = 1 << 16
@@ -100,32 +101,42 @@ class Rows(Protocol):
 
 
 class InOrder:
-    """What follows from blocks that come in the order of the rows."""
+    """What follows from blocks that come in the order of the rows.
+
+    A block is let go of before the next one is asked for, so that a source need not hold both.
+    """
 
     __slots__ = ()
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Generator[Block]:
         """The blocks, from the first row on."""
         raise NotImplementedError
 
     def fold(self, lift: Callable[[Block], S]) -> S:
         """See `Rows`."""
-        blocks = self.blocks()
-        total = lift(next(blocks))
-        for block in blocks:
-            total = total.merge(lift(block))
+        with closing(self.blocks()) as blocks:
+            total = lift(next(blocks))
+            for block in blocks:
+                total = total.merge(lift(block))
+                del block
         return total
 
     def scan(self, step: Callable[[T, Block], T], start: T) -> T:
         """See `Rows`."""
         state = start
-        for block in self.blocks():
-            state = step(state, block)
+        with closing(self.blocks()) as blocks:
+            for block in blocks:
+                state = step(state, block)
+                del block
         return state
 
     def map(self, f: Callable[[Block], Array]) -> Array:
         """See `Rows`."""
-        parts = [f(block) for block in self.blocks()]
+        parts = []
+        with closing(self.blocks()) as blocks:
+            for block in blocks:
+                parts.append(f(block))
+                del block
         return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts, axis=0)
 
 

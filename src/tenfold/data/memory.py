@@ -1,6 +1,6 @@
 """Rows in memory, of this machine or of a device: dense in any layout, or compressed sparse rows."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,7 +47,7 @@ class MemoryRows(InOrder):
     def entries(self) -> int:
         return entries(self.X)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Generator[Block]:
         n, p = self.shape
         length = block_length(p, self.sparse, DEVICE_BYTES if self.foreign else BLOCK_BYTES)
         for start in range(0, max(n, 1), length):

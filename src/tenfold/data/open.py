@@ -1,8 +1,13 @@
 """The way in for rows outside memory."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, runtime_checkable
 
+import narwhals
+import numpy as np
+
+from tenfold.arrays import is_sparse
+from tenfold.data.files import InMemory, NpyFile, NumpyReader, are_paths, find_files
 from tenfold.data.table import BlocksReader, Reader, Table
 
 
@@ -14,24 +19,47 @@ def rows(
 ) -> Table:
     """Rows that are read in pieces, in place of X wherever an estimator takes one.
 
-    ``Ridge().fit(rows("data/*.parquet", target="y"))`` reads the files twice, a few blocks at a time, and gives the
-    bits that it gives for the same rows in memory; so do ``predict``, ``score`` and `certify`.
+    ``Ridge().fit(rows("data/*.parquet", target="y"))`` reads the files twice, two blocks of about 32 MiB at a time,
+    and gives the bits that it gives for the same rows in memory; so do ``predict``, ``score`` and `certify`.
 
     Parameters
     ----------
-    source : an iterable of blocks
-        Blocks are matrices X, dense or sparse, or tuples (X, y) or (X, y, weight). It is read many times: a list, an
-        object whose ``__iter__`` starts afresh, or a function that makes a new iterator.
+    source : files, an array, a frame or an iterable of blocks
+        Files: a path, a folder, a pattern such as ``"data/*.parquet"``, or a list of these; sorted by name within a
+        folder or a pattern. Parquet (.parquet, .pq), CSV with a header (.csv; .tsv and .txt with tabs; all of them
+        with .gz, too), Arrow and Feather (.arrow, .feather), and NumPy's matrices (.npy), all of one format.
+
+        A NumPy array or a memory map. A pandas or polars frame, an Arrow table, any other object with
+        ``__arrow_c_stream__``, or a list of such.
+
+        An iterable of blocks: matrices X, dense or sparse, or tuples (X, y) or (X, y, weight). It is read many times:
+        a list, an object whose ``__iter__`` starts afresh, or a function that makes a new iterator.
     target : name or names of columns, default=None
-        What is predicted; it is kept in memory. Blocks that are tuples have a target "y". None asks for y in ``fit``.
+        What is predicted, numbers or text; it is kept in memory. Blocks that are tuples have a target "y". None asks
+        for y in ``fit``.
     weight : name of a column, default=None
-        Weights of the rows.
+        Weights of the rows, kept in memory. Blocks of three parts have a weight "weight".
     columns : names of columns, default=None
-        The columns of X, in this order; None takes all but target and weight.
+        The columns of X, in this order; None takes all but target and weight. They are numbers: integers, truth
+        values, decimals and categories of numbers become float64; float32 stays where all columns have it.
 
     Returns
     -------
     Table
+
+    Raises
+    ------
+    FileNotFoundError
+        Where a path or a pattern stands for no file.
+    ValueError
+        Where something is not numbers, is missing, is cut short, or does not go with the first file; names the file,
+        the row group or the line, and the column. Passes raise it, too: all rows are first seen there. A fit that
+        raises leaves its estimator as it was.
+
+    Notes
+    -----
+    Looking at the source once costs a read of target and weight (CSV: of everything). Files are remembered by size
+    and time of change, and refused when these have changed. Needs pyarrow for all but arrays, blocks and .npy.
 
     Examples
     --------
@@ -52,6 +80,47 @@ def rows(
     return Table(reader, target, weight, columns)
 
 
+@runtime_checkable
+class ArrowStream(Protocol):
+    """What hands out a stream of record batches by Arrow's C interface: tables, frames, results of queries."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
 def open_reader(source: Any) -> Reader:
     """The reader for a source."""
+    if are_paths(source):
+        kind, files = find_files(source)
+        return NumpyReader([NpyFile(file) for file in files]) if kind == "npy" else _arrow().open_files(kind, files)
+    if isinstance(source, np.ndarray):
+        if source.ndim != 2:
+            raise ValueError(f"Expected a matrix of rows, got an array with {source.ndim} dimension(s).")
+        return NumpyReader([InMemory(source)])
+    if _is_frame(source):
+        return _arrow().open_frames([source])
+    if isinstance(source, (list, tuple)) and source and all(map(_is_frame, source)):
+        return _arrow().open_frames(source)
+    if is_sparse(source):
+        return BlocksReader([source])
+    if not (callable(source) or isinstance(source, Iterable)):
+        raise TypeError(
+            "Expected paths of files, a NumPy array, a data frame, an Arrow table or an iterable of blocks, got "
+            f"{type(source).__name__}."
+        )
     return BlocksReader(source)
+
+
+def _is_frame(source: Any) -> bool:
+    frame = narwhals.from_native(source, pass_through=True)
+    return isinstance(frame, (narwhals.DataFrame, narwhals.LazyFrame)) or isinstance(source, ArrowStream)
+
+
+def _arrow() -> Any:
+    try:
+        from tenfold.data import arrow
+    except ImportError as reason:
+        raise ImportError(
+            "Parquet, CSV and Arrow files, tables and data frames are read with pyarrow, which is not there: "
+            "pip install tenfold[frames]"
+        ) from reason
+    return arrow

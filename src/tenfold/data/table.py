@@ -1,8 +1,10 @@
 """Rows outside memory: what is read again in every pass, and never as a whole."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy import sparse as csr
@@ -10,12 +12,50 @@ from scipy import sparse as csr
 from tenfold.arrays import FLOATS, Array, is_sparse
 from tenfold.machine import require_memory
 
+Place: TypeAlias = Callable[[int], str]
+"""Where a row of a piece, counted from 0, comes from, in words for an error."""
+
+
+TILE_ROWS = 4096
+"""A tile of so many rows stays in the cache while the columns are put beside each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A matrix by its columns, which are put beside each other in the block where their rows go, and only there."""
+
+    each: list[Array]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.each[0]), len(self.each)
+
+    def __getitem__(self, chosen: slice) -> "Columns":
+        return Columns([column[chosen] for column in self.each])
+
+    def write(self, out: Array) -> None:
+        """Fill a matrix in C order."""
+        for start in range(0, len(out), TILE_ROWS):
+            tile = out[start : start + TILE_ROWS]
+            for j, column in enumerate(self.each):
+                tile[:, j] = column[start : start + TILE_ROWS]
+
+    def copy(self) -> Array:
+        """The matrix, in C order."""
+        out = np.empty(self.shape, common_dtype([column.dtype for column in self.each]))
+        self.write(out)
+        return out
+
 
 class Piece(NamedTuple):
-    """Consecutive rows (m, p) as a reader hands them out, and where they come from, in words for an error."""
+    """Consecutive rows (m, p) as a reader hands them out, and where they come from."""
 
-    X: Array
-    place: str
+    X: Array | Columns
+    place: Place
+
+    def matrix(self) -> Array:
+        """The rows as a matrix, dense or CSR."""
+        return self.X.copy() if isinstance(self.X, Columns) else self.X
 
 
 @dataclass(frozen=True)
@@ -49,7 +89,7 @@ class Reader(Protocol):
         ...
 
     def read(self, columns: Sequence[str]) -> Iterator[Piece]:
-        """The rows from the first on, dense in C order or CSR, in float32 or float64, the same at every call.
+        """The rows from the first on, dense or CSR in float32 or float64, or columns; the same at every call.
 
         Raises ValueError, naming the place, where the data are not what the survey saw.
         """
@@ -98,33 +138,32 @@ class Table:
         """The names of the columns of X where the data have names."""
         return self.names if self._reader.named else None
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Generator[Piece]:
         """The rows in the order of the file, in pieces of any length; refuses a source that has changed."""
         seen = 0
         for piece in self._reader.read(self.names):
             seen += piece.X.shape[0]
             if piece.X.shape[1] != self.shape[1] or is_sparse(piece.X) != self.sparse or seen > self.shape[0]:
-                raise ValueError(f"{piece.place}: the data have changed since they were first read.")
+                raise ValueError(f"{piece.place(0)}: the data have changed since they were first read.")
             yield piece
         if seen != self.shape[0]:
             raise ValueError(f"The data have changed: {self.shape[0]} rows were there before, now there are {seen}.")
 
-    def cut(self, length: int) -> Iterator[Array]:
+    def cut(self, length: int) -> Generator[Array]:
         """The rows in blocks of `length`, the last one shorter."""
-        waiting: list[Array] = []
-        count = 0
-        for piece in self.pieces():
-            start, m = 0, piece.X.shape[0]
-            while start < m:
-                stop = min(m, start + length - count)
-                waiting.append(piece.X[start:stop])
-                count += stop - start
-                start = stop
-                if count == length:
-                    yield joined(waiting, self.dtype)
-                    waiting, count = [], 0
-        if waiting:
-            yield joined(waiting, self.dtype)
+        left = self.shape[0]
+        block = _Block(min(length, left), self)
+        with closing(self.pieces()) as pieces:
+            for piece in pieces:
+                start, m = 0, piece.X.shape[0]
+                while start < m:
+                    stop = min(m, start + block.length - block.count)
+                    block.add(piece.X[start:stop])
+                    start = stop
+                    if block.count == block.length:
+                        yield block.whole()
+                        left -= block.length
+                        block = _Block(min(length, left), self)
 
     def thin(self, step: int) -> Array:
         """Every `step`-th row, in memory; the densest sample so far is kept."""
@@ -146,17 +185,25 @@ class Table:
             (12 if self.sparse else self.dtype.itemsize) * self.entries,
             "Use a method that reads the rows in blocks, fewer rows, or fewer columns.",
         )
-        return joined([piece.X for piece in self.pieces()], self.dtype)
+        return joined([piece.matrix() for piece in self.pieces()], self.dtype)
 
     def place_of(self, bad: Callable[[Array], Array]) -> str | None:
         """Where the first entry is of which `bad`, of a dense array, is true; None where there is none."""
         for piece in self.pieces():
-            X = piece.X.toarray() if is_sparse(piece.X) else piece.X
-            found = np.argwhere(bad(X))
+            X = piece.matrix()
+            found = np.argwhere(bad(X.toarray() if is_sparse(X) else X))
             if len(found):
                 row, column = found[0]
-                return f"{piece.place}, row {row + 1} of these, column {self.names[column]!r}"
+                return f"{piece.place(int(row))}, column {self.names[column]!r}"
         return None
+
+    def place_of_row(self, row: int) -> str:
+        """Where a row, counted from 0, is."""
+        for piece in self.pieces():
+            if row < piece.X.shape[0]:
+                return piece.place(row)
+            row -= piece.X.shape[0]
+        raise IndexError(f"There are {self.shape[0]} rows.")
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -164,6 +211,33 @@ class Table:
     def __repr__(self) -> str:
         target = "no target" if self.y is None else "with a target"
         return f"<tenfold.rows: {self.shape[0]} rows, {self.shape[1]} columns, {target}>"
+
+
+class _Block:
+    """A block that is filled piece by piece, so that no piece is kept; one piece that fills it is not copied."""
+
+    def __init__(self, length: int, table: Table) -> None:
+        self.length, self.count = length, 0
+        self._shape, self._dtype = (length, table.shape[1]), table.dtype
+        self._parts: list[Array] = []
+        self._filled: Array | None = None
+
+    def add(self, X: Array | Columns) -> None:
+        m = X.shape[0]
+        if is_sparse(X) or (m == self.length and not isinstance(X, Columns)):
+            self._parts.append(X)
+        else:
+            if self._filled is None:
+                self._filled = np.empty(self._shape, self._dtype)
+            out = self._filled[self.count : self.count + m]
+            if isinstance(X, Columns):
+                X.write(out)
+            else:
+                out[...] = X
+        self.count += m
+
+    def whole(self) -> Array:
+        return joined(self._parts, self._dtype) if self._filled is None else self._filled
 
 
 def joined(parts: list[Array], dtype: Any) -> Array:
@@ -183,6 +257,32 @@ def _refuse_unknown(names: tuple[str, ...], wanted: tuple[str, ...]) -> None:
             raise ValueError(f"There is no column {name!r}; there are {shown}.")
     if len(set(wanted)) < len(wanted):
         raise ValueError(f"A column is named twice among {', '.join(map(repr, wanted))}.")
+
+
+EXACT = 1 << 53
+"""Whole numbers up to this size are numbers in float64, too."""
+
+
+def as_floats(X: Array, names: Sequence[str] | None, place: Place) -> Array:
+    """A matrix of numbers, dense or CSR, in float32 or float64; refuses whole numbers that float64 does not have."""
+    if X.dtype in FLOATS:
+        return X
+    if X.dtype.kind in "iu" and X.dtype.itemsize == 8 and X.size:
+        low, high = X.min(), X.max()
+        if low < -EXACT or high > EXACT:
+            dense = X.toarray() if is_sparse(X) else X
+            row, column = np.argwhere((dense < -EXACT) | (dense > EXACT))[0]
+            name = f"x{column}" if names is None else names[column]
+            raise ValueError(too_large(place(int(row)), name, dense[row, column]))
+    return X.astype(np.float32 if X.dtype.kind == "f" and X.dtype.itemsize == 4 else np.float64)
+
+
+def too_large(place: str, name: str, value: Any) -> str:
+    """Why a whole number is refused."""
+    return (
+        f"{place}, column {name!r}: {value} is beyond 2**53, where float64 does not have all whole numbers. Subtract "
+        "an offset, leave the column out, or store it as a floating-point number."
+    )
 
 
 def common_dtype(dtypes: Sequence[Any]) -> np.dtype[Any]:
@@ -230,10 +330,9 @@ class BlocksReader:
             raise ValueError(f"{place}: expected a matrix of rows, got an array with {X.ndim} dimension(s).")
         if X.dtype.kind not in "fiub":
             raise ValueError(f"{place}: expected numbers, got values of type {X.dtype}.")
-        if X.dtype not in FLOATS:
-            X = X.astype(np.float64)
         if is_sparse(X):
             X = X.tocsr()
+        X = as_floats(X, None, partial(_place_in_block, number))
         others = tuple(np.asarray(part) for part in parts[1:])
         for name, part in zip(("y", "weight"), others, strict=False):
             if part.shape[:1] != X.shape[:1]:
@@ -273,7 +372,11 @@ class BlocksReader:
         every = tuple(columns) == tuple(f"x{j}" for j in range(self._width))
         index = [int(name[1:]) for name in columns]
         for number, parts in enumerate(self._all(), start=1):
-            yield Piece(parts[0] if every else parts[0][:, index], f"block {number}")
+            yield Piece(parts[0] if every else parts[0][:, index], partial(_place_in_block, number))
+
+
+def _place_in_block(number: int, row: int) -> str:
+    return f"block {number}, row {row + 1}"
 
 
 NOT_RESTARTABLE = (

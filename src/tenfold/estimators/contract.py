@@ -28,7 +28,7 @@ from tenfold.arrays import (
     numpy_dtype,
     on_host,
 )
-from tenfold.data import BatchRows, MemoryRows, NotFinite, Rows, Table
+from tenfold.data import BatchRows, Block, MemoryRows, NotFinite, Rows, Table
 from tenfold.estimators import foreign
 from tenfold.plans import Fitted
 from tenfold.solvers.loop import Record, Watch
@@ -39,6 +39,7 @@ __all__ = [
     "Claims",
     "LinearPredictor",
     "Scored",
+    "all_or_nothing",
     "as_rows",
     "canonical",
     "chosen_classes",
@@ -79,6 +80,22 @@ def with_callbacks(method: Method) -> Method:
     return cast(Method, sklearn_with_callbacks(fit))
 
 
+def all_or_nothing(method: Method) -> Method:
+    """A `fit` that raises leaves the estimator as it was: unfitted, or with its earlier fit."""
+
+    @wraps(method)
+    def fit(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(estimator))
+        try:
+            return method(estimator, *args, **kwargs)
+        except BaseException:
+            vars(estimator).clear()
+            vars(estimator).update(before)
+            raise
+
+    return cast(Method, fit)
+
+
 def _fitted_attributes(estimator: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(estimator).items() if name.endswith("_") and not name.startswith("_")}
 
@@ -104,8 +121,9 @@ class Claims:
 
 
 def is_plain(X: Any) -> bool:
-    """Whether X is a dense NumPy array that needs no conversion."""
-    return type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.shape[0] > 0 and X.shape[1] > 0
+    """Whether X is a dense NumPy array, or a memory map of one, that needs no conversion."""
+    plain = type(X) is np.ndarray or type(X) is np.memmap
+    return plain and X.ndim == 2 and X.dtype in FLOATS and X.shape[0] > 0 and X.shape[1] > 0
 
 
 def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_output: bool = True) -> tuple[Array, Array]:
@@ -141,12 +159,25 @@ def _target_of(estimator: Any, table: Table, y: Any, *, numeric: bool, multi_out
     y = _own(table.y, y, "y", "target")
     if y is None:
         raise ValueError("These rows have no target: name its column, tenfold.rows(..., target=...), or give y.")
+    if numeric and table.y is not None and table.y.dtype.kind == "U":
+        _refuse_text(table)
     _remember_columns(estimator, table)
     y = check_array(y, ensure_2d=False, dtype="numeric" if numeric else None, input_name="y", estimator=estimator)
     if y.ndim == 2 and not multi_output:
         y = column_or_1d(y, warn=True)
     check_consistent_length(table, y)
     return y
+
+
+def _refuse_text(table: Table) -> None:
+    """Name the first value of a text target that is not a number."""
+    values = np.asarray(table.y).reshape(len(table), -1)
+    for row, column in np.ndindex(values.shape):
+        try:
+            float(values[row, column])
+        except ValueError:
+            text = str(values[row, column])
+            raise ValueError(f"The target is text, not numbers: {table.place_of_row(row)} has {text!r}.") from None
 
 
 def _own(own: Array | None, given: Any, name: str, role: str) -> Any:
@@ -310,6 +341,10 @@ def names_of(estimator: Any) -> tuple[str, ...]:
     return tuple(map(str, names)) if names is not None else tuple(f"x{j}" for j in range(estimator.n_features_in_))
 
 
+FEW = 4096
+"""Predictions from fewer entries are not worth the call of a compiled loop."""
+
+
 class LinearPredictor:
     """Raw predictions of a linear model with `coef_` (p,) or (t, p) and `intercept_`."""
 
@@ -328,8 +363,12 @@ class LinearPredictor:
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
         elif not np.isfinite(X).all():
             check_array(X, input_name="X", estimator=self)
+        return self._products(X, few=X.shape[0] * X.shape[1] < FEW)
+
+    def _products(self, X: Array, *, few: bool) -> Array:
+        """``X w + b`` of rows that were checked; all blocks of a table go the same way, so that bits do not change."""
         coef = self.coef_.toarray() if is_sparse(self.coef_) else on_host(self.coef_)
-        if X.shape[0] * X.shape[1] < 4096 and not is_sparse(X):
+        if few and not is_sparse(X):
             z = X @ coef.T + on_host(self.intercept_)
         else:
             params = Params(
@@ -355,9 +394,14 @@ class LinearPredictor:
                 "The feature names should match those that were passed during fit: name the columns of the table in "
                 f"this order, tenfold.rows(..., columns={list(names)})."
             )
-        nothing = np.zeros((table.shape[0], 0))
-        found = BatchRows(table, nothing).map(lambda block: self._raw(block.X))
-        return np.asarray(found)
+
+        def predictions(block: Block) -> Array:
+            if not np.isfinite(block.X.data if is_sparse(block.X) else block.X).all():
+                raise NotFinite
+            return self._products(block.X, few=table.shape[0] * table.shape[1] < FEW)
+
+        rows = BatchRows(table, np.zeros((table.shape[0], 0)))
+        return refuse_not_finite(self, table, lambda: rows.map(predictions))
 
 
 class Scored:

@@ -34,7 +34,7 @@ def validate(estimator: Any, X: Array, y: Any, *, numeric: bool, multi_output: b
     if is_foreign(y):
         refuse_elsewhere(X, y, "y")
         xp = namespace(y)
-        y = y if xp.isdtype(y.dtype, ("real floating", "integral", "bool")) else xp.astype(y, xp.float64)
+        y = y if xp.isdtype(y.dtype, ("real floating", "integral", "bool")) else xp.astype(y, xp.float64, copy=False)
         if xp.isdtype(y.dtype, "real floating") and not bool(xp.all(xp.isfinite(y))):
             raise ValueError("Input y contains NaN or infinity.")
     if y.ndim not in (1, 2) or (y.ndim == 2 and not multi_output):
@@ -59,7 +59,7 @@ def matrix(estimator: Any, X: Array) -> Array:
         )
     if not xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
         raise ValueError(f"X must hold real numbers, got {X.dtype}.")
-    return X if numpy_dtype(X.dtype) in FLOATS else xp.astype(X, xp.float64)
+    return X if numpy_dtype(X.dtype) in FLOATS else xp.astype(X, xp.float64, copy=False)
 
 
 def refuse_elsewhere(X: Array, other: Array, name: str) -> None:
@@ -96,7 +96,7 @@ def score(estimator: Any, X: Array, y: Any, weight: Array | None) -> float:
     if is_classifier(estimator):
         if not is_foreign(y):
             return float(np.average(found == y, weights=on_host(weight)))
-        right = xp.astype(found == y, xp.float64)
+        right = xp.astype(found == y, xp.float64, copy=False)
         right = xp.min(right, axis=1) if right.ndim == 2 else right
         return float(xp.sum(weight * right) / xp.sum(weight))
     y, found = (xp.astype(xp.reshape(part, (X.shape[0], -1)), xp.float64) for part in (y, found))

@@ -18,6 +18,7 @@ from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
     Scored,
+    all_or_nothing,
     as_rows,
     chosen_classes,
     class_factors,
@@ -204,6 +205,7 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         self.n_jobs = n_jobs
         self.time_limit = time_limit
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""

@@ -14,6 +14,6 @@ gap
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
 from tenfold.judge.duality import gap
-from tenfold.judge.least_squares import Verdict, residual
+from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 
-__all__ = ["NOT_JUDGED", "RULES", "Certificate", "Rule", "Verdict", "gap", "residual"]
+__all__ = ["NOT_JUDGED", "RULES", "Certificate", "Rule", "Verdict", "gap", "residual", "residual_from_moments"]

@@ -101,7 +101,7 @@ class _Noticed(NamedTuple):
         xp = namespace(block.y)
         small = xp.nonzero(self._shares(block)[1])[0]
         X = block.X[small].toarray() if is_sparse(block.X) else xp.take(block.X, small, axis=0)
-        X = xp.astype(X, xp.float64)
+        X = xp.astype(X, xp.float64, copy=False)
         if not self.intercept:
             return X
         return xp.concat([X - like(self.centre, X), xp.ones_like(X[:, :1])], axis=1)

@@ -1,6 +1,6 @@
 """Kind residual: least squares, with a ridge or with signs, by one pass over the rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Params, derivatives
+from tenfold.stats import Columns, Derivatives, Moments, Params, derivatives
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,58 @@ def residual(
     With sqrt(alpha) I below X and 0 below y, the gradient of half the sum of squares is -A'r, and |A_j'r| / (|A_j|
     |r|) are cosines. `dtype` is that in which the weights are kept.
     """
-    eps = float(np.finfo(np.float64).eps)
-    weight, mean = columns.weight, columns.mean[: columns.features]
-    lengths, _ = columns.lengths(origin=not problem.intercept)
+    mean = columns.mean[: columns.features]
     centre = mean if problem.intercept else None
     local = Params(params.coef, params.intercept + params.coef @ mean if problem.intercept else params.intercept)
     sums = rows.fold(derivatives(problem.loss, local, 1, centre))
+    return _verdict(problem, params, columns, sums, 0.0, condition, status, dtype)
+
+
+FROM_MOMENTS = "Judged from merged moments, not from the rows, which are gone."
+
+
+def residual_from_moments(
+    problem: Glm, moments: Moments, params: Params, *, condition: float | None = None, dtype: Any = np.float64
+) -> Verdict:
+    """The same from the moments of the rows, where these are gone: digits that the moments have lost stay lost.
+
+    With W the weights in the units of the moments, the sums of squares are yy - 2 C'W + W'SW, and their gradient is
+    SW - C.
+    """
+    p, e = moments.features, moments.exponent.astype(np.int64)
+    S, C, yy = moments.about(origin=not problem.intercept)
+    W = np.ldexp(params.coef, e[:p] - e[p:, None])
+    pull = W @ S - C.T
+    squares = yy + np.einsum("tp,tp->t", W, pull - C.T)
+    # what the sums can have rounded
+    noise = float(np.finfo(np.float64).eps) * (4.0 + np.sqrt(p))
+    most = yy + np.einsum("tp,tp->t", np.abs(W), np.abs(W) @ np.abs(S) + 2.0 * np.abs(C.T))
+    away = np.zeros(len(yy))
+    if problem.intercept:
+        away = params.intercept + params.coef @ moments.mean - moments.target_mean
+    slope = moments.weight * away
+    value = 0.5 * (np.ldexp(np.maximum(squares, noise * most), 2 * e[p:]) + slope * away)
+    gradient = np.ldexp(pull, e[:p] + e[p:, None])
+    sums = Derivatives(moments.weight, value, slope, gradient)
+    rounding = noise * np.ldexp(np.abs(W) @ np.abs(S) + np.abs(C.T), e[:p] + e[p:, None])
+    found = _verdict(problem, params, Columns.of(moments), sums, rounding, condition, "solved", dtype)
+    return replace(found, certificate=replace(found.certificate, note=FROM_MOMENTS))
+
+
+def _verdict(
+    problem: Glm,
+    params: Params,
+    columns: Columns,
+    sums: Derivatives,
+    lost: Floats | float,
+    condition: float | None,
+    status: str,
+    dtype: Any,
+) -> Verdict:
+    """From the sums over the rows about their centre; `lost` is what the gradient in them may have rounded already."""
+    eps = float(np.finfo(np.float64).eps)
+    weight, mean = columns.weight, columns.mean[: columns.features]
+    lengths, _ = columns.lengths(origin=not problem.intercept)
     assert sums.gradient is not None
     if not (np.isfinite(sums.value).all() and np.isfinite(sums.gradient).all()):
         return Verdict(_refused("residual", status), sums.gradient, 2.0 * sums.value)
@@ -67,6 +113,8 @@ def residual(
     ones = np.abs(sums.slope) / np.sqrt(weight) / divisor if problem.intercept else np.zeros_like(size)
     parts = np.where(exact, 0.0, np.maximum(np.max(cosines, axis=1, initial=0.0), ones))
     rounding = np.where(exact, finest, terms * unit_roundoff(dtype) * reading / divisor)
+    blurred = np.max(np.where(lengths > 0, lost, 0.0) / np.where(lengths > 0, lengths, 1.0), axis=1, initial=0.0)
+    rounding = np.maximum(rounding, blurred / divisor)
     gradient = pulls + alpha[:, None] * params.coef
     radius, drift = None, 0.0
     if np.all(alpha > 0):

@@ -5,6 +5,7 @@ Each result is judged by a second pass over the rows; the gradient found there g
 matrix lost digits, and the rows are folded again into a triangular factor where that is not enough.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,14 @@ from scipy.linalg import eigvalsh
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
 from tenfold.inference import Inference, inverse_gram, least_squares_inference
-from tenfold.judge import RULES, Certificate, residual
+from tenfold.judge import RULES, Certificate, residual, residual_from_moments
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.penalties import L2
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.problems import Glm
 from tenfold.solvers import conjugate, dual, nonnegative, normal, triangular
-from tenfold.solvers.loop import Watch, run
+from tenfold.solvers.loop import Solution, Watch, run
 from tenfold.stats import Columns, Moments, Params
 
 SINGULAR = 1e-12
@@ -236,16 +237,57 @@ def _conjugate(
     )
 
 
-def _nonnegative(rows: Rows, alpha: Floats, intercept: bool, max_iter: int | None, dtype: Any) -> Fitted:
-    moments = fold_moments(rows)
+def without_rows(
+    moments: Moments, alpha: Floats, intercept: bool, *, positive: bool = False, max_iter: int | None = None
+) -> Fitted:
+    """Solve from moments whose rows are gone; the certificate says so."""
+    problem = ridge_problem(alpha, moments.weight, intercept, positive)
+    if positive:
+        params, worst = _active_sets(moments, alpha, intercept, max_iter)
+        certificate = residual_from_moments(problem, moments, params).certificate
+        certificate = replace(certificate, status=worst.status.value)
+        return Fitted(params, certificate, "active set", worst.iterations, worst.trace, moments)
+    cholesky = normal.factor(moments, alpha, intercept)
+    if cholesky is None or cholesky.rcond < SINGULAR:
+        params, condition = normal.shortest(moments, alpha, intercept)
+        verdict = residual_from_moments(problem, moments, params, condition=condition)
+        return Fitted(params, verdict.certificate, "svd", moments=moments)
+    condition = cholesky.rcond**-0.5
+    params = normal.solve(moments, cholesky, intercept)
+    verdict = residual_from_moments(problem, moments, params, condition=condition)
+    better = normal.correct(params, cholesky, verdict.gradient, moments, intercept)
+    second = residual_from_moments(problem, moments, better, condition=condition)
+    if not _worse(second.certificate, verdict.certificate):
+        params, verdict = better, second
+    small = moments.features <= KEPT_COLUMNS and not alpha.any()
+    return Fitted(
+        params,
+        verdict.certificate,
+        "gram",
+        moments=moments,
+        residual_squares=verdict.residual_squares,
+        singular_values=_singular_values(moments, intercept) if small else None,
+        rank=moments.features if small else None,
+        inverse=inverse_gram(moments, origin=not intercept) if small else None,
+    )
+
+
+def _active_sets(moments: Moments, alpha: Floats, intercept: bool, max_iter: int | None) -> tuple[Params, Solution]:
+    """Weights of one sign for every target, and the solution that converged least."""
     limit = 10 * moments.features + 10 if max_iter is None else max_iter
     scales = normal.column_scales(moments, alpha, origin=not intercept)
     solutions = [run(nonnegative.steps(moments, scales, float(a), t, intercept), limit) for t, a in enumerate(alpha)]
     params = Params(
         np.concatenate([s.params.coef for s in solutions]), np.concatenate([s.params.intercept for s in solutions])
     )
-    problem = ridge_problem(alpha, moments.weight, intercept, positive=True)
     worst = max(solutions, key=lambda s: s.trace[-1].measure)
+    return params, replace(worst, trace=max((s.trace for s in solutions), key=len))
+
+
+def _nonnegative(rows: Rows, alpha: Floats, intercept: bool, max_iter: int | None, dtype: Any) -> Fitted:
+    moments = fold_moments(rows)
+    params, worst = _active_sets(moments, alpha, intercept, max_iter)
+    problem = ridge_problem(alpha, moments.weight, intercept, positive=True)
     certificate: Certificate = residual(
         problem, rows, stored(params, dtype), Columns.of(moments), status=worst.status.value, dtype=dtype
     ).certificate
@@ -253,7 +295,7 @@ def _nonnegative(rows: Rows, alpha: Floats, intercept: bool, max_iter: int | Non
         stored(params, dtype),
         certificate,
         "active set",
-        iterations=max(s.iterations for s in solutions),
+        iterations=worst.iterations,
         trace=worst.trace,
         moments=moments,
     )

@@ -54,8 +54,8 @@ def _gram(problem: Glm, params: Params, threshold: float, shift: Floats) -> Call
         if block.weight is not None:
             chosen = chosen & (block.weight > 0.0)
         xp = namespace(block.y)
-        found = derivatives(Square(), zero, 2, shift)(Block(block.X, block.y, xp.astype(chosen, xp.float64))).hessian
-        return Total(np.asarray(found)[:k, :k])
+        rows = Block(block.X, block.y, xp.astype(chosen, xp.float64))
+        return Total(np.asarray(derivatives(Square(), zero, 2, shift)(rows).hessian)[:k, :k])
 
     return lift
 

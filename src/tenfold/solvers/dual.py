@@ -59,7 +59,7 @@ class Centred:
 def inner_products_in_arrays(X: Array, centre: Floats, root: Floats) -> Floats:
     """A A' in the Array API: for other namespaces, and the reference for the compiled loop."""
     xp = namespace(X)
-    A = (xp.astype(X, xp.float64) - like(centre, X)) * like(root[:, None], X)
+    A = (xp.astype(X, xp.float64, copy=False) - like(centre, X)) * like(root[:, None], X)
     return on_host(xp.matmul(A, A.T))
 
 

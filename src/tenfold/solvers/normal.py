@@ -87,6 +87,26 @@ def solve(moments: Moments, normal: NormalFactor, intercept: bool) -> Params:
     return with_intercept(coef, moments, intercept)
 
 
+def shortest(moments: Moments, alpha: Floats, intercept: bool) -> tuple[Params, float]:
+    """The shortest weights where the matrix is singular, by its eigenvectors, and the condition of what was used."""
+    p = moments.features
+    S, c, _ = moments.about(origin=not intercept)
+    e = moments.exponent.astype(np.int64)
+    # one power of two for all columns, so that lengths of weights keep their meaning
+    unit = int(np.max(e[:p] + np.frexp(np.sqrt(np.diag(S)))[1], initial=0))
+    with one_blas_thread:
+        values, V, info = lapack.dsyevd(np.ldexp(S, e[:p, None] + e[:p] - 2 * unit))
+    if info != 0:
+        raise np.linalg.LinAlgError("the eigenvalues of the moments were not found")
+    kept = values > max(float(values[-1]), 0.0) * p * np.finfo(np.float64).eps
+    V, values = V[:, kept], values[kept]
+    right = V.T @ np.ldexp(c, e[:p, None] - unit)
+    total = values[:, None] + np.ldexp(alpha, -2 * unit)
+    coef = np.ldexp((V @ (right / total)).T, e[p:, None] - unit)
+    condition = float(np.sqrt(total.max() / total.min())) if values.size else 1.0
+    return with_intercept(coef, moments, intercept), condition
+
+
 def correct(params: Params, normal: NormalFactor, gradient: Floats, moments: Moments, intercept: bool) -> Params:
     """One correction: `gradient` (t, p) is that of half the penalised sum of squares, read from the rows."""
     step = normal.solve(np.ldexp(gradient, -normal.scales.astype(np.int32)))

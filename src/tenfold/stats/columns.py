@@ -89,7 +89,7 @@ def _extreme(X: Array, weight: Array, mean: Floats, spread: Floats) -> Floats:
     xp = namespace(X)
     for j in np.flatnonzero(~((spread > 1e-140) & (spread < 1e140))):
         with np.errstate(invalid="ignore", over="ignore"):
-            column = np.abs(on_host(xp.astype(X[:, int(j)], xp.float64)) - mean[j])
+            column = np.abs(on_host(xp.astype(X[:, int(j)], xp.float64, copy=False)) - mean[j])
             unit = float(column.max())
             spread[j] = unit * np.sqrt(on_host(weight) @ (column / unit) ** 2) if unit > 0.0 else unit
     return spread

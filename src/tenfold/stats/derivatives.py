@@ -127,7 +127,7 @@ def times(X: Array, params: Params, shift: Floats | None = None) -> Any:
 def _away(X: Array, shift: Floats | None) -> Array:
     """X - shift in float64, in X's namespace."""
     xp = namespace(X)
-    X = xp.astype(X, xp.float64)
+    X = xp.astype(X, xp.float64, copy=False)
     return X if shift is None else X - like(shift, X)
 
 

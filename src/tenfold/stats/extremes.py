@@ -36,7 +36,7 @@ class Extremes:
 def of_columns(block: Block) -> Extremes:
     """The lift for the columns of dense rows, whatever their weights."""
     xp = namespace(block.X)
-    return Extremes.of(xp.astype(block.X, xp.float64), None)
+    return Extremes.of(xp.astype(block.X, xp.float64, copy=False), None)
 
 
 def of_predictions(params: Params, shift: Floats | None = None) -> Callable[[Block], Extremes]:

@@ -2,13 +2,28 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, like, namespace, on_host
-from tenfold.data import Block, weights_of
+from tenfold.arrays import (
+    FLOATS,
+    Array,
+    Floats,
+    Integers,
+    contiguous,
+    entries,
+    is_foreign,
+    is_numpy,
+    is_sparse,
+    like,
+    namespace,
+    on_host,
+    ones,
+)
+from tenfold.data import BatchRows, Block, MemoryRows, Table, weights_of
 from tenfold.machine import threads
 
 SMALLEST, LARGEST = 1e-280, 1e280
@@ -62,11 +77,30 @@ class Moments:
 
     @classmethod
     def of(cls, X: Array, y: Array | None = None, weight: Array | None = None) -> "Moments":
-        """The statistic of the rows of arrays."""
-        xp = np if is_sparse(X) else namespace(X)
-        if y is None:
-            y = xp.zeros((X.shape[0], 0), dtype=xp.float64)
-        return cls.lift(Block(X, y, weight))
+        """The statistic of the rows of arrays, or of a table (`tenfold.rows`), whose target and weights count."""
+        if isinstance(X, Table):
+            y, weight = X.y if y is None else y, X.weight if weight is None else weight
+            return BatchRows(X, _targets(y, X.shape[0]), weight).fold(cls.lift)
+        if is_sparse(X):
+            X = X.tocsr()
+        elif not is_foreign(X):
+            X = np.asarray(X)
+            X = contiguous(X if X.dtype in FLOATS else X.astype(np.float64))
+        targets: Array = y if is_foreign(y) else like(_targets(y, X.shape[0]), X)
+        targets = targets[:, None] if targets.ndim == 1 else targets
+        weight = weight if weight is None or is_foreign(weight) else like(np.array(weight, dtype=np.float64), X)
+        return MemoryRows(X, targets, weight).fold(cls.lift)
+
+    def save(self, file: Any) -> None:
+        """Write to a file or path (.npz), to be merged and asked later, perhaps elsewhere."""
+        np.savez(file, **{name: getattr(self, name) for name in self.__dataclass_fields__})
+
+    @classmethod
+    def load(cls, file: Any) -> "Moments":
+        """Read what `save` wrote."""
+        with np.load(file) as found:
+            count, weight, *arrays = (found[name] for name in cls.__dataclass_fields__)
+        return cls(int(count), float(weight), *arrays)
 
     @classmethod
     def lift(cls, block: Block) -> "Moments":
@@ -224,33 +258,72 @@ def _still(XX: Floats, XY: Floats, count: int, raw: Floats) -> None:
     XX[noise], XX[:, noise], XY[noise] = 0.0, 0.0, 0.0
 
 
+def _targets(y: Any, n: int) -> Floats:
+    """Targets (n, t) in float64."""
+    if y is None:
+        return np.zeros((n, 0))
+    y = np.asarray(y, dtype=np.float64)
+    return np.ascontiguousarray(y[:, None] if y.ndim == 1 else y)
+
+
+HEAD = 1024
+"""Rows from which a shift is taken. It is then within sqrt(m / HEAD) standard deviations of the mean of m rows."""
+
+
 def moments_in_arrays(block: Block, groups: int = 1) -> list[Moments]:
     """The lift of `Moments` in the Array API: for other namespaces, and the reference for the compiled loop."""
     xp = namespace(block.X)
-    X = xp.astype(block.X, xp.float64)
-    weight = weights_of(block)
-    joint = xp.concat([X, block.y], axis=1)
-    p = X.shape[1]
-    parts = []
+    if block.weight is None and block.group is None:
+        return [_moments_of(block.X, block.y, None)]
+    weight, parts = weights_of(block), []
     for g in range(groups):
-        z, w = joint, weight
-        if block.weight is not None or block.group is not None:
-            inside = weight > 0 if block.group is None else (weight > 0) & (block.group == g)
-            z, w = joint[inside], weight[inside]
-        total = float(xp.sum(w))
-        if total == 0.0:
-            parts.append(Moments.zero(p, joint.shape[1] - p))
-            continue
-        shift = xp.sum(w[:, None] * z, axis=0) / total
-        z = z - shift
-        largest = on_host(xp.max(xp.abs(z), axis=0))
-        extreme = (largest > 0) & ((largest**2 * total > LARGEST) | (largest**2 * total < SMALLEST))
-        e = np.where(extreme, np.frexp(largest)[1], 0).astype(np.int32)
-        z = z * like(np.ldexp(1.0, -e), z)
-        offset = xp.sum(w[:, None] * z, axis=0) / total
-        z = z - offset
-        S = on_host(xp.matmul((w[:, None] * z).T, z))
-        parts.append(
-            Moments(z.shape[0], total, on_host(shift), on_host(offset), e, S[:p, :p], S[:p, p:], np.diag(S)[p:].copy())
-        )
+        inside = xp.nonzero(weight > 0 if block.group is None else (weight > 0) & (block.group == g))[0]
+        X, y, w = (xp.take(part, inside, axis=0) for part in (block.X, block.y, weight))
+        parts.append(_moments_of(X, y, w))
     return parts
+
+
+def _moments_of(X: Array, y: Array, weight: Array | None) -> Moments:
+    """Of rows with positive weights."""
+    m, p, t = X.shape[0], X.shape[1], y.shape[1]
+    if m == 0:
+        return Moments.zero(p, t)
+    xp = namespace(X)
+    X = xp.astype(X, xp.float64, copy=False)
+    x0, y0 = _shift(X), _shift(y)
+    z, v, e = X - x0, y - y0, np.zeros(p + t, np.int32)
+    found = _sums(z, v, weight)
+    squares = np.concatenate([np.diag(found[0]), found[2]])
+    usual = (squares > SMALLEST) & (squares < LARGEST)
+    if not usual.all():
+        largest = np.concatenate([on_host(xp.max(xp.abs(part), axis=0)) for part in (z, v)])
+        e = np.where(~usual & (largest > 0.0), np.frexp(largest)[1], 0).astype(np.int32)
+        z, v = z * like(np.ldexp(1.0, -e[:p]), z), v * like(np.ldexp(1.0, -e[p:]), v)
+        found = _sums(z, v, weight)
+    S, C, yy, sums, total = found
+    offset = sums / total
+    x, v = offset[:p], offset[p:]
+    S, C = S - total * np.outer(x, x), C - total * np.outer(x, v)
+    yy = np.maximum(yy - total * v * v, 0.0)
+    np.fill_diagonal(S, np.maximum(np.diag(S), 0.0))
+    return Moments(m, total, np.concatenate([on_host(x0), on_host(y0)]), offset, e, S, C, yy)
+
+
+def _shift(X: Array) -> Array:
+    """Near the means of the columns, and the very value of one that is constant."""
+    xp = namespace(X)
+    head = X[: min(HEAD, X.shape[0]), :]
+    return xp.where(xp.min(head, axis=0) == xp.max(head, axis=0), head[0, :], xp.mean(head, axis=0))
+
+
+def _sums(z: Array, v: Array, weight: Array | None) -> tuple[Floats, Floats, Floats, Floats, float]:
+    """z'z, z'v, the squares of v, the sums of z and v, and the weight: three products, and one way from the device."""
+    xp = namespace(z)
+    p, t = z.shape[1], v.shape[1]
+    joint = xp.concat([v, ones(z.shape[0], z)[:, None]], axis=1)
+    left, below = (z, joint) if weight is None else (weight[:, None] * z, weight[:, None] * joint)
+    products = [xp.matmul(left.T, z), xp.matmul(left.T, joint), xp.matmul(below.T, joint)]
+    flat = on_host(xp.concat([xp.reshape(product, (-1,)) for product in products], axis=0))
+    S, C, last = np.split(flat, [p * p, p * p + p * (t + 1)])
+    C, last = C.reshape(p, t + 1), last.reshape(t + 1, t + 1)
+    return S.reshape(p, p), C[:, :t], np.diag(last)[:t], np.append(C[:, t], last[:t, t]), float(last[t, t])

@@ -49,7 +49,7 @@ def _rfactor(shift: Floats, scale: Floats, block: Block) -> RFactor:
 def _rfactor_in_arrays(shift: Floats, scale: Floats, block: Block) -> Floats:
     """The same by the linear algebra of another namespace, whose QR is as good, all rows at once."""
     xp = namespace(block.X)
-    z = xp.concat([xp.astype(block.X, xp.float64), block.y], axis=1)
+    z = xp.concat([xp.astype(block.X, xp.float64, copy=False), block.y], axis=1)
     z = (z - like(shift, z)) * like(scale, z)
     z = z if block.weight is None else z * xp.sqrt(block.weight)[:, None]
     return on_host(xp.linalg.qr(z, mode="reduced")[1])

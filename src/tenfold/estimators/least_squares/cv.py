@@ -22,6 +22,7 @@ from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
     Scored,
+    all_or_nothing,
     as_rows,
     refuse_not_finite,
     store,
@@ -251,13 +252,8 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
             blind = rows.scattered and not is_classifier(self) and isinstance(self.cv, (numbers.Integral, KFold))
             y = None if blind else on_host(y)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-        splits = [
-            (np.asarray(a), np.asarray(b)) for a, b in splitter.split(_as_given(rows), y, **routed.splitter.split)
-        ]
-        splits = [
-            (np.flatnonzero(a) if a.dtype == bool else a, np.flatnonzero(b) if b.dtype == bool else b)
-            for a, b in splits
-        ]
+        given = splitter.split(_as_given(rows), y, **routed.splitter.split)
+        splits = [(_row_numbers(a, len(y)), _row_numbers(b, len(y))) for a, b in given]
         models, how, total = folds(rows, splits, alphas, self.fit_intercept)
         scores = np.array(
             [
@@ -379,6 +375,13 @@ def _of_rows(value: Any, index: Array, n: int) -> Any:
     return np.asarray(value)[index] if np.ndim(value) > 0 and len(value) == n else value
 
 
+def _row_numbers(chosen: Any, n: int) -> Array:
+    """Which of n rows a splitter has chosen; in four bytes each, because all splits are kept."""
+    chosen = np.asarray(chosen)
+    chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+    return chosen.astype(np.int32) if n <= np.iinfo(np.int32).max else chosen
+
+
 def _as_given(rows: Rows) -> Array:
     """X for a splitter: splitters count its rows, and few look at more."""
     return rows.whole().X if isinstance(rows, MemoryRows) and not rows.foreign else np.zeros((rows.shape[0], 1))
@@ -477,6 +480,7 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, _RidgeCV):
         self.store_cv_results = store_cv_results
         self.alpha_per_target = alpha_per_target
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeCV":
         """Choose alpha and fit to X (n, p), y (n,) or (n, t) and optional weights; `groups` and routed parameters by
         keyword.
@@ -571,6 +575,7 @@ class RidgeClassifierCV(RidgeClassification, _RidgeCV):
         self.class_weight = class_weight
         self.store_cv_results = store_cv_results
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeClassifierCV":
         """Choose alpha and fit to X (n, p), classes y (n,) or an indicator matrix of labels, and optional weights."""
         check_parameters(self, self._constraints)

@@ -6,11 +6,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array
+from tenfold.arrays import Array, is_sparse
 from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
     Scored,
+    all_or_nothing,
     as_rows,
     follow,
     names_of,
@@ -19,13 +20,16 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
 )
+from tenfold.estimators.least_squares.from_moments import PartialRegression
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
 from tenfold.inference import Inference
+from tenfold.plans.fitted import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
-from tenfold.plans.least_squares import infer
+from tenfold.plans.least_squares import infer, without_rows
+from tenfold.stats import Moments
 
 
-class LinearRegression(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+class LinearRegression(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """Ordinary least squares.
 
     Minimises ``sum_i weight_i (y_i - x_i.w - b)^2``, and takes the shortest ``w`` where many do. Solved from one pass
@@ -102,9 +106,12 @@ class LinearRegression(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor
         self.n_jobs = n_jobs
         self.positive = positive
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
         """Fit to X (n, p), y (n,) or (n, t) and optional weights (n,)."""
         check_parameters(self, self._constraints)
+        if isinstance(X, Moments):
+            return self._take_moments(X, y, sample_weight)
         X, y = validate(self, X, y)
         weight = validate_weights(sample_weight, X)
         rows = as_rows(X, y, weight)
@@ -121,17 +128,26 @@ class LinearRegression(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor
                 details=not self.positive,
             ),
         )
-        store(self, fitted, X, coef_flat=y.ndim == 1, intercept_flat=y.ndim == 1, intercept=self.fit_intercept)
+        self._store(fitted, X, flat=y.ndim == 1)
+        return self
+
+    def _fit_moments(self, moments: Moments) -> None:
+        alpha = np.zeros(moments.yy.size)
+        fitted = without_rows(moments, alpha, self.fit_intercept, positive=self.positive)
+        self._store(fitted, moments.XX, flat=alpha.size == 1)
+
+    def _store(self, fitted: Fitted, X: Array, *, flat: bool) -> None:
+        store(self, fitted, X, coef_flat=flat, intercept_flat=flat, intercept=self.fit_intercept)
+        self._keep(fitted.moments)
         for name in ("rank_", "singular_"):
             self.__dict__.pop(name, None)
-        if not rows.sparse and fitted.rank is not None and fitted.singular_values is not None:
+        if not is_sparse(X) and fitted.rank is not None and fitted.singular_values is not None:
             self.rank_, self.singular_ = fitted.rank, follow(fitted.singular_values, X)
         self._inference = (
             "The weights are constrained: classical standard errors do not hold. Use the bootstrap."
             if self.positive
             else infer(fitted, self.fit_intercept, names_of(self))
         )
-        return self
 
     @property
     def inference_(self) -> Inference | tuple[Inference, ...]:

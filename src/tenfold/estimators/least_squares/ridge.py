@@ -4,7 +4,7 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -16,6 +16,7 @@ from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
     Scored,
+    all_or_nothing,
     as_rows,
     chosen_classes,
     class_factors,
@@ -29,6 +30,7 @@ from tenfold.estimators.contract import (
     watcher,
     with_callbacks,
 )
+from tenfold.estimators.least_squares.from_moments import FromMoments, PartialRegression, validate_more
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -41,8 +43,10 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
+from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
-from tenfold.stats import Params
+from tenfold.plans.least_squares import without_rows
+from tenfold.stats import Moments, Params
 
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 """scikit-learn's names. Iterative ones take conjugate gradients where a square matrix is not formed; the result is
@@ -50,7 +54,7 @@ the same optimum.
 """
 
 
-class _Ridge(CallbackSupportMixin, LinearPredictor, BaseEstimator):
+class _Ridge(CallbackSupportMixin, FromMoments, LinearPredictor, BaseEstimator):
     """What Ridge and RidgeClassifier share: parameters and the fit of targets (n, t)."""
 
     _constraints: ClassVar[Constraints] = {
@@ -95,20 +99,25 @@ class _Ridge(CallbackSupportMixin, LinearPredictor, BaseEstimator):
                 dtype=rows.dtype,
             ),
         )
-        store(
-            self,
-            fitted,
-            X,
-            coef_flat=rows.targets == 1,
-            intercept_flat=intercept_flat,
-            intercept=self.fit_intercept,
-        )
+        self._store(fitted, X, intercept_flat)
+
+    def _fit_moments(self, moments: Moments) -> None:
+        check_solver(self.solver, self.positive)
+        alpha = penalties(self.alpha, moments.yy.size)
+        fitted = without_rows(moments, alpha, self.fit_intercept, positive=self.positive, max_iter=self.max_iter)
+        self._store(fitted, moments.XX, not is_classifier(self) and alpha.size == 1)
+
+    def _store(self, fitted: Fitted, X: Array, intercept_flat: bool) -> None:
+        targets = len(fitted.params.coef)
+        flat = targets == 1
+        store(self, fitted, X, coef_flat=flat, intercept_flat=intercept_flat, intercept=self.fit_intercept)
+        self._keep(fitted.moments)
         self.method_ = fitted.method
-        usual = "lbfgs" if self.positive else "sparse_cg" if rows.sparse else "cholesky"
+        usual = "lbfgs" if self.positive else "sparse_cg" if is_sparse(X) else "cholesky"
         self.solver_ = usual if self.solver == "auto" else self.solver
         # as in scikit-learn None for a direct solver that was asked for by name; a direct solve is one step
         direct = fitted.iterations is None and self.solver in ("svd", "cholesky", "sparse_cg")
-        self.n_iter_ = None if direct else np.full(rows.targets, max(1, fitted.iterations or 1), dtype=np.int32)
+        self.n_iter_ = None if direct else np.full(targets, max(1, fitted.iterations or 1), dtype=np.int32)
         self.trace_ = fitted.trace
         if not fitted.certificate.ok:
             warnings.warn(f"{type(self).__name__}: {fitted.certificate.explain()}", ConvergenceWarning, stacklevel=3)
@@ -141,7 +150,7 @@ def penalties(alpha: Any, targets: int) -> Array:
     return np.array(np.broadcast_to(values, targets))
 
 
-class Ridge(Scored, MultiOutputMixin, RegressorMixin, _Ridge):
+class Ridge(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, _Ridge):
     """Ridge regression: least squares with an L2 penalty.
 
     Minimises ``sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||^2``; ``b`` is not penalised.
@@ -218,10 +227,13 @@ class Ridge(Scored, MultiOutputMixin, RegressorMixin, _Ridge):
         self.positive = positive
         self.random_state = random_state
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
         """Fit to X (n, p), y (n,) or (n, t) and optional weights, a number or (n,)."""
         check_parameters(self, self._constraints)
+        if isinstance(X, Moments):
+            return self._take_moments(X, y, sample_weight)
         X, y = validate(self, X, y)
         self._fit_targets(X, y, validate_weights(sample_weight, X), intercept_flat=y.ndim == 1)
         return self
@@ -364,10 +376,32 @@ class RidgeClassifier(RidgeClassification, _Ridge):
         self.positive = positive
         self.random_state = random_state
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
         """Fit to X (n, p), classes y (n,), or an indicator matrix of labels (n, k), and optional weights."""
         check_parameters(self, self._constraints)
         X, y, Y, weight = self._prepare(X, y, sample_weight)
         self._fit_targets(X, Y, weight, intercept_flat=False)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
+        """As `Ridge.partial_fit`; `classes` names all classes in the first call."""
+        check_parameters(self, self._constraints)
+        if self.class_weight is not None:
+            raise ValueError("class_weight needs all rows: weigh them by sample_weight in partial_fit.")
+        X, y = validate_more(self, X, y, numeric=False)
+        check_classification_targets(y)
+        y = column_or_1d(y, warn=True)
+        if not hasattr(self, "moments_"):
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            self.classes_, self._several = np.unique(classes), False
+        elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
+            raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}")
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise ValueError(f"y holds classes that were not named: {unknown.tolist()}; there are {self.classes_}.")
+        weight = validate_weights(sample_weight, X)
+        self._merge(X, signs(np.searchsorted(self.classes_, y), self.classes_.shape[0]), weight)
         return self

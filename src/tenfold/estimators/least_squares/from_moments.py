@@ -1,0 +1,77 @@
+"""Least squares from moments alone: rows that come in parts, or were folded elsewhere."""
+
+from typing import Any, Self
+
+from tenfold.arrays import Array
+from tenfold.estimators.contract import as_rows, refuse_not_finite, validate, validate_weights
+from tenfold.estimators.parameters import check_parameters
+from tenfold.plans.least_squares import KEPT_COLUMNS, fold_moments
+from tenfold.stats import Moments
+
+
+class FromMoments:
+    """Fits that moments of the rows determine: `fit` takes `Moments` in place of X, and parts of the rows merge.
+
+    A class says in `_fit_moments` how it fits; what it has is kept in `moments_`.
+    """
+
+    moments_: Moments
+
+    def _merge(self, X: Array, y: Array, weight: Array | None) -> None:
+        rows = as_rows(X, y, weight)
+        new: Moments = refuse_not_finite(self, X, lambda: fold_moments(rows))
+        self._fit_moments(self.moments_.merge(new) if hasattr(self, "moments_") else new)
+
+    def _fit_moments(self, moments: Moments) -> None:
+        raise NotImplementedError
+
+    def _take_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Self:
+        """`fit` on moments alone."""
+        if y is not None or sample_weight is not None:
+            raise ValueError("Moments hold their targets and weights: give neither y nor sample_weight beside them.")
+        if moments.count == 0 or not moments.yy.size:
+            raise ValueError("These moments have no rows or no targets: make them by Moments.of(X, y).")
+        self.n_features_in_ = moments.features
+        self.__dict__.pop("feature_names_in_", None)
+        self._fit_moments(moments)
+        return self
+
+    def _keep(self, moments: Moments | None) -> None:
+        """Keep the moments of a fit for `partial_fit`, unless they are large."""
+        self.__dict__.pop("moments_", None)
+        if moments is not None and moments.features <= KEPT_COLUMNS:
+            self.moments_ = moments
+
+
+class PartialRegression(FromMoments):
+    """`partial_fit` of a regression."""
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to these rows and all that came before, whose moments are kept; as `fit` on all of them at once.
+
+        The rows are gone then: the certificate is judged from the moments, and says so.
+        """
+        check_parameters(self, self._constraints)  # type: ignore[attr-defined]
+        X, y = validate_more(self, X, y)
+        weight = validate_weights(sample_weight, X)
+        self._merge(X, y, weight)
+        return self
+
+
+def validate_more(estimator: Any, X: Any, y: Any, *, numeric: bool = True) -> tuple[Array, Array]:
+    """X and y of a `partial_fit`: the first sets the columns, later ones must have the same."""
+    known = getattr(estimator, "n_features_in_", None)
+    names = getattr(estimator, "feature_names_in_", None)
+    X, y = validate(estimator, X, y, numeric=numeric)
+    if known is not None and hasattr(estimator, "moments_"):
+        given, given_names = estimator.n_features_in_, getattr(estimator, "feature_names_in_", None)
+        estimator.n_features_in_ = known
+        if names is not None:
+            estimator.feature_names_in_ = names
+        if given != known:
+            raise ValueError(
+                f"X has {given} features, but {type(estimator).__name__} is expecting {known} features as input."
+            )
+        if names is not None and given_names is not None and list(names) != list(given_names):
+            raise ValueError("The feature names should match those that were passed before.")
+    return X, y
