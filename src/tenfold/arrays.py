@@ -41,10 +41,16 @@ def entries(array: Array) -> int:
 
 
 def is_foreign(array: Array) -> bool:
-    """Whether `array` belongs to another library of the Array API: torch, CuPy, ..."""
+    """Whether `array` belongs to another library of the Array API: torch, CuPy, Dask, ..."""
     if isinstance(array, (np.ndarray, np.generic)):
         return False
-    return hasattr(array, "__array_namespace__") or type(array).__module__.partition(".")[0] in ("torch", "cupy")
+    root = type(array).__module__.partition(".")[0]
+    return hasattr(array, "__array_namespace__") or root in ("torch", "cupy", "dask")
+
+
+def is_dask(array: Array) -> bool:
+    """Whether `array` is a collection of Dask's: an array or a data frame; Dask is not imported to tell."""
+    return type(array).__module__.partition(".")[0] == "dask"
 
 
 def numpy_dtype(dtype: Any) -> np.dtype[Any]:
@@ -89,6 +95,8 @@ def on_host(array: Array) -> Array:
     """A NumPy array of the same values: how a statistic, which is small, leaves the device where its rows are."""
     if isinstance(array, (np.ndarray, np.generic, float, int)):
         return np.asarray(array)
+    if is_dask(array):
+        return array.compute()
     for name in ("cpu", "get"):  # torch, CuPy
         array = getattr(array, name)() if hasattr(array, name) else array
     return np.from_dlpack(array) if not isinstance(array, np.ndarray) else array

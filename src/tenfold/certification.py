@@ -1,6 +1,7 @@
 """Judge fitted models from outside: the problem is rebuilt from their parameters, the rows come from the data given."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import FLOATS, Array, contiguous, is_foreign, is_sparse, like, namespace, on_host
+from tenfold.arrays import FLOATS, Array, contiguous, is_dask, is_foreign, is_sparse, like, namespace, on_host
 from tenfold.data import Table
-from tenfold.estimators.contract import as_rows, canonical, counted, validate, validate_weights
+from tenfold.estimators.contract import (
+    as_rows,
+    canonical,
+    class_factors,
+    counted,
+    factor_of_each,
+    numbered,
+    rowwise,
+    unknown_classes,
+    validate,
+    validate_weights,
+)
 from tenfold.estimators.least_squares.ridge import signs
 from tenfold.estimators.logistic import class_weights, signs_of, strength
 from tenfold.judge import Certificate, gap, residual
@@ -86,22 +98,24 @@ def _regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 def _classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     X, y = _validated(model, X, y, numeric=False)
     weight = validate_weights(sample_weight, X)
-    if model.class_weight is not None:
-        factor = np.asarray(compute_sample_weight(model.class_weight, on_host(y)), dtype=np.float64)
-        factor = like(factor, X) if is_foreign(X) else factor
-        weight = factor if weight is None else weight * factor
     if y.ndim == 1:
         _known(model, y)
-        Y = signs(_numbers(model, y, X), model.classes_.shape[0])
+        Y = signs(numbered(model.classes_, y, X), model.classes_.shape[0])
     else:
         Y = namespace(y).where(y > 0, 1.0, -1.0)
+    if model.class_weight is not None:
+        factor = _balance(model, y, X)
+        weight = factor if weight is None else weight * factor
     return _least_squares(model, X, Y, weight)
 
 
-def _numbers(model: Any, y: Array, X: Array) -> Array:
-    """The number of each row's class in the model."""
-    found = np.searchsorted(on_host(model.classes_), on_host(y))
-    return like(found, X) if is_foreign(X) else found
+def _balance(model: Any, y: Array, X: Array) -> Array:
+    """The class weight of each row."""
+    if is_dask(y) and y.ndim == 1:
+        number = numbered(model.classes_, y, X)
+        return factor_of_each(class_factors(model.class_weight, model.classes_, number, None), number)
+    factor = np.asarray(compute_sample_weight(model.class_weight, on_host(y)), dtype=np.float64)
+    return like(factor, X) if is_foreign(X) else factor
 
 
 def _least_squares(model: Any, X: Array, y: Array, weight: Array | None) -> Certificate:
@@ -127,14 +141,19 @@ def _logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         # liblinear: the intercept is the weight of one more column, and penalised
         unit = float(model.intercept_scaling)
         X = X.load() if isinstance(X, Table) else X
-        ones = np.full((X.shape[0], 1), unit, dtype=X.dtype)
-        X = sparse.hstack([X, sparse.csr_array(ones)], format="csr") if is_sparse(X) else np.hstack([X, ones])
+        X = rowwise(partial(_with_column, unit), X)
         params = Params(np.column_stack([params.coef, params.intercept / unit]), np.zeros(1))
         intercept = False
     X, signs, weight = counted(X, signs_of(second), weight)
     rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, signs, weight)
     penalty = L2(strength(C, signs.shape[0] if weight is None else float(namespace(weight).sum(weight))))
     return gap(Glm(Logistic(), penalty, intercept), rows, params, status=_status(model), dtype=dtype)
+
+
+def _with_column(value: float, X: Array) -> Array:
+    """X with one more column, of one value."""
+    column = np.full((X.shape[0], 1), value, dtype=X.dtype)
+    return sparse.hstack([X, sparse.csr_array(column)], format="csr") if is_sparse(X) else np.hstack([X, column])
 
 
 def _inverse_strength(model: Any) -> float:
@@ -157,7 +176,7 @@ def _validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Arr
 
 
 def _known(model: Any, y: Array) -> None:
-    unknown = np.setdiff1d(on_host(y), on_host(model.classes_))
+    unknown = unknown_classes(model.classes_, y)
     if unknown.size:
         raise ValueError(
             f"y holds classes that the model does not know: {unknown.tolist()}; it knows {model.classes_}."

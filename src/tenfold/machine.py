@@ -99,13 +99,40 @@ one_blas_thread = _OneBlasThread()
 """A context: small dense algebra inside gives the same bits whatever the number of threads."""
 
 
+class _Sharing:
+    """Counts who is inside: each gets its share of the threads."""
+
+    def __init__(self) -> None:
+        self._start()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._start)
+
+    def _start(self) -> None:
+        self._lock = threading.Lock()
+        self.users = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.users += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self.users -= 1
+
+
+sharing = _Sharing()
+"""A context for tasks that a scheduler runs at once in one process: together they use the threads that one would."""
+
+
 SMALL = 1 << 15
 """A loop over fewer numbers is done before a second thread has woken up."""
 
 
 def threads(entries: int = SMALL) -> int:
     """The number of threads that a loop of ours over so many numbers may use now."""
-    return 1 if entries < SMALL else one_blas_thread.threads()
+    return 1 if entries < SMALL else max(1, one_blas_thread.threads() // max(1, sharing.users))
 
 
 def available_memory() -> int:

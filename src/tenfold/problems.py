@@ -1,5 +1,6 @@
 """What is minimised or solved: frozen values that solvers consume and the judge reads."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.losses import Loss
 from tenfold.penalties import L2
-from tenfold.stats import Params, derivatives
+from tenfold.stats import Derivatives, Params, derivatives, together
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,32 @@ def evaluate(problem: Glm, rows: Rows, params: Params, order: int = 1, shift: Fl
     """The objective of `problem` on `rows` at z = (x - shift).w + b, with its gradient, and its Hessian at order 2:
     one pass.
     """
-    sums = rows.fold(derivatives(problem.loss, params, order, shift))
+    return _evaluation(problem, params, rows.fold(derivatives(problem.loss, params, order, shift)))
+
+
+def evaluate_ahead(
+    problem: Glm, rows: Rows, params: Params, order: int, shift: Floats | None, others: Sequence[Params]
+) -> tuple[Evaluation, list[float]]:
+    """`evaluate` at `params` and, in the same pass, the bare objective of one target at `others`: where a pass is a
+    journey, a line search looks ahead.
+    """
+    if not others:
+        return evaluate(problem, rows, params, order, shift), []
+    lifts = [derivatives(problem.loss, at, 0, shift) for at in others]
+    first, *rest = rows.fold(together([derivatives(problem.loss, params, order, shift), *lifts])).parts
+    values = [float(_value(problem, at, sums)[0]) for at, sums in zip(others, rest, strict=True)]
+    return _evaluation(problem, params, first), values
+
+
+def _value(problem: Glm, params: Params, sums: Derivatives) -> Floats:
+    strength = np.asarray(problem.penalty.strength, dtype=np.float64).reshape(-1)
+    return sums.value / sums.weight + 0.5 * strength * np.einsum("tp,tp->t", params.coef, params.coef)
+
+
+def _evaluation(problem: Glm, params: Params, sums: Derivatives) -> Evaluation:
     assert sums.gradient is not None
     t, p = sums.gradient.shape
     strength = np.asarray(problem.penalty.strength, dtype=np.float64).reshape(-1, 1)
-    value = sums.value / sums.weight + 0.5 * strength[:, 0] * np.einsum("tp,tp->t", params.coef, params.coef)
     gradient = np.zeros((t, p + 1))
     gradient[:, :p] = sums.gradient / sums.weight + strength * params.coef
     if problem.intercept:
@@ -53,4 +75,4 @@ def evaluate(problem: Glm, rows: Rows, params: Params, order: int = 1, shift: Fl
         if not problem.intercept:
             hessian[-1, :] = hessian[:, -1] = 0.0
             hessian[-1, -1] = 1.0
-    return Evaluation(value, gradient, hessian)
+    return Evaluation(_value(problem, params, sums), gradient, hessian)

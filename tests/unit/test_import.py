@@ -41,6 +41,14 @@ def test_import_of_a_name_adds_no_foreign_module_beyond_scikit_learns(name):
     assert {module for module in added if module.partition(".")[0] != "tenfold"} == set()
 
 
+def test_a_fit_on_numpy_imports_no_dask():
+    fit = (
+        "import numpy as np; from tenfold import *; X = np.eye(9); y = X[:, 0]; model = Ridge().fit(X, y); "
+        "model.score(X, y); certify(model, X, y); LogisticRegression().fit(X, y > 0).predict(X)"
+    )
+    assert not {name.partition(".")[0] for name in modules_after(fit)} & {"dask", "distributed"}
+
+
 def test_every_public_name_resolves():
     assert len(set(tenfold.__all__)) == len(tenfold.__all__)
     for name in tenfold.__all__:

@@ -7,7 +7,7 @@ from scipy import sparse
 from tenfold.data import MemoryRows
 from tenfold.losses import Logistic, Square
 from tenfold.penalties import L2
-from tenfold.problems import Glm, evaluate
+from tenfold.problems import Glm, evaluate, evaluate_ahead
 from tenfold.stats import Params
 
 
@@ -81,3 +81,17 @@ def test_problems_are_values():
     assert Glm(Square(), L2(1.0), True) == Glm(Square(), L2(1.0), True)
     with pytest.raises(AttributeError):
         Glm(Square(), L2(1.0), True).intercept = False
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_looking_ahead_reads_the_same_objectives(kind):
+    X, y, weight = data()
+    rng = np.random.default_rng(2)
+    problem, rows = Glm(Logistic(), L2(0.3), True), MemoryRows(kind(X), y, weight)
+    points = [Params(rng.standard_normal((1, 3)), rng.standard_normal(1)) for _ in range(4)]
+    shift = rng.standard_normal(3)
+    first, values = evaluate_ahead(problem, rows, points[0], 2, shift, points[1:])
+    alone = evaluate(problem, rows, points[0], 2, shift)
+    for found, expected in zip(first, alone, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert values == [float(evaluate(problem, rows, point, 2, shift).value[0]) for point in points[1:]]

@@ -10,7 +10,7 @@ from tenfold.data import MemoryRows
 from tenfold.losses import Logistic
 from tenfold.penalties import L2
 from tenfold.problems import Glm, evaluate
-from tenfold.solvers import conjugate, dual, newton, nonnegative, normal, triangular
+from tenfold.solvers import conjugate, dual, lbfgs, newton, nonnegative, normal, triangular
 from tenfold.solvers.loop import Status, run
 from tenfold.stats import Columns, Moments, Params
 
@@ -179,3 +179,70 @@ def test_newton(strength, intercept):
     gradient = evaluate(problem, rows, solution.params).gradient
     assert np.max(np.abs(gradient)) <= 1e-9
     assert intercept or solution.params.intercept[0] == 0.0
+
+
+# -- rows on several machines: a pass is a journey
+
+
+class Far(MemoryRows):
+    """Rows in memory that count their passes, and say that they are on several machines."""
+
+    __slots__ = ("passes",)
+    scattered = True
+
+    def __init__(self, X, y):
+        super().__init__(X, y)
+        object.__setattr__(self, "passes", [])
+
+    def fold(self, lift):
+        self.passes.append(lift)
+        return MemoryRows.fold(self, lift)
+
+
+class Near(Far):
+    """The same, and on one machine."""
+
+    __slots__ = ()
+    scattered = False
+
+
+def classes():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    return X, np.where(X[:, :1] + rng.logistic(size=(400, 1)) > 0, 1.0, -1.0)
+
+
+def test_newton_tries_several_lengths_in_one_pass():
+    """From a point so far away that full steps go much too far: the same steps, in fewer passes."""
+    problem, start = Glm(Logistic(), L2(1e-4), True), Params(np.array([[6.0, -5.0, 4.0]]), np.array([3.0]))
+    found, passes = [], []
+    for kind in (Near, Far):
+        rows = kind(*classes())
+        steps = newton.steps(problem, rows, start, np.zeros(3), lambda g, fall: np.inf)
+        found.append([next(steps).params for _ in range(6)])
+        passes.append(len(rows.passes))
+    for near, far in zip(*found, strict=True):
+        np.testing.assert_array_equal(near.coef, far.coef)
+        np.testing.assert_array_equal(near.intercept, far.intercept)
+    assert passes[1] < passes[0]
+
+
+def test_lbfgs_tries_several_lengths_in_one_pass():
+    """Along a direction that is much too long, what is found is what trying one length after the other finds."""
+    problem = Glm(Logistic(), L2(1e-2), True)
+    rows = Far(*classes())
+    walk = lbfgs.Points(problem, rows, np.zeros(3))
+    here = walk.start(np.zeros(4))
+    d = -3e4 * here.g
+    fall = -float(here.g @ d)
+    first = walk.start(here.x + d)
+    length = float(np.clip(fall / (fall + first.g @ d), 0.05, 0.7))
+    tried = 0
+    while walk.start(here.x + length * d).f > here.f - 1e-4 * length * fall:
+        length *= 0.5
+        tried += 1
+    assert tried > 4
+    rows.passes.clear()
+    there = walk.along(here, d, fall)
+    np.testing.assert_array_equal(there.x, here.x + length * d)
+    assert len(rows.passes) <= 2 + -(-tried // 5)

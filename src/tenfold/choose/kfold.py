@@ -6,18 +6,18 @@ n x n matrix of inner products.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from tenfold.arrays import Floats, Integers, picked
 from tenfold.choose.spectrum import Spectrum, intercepts, tall, wide
-from tenfold.data import MemoryRows, NotFinite, Rows
+from tenfold.data import Block, MemoryRows, NotFinite, Rows, weights_of
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.solvers import dual
-from tenfold.stats import GroupedMoments, Moments, all_but_one
+from tenfold.stats import GroupedMoments, Moments, Params, Several, Total, all_but_one, times
 
 Split = tuple[Integers, Integers]
 
@@ -159,3 +159,38 @@ def score_from_moments(name: str, fold: Fold) -> Floats | None:
     if not (residual > 1e-6 * (yy + curved)).all() or not (yy > 0).all():
         return None
     return SCORES[name](residual, yy, test.weight)
+
+
+def score_from_rows(name: str, rows: Rows, fold: Fold, *, weighted: bool, several: bool) -> Floats:
+    """The score of every alpha on the rows of group 1, by one pass over all rows: one of `SCORES`, or "accuracy" for
+    targets -1 and +1, of one class a row or of `several`.
+    """
+    A, t, p = fold.coef.shape
+    params = Params(np.ascontiguousarray(fold.coef.reshape(A * t, p)), np.ascontiguousarray(fold.intercept.ravel()))
+    if name == "accuracy":
+        right = rows.fold(partial(_right, params, weighted, several)).sum
+        return np.asarray(right[:-1] / right[-1])
+    squares, moments = rows.fold(partial(_squares, params)).parts
+    yy = np.ldexp(np.diag(moments.XX), 2 * moments.exponent)
+    return SCORES[name](squares.sum, yy, moments.weight)
+
+
+def _predicted(params: Params, block: Block) -> tuple[Floats, Floats, Floats]:
+    """Predictions (m, A, t), targets (m, 1, t) and weights (m,), zero outside group 1."""
+    assert block.group is not None
+    z = times(block.X, params).reshape(block.X.shape[0], -1, block.y.shape[1])
+    return z, block.y[:, None, :], np.where(block.group == 1, weights_of(block), 0.0)
+
+
+def _right(params: Params, weighted: bool, several: bool, block: Block) -> Total:
+    """How much weight (or how many rows) each alpha classifies right, and how much there is."""
+    z, y, weight = _predicted(params, block if weighted else replace(block, weight=None))
+    one = not several and y.shape[2] > 1
+    right = z.argmax(axis=2) == y.argmax(axis=2) if one else np.all((z > 0) == (y > 0), axis=2)
+    return Total(np.append(weight @ right, weight.sum()))
+
+
+def _squares(params: Params, block: Block) -> Several:
+    """Sums of squared residuals (A, t), and the moments of the targets."""
+    z, y, weight = _predicted(params, block)
+    return Several((Total(np.einsum("i,iat->at", weight, (y - z) ** 2)), Moments.of(block.y, None, weight)))

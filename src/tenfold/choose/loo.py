@@ -56,6 +56,11 @@ def leave_one_out(
     if keep:
         size = 8 * n * t * len(alphas)
         what = f"The {n} x {t} x {len(alphas)} leave-one-out residuals"
+        if rows.scattered:
+            raise ValueError(
+                f"{what}, {size:,} bytes, stay where the rows are. Use the default scoring, which needs their sums of "
+                "squares alone, and store_cv_results=False; or pass X.compute()."
+            )
         require_memory(what, size, "Use fewer alphas, or the default scoring.")
     if isinstance(spectrum, Wide):
         return _wide(rows, spectrum, alphas, keep)

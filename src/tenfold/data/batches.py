@@ -47,6 +47,10 @@ class BatchRows(InOrder):
         return False
 
     @property
+    def scattered(self) -> bool:
+        return False
+
+    @property
     def entries(self) -> int:
         return self.X.entries
 

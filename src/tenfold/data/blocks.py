@@ -62,6 +62,11 @@ class Rows(Protocol):
         ...
 
     @property
+    def scattered(self) -> bool:
+        """Whether the rows are on several machines, and never together: `whole` is refused."""
+        ...
+
+    @property
     def entries(self) -> int:
         """How many numbers are stored."""
         ...

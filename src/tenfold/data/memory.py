@@ -40,6 +40,10 @@ class MemoryRows(InOrder):
         return not (self.sparse or is_numpy(self.X))
 
     @property
+    def scattered(self) -> bool:
+        return False
+
+    @property
     def entries(self) -> int:
         return entries(self.X)
 

@@ -18,7 +18,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tenfold.arrays import (
     FLOATS,
     Array,
+    Floats,
     contiguous,
+    is_dask,
     is_foreign,
     is_sparse,
     like,
@@ -26,7 +28,7 @@ from tenfold.arrays import (
     numpy_dtype,
     on_host,
 )
-from tenfold.data import BatchRows, Block, MemoryRows, NotFinite, Table
+from tenfold.data import BatchRows, Block, MemoryRows, NotFinite, Rows, Table
 from tenfold.estimators import foreign
 from tenfold.plans import Fitted
 from tenfold.solvers.loop import Record, Watch
@@ -44,10 +46,14 @@ __all__ = [
     "class_factors",
     "counted",
     "encoded",
+    "factor_of_each",
     "follow",
     "names_of",
+    "numbered",
     "refuse_not_finite",
+    "rowwise",
     "store",
+    "unknown_classes",
     "validate",
     "validate_weights",
     "watcher",
@@ -94,6 +100,13 @@ def _fitted_attributes(estimator: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(estimator).items() if name.endswith("_") and not name.startswith("_")}
 
 
+def _cluster() -> Any:
+    """What knows Dask; imported when the first collection of Dask's comes."""
+    from tenfold.estimators import cluster
+
+    return cluster
+
+
 @dataclass(frozen=True)
 class Claims:
     """What a class claims, for the table of methods: its method in words, how it reads data, its certificate, sources
@@ -119,6 +132,8 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
     A plain array or a table is not searched for values that are not finite: the first pass over the rows finds them
     (`refuse_not_finite`).
     """
+    if is_dask(X):
+        return _cluster().validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if is_foreign(X):
         return foreign.validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if isinstance(X, Table):
@@ -195,6 +210,8 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
         sample_weight = _own(X.weight, sample_weight, "sample_weight", "weight")
     if sample_weight is None:
         return None
+    if is_dask(X):
+        return _cluster().validate_weights(sample_weight, X)
     n = X.shape[0]
     if is_foreign(sample_weight):
         foreign.refuse_elsewhere(X, sample_weight, "sample_weight")
@@ -218,8 +235,10 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
     return like(weight, X) if is_foreign(X) else weight
 
 
-def as_rows(X: Array, y: Array, weight: Array | None) -> MemoryRows | BatchRows:
+def as_rows(X: Array, y: Array, weight: Array | None) -> Rows:
     """Rows with targets (n, t) in float64."""
+    if is_dask(X):
+        return _cluster().as_rows(X, y, weight)
     if is_foreign(X):
         xp = namespace(X)
         y = xp.astype(like(y, X) if not is_foreign(y) else y, xp.float64)
@@ -239,28 +258,59 @@ def counted(X: Array, y: Array, weight: Array | None) -> tuple[Array, Array, Arr
 
 def encoded(y: Array, X: Array) -> tuple[Array, Array]:
     """The classes of y, sorted, and the number of each row's class, where X lives (labels of text stay on the host)."""
+    if is_dask(y):
+        return _cluster().encoded(y)
     if is_foreign(y):
         return tuple(namespace(y).unique_inverse(y))
     classes, number = np.unique(y, return_inverse=True)
     return classes, like(number, X) if is_foreign(X) else number
 
 
+def numbered(classes: Array, y: Array, X: Array) -> Array:
+    """The number of each row's class among known ones, where X lives."""
+    if is_dask(y):
+        return _cluster().numbered(on_host(classes), y)
+    found = np.searchsorted(on_host(classes), on_host(y))
+    return like(found, X) if is_foreign(X) else found
+
+
+def unknown_classes(classes: Array, y: Array) -> Array:
+    """The values of y that are no classes."""
+    return _cluster().unknown(on_host(classes), y) if is_dask(y) else np.setdiff1d(on_host(y), on_host(classes))
+
+
 def chosen_classes(classes: Array, number: Array) -> Array:
-    """classes[number], where the classes live; two classes may be numbered by bool."""
+    """classes[number], where the classes live, or the rows of a cluster; two classes may be numbered by bool."""
+    if is_dask(number):
+        return _cluster().rowwise(partial(chosen_classes, classes), number)
     if not is_foreign(classes):
         return classes[on_host(number).astype(np.intp)]
     xp = namespace(number)
     return xp.take(classes, xp.astype(number, xp.int64))
 
 
+def rowwise(f: Callable[[Array], Array], values: Array) -> Array:
+    """f of an array of rows; of a Dask array chunk by chunk, and not computed yet."""
+    return _cluster().rowwise(f, values) if is_dask(values) else f(values)
+
+
 def class_factors(class_weight: Any, classes: Array, number: Array, weight: Array | None) -> Array:
     """scikit-learn's weight of each class, from the weights of their rows (or how many there are)."""
-    xp = namespace(number)
-    parts = [number == k for k in range(classes.shape[0])]
-    sums = [float(xp.count_nonzero(part) if weight is None else xp.sum(xp.where(part, weight, 0.0))) for part in parts]
     names = on_host(classes)
-    found = compute_class_weight(class_weight, classes=names, y=names, sample_weight=np.array(sums))
+    if is_dask(number):
+        sums = _cluster().sums_by_class(number, weight, len(names))
+    else:
+        xp, parts = namespace(number), [number == k for k in range(len(names))]
+        sums = [xp.count_nonzero(part) if weight is None else xp.sum(xp.where(part, weight, 0.0)) for part in parts]
+    found = compute_class_weight(class_weight, classes=names, y=names, sample_weight=np.array([*map(float, sums)]))
     return np.asarray(found, dtype=np.float64)
+
+
+def factor_of_each(factors: Floats, number: Array) -> Array:
+    """The factor of each row's class, where the rows are."""
+    if is_dask(number):
+        return chosen_classes(factors, number)
+    return namespace(number).take(like(factors, number), number)
 
 
 def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result:
@@ -272,6 +322,8 @@ def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Res
             place = X.place_of(lambda part: ~np.isfinite(part))
             if place is not None:
                 raise ValueError(f"Input X contains NaN or infinity: {place}.") from None
+        elif is_dask(X):
+            _cluster().refuse_not_finite(estimator, X)
         elif is_foreign(X):
             if not bool(namespace(X).all(namespace(X).isfinite(X))):
                 raise ValueError("Input X contains NaN or infinity.") from None
@@ -303,6 +355,8 @@ class LinearPredictor:
         check_is_fitted(self)
         if isinstance(X, Table):
             return self._raw_of_table(X)
+        if is_dask(X):
+            return _cluster().predictions(self, X)
         if is_foreign(X):
             return foreign.predictions(self, X)
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
@@ -358,6 +412,8 @@ class Scored:
         if isinstance(X, Table):
             y = _own(X.y, y, "y", "target")
             sample_weight = _own(X.weight, sample_weight, "sample_weight", "weight")
+        if is_dask(X):
+            return _cluster().score(self, X, y, sample_weight)
         if is_foreign(X):
             return foreign.score(self, X, y, validate_weights(sample_weight, X))
         return float(super().score(X, y, sample_weight=sample_weight))  # type: ignore[misc]
@@ -372,9 +428,9 @@ def store(estimator: Any, fitted: Fitted, X: Array, *, coef_flat: bool, intercep
 
 
 def follow(array: Array, X: Array) -> Array:
-    """A fitted NumPy array in the dtype of X, and where X lives."""
+    """A fitted NumPy array in the dtype of X, and where X lives; of the rows of a cluster, on the client."""
     kept = array.astype(numpy_dtype(X.dtype))
-    return like(kept, X) if is_foreign(X) else kept
+    return like(kept, X) if is_foreign(X) and not is_dask(X) else kept
 
 
 def watcher(

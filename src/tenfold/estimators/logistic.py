@@ -27,6 +27,7 @@ from tenfold.estimators.contract import (
     follow,
     is_plain,
     refuse_not_finite,
+    rowwise,
     validate,
     validate_weights,
     watcher,
@@ -132,7 +133,8 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
     Notes
     -----
     One pass over the rows a step and one to judge; memory p x p up to 1024 columns, vectors beyond. Runs on dense and
-    sparse arrays. Ctrl-C ends a fit with the last complete step, which predicts and carries its certificate.
+    sparse arrays, and on Dask collections. Ctrl-C ends a fit with the last complete step, which predicts and carries
+    its certificate.
     Seeger, ch. 8; Rosasco, ch. 8; Cookbook, ch. 19; Welling, section 7.2.
 
     Examples
@@ -274,17 +276,11 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of both classes, (n, 2); small ones to full relative accuracy."""
-        z = contiguous(self.decision_function(X))
-        if is_foreign(z):
-            return namespace(z).stack([Logistic().wrong(z), Logistic().wrong(-z)], axis=1)
-        return np.column_stack([_core.sigmoid(-z), _core.sigmoid(z)])
+        return rowwise(probabilities, self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities of both classes, (n, 2); accurate where the probabilities are 0 or 1."""
-        z = contiguous(self.decision_function(X))
-        if is_foreign(z):
-            return namespace(z).stack([-Logistic().value(-1.0, z), -Logistic().value(1.0, z)], axis=1)
-        return np.column_stack([-_core.softplus(z), -_core.softplus(-z)])
+        return rowwise(log_probabilities, self.decision_function(X))
 
     def densify(self) -> "LogisticRegression":
         """Make `coef_` an ordinary array, as it is after `fit`."""
@@ -304,6 +300,22 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def probabilities(z: Array) -> Array:
+    """Of both classes, (n, 2), from the log odds of the second."""
+    if is_foreign(z):
+        return namespace(z).stack([Logistic().wrong(z), Logistic().wrong(-z)], axis=1)
+    z = contiguous(z)
+    return np.column_stack([_core.sigmoid(-z), _core.sigmoid(z)])
+
+
+def log_probabilities(z: Array) -> Array:
+    """Logarithms of the `probabilities`."""
+    if is_foreign(z):
+        return namespace(z).stack([-Logistic().value(-1.0, z), -Logistic().value(1.0, z)], axis=1)
+    z = contiguous(z)
+    return np.column_stack([-_core.softplus(z), -_core.softplus(-z)])
 
 
 def inverse_strength(model: Any) -> float:

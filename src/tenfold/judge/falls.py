@@ -13,6 +13,7 @@ from scipy.linalg import lapack
 from tenfold.arrays import Array, Floats, is_sparse, like, namespace
 from tenfold.data import Block
 from tenfold.judge.points import SAMPLE_ROWS, Data, Point, local, read
+from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.stats import Extremes, Params, of_predictions, times
 
@@ -42,7 +43,7 @@ def newton_bound(data: Data, point: Point) -> float:
     square *= 1.0 + 8.0 * len(data.centre) * EPS / factor.rcond
     if not square > 0.0:
         return 0.0 if square == 0.0 else np.inf
-    rows = _Noticed(data, point, 100.0 * square)
+    rows = _Noticed.at(data, point, 100.0 * square)
     found = data.rows.fold(rows.lift)
     if found.small > max(4 * SAMPLE_ROWS, data.rows.shape[0] // 8):
         return np.inf  # far from the optimum: step first
@@ -64,16 +65,25 @@ class _Shares(NamedTuple):
 
 
 class _Noticed(NamedTuple):
-    """The rows of positive weight by their share of the curvature at a point, small or not."""
+    """The rows of positive weight by their share of the curvature at a point, small or not. It goes to the rows, and
+    holds none.
+    """
 
-    data: Data
-    point: Point
+    loss: Loss
+    params: Params  # for rows measured from the centre
+    centre: Floats
+    intercept: bool
+    weight: float
     limit: float
+
+    @classmethod
+    def at(cls, data: Data, point: Point, limit: float) -> "_Noticed":
+        problem = data.problem
+        return cls(problem.loss, local(data, point.params), data.centre, problem.intercept, point.weight, limit)
 
     def _shares(self, block: Block) -> tuple[Array, Array]:
         """The share of every row, and which are small."""
-        z = times(block.X, local(self.data, self.point.params), self.data.centre)
-        share = self.data.problem.loss.curvature(block.y, z)[:, 0] / self.point.weight
+        share = self.loss.curvature(block.y, times(block.X, self.params, self.centre))[:, 0] / self.weight
         if block.weight is None:
             return share, share < self.limit
         share = share * block.weight
@@ -92,9 +102,9 @@ class _Noticed(NamedTuple):
         small = xp.nonzero(self._shares(block)[1])[0]
         X = block.X[small].toarray() if is_sparse(block.X) else xp.take(block.X, small, axis=0)
         X = xp.astype(X, xp.float64, copy=False)
-        if not self.data.problem.intercept:
+        if not self.intercept:
             return X
-        return xp.concat([X - like(self.data.centre, X), xp.ones_like(X[:, :1])], axis=1)
+        return xp.concat([X - like(self.centre, X), xp.ones_like(X[:, :1])], axis=1)
 
 
 def newton_step(data: Data, point: Point) -> Point | None:

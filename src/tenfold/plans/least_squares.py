@@ -51,9 +51,12 @@ def route(rows: Rows, iterate: bool) -> str:
     """Which system is solved: "gram" (p x p), "dual" (n x n) or "conjugate" (neither is formed).
 
     Sparse rows go by cost, where it is allowed to `iterate`: a matrix takes about entries^2 / n + p^3 / 3 products,
-    PASSES passes of four products an entry each.
+    PASSES passes of four products an entry each. Rows on several machines are never brought together for an n x n
+    system.
     """
     n, p = rows.shape
+    if rows.scattered:
+        return "gram" if p <= DENSE_COLUMNS else "conjugate"
     limit = SPARSE_COLUMNS if rows.sparse else DENSE_COLUMNS
     small = min(n, p)
     if small > limit or (

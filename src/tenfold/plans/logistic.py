@@ -194,7 +194,7 @@ def forms_hessian(rows: Rows, strength: float) -> bool:
     """
     n, p = rows.shape
     if p > NEWTON_COLUMNS:
-        return n <= ROTATED_ROWS and not rows.sparse
+        return n <= ROTATED_ROWS and not (rows.sparse or rows.foreign)
     cost = NEWTON_STEPS * (rows.entries**2 / max(n, 1) + p**3 / 3)
     return not rows.sparse or p <= FEW_COLUMNS or strength == 0.0 or cost <= 4 * PASSES * rows.entries
 

@@ -6,14 +6,16 @@ of the normal matrix is the preconditioner. (Hestenes and Stiefel 1952.)
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from tenfold.arrays import Floats
-from tenfold.data import Rows
+from tenfold.arrays import Floats, namespace
+from tenfold.data import Block, Rows
 from tenfold.losses import Square
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, derivatives
+from tenfold.stats import Derivatives, Params, derivatives
 
 UNEVEN = 100.0
 """Columns whose lengths differ by more than this factor are preconditioned by the diagonal."""
@@ -30,7 +32,6 @@ def steps(
     w = np.zeros((t, p))
     start = rows.fold(derivatives(Square(), Params(w, target_mean), 1, centre))
     assert start.gradient is not None
-    flat = rows.retarget(np.zeros((rows.shape[0], t)))
     r = -start.gradient
     diagonal = squares + alpha[:, None]
     lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -45,7 +46,7 @@ def steps(
         size = np.sqrt(np.maximum(2.0 * energy, np.finfo(np.float64).tiny))
         cosine = np.abs(r) / lengths / size[:, None]
         yield Step(Params(w, target_mean - w @ centre), float(energy.sum()), float(cosine.max(initial=0.0)) / tol)
-        product = rows_product(flat, d, centre, alpha)
+        product = rows_product(rows, d, centre, alpha)
         curvature = np.sum(d * product, axis=1)
         active = curvature > 0
         if not active.any():
@@ -60,8 +61,13 @@ def steps(
         rz = new
 
 
-def rows_product(flat: Rows, d: Floats, centre: Floats, alpha: Floats) -> Floats:
+def rows_product(rows: Rows, d: Floats, centre: Floats, alpha: Floats) -> Floats:
     """(A'A + alpha I) d: the gradient of the square loss for zero targets."""
-    found = flat.fold(derivatives(Square(), Params(d, np.zeros(d.shape[0])), 1, centre)).gradient
+    found = rows.fold(partial(_without_targets, d, centre)).gradient
     assert found is not None
     return found + alpha[:, None] * d
+
+
+def _without_targets(d: Floats, centre: Floats, block: Block) -> Derivatives:
+    y = namespace(block.y).zeros_like(block.y)
+    return derivatives(Square(), Params(d, np.zeros(d.shape[0])), 1, centre)(replace(block, y=y))

@@ -15,11 +15,15 @@ from scipy.linalg.blas import daxpy, ddot, dnrm2
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows, targets_of, weights_of
 from tenfold.machine import one_blas_thread
-from tenfold.problems import Glm, evaluate
+from tenfold.problems import Glm, evaluate_ahead
 from tenfold.solvers.loop import Step
 from tenfold.stats import Columns, Params, Total, back_times, predictions
 
 MEMORY = 8
+
+AHEAD = 4
+"""Once the full step has failed, a pass over scattered rows looks ahead at so many halvings of the next."""
+
 EPS = float(np.finfo(np.float64).eps)
 
 Map = Callable[[Floats], Floats]
@@ -88,20 +92,31 @@ class Points:
         self.problem, self.rows, self.shift = problem, rows, shift
 
     def start(self, x: Floats) -> Place:
-        found = evaluate(self.problem, self.rows, _unpack(x), 1, self.shift)
-        return Place(x, float(found.value[0]), found.gradient[0])
+        return self._read(x, [])[0]
+
+    def _read(self, x: Floats, others: list[Floats]) -> tuple[Place, list[float]]:
+        """The place at x, and the bare objective at others, from one pass."""
+        ahead = [_unpack(other) for other in others]
+        found, values = evaluate_ahead(self.problem, self.rows, _unpack(x), 1, self.shift, ahead)
+        return Place(x, float(found.value[0]), found.gradient[0]), values
 
     def along(self, place: Place, d: Floats, fall: float) -> Place | None:
-        length = 1.0
+        length, still = 1.0, place.f + 4.0 * EPS * abs(place.f)
+        known: dict[float, float] = {}
         while length > 1e-8:
-            there = self.start(place.x + length * d)
+            if not known.get(length, -np.inf) <= still:
+                length *= 0.5  # a pass that looked ahead has found it in vain
+                continue
+            ahead = [length * 0.5**k for k in range(1, AHEAD + 1)] if self.rows.scattered and length < 1.0 else []
+            there, values = self._read(place.x + length * d, [place.x + other * d for other in ahead])
             if there.f <= place.f - 1e-4 * length * fall:
                 return there
             slope = _dot(there.g, d)
-            if there.f <= place.f + 4.0 * EPS * abs(place.f) and abs(slope) <= 0.9 * fall:
+            if there.f <= still and abs(slope) <= 0.9 * fall:
                 return there  # values differ by rounding alone: the slope decides
+            known.update(zip(ahead, values, strict=True))
             shrink = fall / (fall + slope) if np.isfinite(slope) and slope > 0.0 else 0.5
-            length *= float(np.clip(shrink, 0.05, 0.7))
+            length *= 0.5 if ahead else float(np.clip(shrink, 0.05, 0.7))
         return None
 
 

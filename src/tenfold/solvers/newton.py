@@ -14,11 +14,17 @@ from scipy.linalg import lapack
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
-from tenfold.problems import Evaluation, Glm, evaluate
+from tenfold.problems import Evaluation, Glm, evaluate, evaluate_ahead
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params
 
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
+
+LENGTHS = tuple(0.5**k for k in range(14))
+"""The steps that a line search tries: down to about 1e-4."""
+
+AHEAD = 4
+"""A pass over scattered rows looks ahead at so many lengths."""
 
 Measure = Callable[[Floats, float], float]
 """From the gradient and the expected fall of the objective to the number that the stopping rule compares with one."""
@@ -111,14 +117,25 @@ def refine(problem: Glm, rows: Rows, params: Params, shift: Floats, limit: int, 
 def _search(
     problem: Glm, rows: Rows, params: Params, f: float, d: Floats, fall: float, shift: Floats
 ) -> tuple[Params, Evaluation] | None:
-    """The first of the steps d, d/2, d/4, ... with sufficient descent, or None where rounding hides any."""
-    length = 1.0
-    while length > 1e-4:
+    """The first of the steps d, d/2, d/4, ... with sufficient descent, or None where rounding hides any.
+
+    Once the full step has failed, a pass over scattered rows reads the objective of the next lengths, too, and those in
+    vain are passed over.
+    """
+
+    def enough(value: float, length: float) -> bool:
+        return value <= f - 1e-4 * length * fall + 4.0 * EPS * abs(f)
+
+    known: dict[float, float] = {}
+    for k, length in enumerate(LENGTHS):
+        if not enough(known.get(length, -np.inf), length):
+            continue
+        ahead = LENGTHS[k + 1 : k + 1 + AHEAD] if rows.scattered and k > 0 else ()
         new = _step(params, d, length)
-        there = evaluate(problem, rows, new, 2, shift)
-        if there.value[0] <= f - 1e-4 * length * fall + 4.0 * EPS * abs(f) and np.isfinite(there.gradient).all():
+        there, values = evaluate_ahead(problem, rows, new, 2, shift, [_step(params, d, other) for other in ahead])
+        if enough(float(there.value[0]), length) and np.isfinite(there.gradient).all():
             return new, there
-        length *= 0.5
+        known.update(zip(ahead, values, strict=True))
     return None
 
 

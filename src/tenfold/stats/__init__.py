@@ -19,6 +19,7 @@ from tenfold.stats.derivatives import (
 from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_weights
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
+from tenfold.stats.several import Several, together
 
 __all__ = [
     "Columns",
@@ -28,6 +29,7 @@ __all__ = [
     "Moments",
     "Params",
     "RFactor",
+    "Several",
     "Total",
     "all_but_one",
     "back_times",
@@ -40,4 +42,5 @@ __all__ = [
     "of_weights",
     "predictions",
     "times",
+    "together",
 ]

@@ -44,12 +44,12 @@ class Columns:
         if self.weight == 0.0 or other.weight == 0.0:
             return other if self.weight == 0.0 else self
         weight = self.weight + other.weight
-        step = other.mean - self.mean
         share = other.weight / weight
-        between = np.sqrt(self.weight * share) * np.abs(step)
-        return Columns(
-            self.features, weight, self.mean + share * step, np.hypot(np.hypot(self.spread, other.spread), between)
-        )
+        with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite are refused by whoever folds them
+            step = other.mean - self.mean
+            between = np.sqrt(self.weight * share) * np.abs(step)
+            spread = np.hypot(np.hypot(self.spread, other.spread), between)
+            return Columns(self.features, weight, self.mean + share * step, spread)
 
     def middle(self, extremes: Extremes) -> Floats:
         """The means of the columns of X, and the very value of those that are constant."""

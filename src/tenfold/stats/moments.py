@@ -149,24 +149,24 @@ class Moments:
         e = self._common_exponent(other)
         a, b = self._scaled(e), other._scaled(e)
         weight = a.weight + b.weight
-        with np.errstate(invalid="ignore"):  # rows that are not finite are refused by whoever folds them
+        with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite are refused by whoever folds them
             step = np.ldexp(b.shift - a.shift, -e) + (b.offset - a.offset)
-        # constant on both sides and equal up to the rounding of a mean: constant
-        away = np.abs(step) > 8.0 * np.finfo(np.float64).eps * np.abs(np.ldexp(a.shift, -e) + a.offset)
-        if not away.all():
-            step = np.where(away | a._varies() | b._varies(), step, 0.0)
-        dx, dy = step[: a.features], step[a.features :]
-        f = a.weight * (b.weight / weight)
-        return Moments(
-            a.count + b.count,
-            weight,
-            a.shift,
-            a.offset + (b.weight / weight) * step,
-            e,
-            a.XX + b.XX + f * np.outer(dx, dx),
-            a.XY + b.XY + f * np.outer(dx, dy),
-            a.yy + b.yy + f * dy * dy,
-        )
+            # constant on both sides and equal up to the rounding of a mean: constant
+            away = np.abs(step) > 8.0 * np.finfo(np.float64).eps * np.abs(np.ldexp(a.shift, -e) + a.offset)
+            if not away.all():
+                step = np.where(away | a._varies() | b._varies(), step, 0.0)
+            dx, dy = step[: a.features], step[a.features :]
+            f = a.weight * (b.weight / weight)
+            return Moments(
+                a.count + b.count,
+                weight,
+                a.shift,
+                a.offset + (b.weight / weight) * step,
+                e,
+                a.XX + b.XX + f * np.outer(dx, dx),
+                a.XY + b.XY + f * np.outer(dx, dy),
+                a.yy + b.yy + f * dy * dy,
+            )
 
     def _common_exponent(self, other: "Moments") -> Integers:
         """The largest exponent of what varies: within either set, or between their means; one that is constant has no

@@ -8,13 +8,13 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import Bunch, check_scalar
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, contiguous, is_foreign, is_sparse, on_host
-from tenfold.choose.kfold import Fold, Split, folds, score_from_moments, subset
+from tenfold.choose.kfold import SCORES, Fold, Split, folds, score_from_moments, score_from_rows, subset
 from tenfold.choose.loo import JackknifePlus, jackknife_plus, leave_one_out
 from tenfold.choose.spectrum import UNEVEN, Tall, Wide, agrees, coef_of_each, of, tall_by_rows
 from tenfold.data import MemoryRows, Rows, targets_of, weights_of
@@ -247,7 +247,10 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
     def _by_folds(self, rows: Rows, y: Array, alphas: Floats, routed: Bunch) -> tuple[Floats, Moments | None]:
         """Set the mean scores over the splits; return the alpha of every target, and all rows' moments or None."""
         self._jackknife = "Prediction intervals come from leave-one-out residuals: set cv=None."
-        y = on_host(y) if is_foreign(y) else y  # only splitters see it
+        if is_foreign(y):
+            # only splitters see it, and folds of consecutive or shuffled rows need no more than their number
+            blind = rows.scattered and not is_classifier(self) and isinstance(self.cv, (numbers.Integral, KFold))
+            y = None if blind else on_host(y)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         given = splitter.split(_as_given(rows), y, **routed.splitter.split)
         splits = [(_row_numbers(a, len(y)), _row_numbers(b, len(y))) for a, b in given]
@@ -272,12 +275,28 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
             found = score_from_moments(self.scoring or "r2", fold)
             if found is not None:
                 return found
+        if rows.scattered:
+            return self._scattered_scores(rows, fold, test, "sample_weight" in routed.scorer.score)
         parameters = {name: _of_rows(value, test, len(y)) for name, value in routed.scorer.score.items()}
         if rows.foreign:
             return self._foreign_scores(subset(rows, test), fold, parameters)
         X_test, y_test = contiguous_rows(rows.whole().X, test), y[test]
         models = (self._model(fold, a, alpha, y, train, rows) for a, alpha in enumerate(alphas))
         return np.array([_score(self._scorer(), model, X_test, y_test, parameters) for model in models])
+
+    def _scattered_scores(self, rows: Rows, fold: Fold, test: Array, weighted: bool) -> Floats:
+        """The score of every alpha on test rows of a cluster: sums come to the client, and nothing else."""
+        usual = "accuracy" if is_classifier(self) else "r2"
+        known = ("accuracy",) if is_classifier(self) else tuple(SCORES)
+        if (name := self.scoring or usual) not in known:
+            raise ValueError(
+                f"On a cluster folds are scored by {', '.join(known)}; scoring={self.scoring!r} asks for predictions "
+                f"of all {rows.shape[0]:,} rows on the client. Use one of these, or pass X.compute()."
+            )
+        inside = np.zeros(rows.shape[0], dtype=np.int32)
+        inside[test] = 1
+        several = is_classifier(self) and self._several
+        return score_from_rows(name, rows.grouped(inside), fold, weighted=weighted, several=several)
 
     def _foreign_scores(self, rows: Rows, fold: Fold, parameters: dict[str, Any]) -> Floats:
         """The score of every alpha on test rows of another device: predictions, not rows, come to the host."""

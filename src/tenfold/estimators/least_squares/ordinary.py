@@ -65,7 +65,7 @@ class LinearRegression(Scored, PartialRegression, MultiOutputMixin, RegressorMix
 
     Notes
     -----
-    Two passes over the rows; memory p x p (n x n when n < p). Runs on dense and sparse arrays.
+    Two passes over the rows; memory p x p (n x n when n < p). Runs on dense and sparse arrays, and on Dask collections.
     Seeger, ch. 4; Rosasco, ch. 4; Cookbook, ch. 17.
 
     Examples

@@ -21,6 +21,7 @@ from tenfold.estimators.contract import (
     chosen_classes,
     class_factors,
     encoded,
+    factor_of_each,
     follow,
     refuse_not_finite,
     store,
@@ -286,7 +287,7 @@ class RidgeClassification(Scored, ClassifierMixin):
         if self.class_weight is not None:
             # without sample weights: as in scikit-learn, classes are balanced by their rows
             factors = class_factors(self.class_weight, self.classes_, number, None)
-            balance = namespace(number).take(like(factors, number), number)
+            balance = factor_of_each(factors, number)
             weight = balance if weight is None else weight * balance
         return X, y, Y, weight
 

@@ -1,0 +1,372 @@
+"""Fits on worker processes: the bits of one thread, whatever the workers and whoever dies; and what moves."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+cloudpickle = pytest.importorskip("cloudpickle")
+
+import dask.array as da  # noqa: E402
+from sklearn.base import clone  # noqa: E402
+
+import tenfold  # noqa: E402
+from tenfold import certify  # noqa: E402
+from tenfold.data.dask import ClusterError, DaskRows, matrix  # noqa: E402
+from tenfold.plans.least_squares import fit as fit_least_squares  # noqa: E402
+from tenfold.plans.logistic import fit as fit_logistic  # noqa: E402
+from tenfold.stats import Moments  # noqa: E402
+
+# workers cannot import this file
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def ridge(X, y):
+    return fit_least_squares(DaskRows.of(matrix(X), y), np.ones(1), True)
+
+
+def logistic(X, y):
+    return fit_logistic(DaskRows.of(matrix(X), y), 1e-3, True, solver="lbfgs", tol=1e-4, max_iter=100)
+
+
+METHODS = {"ridge": (ridge, False), "logistic": (logistic, True)}
+methods = pytest.mark.parametrize("method", METHODS)
+
+
+def bits(fitted):
+    """Every number that a fit leaves behind; times apart."""
+    certificate = fitted.certificate
+    numbers = (*fitted.params, certificate.value, certificate.objective, certificate.floor)
+    return [np.asarray(number).tobytes() for number in numbers] + [fitted.iterations]
+
+
+def in_one_thread(method, X, y):
+    with dask.config.set(scheduler="synchronous"):
+        return bits(method(X, y))
+
+
+@methods
+def test_bits_are_those_of_one_thread(client, made, method):
+    work, classes = METHODS[method]
+    X, y = made(3000, classes=classes)
+    fitted = work(X, y)
+    assert fitted.certificate.ok
+    assert bits(fitted) == in_one_thread(work, X, y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(tenfold.RidgeCV([0.1, 10.0], cv=3), marks=pytest.mark.slow),
+        tenfold.RidgeClassifierCV([0.1, 10.0], cv=3),
+        pytest.param(tenfold.RidgeClassifier(class_weight="balanced"), marks=pytest.mark.slow),
+        pytest.param(tenfold.LogisticRegression(class_weight="balanced", C=np.inf), marks=pytest.mark.slow),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_estimators(client, made, model):
+    """Fit, predictions, score and judge on the workers, and the numbers of one thread."""
+    classifier = hasattr(model, "decision_function")
+    X, y = made(900, chunks=4, classes=classifier)
+    y = y[:, 0].map_blocks(named, dtype="<U3") if classifier else y[:, 0]
+    weight = X[:, 0] ** 2
+
+    def results():
+        fitted = clone(model).fit(X, y, weight)
+        numbers = fitted.coef_, fitted.intercept_, fitted.certificate_.value, fitted.score(X, y, weight)
+        return [np.asarray(number).tobytes() for number in (*numbers, certify(fitted, X, y, weight).value)] + [
+            fitted.predict(X).compute().tobytes()
+        ]
+
+    there = results()
+    with dask.config.set(scheduler="synchronous"):
+        assert results() == there
+
+
+def named(signs):
+    return np.where(signs > 0, "yes", "no")
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own use of pandas
+def test_a_frame_of_files(client, made, tmp_path):
+    """Lengths that nobody knows are counted by the workers."""
+    dd = pytest.importorskip("dask.dataframe")
+    X, y = made(900, chunks=4)
+    names = [f"column {j}" for j in range(8)]
+    dd.from_dask_array(X, columns=names).assign(y=dd.from_dask_array(y[:, 0])).to_parquet(tmp_path)
+    frame = dd.read_parquet(tmp_path)
+    model = tenfold.Ridge().fit(frame[names], frame["y"])
+    assert list(model.feature_names_in_) == names
+    np.testing.assert_allclose(model.coef_, tenfold.Ridge().fit(X, y[:, 0]).coef_, rtol=1e-12)
+    assert model.score(frame[names], frame["y"]) > 0.5
+
+
+def test_rows_of_the_workers_memory(client, made):
+    X, y = made(3000)
+    plain = bits(ridge(X, y))
+    X, y = dask.persist(X, y)
+    assert bits(ridge(X, y)) == plain
+
+
+def test_numbers_of_the_client_join_the_rows(client, made):
+    X, y = made(3000)
+    assert bits(ridge(X, y.compute())) == bits(ridge(X, y))
+
+
+@pytest.mark.slow
+@methods
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_number_of_workers_changes_no_bit(start_cluster, made, method, count):
+    work, classes = METHODS[method]
+    X, y = made(20_000, p=40, chunks=37, classes=classes)
+    expected = in_one_thread(work, X, y)
+    with start_cluster(count) as cluster, distributed.Client(cluster):
+        assert bits(work(X, y)) == expected
+
+
+# -- what moves
+
+
+def count_traffic():
+    """Count what this process writes to Dask's sockets, and what it reads from them, from now on."""
+    from distributed.comm import tcp
+
+    if not hasattr(tcp.TCP, "traffic"):
+        write, read = tcp.TCP.write, tcp.read_bytes_rw
+
+        async def counting_write(self, *args, **kwargs):
+            size = await write(self, *args, **kwargs)
+            tcp.TCP.traffic["written"] += size
+            return size
+
+        async def counting_read(stream, size):
+            tcp.TCP.traffic["read"] += size
+            return await read(stream, size)
+
+        tcp.TCP.write, tcp.read_bytes_rw = counting_write, counting_read
+    tcp.TCP.traffic = {"written": 0, "read": 0}
+
+
+def traffic():
+    from distributed.comm.tcp import TCP
+
+    return TCP.traffic
+
+
+def moved(client, work):
+    """Bytes on all wires while `work` was done, Dask's own words included, and bytes that came to this process, where
+    client and scheduler live.
+    """
+    client.run(count_traffic)
+    count_traffic()
+    work()
+    here = dict(traffic())
+    return here["written"] + sum(there["written"] for there in client.run(traffic).values()), here["read"]
+
+
+WORDS = 6_000
+"""So many bytes, at most, come to client and scheduler about a task."""
+
+
+def test_only_statistics_move(client, made):
+    """Least squares, two passes: what comes to the client is a statistic and Dask's words, whatever the number of rows;
+    workers send each other statistics, and now and then a chunk that Dask would rather have elsewhere.
+    """
+    p, chunks = 60, 12
+    small, large = (made(n, p, chunks) for n in (6000, 60_000))
+    for X, y in (small, large):
+        ridge(X, y)  # the first fit brings modules to the workers
+    (_, few), (wires, many) = (moved(client, lambda X=X, y=y: ridge(X, y)) for X, y in (small, large))
+    statistic = 8 * (p + 4) ** 2
+    assert many <= 2 * (2 * statistic + 2 * chunks * WORDS)
+    assert many <= few + 50_000
+    assert wires <= 2 * 2 * chunks * (statistic + WORDS) + large[0].nbytes / 2
+
+
+def test_no_number_of_each_row_comes_to_the_client(client, made, monkeypatch):
+    """Logistic regression: a sample goes from worker to worker, and to the client what a pass leaves behind."""
+    p, chunks, n = 10, 8, 300_000
+    X, y = dask.persist(*made(n, p, chunks, classes=True))
+    distributed.wait([X, y])
+    passes = []
+    fold = DaskRows.fold
+    monkeypatch.setattr(DaskRows, "fold", lambda rows, lift: (passes.append(1), fold(rows, lift))[1])
+    _, arrived = moved(client, lambda: logistic(X, y))
+    # less for a whole fit than one number of each row would be for one pass
+    assert arrived < 8 * n
+    assert arrived <= len(passes) * (16 * (p + 1) ** 2 + 2 * chunks * WORDS)
+
+
+class Large:
+    """A lift with much to carry."""
+
+    def __init__(self, size):
+        self.ballast = np.zeros(size // 8)
+
+    def __call__(self, block):
+        return Moments.lift(block)
+
+
+def test_a_large_lift_is_sent_once(client, made):
+    X, y = made(3000, chunks=20)
+    rows = DaskRows.of(matrix(X), y)
+    rows.fold(Moments.lift)
+    size = 12 << 20  # above the size of a graph of which Dask warns
+    # to the scheduler, to a worker, and from there to the other
+    assert moved(client, lambda: rows.fold(Large(size)))[0] < 3 * size + (1 << 20)
+
+
+def test_a_lift_carries_no_rows(made):
+    sizes = []
+
+    class Spy(DaskRows):
+        __slots__ = ()
+
+        def fold(self, lift):
+            sizes.append(len(cloudpickle.dumps(lift)))
+            return DaskRows.fold(self, lift)
+
+    with dask.config.set(scheduler="synchronous"):
+        rows = DaskRows.of(*made(3000, classes=True))
+        fit_logistic(Spy(rows.X, rows.y), 0.0, True, solver="newton", tol=1e-10, max_iter=100)
+    assert max(sizes) < 10_000
+
+
+# -- who dies
+
+
+def worker_pids(client):
+    return list(client.run(os.getpid, on_error="ignore").values())
+
+
+def kill_after(seconds, pid):
+    def act():
+        time.sleep(seconds)
+        os.kill(pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=act)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize(("method", "pause"), [("ridge", 0.15), ("logistic", 0.03)])
+def test_a_worker_killed_in_the_middle_costs_time_alone(client, made, method, pause):
+    work, classes = METHODS[method]
+    expected = in_one_thread(work, *made(3000, classes=classes))
+    X, y = made(3000, classes=classes, pause=pause)
+    victim = kill_after(0.6, worker_pids(client)[0])
+    fitted = work(X, y)
+    assert not victim.is_alive()  # it struck before the fit was done
+    assert bits(fitted) == expected
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_a_worker_killed_with_persisted_rows(client, made):
+    X, y = made(3000)
+    expected = bits(ridge(X, y))
+    X, y = dask.persist(X, y)
+    distributed.wait([X, y])
+    os.kill(worker_pids(client)[1], signal.SIGKILL)
+    assert bits(ridge(X, y)) == expected
+    client.wait_for_workers(2, timeout=60)
+
+
+def scattered(client):
+    """Rows that are nowhere but in the memory of one worker each, and the process of the worker with the first."""
+    futures = client.scatter([np.random.default_rng(i).standard_normal((200, 3)) for i in range(8)])
+    lazy = [da.from_delayed(dask.delayed(future), (200, 3), dtype=np.float64) for future in futures]
+    (owner,) = client.who_has(futures[:1])[futures[0].key]
+    return da.concatenate(lazy), client.run(os.getpid, workers=[owner])[owner]
+
+
+def test_scattered_rows_that_are_lost_are_said_to_be(client):
+    X, pid = scattered(client)
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while pid in worker_pids(client) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    with pytest.raises(ClusterError, match="the only copy of some rows"):
+        ridge(X, np.ones((1600, 1)))
+    client.wait_for_workers(2, timeout=60)
+
+
+def slow_lift(block):
+    time.sleep(0.5)
+    return Moments.lift(block)
+
+
+@pytest.mark.slow
+def test_scattered_rows_that_are_lost_in_the_middle(client):
+    X, pid = scattered(client)
+    rows = DaskRows.of(matrix(X), np.ones((1600, 1)))
+    victim = kill_after(0.4, pid)
+    with pytest.raises(ClusterError, match="the only copy of some rows"):
+        rows.fold(slow_lift)
+    victim.join()
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_rows_of_a_cluster_that_is_closed(start_cluster, made):
+    with start_cluster(1) as cluster, distributed.Client(cluster, set_as_default=False) as other:
+        X, y = other.persist(made(300))
+    with (
+        dask.config.set(scheduler="threads"),
+        pytest.raises(ClusterError, match="persisted on a cluster that is no longer connected"),
+    ):
+        ridge(X, y)
+
+
+def process(module, *options):
+    """A Python process that can import what this one can."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen([sys.executable, "-m", module, *options], stderr=subprocess.DEVNULL, env=environment)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_gone(tmp_path, made):
+    """An error in bounded time, and one again at the next fit."""
+    file = tmp_path / "scheduler.json"
+    options = ["--no-dashboard", "--scheduler-file", str(file)]
+    scheduler = process("distributed.cli.dask_scheduler", "--port", "0", *options)
+    worker = process("distributed.cli.dask_worker", *options)
+    try:
+        with (
+            dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
+            distributed.Client(scheduler_file=str(file), timeout="15s") as client,
+        ):
+            client.wait_for_workers(1, timeout=60)
+            X, y = made(3000, pause=0.2)
+            victim = kill_after(1.0, scheduler.pid)
+            begin = time.monotonic()
+            model = tenfold.Ridge()
+            with pytest.raises(ClusterError, match="connection to the scheduler is lost"):
+                model.fit(X, y)
+            assert time.monotonic() - begin < 60
+            assert not hasattr(model, "coef_")
+            victim.join()
+            begin = time.monotonic()
+            with pytest.raises(ClusterError, match="connection to the scheduler is lost"):
+                ridge(X, y)
+            assert time.monotonic() - begin < 60
+    finally:
+        for one in (worker, scheduler):
+            one.kill()
+            one.wait()
+
+
+def test_carried_values_arrive_aligned():
+    from tenfold.data.dask import Carried
+
+    value = {"odd": b"x", "numbers": np.arange(5.0), "f": lambda x: x + 1}
+    found = pickle.loads(cloudpickle.dumps(Carried(value))).value
+    np.testing.assert_array_equal(found["numbers"], value["numbers"])
+    assert found["numbers"].flags.aligned
+    assert found["f"](1) == 2
