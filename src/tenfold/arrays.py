@@ -102,6 +102,22 @@ def on_host(array: Array) -> Array:
     return np.from_dlpack(array) if not isinstance(array, np.ndarray) else array
 
 
+HEAD = 1024
+"""Rows from which the place and the spread of a block are guessed."""
+
+
+def head_of(X: Array) -> tuple[Floats, Floats, Floats]:
+    """Mean and standard deviation of the columns of the first rows, and the value of those that are constant in them,
+    not a number for others.
+    """
+    xp = namespace(X)
+    head = xp.astype(X[: min(HEAD, X.shape[0]), :], xp.float64, copy=False)
+    low = xp.min(head, axis=0)
+    constant = xp.where(low == xp.max(head, axis=0), low, xp.nan)
+    found = on_host(xp.stack([xp.mean(head, axis=0), xp.std(head, axis=0), constant], axis=0))
+    return found[0], found[1], found[2]
+
+
 def some_rows(array: Array, which: slice) -> Array:
     """A slice of rows; a standard index names every axis, but sparse arrays know no ellipsis."""
     return array[which] if is_sparse(array) else array[which, ...]
