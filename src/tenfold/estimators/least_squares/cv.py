@@ -253,7 +253,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
             y = None if blind else on_host(y)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         given = splitter.split(_as_given(rows), y, **routed.splitter.split)
-        splits = [(_row_numbers(a, len(y)), _row_numbers(b, len(y))) for a, b in given]
+        splits = [(_row_numbers(a, rows.shape[0]), _row_numbers(b, rows.shape[0])) for a, b in given]
         models, how, total = folds(rows, splits, alphas, self.fit_intercept)
         scores = np.array(
             [
