@@ -65,7 +65,7 @@ def is_numpy(array: Array) -> bool:
 
 def like(array: Array, other: Array) -> Array:
     """A NumPy `array` in the namespace and on the device of `other`: how parameters come to the rows."""
-    if isinstance(other, np.ndarray) or is_sparse(other):
+    if not is_foreign(other):
         return array
     # torch takes no reversed and no read-only arrays
     return namespace(other).asarray(np.array(array, order="C"), device=device_of(other))
@@ -73,7 +73,7 @@ def like(array: Array, other: Array) -> Array:
 
 def ones(count: int, other: Array) -> Array:
     """So many ones in float64, where `other` is."""
-    if isinstance(other, np.ndarray) or is_sparse(other):
+    if not is_foreign(other):
         return np.ones(count)
     xp = namespace(other)
     return xp.ones(count, dtype=xp.float64, device=device_of(other))

@@ -152,10 +152,11 @@ def sampling_step(n: int, wanted: int) -> int:
     return step
 
 
-def block_length(width: int, sparse: bool, size: int = BLOCK_BYTES) -> int:
+def block_length(width: int, sparse: bool, device: bool = False) -> int:
     """Rows of a block: a power of two from the row width alone, so threads, dtypes and sources never move a cut."""
     if sparse:
         return SPARSE_ROWS
+    size = DEVICE_BYTES if device else BLOCK_BYTES
     length = max(1, size // (8 * max(1, width)))
     return max(256, min(size >> 5, 1 << (length.bit_length() - 1)))
 

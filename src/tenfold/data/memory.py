@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tenfold.arrays import Array, contiguous, entries, is_numpy, is_sparse, like, numpy_dtype, some_rows
-from tenfold.data.blocks import BLOCK_BYTES, DEVICE_BYTES, Block, InOrder, block_length, rows_of
+from tenfold.data.blocks import Block, InOrder, block_length, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class MemoryRows(InOrder):
 
     def blocks(self) -> Generator[Block]:
         n, p = self.shape
-        length = block_length(p, self.sparse, DEVICE_BYTES if self.foreign else BLOCK_BYTES)
+        length = block_length(p, self.sparse, self.foreign)
         for start in range(0, max(n, 1), length):
             stop = min(n, start + length)
             X = self.X if stop - start == n else some_rows(self.X, slice(start, stop))
