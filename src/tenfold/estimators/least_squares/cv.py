@@ -253,7 +253,8 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
             y = None if blind else on_host(y)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         given = splitter.split(_as_given(rows), y, **routed.splitter.split)
-        splits = [(_row_numbers(a, rows.shape[0]), _row_numbers(b, rows.shape[0])) for a, b in given]
+        n = rows.shape[0]
+        splits = [(_row_numbers(a, n), _row_numbers(b, n)) for a, b in given]
         models, how, total = folds(rows, splits, alphas, self.fit_intercept)
         scores = np.array(
             [
@@ -277,7 +278,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
                 return found
         if rows.scattered:
             return self._scattered_scores(rows, fold, test, "sample_weight" in routed.scorer.score)
-        parameters = {name: _of_rows(value, test, len(y)) for name, value in routed.scorer.score.items()}
+        parameters = {name: _of_rows(value, test, rows.shape[0]) for name, value in routed.scorer.score.items()}
         if rows.foreign:
             return self._foreign_scores(subset(rows, test), fold, parameters)
         X_test, y_test = contiguous_rows(rows.whole().X, test), y[test]
