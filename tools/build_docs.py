@@ -1,6 +1,7 @@
 """Make the static pages of the documentation from docs/*.md and from the code.
 
-A line `<!-- methods -->`, `<!-- rules -->` or `<!-- api -->` in a page is replaced by what the code says of itself.
+A line `<!-- methods -->`, `<!-- where -->`, `<!-- rules -->` or `<!-- api -->` in a page is replaced by what the code
+says of itself.
 Usage: python tools/build_docs.py docs site
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 from methods_table import table as methods
+from methods_table import where
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
@@ -21,7 +23,7 @@ from pygments.lexers import get_lexer_by_name
 import tenfold
 from tenfold import judge
 
-PAGES = ["index", "certificates", "methods", "large", "cluster", "numerics", "performance", "api"]
+PAGES = ["index", "certificates", "methods", "large", "cluster", "arrays", "numerics", "performance", "api"]
 STYLE = """
 body { max-width: 60rem; margin: 0 auto; padding: 1rem 1.5rem 4rem; font: 16px/1.55 system-ui, sans-serif; }
 nav { border-bottom: 1px solid #d0d4da; padding-bottom: .6rem; } nav a { margin-right: 1.2rem; }
@@ -98,7 +100,7 @@ def main(source: Path, target: Path) -> None:
     target.mkdir(exist_ok=True)
     (target / "style.css").write_text(STYLE + HtmlFormatter().get_style_defs("pre"), encoding="utf-8")
     for name, text in pages.items():
-        for marker, make in {"methods": methods, "rules": rules, "api": api}.items():
+        for marker, make in {"methods": methods, "where": where, "rules": rules, "api": api}.items():
             if f"<!-- {marker} -->" in text:
                 text = text.replace(f"<!-- {marker} -->", make())
         links = set(re.findall(r"\]\((\w+)\.md", text)) - set(PAGES)

@@ -1,4 +1,4 @@
-"""Print the table of methods, made from the code; with a file, put it between that file's markers.
+"""Print the tables of methods and of what runs where, made from the code; with a file, put them between its markers.
 
 Usage: python tools/methods_table.py [README.md]
 """
@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import tenfold
+from tenfold.estimators.contract import SOURCES
 
-BEGIN = "<!-- methods:begin (made by tools/methods_table.py: do not edit) -->"
-END = "<!-- methods:end -->"
+MARKERS = {
+    name: (f"<!-- {name}:begin (made by tools/methods_table.py: do not edit) -->", f"<!-- {name}:end -->")
+    for name in ("methods", "where")
+}
 
 
 def estimators() -> list[tuple[str, Any]]:
@@ -29,18 +32,31 @@ def table() -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
 
 
+def where() -> str:
+    """The Markdown table of what runs where; *parts* are rows that come one after the other, by `partial_fit`."""
+    head = ["class", *SOURCES, "parts"]
+    rows = []
+    for name, cls in estimators():
+        claims = [source in cls._claims.where for source in SOURCES]
+        rows.append([f"`{name}`", *("yes" if claim else "-" for claim in (*claims, hasattr(cls, "partial_fit")))])
+    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
+
+
 def placed(page: str) -> str:
-    """`page` with the table of now between its markers."""
-    before, found, rest = page.partition(BEGIN)
-    _, closed, after = rest.partition(END)
-    if not (found and closed):
-        raise SystemExit(f"the page needs the two lines {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+    """`page` with the tables of now between their markers."""
+    for name, make in {"methods": table, "where": where}.items():
+        begin, end = MARKERS[name]
+        before, found, rest = page.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not (found and closed):
+            raise SystemExit(f"the page needs the two lines {begin} and {end}")
+        page = f"{before}{begin}\n{make()}\n{end}{after}"
+    return page
 
 
 def main() -> None:
     if len(sys.argv) == 1:
-        print(table())
+        print(table(), where(), sep="\n\n")
     for name in sys.argv[1:]:
         path = Path(name)
         path.write_text(placed(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -7,7 +7,9 @@ computed follows from the chunks alone, so the number of workers, their speed an
 
 import operator
 import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -265,7 +267,8 @@ class _Graph:
 def _asked(ask: Callable[[], T]) -> T:
     """What `ask` gives; failures of the cluster in words that say what to do."""
     try:
-        with dask.config.set(QUIET):
+        # its defaults are not there before it is imported, and would be lost if that happened inside
+        with dask.config.set(QUIET) if "distributed" in sys.modules else nullcontext():
             return ask()
     except Exception as error:
         advice = _advice(error)

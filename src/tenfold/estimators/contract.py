@@ -107,10 +107,20 @@ def _cluster() -> Any:
     return cluster
 
 
+SOURCES = {
+    "arrays": "NumPy arrays and memory maps",
+    "sparse": "SciPy's sparse matrices and arrays",
+    "files": "Parquet, CSV, Arrow and .npy files, frames, iterables (`tenfold.rows`)",
+    "Dask": "Dask arrays and data frames",
+    "devices": "torch (CPU and CUDA), CuPy, and every library of the Array API",
+}
+"""Where rows may be: what a method that reads them by folds reads."""
+
+
 @dataclass(frozen=True)
 class Claims:
-    """What a class claims, for the table of methods: its method in words, how it reads data, its certificate, sources
-    and counterpart.
+    """What a class claims, for the tables of methods: its method in words, how it reads data, its certificate, sources
+    in the texts, counterpart, and where the rows may be (`SOURCES`).
     """
 
     method: str
@@ -118,6 +128,7 @@ class Claims:
     certificate: str
     sources: str
     peer: str
+    where: tuple[str, ...] = tuple(SOURCES)
 
 
 def is_plain(X: Any) -> bool:

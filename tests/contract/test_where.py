@@ -1,0 +1,69 @@
+"""The table "what runs where": every cell is tried, and the README holds the table of now."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tenfold
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from methods_table import estimators, placed  # noqa: E402
+
+from tenfold.estimators.contract import SOURCES  # noqa: E402
+
+X = np.random.default_rng(0).standard_normal((40, 3))
+Y = X @ [1.0, -2.0, 0.5] + 0.3 * np.random.default_rng(1).standard_normal(40)
+
+
+def arrays(y):
+    return X, y
+
+
+def sparse_rows(y):
+    return sparse.csr_array(X), y
+
+
+def files(y):
+    return tenfold.rows([(X[:15], y[:15]), (X[15:], y[15:])]), None
+
+
+def dask(y):
+    array = pytest.importorskip("dask.array")
+    return array.from_array(X, chunks=(15, 3)), array.from_array(y, chunks=15)
+
+
+def devices(y):
+    strict = pytest.importorskip("array_api_strict")
+    return strict.asarray(X), strict.asarray(y)
+
+
+WAYS = {"arrays": arrays, "sparse": sparse_rows, "files": files, "Dask": dask, "devices": devices}
+
+
+def test_every_source_is_tried():
+    assert list(WAYS) == list(SOURCES)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", [name for name, _ in estimators()])
+def test_a_cell_of_the_table(name, source):
+    """A class fits, predicts and scores from a source if and only if it claims so."""
+    model = getattr(tenfold, name)()
+    y = (Y > 0).astype(np.int64) if hasattr(model, "decision_function") else Y
+    given, target = WAYS[source](y)
+    assert source in model._claims.where, "a class that cannot must be tried here, too: write down how it refuses"
+    model.fit(given, target)
+    assert model.certificate_.ok
+    assert tuple(model.predict(given).shape) == (40,)
+    assert model.score(given, target) == pytest.approx(getattr(tenfold, name)().fit(X, y).score(X, y), abs=0.03)
+    assert tenfold.certify(model, given, target).ok
+
+
+def test_the_readme_holds_the_tables_of_now():
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert placed(page) == page, "run: python tools/methods_table.py README.md"
