@@ -35,6 +35,14 @@ def client(start_cluster):
 
 
 @pytest.fixture
+def mortal(start_cluster):
+    """Two workers for one test, which may kill them."""
+    distributed = pytest.importorskip("distributed")
+    with start_cluster(2) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
 def made():
     """Rows of a linear relation, and their targets as numbers or classes, made by the workers chunk by chunk."""
     from made_rows import make

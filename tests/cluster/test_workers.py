@@ -1,12 +1,7 @@
-"""Fits on worker processes: the bits of one thread, whatever the workers and whoever dies; and what moves."""
+"""Fits on worker processes: the bits of one thread, whatever the workers; and what moves."""
 
-import os
 import pickle
-import signal
-import subprocess
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -15,42 +10,17 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 cloudpickle = pytest.importorskip("cloudpickle")
 
-import dask.array as da  # noqa: E402
+from fits import METHODS, bits, in_one_thread, logistic, methods, ridge  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 
 import tenfold  # noqa: E402
 from tenfold import certify  # noqa: E402
-from tenfold.data.dask import ClusterError, DaskRows, matrix  # noqa: E402
-from tenfold.plans.least_squares import fit as fit_least_squares  # noqa: E402
+from tenfold.data.dask import Carried, DaskRows, matrix  # noqa: E402
 from tenfold.plans.logistic import fit as fit_logistic  # noqa: E402
 from tenfold.stats import Moments  # noqa: E402
 
 # workers cannot import this file
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
-
-
-def ridge(X, y):
-    return fit_least_squares(DaskRows.of(matrix(X), y), np.ones(1), True)
-
-
-def logistic(X, y):
-    return fit_logistic(DaskRows.of(matrix(X), y), 1e-3, True, solver="lbfgs", tol=1e-4, max_iter=100)
-
-
-METHODS = {"ridge": (ridge, False), "logistic": (logistic, True)}
-methods = pytest.mark.parametrize("method", METHODS)
-
-
-def bits(fitted):
-    """Every number that a fit leaves behind; times apart."""
-    certificate = fitted.certificate
-    numbers = (*fitted.params, certificate.value, certificate.objective, certificate.floor)
-    return [np.asarray(number).tobytes() for number in numbers] + [fitted.iterations]
-
-
-def in_one_thread(method, X, y):
-    with dask.config.set(scheduler="synchronous"):
-        return bits(method(X, y))
 
 
 @methods
@@ -240,131 +210,7 @@ def test_a_lift_carries_no_rows(made):
     assert max(sizes) < 10_000
 
 
-# -- who dies
-
-
-def worker_pids(client):
-    return list(client.run(os.getpid, on_error="ignore").values())
-
-
-def kill_after(seconds, pid):
-    def act():
-        time.sleep(seconds)
-        os.kill(pid, signal.SIGKILL)
-
-    thread = threading.Thread(target=act)
-    thread.start()
-    return thread
-
-
-@pytest.mark.parametrize(("method", "pause"), [("ridge", 0.15), ("logistic", 0.03)])
-def test_a_worker_killed_in_the_middle_costs_time_alone(client, made, method, pause):
-    work, classes = METHODS[method]
-    expected = in_one_thread(work, *made(3000, classes=classes))
-    X, y = made(3000, classes=classes, pause=pause)
-    victim = kill_after(0.6, worker_pids(client)[0])
-    fitted = work(X, y)
-    assert not victim.is_alive()  # it struck before the fit was done
-    assert bits(fitted) == expected
-    client.wait_for_workers(2, timeout=60)
-
-
-def test_a_worker_killed_with_persisted_rows(client, made):
-    X, y = made(3000)
-    expected = bits(ridge(X, y))
-    X, y = dask.persist(X, y)
-    distributed.wait([X, y])
-    os.kill(worker_pids(client)[1], signal.SIGKILL)
-    assert bits(ridge(X, y)) == expected
-    client.wait_for_workers(2, timeout=60)
-
-
-def scattered(client):
-    """Rows that are nowhere but in the memory of one worker each, and the process of the worker with the first."""
-    futures = client.scatter([np.random.default_rng(i).standard_normal((200, 3)) for i in range(8)])
-    lazy = [da.from_delayed(dask.delayed(future), (200, 3), dtype=np.float64) for future in futures]
-    (owner,) = client.who_has(futures[:1])[futures[0].key]
-    return da.concatenate(lazy), client.run(os.getpid, workers=[owner])[owner]
-
-
-def test_scattered_rows_that_are_lost_are_said_to_be(client):
-    X, pid = scattered(client)
-    os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + 60
-    while pid in worker_pids(client) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    with pytest.raises(ClusterError, match="the only copy of some rows"):
-        ridge(X, np.ones((1600, 1)))
-    client.wait_for_workers(2, timeout=60)
-
-
-def slow_lift(block):
-    time.sleep(0.5)
-    return Moments.lift(block)
-
-
-@pytest.mark.slow
-def test_scattered_rows_that_are_lost_in_the_middle(client):
-    X, pid = scattered(client)
-    rows = DaskRows.of(matrix(X), np.ones((1600, 1)))
-    victim = kill_after(0.4, pid)
-    with pytest.raises(ClusterError, match="the only copy of some rows"):
-        rows.fold(slow_lift)
-    victim.join()
-    client.wait_for_workers(2, timeout=60)
-
-
-def test_rows_of_a_cluster_that_is_closed(start_cluster, made):
-    with start_cluster(1) as cluster, distributed.Client(cluster, set_as_default=False) as other:
-        X, y = other.persist(made(300))
-    with (
-        dask.config.set(scheduler="threads"),
-        pytest.raises(ClusterError, match="persisted on a cluster that is no longer connected"),
-    ):
-        ridge(X, y)
-
-
-def process(module, *options):
-    """A Python process that can import what this one can."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen([sys.executable, "-m", module, *options], stderr=subprocess.DEVNULL, env=environment)
-
-
-@pytest.mark.slow
-def test_a_scheduler_that_is_gone(tmp_path, made):
-    """An error in bounded time, and one again at the next fit."""
-    file = tmp_path / "scheduler.json"
-    options = ["--no-dashboard", "--scheduler-file", str(file)]
-    scheduler = process("distributed.cli.dask_scheduler", "--port", "0", *options)
-    worker = process("distributed.cli.dask_worker", *options)
-    try:
-        with (
-            dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
-            distributed.Client(scheduler_file=str(file), timeout="15s") as client,
-        ):
-            client.wait_for_workers(1, timeout=60)
-            X, y = made(3000, pause=0.2)
-            victim = kill_after(1.0, scheduler.pid)
-            begin = time.monotonic()
-            model = tenfold.Ridge()
-            with pytest.raises(ClusterError, match="connection to the scheduler is lost"):
-                model.fit(X, y)
-            assert time.monotonic() - begin < 60
-            assert not hasattr(model, "coef_")
-            victim.join()
-            begin = time.monotonic()
-            with pytest.raises(ClusterError, match="connection to the scheduler is lost"):
-                ridge(X, y)
-            assert time.monotonic() - begin < 60
-    finally:
-        for one in (worker, scheduler):
-            one.kill()
-            one.wait()
-
-
 def test_carried_values_arrive_aligned():
-    from tenfold.data.dask import Carried
-
     value = {"odd": b"x", "numbers": np.arange(5.0), "f": lambda x: x + 1}
     found = pickle.loads(cloudpickle.dumps(Carried(value))).value
     np.testing.assert_array_equal(found["numbers"], value["numbers"])

@@ -258,6 +258,19 @@ def test_what_needs_numbers_of_each_row_is_refused():
 # -- other ways in
 
 
+def test_parts():
+    """Parts of the rows, each a Dask array, merge into the fit of all."""
+    X, y, _ = regression()
+    model = tenfold.Ridge().partial_fit(put(X[:20]), put(y[:20])).partial_fit(put(X[20:]), put(y[20:]))
+    np.testing.assert_allclose(model.coef_, tenfold.Ridge().fit(X, y).coef_, rtol=1e-9)
+    X, y, _ = classes(count=3)
+    model = tenfold.RidgeClassifier().partial_fit(put(X[:20]), put(y[:20]), ["ant", "bee", "cat"])
+    model.partial_fit(put(X[20:]), put(y[20:]))
+    np.testing.assert_allclose(model.coef_, tenfold.RidgeClassifier().fit(X, y).coef_, rtol=1e-9)
+    with pytest.raises(ValueError, match=r"not named: \['dog'\]"):
+        model.partial_fit(put(X), put(np.full(60, "dog")))
+
+
 def test_functions():
     X, y, _ = regression()
     np.testing.assert_allclose(

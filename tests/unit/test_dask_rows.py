@@ -309,8 +309,29 @@ def test_errors_of_a_task_are_raised_as_they_are():
         on_dask(*numbers()).fold(failing)
 
 
-def test_errors_of_a_cluster_are_an_error_of_ours():
-    assert issubclass(ClusterError, RuntimeError)
+def cluster_error(name, **attributes):
+    """An error as `distributed` raises it."""
+    return type(name, (Exception,), {"__module__": "distributed.scheduler", **attributes})("its words")
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (cluster_error("KilledWorker"), "more memory"),
+        (cluster_error("FutureCancelledError", reason="lost dependencies"), "only copy"),
+        (cluster_error("FutureCancelledError", reason="scheduler-connection-lost"), "scheduler is lost"),
+        (cluster_error("CommClosedError"), "scheduler is lost"),
+    ],
+    ids=["killed", "lost", "disconnected", "closed"],
+)
+def test_errors_of_a_cluster_say_what_to_do(error, advice):
+    def raising(block):
+        raise error
+
+    with pytest.raises(ClusterError, match=rf"{advice}.*Dask says: its words") as found:
+        on_dask(*numbers()).fold(raising)
+    assert isinstance(found.value, RuntimeError)
+    assert found.value.__cause__ is error
 
 
 def test_the_size_of_what_is_carried():

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
 from tenfold.arrays import Array, Floats, contiguous, is_dask, is_sparse
-from tenfold.data import dask
+from tenfold.data import Rows, dask
 from tenfold.data.dask import DaskRows
 from tenfold.stats import Moments, Params, Several, Total, times
 
@@ -79,7 +79,7 @@ def _wider(one: tuple[float, float], other: tuple[float, float]) -> tuple[float,
     return min(one[0], other[0]), max(one[1], other[1])
 
 
-def as_rows(X: Array, y: Array, weight: Array | None) -> DaskRows:
+def as_rows(X: Array, y: Array, weight: Array | None) -> Rows:
     """Rows with targets (n, t) in float64."""
     return DaskRows.of(X, y[:, None] if y.ndim == 1 else y, weight)
 

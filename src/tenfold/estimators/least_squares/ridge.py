@@ -23,8 +23,10 @@ from tenfold.estimators.contract import (
     encoded,
     factor_of_each,
     follow,
+    numbered,
     refuse_not_finite,
     store,
+    unknown_classes,
     validate,
     validate_weights,
     watcher,
@@ -391,17 +393,18 @@ class RidgeClassifier(RidgeClassification, _Ridge):
         if self.class_weight is not None:
             raise ValueError("class_weight needs all rows: weigh them by sample_weight in partial_fit.")
         X, y = validate_more(self, X, y, numeric=False)
-        check_classification_targets(y)
-        y = column_or_1d(y, warn=True)
+        if not is_foreign(y):
+            check_classification_targets(y)
+            y = column_or_1d(y, warn=True)
         if not hasattr(self, "moments_"):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             self.classes_, self._several = np.unique(classes), False
         elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}")
-        unknown = np.setdiff1d(y, self.classes_)
+        unknown = unknown_classes(self.classes_, y)
         if unknown.size:
             raise ValueError(f"y holds classes that were not named: {unknown.tolist()}; there are {self.classes_}.")
         weight = validate_weights(sample_weight, X)
-        self._merge(X, signs(np.searchsorted(self.classes_, y), self.classes_.shape[0]), weight)
+        self._merge(X, signs(numbered(self.classes_, y, X), self.classes_.shape[0]), weight)
         return self
