@@ -246,7 +246,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
         self._jackknife = "Prediction intervals come from leave-one-out residuals: set cv=None."
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         given = splitter.split(_as_given(rows), y, **routed.splitter.split)
-        splits = [(_row_numbers(a, len(y)), _row_numbers(b, len(y))) for a, b in given]
+        splits = [Split.of(train, test, len(y)) for train, test in given]
         models, how, total = folds(rows, splits, alphas, self.fit_intercept)
         scores = np.array(
             [
@@ -262,12 +262,12 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
 
     def _fold_scores(self, rows: Rows, y: Array, fold: Fold, split: Split, alphas: Floats, routed: Bunch) -> Floats:
         """The scores (A,) of one split."""
-        train, test = split
         # the weights of the fit are those of the score, so the moments of the test rows say it all
         if not is_classifier(self) and (self.scoring is None or isinstance(self.scoring, str)):
             found = score_from_moments(self.scoring or "r2", fold)
             if found is not None:
                 return found
+        train, test = split.training_rows(rows.shape[0]), split.test
         X_test, y_test = contiguous_rows(rows.whole().X, test), y[test]
         parameters = {
             name: np.asarray(value)[test] if np.ndim(value) > 0 and len(value) == len(y) else value
@@ -336,13 +336,6 @@ def _score(scorer: Any, model: Any, X: Array, y: Array, parameters: dict[str, An
             raise
     rest = {name: value for name, value in parameters.items() if name != "sample_weight"}
     return float(scorer(model, X, y, **rest))
-
-
-def _row_numbers(chosen: Any, n: int) -> Array:
-    """Which of n rows a splitter has chosen; in four bytes each, because all splits are kept."""
-    chosen = np.asarray(chosen)
-    chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
-    return chosen.astype(np.int32) if n <= np.iinfo(np.int32).max else chosen
 
 
 def _as_given(rows: Rows) -> Array:
