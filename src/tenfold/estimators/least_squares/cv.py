@@ -17,7 +17,7 @@ from tenfold.arrays import Array, Floats, contiguous, is_sparse
 from tenfold.choose.kfold import Fold, Split, folds, score_from_moments, subset
 from tenfold.choose.loo import JackknifePlus, jackknife_plus, leave_one_out
 from tenfold.choose.spectrum import UNEVEN, Tall, Wide, agrees, coef_of_each, of, tall_by_rows
-from tenfold.data import MemoryRows, Rows, targets_of, weights_of
+from tenfold.data import MemoryRows, Rows, Table, targets_of, weights_of
 from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
@@ -467,6 +467,7 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, _RidgeCV):
             raise ValueError(self._jackknife)
         fits = np.asarray(self._raw(X), dtype=np.float64)
         fits = fits[:, None] if fits.ndim == 1 else fits
+        X = X.load() if isinstance(X, Table) else X
         X = np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
         found = [part.interval(X, fits[:, k], coverage) for k, part in enumerate(self._jackknife)]
         return found[0] if len(found) == 1 else np.stack(found, axis=1)
