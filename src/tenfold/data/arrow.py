@@ -212,7 +212,7 @@ class _Values:
 
 
 def _batch_rows(columns: int) -> int:
-    return max(1 << 10, 1 << (PIECE_BYTES // (8 * max(1, columns))).bit_length() - 1)
+    return max(1 << 8, 1 << (PIECE_BYTES // (8 * max(1, columns))).bit_length() - 1)
 
 
 @contextmanager
@@ -220,7 +220,7 @@ def _errors_of(place: str) -> Iterator[None]:
     """What goes wrong inside Arrow or on the disk is a ValueError that names the place."""
     try:
         yield
-    except FileNotFoundError:
+    except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError) as reason:
         raise ValueError(f"{place}: {reason}") from reason
