@@ -313,6 +313,25 @@ def test_what_is_no_number_is_refused_as_a_column(values, words, tmp_path):
     )
 
 
+def test_text_that_is_not_utf_8_is_no_target(tmp_path):
+    (tmp_path / "a.csv").write_bytes("x,y\n1,caf\xe9\n2,bar\n".encode("latin-1"))
+    refused(lambda: rows(tmp_path / "a.csv", target="y"), r"a\.csv, column 'y' holds bytes that are not text in UTF-8")
+
+
+def test_pandas_frames_with_odd_names_and_odd_columns():
+    numbered = pd.DataFrame(np.arange(6.0).reshape(3, 2), index=["u", "v", "w"])
+    np.testing.assert_array_equal(rows(numbered).load(), numbered.to_numpy())
+    np.testing.assert_array_equal(rows(numbered, target="0").load(), [[1.0], [3.0], [5.0]])
+    with pytest.raises(ValueError, match="'a' 2 times"):
+        rows(pd.DataFrame(np.ones((2, 2)), columns=["a", "a"]))
+    with pytest.raises(ValueError, match=r"this frame: .*column a"):
+        rows(pd.DataFrame({"a": [1.0, "x"]}))
+    refused(
+        lambda: rows(pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "y": [1.0, 2.0]}), target="y"),
+        "Input X contains NaN: row 2, column 'a' has no value",
+    )
+
+
 def test_times_are_no_target(tmp_path):
     path = text_file(tmp_path / "a.csv", "x,y\n1,2020-01-01\n2,2020-01-02\n")
     refused(
@@ -551,6 +570,16 @@ def test_target_and_weight_stand_in_one_place_only(tmp_path):
     with pytest.raises(ValueError, match="These rows have no target"):
         Ridge().fit(rows([X]))
     assert certify(Ridge().fit(found), found).ok
+
+
+def test_every_prediction_takes_a_table(tmp_path):
+    X, y, _ = regression(80, 3)
+    found = rows([X[:50], X[50:]])
+    model = RidgeCV().fit(X, y)
+    np.testing.assert_array_equal(model.predict_interval(found), model.predict_interval(X))
+    logistic = LogisticRegression().fit(X, y > 1)
+    for name in ("decision_function", "predict_proba", "predict_log_proba", "predict"):
+        np.testing.assert_array_equal(getattr(logistic, name)(found), getattr(logistic, name)(X))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ n x n matrix of inner products.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,7 +19,38 @@ from tenfold.machine import one_blas_thread, require_memory
 from tenfold.solvers import dual
 from tenfold.stats import GroupedMoments, Moments, Params, Several, Total, all_but_one, times
 
-Split = tuple[Integers, Integers]
+
+class Split(NamedTuple):
+    """The numbers of the rows of a training and of a test set; no training set stands for all rows that are not tested,
+    each once and in order. All splits are kept, so this saves much where the rows are many.
+    """
+
+    train: Integers | None
+    test: Integers
+
+    @classmethod
+    def of(cls, train: Any, test: Any, n: int) -> Self:
+        """From numbers of rows, or from truth values for all n rows."""
+        train, test = _row_numbers(train, n), _row_numbers(test, n)
+        others = np.ones(n, dtype=bool)
+        others[test] = False
+        rest = len(train) + len(test) == n and len(train) == np.count_nonzero(others)
+        return cls(None if rest and others[train].all() and (train[1:] > train[:-1]).all() else train, test)
+
+    def training_rows(self, n: int) -> Integers:
+        """The rows of the training set."""
+        if self.train is not None:
+            return self.train
+        others = np.ones(n, dtype=bool)
+        others[self.test] = False
+        return np.flatnonzero(others)
+
+
+def _row_numbers(chosen: Any, n: int) -> Integers:
+    chosen = np.asarray(chosen)
+    chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+    return chosen.astype(np.int32) if n <= np.iinfo(np.int32).max else chosen
+
 
 MOST_CELLS = 256
 
@@ -71,7 +102,8 @@ def training_moments(rows: Rows, splits: list[Split]) -> tuple[list[Moments], Se
         return all_but_one(parts), parts, "training sets merged from disjoint folds read in one pass"
     member = np.zeros((rows.shape[0], len(splits)), dtype=bool)
     repeated, none = False, [None] * len(splits)
-    for k, (train, _) in enumerate(splits):
+    for k, split in enumerate(splits):
+        train = split.training_rows(rows.shape[0])
         member[train, k] = True
         repeated |= bool(np.bincount(train).max(initial=0) > 1)
     cells, index = np.unique(np.packbits(member, axis=1), axis=0, return_inverse=True)
@@ -83,7 +115,7 @@ def training_moments(rows: Rows, splits: list[Split]) -> tuple[list[Moments], Se
         ]
         return merged, none, f"overlapping training sets merged from {len(cells)} cells read in one pass"
     return (
-        [subset(rows, train).fold(Moments.lift) for train, _ in splits],
+        [subset(rows, split.training_rows(rows.shape[0])).fold(Moments.lift) for split in splits],
         none,
         "overlapping training sets read one by one",
     )
@@ -112,20 +144,21 @@ def disjoint_folds(n: int, splits: list[Split]) -> Integers | None:
     """The test fold of each row, if every row is tested once and trained on otherwise; else None."""
     group = np.full(n, -1, dtype=np.int32)
     for k, (train, test) in enumerate(splits):
-        if len(train) + len(test) != n or (group[test] >= 0).any():
+        if (train is not None and len(train) + len(test) != n) or (group[test] >= 0).any():
             return None
         group[test] = k
     if (group < 0).any() or len(splits) < 2:
         return None
     for k, (train, _) in enumerate(splits):
         # as many rows as the complement, none of them a test row: then it is the complement, unless a row is repeated
-        if (group[train] == k).any() or np.bincount(train).max(initial=0) > 1:
+        if train is not None and ((group[train] == k).any() or np.bincount(train).max(initial=0) > 1):
             return None
     return group
 
 
 def _wide_folds(rows: Rows, splits: list[Split], alphas: Floats, intercept: bool) -> Iterator[Fold]:
-    for train, _ in splits:
+    for split in splits:
+        train = split.training_rows(rows.shape[0])
         yield _fold(wide(*dual.about_means(subset(rows, train), intercept), intercept), alphas, None)
 
 

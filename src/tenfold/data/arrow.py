@@ -141,6 +141,8 @@ def _refuse_as_column(part: Part, name: str) -> None:
 
 def _refuse_as_target(part: Part, name: str, text: bool) -> None:
     kind = part.schema.field(name).type
+    if types.is_binary(kind):
+        raise ValueError(f"{part.name}column {name!r} holds bytes that are not text in UTF-8.")
     if not (_is_number(kind) or _is_text(kind)):
         raise ValueError(f"{part.name}column {name!r} has the type {kind}: targets are numbers or text.")
     if _is_text(kind) != text and not types.is_null(kind):
@@ -210,7 +212,7 @@ class _Values:
 
 
 def _batch_rows(columns: int) -> int:
-    return max(1 << 10, 1 << (PIECE_BYTES // (8 * max(1, columns))).bit_length() - 1)
+    return max(1 << 8, 1 << (PIECE_BYTES // (8 * max(1, columns))).bit_length() - 1)
 
 
 @contextmanager
@@ -218,7 +220,7 @@ def _errors_of(place: str) -> Iterator[None]:
     """What goes wrong inside Arrow or on the disk is a ValueError that names the place."""
     try:
         yield
-    except FileNotFoundError:
+    except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError) as reason:
         raise ValueError(f"{place}: {reason}") from reason
@@ -420,7 +422,9 @@ class FramePart(Part):
     def __init__(self, frame: narwhals.DataFrame[Any]) -> None:
         self._frame = frame
         with _errors_of("this frame"):
-            self.schema = frame[: _batch_rows(len(frame.columns))].to_arrow().select(frame.columns).schema
+            # what comes after the columns is the index of a pandas frame
+            start = frame[: _batch_rows(len(frame.columns))].to_arrow()
+            self.schema = start.select(range(len(frame.columns))).schema
 
     def count(self) -> int:
         """See `Part`."""
@@ -428,12 +432,13 @@ class FramePart(Part):
 
     def batches(self, columns: Sequence[str]) -> Generator[Batch]:
         """See `Part`."""
-        chosen, length = self._frame.select(*columns), _batch_rows(len(columns))
-        for start in range(0, len(chosen), length):
+        index, length = [self.schema.get_field_index(name) for name in columns], _batch_rows(len(columns))
+        for start in range(0, len(self._frame), length):
             with _errors_of(f"from row {start + 1} on"):
-                table = chosen[start : start + length].to_arrow().select(list(columns)).combine_chunks()
+                table = self._frame[start : start + length, index].to_arrow()
             for batch in table.to_batches():
                 yield Batch(batch, partial(_row_of, "", start))
+                start += batch.num_rows
 
 
 class StreamPart(Part):

@@ -185,7 +185,8 @@ class Table:
             (12 if self.sparse else self.dtype.itemsize) * self.entries,
             "Use a method that reads the rows in blocks, fewer rows, or fewer columns.",
         )
-        return joined([piece.matrix() for piece in self.pieces()], self.dtype)
+        (X,) = self.cut(n)
+        return X
 
     def place_of(self, bad: Callable[[Array], Array]) -> str | None:
         """Where the first entry is of which `bad`, of a dense array, is true; None where there is none."""

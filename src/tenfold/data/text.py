@@ -34,7 +34,7 @@ class TextFile:
 
     def __init__(self, file: File) -> None:
         self.file = file
-        self.delimiter = "," if ".csv" in file.path.name.lower() else "\t"
+        self.delimiter = "," if file.path.name.lower().removesuffix(".gz").endswith(".csv") else "\t"
         with closing(self._chunks()) as chunks:
             start = next(chunks, NOTHING).text
         _, self.header = next(self.records(Chunk(start[: _first_end(start)], 1)), (1, []))

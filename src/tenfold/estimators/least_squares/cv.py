@@ -17,7 +17,7 @@ from tenfold.arrays import Array, Floats, contiguous, is_foreign, is_sparse, on_
 from tenfold.choose.kfold import SCORES, Fold, Split, folds, score_from_moments, score_from_rows, subset
 from tenfold.choose.loo import JackknifePlus, jackknife_plus, leave_one_out
 from tenfold.choose.spectrum import UNEVEN, Tall, Wide, agrees, coef_of_each, of, tall_by_rows
-from tenfold.data import MemoryRows, Rows, targets_of, weights_of
+from tenfold.data import MemoryRows, Rows, Table, targets_of, weights_of
 from tenfold.estimators.contract import (
     Claims,
     LinearPredictor,
@@ -253,8 +253,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
             y = None if blind else on_host(y)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         given = splitter.split(_as_given(rows), y, **routed.splitter.split)
-        n = rows.shape[0]
-        splits = [(_row_numbers(a, n), _row_numbers(b, n)) for a, b in given]
+        splits = [Split.of(train, test, rows.shape[0]) for train, test in given]
         models, how, total = folds(rows, splits, alphas, self.fit_intercept)
         scores = np.array(
             [
@@ -270,12 +269,12 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
 
     def _fold_scores(self, rows: Rows, y: Array, fold: Fold, split: Split, alphas: Floats, routed: Bunch) -> Floats:
         """The scores (A,) of one split."""
-        train, test = split
         # the weights of the fit are those of the score, so the moments of the test rows say it all
         if not is_classifier(self) and (self.scoring is None or isinstance(self.scoring, str)):
             found = score_from_moments(self.scoring or "r2", fold)
             if found is not None:
                 return found
+        train, test = split.training_rows(rows.shape[0]), split.test
         if rows.scattered:
             return self._scattered_scores(rows, fold, test, "sample_weight" in routed.scorer.score)
         parameters = {name: _of_rows(value, test, rows.shape[0]) for name, value in routed.scorer.score.items()}
@@ -374,13 +373,6 @@ def _of_rows(value: Any, index: Array, n: int) -> Any:
     """Of a value that has one entry a row, the entries of some rows."""
     value = on_host(value) if is_foreign(value) else value
     return np.asarray(value)[index] if np.ndim(value) > 0 and len(value) == n else value
-
-
-def _row_numbers(chosen: Any, n: int) -> Array:
-    """Which of n rows a splitter has chosen; in four bytes each, because all splits are kept."""
-    chosen = np.asarray(chosen)
-    chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
-    return chosen.astype(np.int32) if n <= np.iinfo(np.int32).max else chosen
 
 
 def _as_given(rows: Rows) -> Array:
@@ -512,6 +504,7 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, _RidgeCV):
             raise ValueError(self._jackknife)
         fits = np.asarray(self._raw(X), dtype=np.float64)
         fits = fits[:, None] if fits.ndim == 1 else fits
+        X = X.load() if isinstance(X, Table) else X
         X = np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
         found = [part.interval(X, fits[:, k], coverage) for k, part in enumerate(self._jackknife)]
         return found[0] if len(found) == 1 else np.stack(found, axis=1)
