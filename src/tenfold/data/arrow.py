@@ -88,11 +88,12 @@ class ArrowReader:
         columns_kept = {name: values.whole() for name, values in found.items()}
         return Survey(count, count * len(columns), common_dtype(dtypes), False, columns_kept)
 
-    def read(self, columns: Sequence[str]) -> Iterator[Piece]:
+    def read(self, columns: Sequence[str]) -> Generator[Piece]:
         """See `Reader`."""
         for part in self._parts:
-            for batch in part.batches(columns):
-                yield Piece(Columns([_numbers(batch, name) for name in columns]), batch.place)
+            with closing(part.batches(columns)) as batches:
+                for batch in batches:
+                    yield Piece(Columns([_numbers(batch, name) for name in columns]), batch.place)
 
 
 # -- columns ---------------------------------------------------------------------------------------------------------

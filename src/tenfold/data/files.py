@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -210,7 +210,7 @@ class NumpyReader:
         dtype = common_dtype([part.dtype for part in self._parts])
         return Survey(count, count * len(columns), dtype, False, columns_kept)
 
-    def read(self, columns: Sequence[str]) -> Iterator[Piece]:
+    def read(self, columns: Sequence[str]) -> Generator[Piece]:
         """See `Reader`."""
         index = None if tuple(columns) == self.names else [int(name[1:]) for name in columns]
         for part in self._parts:

@@ -88,7 +88,7 @@ class Reader(Protocol):
         """Read the columns `kept` as they are, labels included, and look at `columns`; refuses what is not numbers."""
         ...
 
-    def read(self, columns: Sequence[str]) -> Iterator[Piece]:
+    def read(self, columns: Sequence[str]) -> Generator[Piece]:
         """The rows from the first on, dense or CSR in float32 or float64, or columns; the same at every call.
 
         Raises ValueError, naming the place, where the data are not what the survey saw.
@@ -141,11 +141,13 @@ class Table:
     def pieces(self) -> Generator[Piece]:
         """The rows in the order of the file, in pieces of any length; refuses a source that has changed."""
         seen = 0
-        for piece in self._reader.read(self.names):
-            seen += piece.X.shape[0]
-            if piece.X.shape[1] != self.shape[1] or is_sparse(piece.X) != self.sparse or seen > self.shape[0]:
-                raise ValueError(f"{piece.place(0)}: the data have changed since they were first read.")
-            yield piece
+        with closing(self._reader.read(self.names)) as pieces:
+            for piece in pieces:
+                seen += piece.X.shape[0]
+                if piece.X.shape[1] != self.shape[1] or is_sparse(piece.X) != self.sparse or seen > self.shape[0]:
+                    raise ValueError(f"{piece.place(0)}: the data have changed since they were first read.")
+                yield piece
+                del piece
         if seen != self.shape[0]:
             raise ValueError(f"The data have changed: {self.shape[0]} rows were there before, now there are {seen}.")
 
@@ -368,7 +370,7 @@ class BlocksReader:
         }
         return Survey(count, entries, common_dtype(dtypes), storage.pop(), columns_kept)
 
-    def read(self, columns: Sequence[str]) -> Iterator[Piece]:
+    def read(self, columns: Sequence[str]) -> Generator[Piece]:
         """See `Reader`."""
         every = tuple(columns) == tuple(f"x{j}" for j in range(self._width))
         index = [int(name[1:]) for name in columns]
