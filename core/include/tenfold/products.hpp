@@ -50,9 +50,14 @@ template <class T> Index tile_rows(const Dense<T> &x) {
   const Index row = std::max<Index>(1, x.columns) * static_cast<Index>(sizeof(T));
   return std::clamp<Index>(tile_bytes / row / 8 * 8, 8, most_tile_rows);
 }
+// The coefficients of many columns and their gradient do not fit the second-level cache together: a tile then has
+// entries enough to make up for bringing back one after the other.
+constexpr Index cached_columns = 32 * 1024;
 template <class T, class I> Index tile_rows(const Sparse<T, I> &x) {
-  const Index row = static_cast<Index>(x.data.size() * (sizeof(T) + sizeof(I))) / std::max<Index>(1, x.rows) + 1;
-  return std::clamp<Index>(4 * tile_bytes / row / 8 * 8, 8, most_tile_rows);
+  const Index entries = static_cast<Index>(x.data.size()) / std::max<Index>(1, x.rows) + 1;
+  const Index row = entries * static_cast<Index>(sizeof(T) + sizeof(I));
+  const Index few = std::clamp<Index>(4 * tile_bytes / row / 8 * 8, 8, most_tile_rows);
+  return x.columns > cached_columns ? std::max(few, 8 * x.columns / entries / 8 * 8) : few;
 }
 
 // Vector operations that one row costs for one target.

@@ -9,7 +9,7 @@ from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Derivatives, Moments, Params, derivatives
+from tenfold.stats import Columns, Derivatives, Moments, Params, along, derivatives
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def residual(
     """
     mean = columns.mean[: columns.features]
     centre = mean if problem.intercept else None
-    local = Params(params.coef, params.intercept + params.coef @ mean if problem.intercept else params.intercept)
+    local = Params(params.coef, params.intercept + along(params.coef, mean) if problem.intercept else params.intercept)
     sums = rows.fold(derivatives(problem.loss, local, 1, centre))
     return _verdict(problem, params, columns, sums, 0.0, condition, status, dtype)
 

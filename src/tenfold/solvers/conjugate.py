@@ -15,7 +15,7 @@ from tenfold.arrays import Floats, namespace
 from tenfold.data import Block, Rows
 from tenfold.losses import Square
 from tenfold.solvers.loop import Step
-from tenfold.stats import Derivatives, Params, derivatives
+from tenfold.stats import Derivatives, Params, along, derivatives
 
 UNEVEN = 100.0
 """Columns whose lengths differ by more than this factor are preconditioned by the diagonal."""
@@ -45,7 +45,7 @@ def steps(
     while True:
         size = np.sqrt(np.maximum(2.0 * energy, np.finfo(np.float64).tiny))
         cosine = np.abs(r) / lengths / size[:, None]
-        yield Step(Params(w, target_mean - w @ centre), float(energy.sum()), float(cosine.max(initial=0.0)) / tol)
+        yield Step(Params(w, target_mean - along(w, centre)), float(energy.sum()), float(cosine.max(initial=0.0)) / tol)
         product = rows_product(rows, d, centre, alpha)
         curvature = np.sum(d * product, axis=1)
         active = curvature > 0

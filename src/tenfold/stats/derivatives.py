@@ -14,6 +14,11 @@ from tenfold.losses import Loss
 from tenfold.machine import threads
 
 
+def along(coef: Floats, x: Floats) -> Floats:
+    """coef (t, p) times x (p,); not by NumPy's BLAS, whose threads go on waiting for work while ours do theirs."""
+    return np.einsum("tp,p->t", coef, x)
+
+
 class Params(NamedTuple):
     """Parameters of a linear model: coef (t, p) and intercept (t,)."""
 
@@ -53,7 +58,7 @@ def derivatives(loss: Loss, params: Params, order: int, shift: Floats | None = N
 def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, block: Block) -> Derivatives:
     X = block.X
     if is_sparse(X):
-        intercept = params.intercept if shift is None else params.intercept - params.coef @ shift
+        intercept = params.intercept if shift is None else params.intercept - along(params.coef, shift)
         found = Derivatives(
             *_core.derivatives_csr(
                 X.data,
@@ -95,7 +100,7 @@ def _shifted(found: Derivatives, shift: Floats) -> Derivatives:
 def derivatives_in_arrays(loss: Loss, params: Params, order: int, shift: Floats | None, block: Block) -> Derivatives:
     """The lift of `Derivatives` in the Array API: for other namespaces, and the reference for the compiled loop."""
     if shift is not None and _is_near(shift, block.X):
-        moved = Params(params.coef, params.intercept - params.coef @ shift)
+        moved = Params(params.coef, params.intercept - along(params.coef, shift))
         return _shifted(derivatives_in_arrays(loss, moved, order, None, block), shift)
     xp = namespace(block.X)
     X = _away(block.X, shift)
@@ -126,7 +131,7 @@ def predictions(params: Params, shift: Floats | None = None) -> Callable[[Block]
 def times(X: Array, params: Params, shift: Floats | None = None) -> Any:
     """(x - shift).w + b for the rows of an array."""
     if is_sparse(X):
-        intercept = params.intercept if shift is None else params.intercept - params.coef @ shift
+        intercept = params.intercept if shift is None else params.intercept - along(params.coef, shift)
         return _core.times_csr(X.data, X.indices, X.indptr, X.shape[1], params.coef, intercept, threads(entries(X)))
     if is_numpy(X):
         return _core.times(X, params.coef, params.intercept, shift, threads(entries(X)))
