@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tenfold import _core
 from tenfold.arrays import Array, contiguous, is_foreign, is_numpy, is_sparse, like, namespace, on_host
@@ -32,6 +32,7 @@ from tenfold.estimators.contract import (
     validate_weights,
     watcher,
     with_callbacks,
+    without_names,
 )
 from tenfold.estimators.parameters import (
     Constraints,
@@ -399,7 +400,7 @@ def _validate(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
     """X and y as scikit-learn checks them; plain arrays are not searched, the first pass over the rows does that."""
     if is_plain(X) and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuUS":
         check_consistent_length(X, y)
-        return validate_data(estimator, X, y, skip_check_array=True)
+        return without_names(estimator, X), y
     return validate(estimator, X, y, numeric=False, multi_output=False)
 
 

@@ -42,7 +42,7 @@ def residual(
     centre = mean if problem.intercept else None
     local = Params(params.coef, params.intercept + along(params.coef, mean) if problem.intercept else params.intercept)
     sums = rows.fold(derivatives(problem.loss, local, 1, centre))
-    return _verdict(problem, params, columns, sums, 0.0, condition, status, dtype)
+    return _verdict(problem, params, columns, sums, None, condition, status, dtype)
 
 
 FROM_MOMENTS = "Judged from merged moments, not from the rows, which are gone."
@@ -81,7 +81,7 @@ def _verdict(
     params: Params,
     columns: Columns,
     sums: Derivatives,
-    lost: Floats | float,
+    lost: Floats | None,
     condition: float | None,
     status: str,
     dtype: Any,
@@ -113,8 +113,9 @@ def _verdict(
     ones = np.abs(sums.slope) / np.sqrt(weight) / divisor if problem.intercept else np.zeros_like(size)
     parts = np.where(exact, 0.0, np.maximum(np.max(cosines, axis=1, initial=0.0), ones))
     rounding = np.where(exact, finest, terms * unit_roundoff(dtype) * reading / divisor)
-    blurred = np.max(np.where(lengths > 0, lost, 0.0) / np.where(lengths > 0, lengths, 1.0), axis=1, initial=0.0)
-    rounding = np.maximum(rounding, blurred / divisor)
+    if lost is not None:
+        blurred = np.max(np.where(lengths > 0, lost, 0.0) / np.where(lengths > 0, lengths, 1.0), axis=1, initial=0.0)
+        rounding = np.maximum(rounding, blurred / divisor)
     gradient = pulls + alpha[:, None] * params.coef
     radius, drift = None, 0.0
     if np.all(alpha > 0):
