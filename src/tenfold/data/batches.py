@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Array, contiguous, is_sparse
+from tenfold.arrays import Array, contiguous
 from tenfold.data.ahead import read_ahead
-from tenfold.data.blocks import Block, InOrder, block_length, rows_of, targets_of, weights_of
+from tenfold.data.blocks import Block, InOrder, block_length, every, rows_of, targets_of, weights_of
 from tenfold.data.memory import MemoryRows
 from tenfold.data.table import Table
 
@@ -27,14 +27,6 @@ class BatchRows(InOrder):
     group: Array | None = None
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape
-
-    @property
-    def targets(self) -> int:
-        return int(self.y.shape[1])
-
-    @property
     def dtype(self) -> Any:
         return self.X.dtype
 
@@ -44,10 +36,6 @@ class BatchRows(InOrder):
 
     @property
     def foreign(self) -> bool:
-        return False
-
-    @property
-    def scattered(self) -> bool:
         return False
 
     @property
@@ -74,10 +62,8 @@ class BatchRows(InOrder):
 
     def thin(self, step: int) -> MemoryRows:
         """See `Rows`."""
-        X = self.X.thin(step)
-        weight = None if self.weight is None else contiguous(self.weight[::step])
-        group = None if self.group is None else contiguous(self.group[::step])
-        return MemoryRows(X if is_sparse(X) else contiguous(X), contiguous(self.y[::step]), weight, group)
+        X = contiguous(self.X.thin(step))
+        return MemoryRows(X, *(every(part, step) for part in (self.y, self.weight, self.group)))
 
     def whole(self) -> Block:
         """See `Rows`."""

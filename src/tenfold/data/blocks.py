@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
 
-from tenfold.arrays import Array, namespace, ones, some_rows
+from tenfold.arrays import Array, contiguous, namespace, ones, some_rows
 
 BLOCK_BYTES = 1 << 25
 """About what a block holds in float64: large enough to travel, small enough to keep several in memory."""
@@ -100,13 +100,34 @@ class Rows(Protocol):
         ...
 
 
-class InOrder:
+class Parts:
+    """What follows from X (n, p) and y (n, t), wherever they are."""
+
+    __slots__ = ()
+
+    X: Any
+    y: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape
+
+    @property
+    def targets(self) -> int:
+        return int(self.y.shape[1])
+
+
+class InOrder(Parts):
     """What follows from blocks that come in the order of the rows.
 
     A block is let go of before the next one is asked for, so that a source need not hold both.
     """
 
     __slots__ = ()
+
+    @property
+    def scattered(self) -> bool:
+        return False
 
     def blocks(self) -> Generator[Block]:
         """The blocks, from the first row on."""
@@ -169,6 +190,11 @@ def weights_of(block: Block) -> Any:
 def targets_of(block: Block) -> Any:
     """The targets of a block."""
     return block.y
+
+
+def every(array: Array | None, step: int) -> Any:
+    """Every `step`-th row, in C order, or nothing of nothing."""
+    return None if array is None else contiguous(some_rows(array, slice(None, None, step)))
 
 
 def rows_of(array: Array | None, start: int, stop: int) -> Any:

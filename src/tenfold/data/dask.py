@@ -25,7 +25,7 @@ from dask.highlevelgraph import HighLevelGraph
 from dask.task_spec import DataNode, Task, TaskRef
 
 from tenfold.arrays import FLOATS, Array, contiguous, is_dask, is_sparse
-from tenfold.data.blocks import Block, S, block_length
+from tenfold.data.blocks import Block, Parts, S, block_length
 from tenfold.data.memory import MemoryRows
 from tenfold.machine import sharing
 
@@ -40,7 +40,7 @@ class ClusterError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class DaskRows:
+class DaskRows(Parts):
     """X (n, p), y (n, t) float64, weight (n,) float64 or None, group (n,) int32 or None: Dask arrays cut into chunks at
     the same rows, with all columns in one.
 
@@ -58,14 +58,6 @@ class DaskRows:
     def of(cls, X: da.Array, y: Any, weight: Any = None) -> "DaskRows":
         """Rows with X as `matrix` gives it and targets (n, t) and weights of any kind, aligned with it."""
         return cls(X, aligned(y, X), None if weight is None else aligned(weight, X))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape
-
-    @property
-    def targets(self) -> int:
-        return int(self.y.shape[1])
 
     @property
     def dtype(self) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tenfold.arrays import Array, contiguous, entries, is_numpy, is_sparse, like, numpy_dtype, some_rows
-from tenfold.data.blocks import Block, InOrder, block_length, rows_of
+from tenfold.data.blocks import Block, InOrder, block_length, every, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +20,6 @@ class MemoryRows(InOrder):
     group: Array | None = None
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape
-
-    @property
-    def targets(self) -> int:
-        return int(self.y.shape[1])
-
-    @property
     def dtype(self) -> Any:
         return numpy_dtype(self.X.dtype)
 
@@ -38,10 +30,6 @@ class MemoryRows(InOrder):
     @property
     def foreign(self) -> bool:
         return not (self.sparse or is_numpy(self.X))
-
-    @property
-    def scattered(self) -> bool:
-        return False
 
     @property
     def entries(self) -> int:
@@ -62,10 +50,7 @@ class MemoryRows(InOrder):
             )
 
     def thin(self, step: int) -> "MemoryRows":
-        def every(array: Array | None) -> Array:
-            return None if array is None else contiguous(some_rows(array, slice(None, None, step)))
-
-        return MemoryRows(every(self.X), every(self.y), every(self.weight), every(self.group))
+        return MemoryRows(*(every(part, step) for part in (self.X, self.y, self.weight, self.group)))
 
     def whole(self) -> Block:
         return Block(self.X, self.y, self.weight, self.group)

@@ -14,7 +14,7 @@ from scipy.linalg import eigvalsh
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
 from tenfold.inference import Inference, inverse_gram, least_squares_inference
-from tenfold.judge import RULES, Certificate, residual, residual_from_moments
+from tenfold.judge import RULES, Certificate, Verdict, residual, residual_from_moments
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.penalties import L2
@@ -129,8 +129,12 @@ def from_moments(
             params, verdict = better, second
     if not verdict.certificate.ok:
         return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
+    return _by_gram(stored(params, dtype), verdict, moments, intercept, details)
+
+
+def _by_gram(params: Params, verdict: Verdict, moments: Moments, intercept: bool, details: bool) -> Fitted:
     return Fitted(
-        stored(params, dtype),
+        params,
         verdict.certificate,
         "gram",
         moments=moments,
@@ -259,17 +263,7 @@ def without_rows(
     second = residual_from_moments(problem, moments, better, condition=condition)
     if not _worse(second.certificate, verdict.certificate):
         params, verdict = better, second
-    small = moments.features <= KEPT_COLUMNS and not alpha.any()
-    return Fitted(
-        params,
-        verdict.certificate,
-        "gram",
-        moments=moments,
-        residual_squares=verdict.residual_squares,
-        singular_values=_singular_values(moments, intercept) if small else None,
-        rank=moments.features if small else None,
-        inverse=inverse_gram(moments, origin=not intercept) if small else None,
-    )
+    return _by_gram(params, verdict, moments, intercept, details=not alpha.any())
 
 
 def _active_sets(moments: Moments, alpha: Floats, intercept: bool, max_iter: int | None) -> tuple[Params, Solution]:
