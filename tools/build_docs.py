@@ -38,8 +38,11 @@ th, td { border: 1px solid #d0d4da; padding: .3rem .6rem; text-align: left; vert
 
 def rules() -> str:
     """The judge's table of tolerances by kind."""
-    head = ["kind", "tol", "scale", "floor", "claim"]
-    rows = [[kind, *(str(getattr(rule, field)) for field in head[1:])] for kind, rule in judge.RULES.items()]
+    head = ["kind", "number", "tol", "scale", "floor", "claim"]
+    rows = [
+        [kind, *(str(getattr(rule, field)).replace("{value}", "the number") for field in head[1:])]
+        for kind, rule in judge.RULES.items()
+    ]
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
 
 

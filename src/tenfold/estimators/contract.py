@@ -118,10 +118,21 @@ SOURCES = {
 """Where rows may be: what a method that reads them by folds reads."""
 
 
+def source_of(X: Any) -> str:
+    """Where these rows are, a key of `SOURCES`."""
+    if is_dask(X):
+        return "Dask"
+    if is_foreign(X):
+        return "devices"
+    if isinstance(X, Table):
+        return "files"
+    return "sparse" if is_sparse(X) else "arrays"
+
+
 @dataclass(frozen=True)
 class Claims:
     """What a class claims, for the tables of methods: its method in words, how it reads data, its certificate, sources
-    in the texts, counterpart, and where the rows may be (`SOURCES`).
+    in the texts, counterpart, where the rows may be (`SOURCES`), and what to use instead where they may not.
     """
 
     method: str
@@ -130,6 +141,14 @@ class Claims:
     sources: str
     peer: str
     where: tuple[str, ...] = tuple(SOURCES)
+    instead: str = ""
+
+    def refuse(self, name: str, X: Any) -> None:
+        """Refuse rows that are where the class does not claim to read them."""
+        source = source_of(X)
+        if source not in self.where:
+            read = ", ".join(SOURCES[where] for where in self.where)
+            raise TypeError(f"{name} does not read {SOURCES[source]}; it reads {read}. {self.instead}".rstrip())
 
 
 def is_plain(X: Any) -> bool:
@@ -142,8 +161,10 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
     """X dense or CSR in float32 or float64, or a table, and y, checked as scikit-learn does.
 
     A plain array or a table is not searched for values that are not finite: the first pass over the rows finds them
-    (`refuse_not_finite`).
+    (`refuse_not_finite`). Rows where the estimator does not claim to read them are refused.
     """
+    if hasattr(estimator, "_claims"):
+        estimator._claims.refuse(type(estimator).__name__, X)
     if is_dask(X):
         return _cluster().validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if is_foreign(X):

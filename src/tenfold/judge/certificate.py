@@ -14,6 +14,7 @@ class Rule:
     """How a kind is judged: what its number is compared with unless the estimator has a tolerance of its own."""
 
     tol: float
+    number: str
     scale: str
     floor: str
     claim: str
@@ -22,6 +23,7 @@ class Rule:
 RULES = {
     "residual": Rule(
         1e-6,
+        "largest cosine of the residual with a column",
         "1 (the number is a cosine)",
         "rounding of the weights in their dtype and of the data, as a cosine",
         "the residual is orthogonal to every column up to this cosine, so the weights solve a problem that "
@@ -29,14 +31,34 @@ RULES = {
     ),
     "gap": Rule(
         1e-6,
+        "duality gap",
         "objective at zero weights",
         "rounding of the objective, 8 units in the last place, and of the weights in their dtype",
-        "no other weights can be better by more",
+        "no other weights can be better by more than {value}",
+    ),
+    "stationarity": Rule(
+        1e-6,
+        "norm of the gradient",
+        "norm of the gradient at the start",
+        "rounding of the gradient",
+        "the objective is at rest here up to {value}; it is not convex, and another start may find a better place",
+    ),
+    "exact": Rule(
+        1e-9,
+        "largest relative distance to a second formula",
+        "1 (the number is relative)",
+        "rounding of the second formula and of the stored numbers",
+        "another formula gives the same result up to this",
+    ),
+    "count": Rule(
+        1e-12,
+        "mistakes on the data",
+        "the number of rows",
+        "0 (a count is exact: one mistake is not ok)",
+        "counted again with the returned model",
     ),
 }
-"""One rule a kind; other kinds (spectral, fixed point, stationarity, exact, count) join here with the first method
-that needs them.
-"""
+"""One rule a kind; other kinds (spectral, fixed point) join here with the first method that needs them."""
 
 NOT_JUDGED = "not judged"
 
@@ -50,7 +72,7 @@ class Certificate:
 
     Attributes
     ----------
-    kind : what the number is: "residual" or "gap".
+    kind : what the number is, a key of `RULES`.
     value : the number, never below `floor`.
     scale, tol, floor : the value allowed is max(tol * scale, floor).
     objective : weighted mean loss + penalty at the parameters, recomputed.
@@ -98,11 +120,9 @@ class Certificate:
             return f"Not judged. {self.note}"
         if self.status == "no maximum":
             return f"There is no best model to compare with. {self.note}"
-        name = {"residual": "largest cosine of the residual with a column", "gap": "duality gap"}[self.kind]
-        words = [f"{name} {self.value:.2g}, allowed {self.allowed:.2g}: {RULES[self.kind].claim}"]
-        if self.kind == "gap":
-            words[0] += f" than {self.value:.2g}"
-        words[0] += "."
+        rule = RULES[self.kind]
+        value = f"{self.value:.2g}"
+        words = [f"{rule.number} {value}, allowed {self.allowed:.2g}: {rule.claim.format(value=value)}."]
         if not self.ok:
             words.append("That is more than allowed: do not rely on this fit.")
         if self.radius is not None and np.isfinite(self.radius):

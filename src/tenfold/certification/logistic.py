@@ -1,0 +1,58 @@
+"""Logistic regression: the duality gap at the fitted weights."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tenfold.arrays import Array, contiguous, is_sparse, namespace
+from tenfold.certification.models import known, params, status, validated
+from tenfold.data import Table
+from tenfold.estimators.contract import as_rows, counted, rowwise, validate_weights
+from tenfold.estimators.logistic import class_weights, signs_of, strength
+from tenfold.judge import Certificate, gap
+from tenfold.losses import Logistic
+from tenfold.penalties import L2
+from tenfold.problems import Glm
+from tenfold.stats import Params
+
+
+def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    if model.classes_.shape[0] != 2:
+        raise TypeError(f"certify judges LogisticRegression of two classes; this model has {model.classes_.shape[0]}.")
+    X, y = validated(model, X, y, numeric=False)
+    known(model, y)
+    second = y == model.classes_[1]
+    weight = class_weights(model.class_weight, model.classes_, second, validate_weights(sample_weight, X))
+    fitted, dtype = params(model, 1)
+    C, intercept = _inverse_strength(model), bool(model.fit_intercept)
+    if intercept and model.solver == "liblinear" and type(model).__module__.startswith("sklearn."):
+        # liblinear: the intercept is the weight of one more column, and penalised
+        unit = float(model.intercept_scaling)
+        X = X.load() if isinstance(X, Table) else X
+        X = rowwise(partial(_with_column, unit), X)
+        fitted = Params(np.column_stack([fitted.coef, fitted.intercept / unit]), np.zeros(1))
+        intercept = False
+    X, signs, weight = counted(X, signs_of(second), weight)
+    rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, signs, weight)
+    penalty = L2(strength(C, signs.shape[0] if weight is None else float(namespace(weight).sum(weight))))
+    return gap(Glm(Logistic(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
+
+
+def _with_column(value: float, X: Array) -> Array:
+    """X with one more column, of one value."""
+    column = np.full((X.shape[0], 1), value, dtype=X.dtype)
+    return sparse.hstack([X, sparse.csr_array(column)], format="csr") if is_sparse(X) else np.hstack([X, column])
+
+
+def _inverse_strength(model: Any) -> float:
+    """C, infinite where there is no penalty; refuses other penalties."""
+    if model.penalty is None or (model.penalty == "deprecated" and np.inf == model.C):
+        return np.inf
+    if model.penalty in ("l1", "elasticnet") or (model.penalty == "deprecated" and model.l1_ratio not in (0, None)):
+        raise TypeError("certify judges LogisticRegression with an L2 penalty or none; this model has an L1 penalty.")
+    return float(model.C)
+
+
+JUDGES = {"LogisticRegression": logistic}

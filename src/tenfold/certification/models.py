@@ -1,0 +1,46 @@
+"""What a fitted model says of its own fit: data as it would take them, weights, classes, status."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from tenfold.arrays import FLOATS, Array, is_foreign, is_sparse, on_host
+from tenfold.data import Table
+from tenfold.estimators.contract import canonical, unknown_classes, validate
+from tenfold.stats import Params
+
+STATUS = "judged"
+
+
+def validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Array]:
+    """X and y as the model's own fit would take them; the model is not changed."""
+    if isinstance(X, Table) or is_foreign(X):
+        return validate(BaseEstimator(), X, y, numeric=numeric)
+    X, y = validate_data(
+        model, X, y, reset=False, accept_sparse="csr", dtype=list(FLOATS), multi_output=True, y_numeric=numeric
+    )
+    return canonical(X), np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
+
+
+def known(model: Any, y: Array) -> None:
+    unknown = unknown_classes(model.classes_, y)
+    if unknown.size:
+        raise ValueError(
+            f"y holds classes that the model does not know: {unknown.tolist()}; it knows {model.classes_}."
+        )
+
+
+def params(model: Any, targets: int) -> tuple[Params, Any]:
+    """The fitted weights and intercepts in float64, and the dtype in which the model keeps them."""
+    coef = model.coef_.toarray() if is_sparse(model.coef_) else on_host(model.coef_)
+    b = np.broadcast_to(np.ravel(np.asarray(on_host(model.intercept_), dtype=np.float64)), targets)
+    dtype = coef.dtype if coef.dtype in FLOATS else np.float64
+    coef = np.ascontiguousarray(coef.reshape(targets, -1), dtype=np.float64)
+    return Params(coef, np.ascontiguousarray(b)), dtype
+
+
+def status(model: Any) -> str:
+    """How the fit ended, where the model says so."""
+    return str(getattr(model, "status_", STATUS))
