@@ -116,8 +116,8 @@ struct Learner {
       seed ^= seed << 13;
       seed ^= seed >> 17;
       seed ^= seed << 5;
-      const std::size_t draw = seed & 0x7fffffffU;
-      std::swap(order[i], order[i + draw % (n - i)]);
+      const std::uint32_t draw = (seed & 0x7fffffffU) % static_cast<std::uint32_t>(n - i);
+      std::swap(order[i], order[i + draw]);
     }
   }
 
@@ -247,7 +247,8 @@ template <class T, class I> struct RowOf<Sparse<T, I>> {
 // One step with the rows that are pending.
 template <class Rows> void step(const RowOf<Rows> &x, Learner &l) {
   const DeltaRule &rule = l.rule;
-  constexpr double smallest = 1e-9;
+  // total and lag v cancel: with averages, as many digits go as the scale is small
+  const double smallest = rule.average > 0 ? 1e-4 : 1e-9;
   const double eta = l.eta_now, share = 1.0 / static_cast<double>(l.pending);
   if (rule.penalised && rule.l1 < 1.0) {
     l.scale *= std::max(0.0, 1.0 - (1.0 - rule.l1) * eta * rule.alpha);

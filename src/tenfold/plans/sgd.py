@@ -7,7 +7,7 @@ says how to ask for it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,8 +26,8 @@ __all__ = ["Held", "Patience", "Rule", "SgdFit", "State", "Target", "fit", "star
 class SgdFit(Fitted):
     """A fit, how it ended, and where it can be gone on from."""
 
-    status: Status = Status.CONVERGED
-    state: State = State(Params(np.zeros((1, 0)), np.zeros(1)))
+    status: Status = field(kw_only=True)
+    state: State = field(kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The delta rule: stochastic gradient descent, an epoch a step.
 
 A learner goes down on  mean_i s_i loss(y_i, w.x_i + b) + alpha ((1 - l1_ratio) / 2 ||w||^2 + l1_ratio ||w||_1), the
-mean over the rows, by one step for each row (or for `batch` rows); the compiled loop in core/include/tenfold/sgd.hpp has
-the recursion. Several learners, one for each class against the rest, read the rows at once, one a thread.
+mean over the rows, by one step for each row (or for `batch` rows); core/include/tenfold/sgd.hpp has the recursion.
+Several learners, one for each class against the rest, read the rows at once, one a thread.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ SPARSE_DECAY = 0.01
 """The intercept takes steps so much smaller on sparse rows, whose columns are seen more rarely than it is."""
 
 SLOWEST, SLOWDOWN = 1e-6, 5.0
-"""The schedule "adaptive" divides its step size by `SLOWDOWN` where an epoch brought nothing, down to about `SLOWEST`."""
+"""The schedule "adaptive" divides its step size by `SLOWDOWN` where epochs brought nothing, down to `SLOWEST`."""
 
 PIECE, PIECES = 1 << 22, 16
 """A call reads so many numbers, or a sixteenth of the rows where that is more: between calls a signal is heard."""
@@ -159,7 +159,7 @@ class Epochs:
             if self.at_hand:
                 self._epoch(active)
             else:
-                self.rows.scan(lambda _, block: self._block(active, block), None)
+                self.rows.scan(self._block, active)
             if not all(one.learner.finite() for one in active):
                 raise NotFinite(
                     f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input data with "
@@ -199,15 +199,16 @@ class Epochs:
         for begin in range(0, n, piece):
             self._learn(active, block, begin, min(n, begin + piece))
 
-    def _block(self, active: list[_Watched], block: Block) -> None:
+    def _block(self, active: list[_Watched], block: Block) -> list[_Watched]:
         """One block of rows that are elsewhere."""
         count = int(block.y.shape[0])
         for one in active:
             source = self.seeds[one.number]
             if source is not None:
                 one.learner.follow(np.arange(count, dtype=np.int32))
-                one.learner.shuffle(int(source.randint(1, MOST_ROWS - 1)))
+                one.learner.shuffle(int(source.randint(MOST_ROWS - 1)))
         self._learn(active, block, 0, count)
+        return active
 
     def _learn(self, active: list[_Watched], block: Block, begin: int, end: int) -> None:
         learners = [one.learner for one in active]
