@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from tenfold.certification import certify as certify
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
+    from tenfold.estimators.glm import GammaRegressor as GammaRegressor
+    from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
+    from tenfold.estimators.glm import TweedieRegressor as TweedieRegressor
     from tenfold.estimators.least_squares import LinearRegression as LinearRegression
     from tenfold.estimators.least_squares import Ridge as Ridge
     from tenfold.estimators.least_squares import RidgeClassifier as RidgeClassifier
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "GammaRegressor": "estimators.glm",
+    "PoissonRegressor": "estimators.glm",
+    "TweedieRegressor": "estimators.glm",
     "Certificate": "judge",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",

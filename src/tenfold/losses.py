@@ -75,6 +75,12 @@ class _Plain:
     def steepness(self) -> float:
         return np.inf
 
+    def conjugate(self, y: Array, u: Array) -> Array:
+        raise TypeError(f"{type(self).__name__} is not convex: it has no conjugate.")
+
+    def clip(self, y: Array, u: Array) -> Array:
+        raise TypeError(f"{type(self).__name__} is not convex: it has no conjugate.")
+
     def recession(self, y: Array, d: Array) -> Array:
         return y * d if self.signs else -namespace(d).abs(d)
 

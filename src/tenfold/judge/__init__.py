@@ -10,10 +10,24 @@ residual
 gap
     Convex problems. Objective minus the dual value at a point that is made feasible here: no parameters whatever can
     be better by more.
+stationarity
+    Losses that are not convex. The norm of the gradient, or of its distance to the penalty's subdifferential: zero
+    where the objective is at rest, which need not be the best place.
 """
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
 from tenfold.judge.duality import gap
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
+from tenfold.judge.stationarity import stationarity
 
-__all__ = ["NOT_JUDGED", "RULES", "Certificate", "Rule", "Verdict", "gap", "residual", "residual_from_moments"]
+__all__ = [
+    "NOT_JUDGED",
+    "RULES",
+    "Certificate",
+    "Rule",
+    "Verdict",
+    "gap",
+    "residual",
+    "residual_from_moments",
+    "stationarity",
+]

@@ -7,7 +7,7 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.data import Rows, sampling_step
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Params, derivatives, of_columns
+from tenfold.stats import Columns, Params, best_constant, derivatives, of_columns
 
 SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
 """How many rows the judge reads first, to place the centre and to balance slopes; and at most so many numbers."""
@@ -15,7 +15,7 @@ SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
 
 class Data(NamedTuple):
     """What is judged: rows measured from `centre`; a sample of them, and whether it is the `whole`, at hand; the mean
-    squares (p,) of its columns about the centre, and its mean loss at zero.
+    squares (p,) of its columns about the centre, and the mean loss without weights.
     """
 
     problem: Glm
@@ -26,6 +26,8 @@ class Data(NamedTuple):
     whole: bool
     squares: Floats
     scale: float
+    slope: float = 1.0
+    """About how large the slopes are."""
 
 
 class Point(NamedTuple):
@@ -52,10 +54,21 @@ def prepare(problem: Glm, rows: Rows) -> Data:
     centre = np.zeros(p) if rows.sparse else columns.middle(sample.fold(of_columns))
     with np.errstate(over="ignore", invalid="ignore"):  # rows that are not finite are found when all are read
         squares = columns.squares_about(centre)
-    at_zero = sample.fold(derivatives(problem.loss, Params(np.zeros((1, p)), np.zeros(1)), 0))
-    scale = float(at_zero.value[0]) / at_zero.weight if at_zero.weight > 0.0 else 0.0
+    scale = _without_weights(problem, rows, sample)
     whole = step == 1 and not sample.foreign
     return Data(problem, float(np.max(problem.penalty.strength)), rows, centre, sample, whole, squares, scale)
+
+
+def _without_weights(problem: Glm, rows: Rows, sample: Rows) -> float:
+    """The mean loss of the best constant where there is an intercept and a loss knows it, else of zero."""
+    zero = Params(np.zeros((1, rows.shape[1])), np.zeros(1))
+    at_zero = sample.fold(derivatives(problem.loss, zero, 0))
+    scale = float(at_zero.value[0]) / at_zero.weight if at_zero.weight > 0.0 else 0.0
+    if not (problem.intercept and problem.loss.link is not None):
+        return scale
+    constant = best_constant(problem.loss, rows).value
+    # targets that are all equal leave nothing to explain
+    return constant if constant > 1e-9 * scale or not np.isfinite(scale) else scale or 1.0
 
 
 def centred(params: Params, centre: Floats) -> Params:

@@ -145,6 +145,7 @@ class Margins:
         rows = self.rows.retarget(u[:, None])
         return np.asarray(rows.fold(lambda block: Total(back_times(block.X, block.y, self.shift))).sum[0])
 
+    @np.errstate(over="ignore", invalid="ignore")  # a trial may be out of range, and is refused then
     def _place(self, x: Floats) -> Place:
         """Value and gradient near x, whose margins are known: the intercept takes a Newton step of its own first."""
         loss, slope = self.problem.loss, 0.0
@@ -174,6 +175,7 @@ class Margins:
         self.z = kept
         return None
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _minimum(self, dz: Floats, slope: float, curvature: float, fall: float) -> float:
         """Where the slope along the line is a tenth of that at its start: Newton's method in a bracket.
 
@@ -193,13 +195,16 @@ class Margins:
         return length
 
 
-def diagonal(problem: Glm, rows: Rows, shift: Floats) -> Map:
-    """The inverse of the Hessian's diagonal at the largest curvature of the loss, as a map; one pass."""
+def diagonal(problem: Glm, rows: Rows, shift: Floats, bend: float | None = None) -> Map:
+    """The inverse of the Hessian's diagonal at curvature `bend`, by default the largest of the loss, as a map; one
+    pass.
+    """
     columns = rows.fold(Columns.lift)
     mean, squares = columns.mean[: columns.features], columns.squares_about(shift)
     # never less than a thousandth of the raw squares: a difference of nearly equal numbers has no digits
     squares = np.maximum(squares, 1e-3 * (squares + shift * (2.0 * mean - shift)))
-    curvature = np.append(problem.loss.smoothness * squares + np.max(problem.penalty.strength), problem.loss.smoothness)
+    bend = problem.loss.smoothness if bend is None else bend
+    curvature = np.append(bend * squares + np.max(problem.penalty.strength), bend)
     inverse = 1.0 / np.where(curvature > 0.0, curvature, 1.0)
     return lambda g: inverse * g
 

@@ -5,6 +5,7 @@ other namespace, and the tests run both.
 """
 
 from tenfold.stats.columns import Columns
+from tenfold.stats.constants import Constant, best_constant, mean_curvature, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
     Derivatives,
     Params,
@@ -17,13 +18,14 @@ from tenfold.stats.derivatives import (
     predictions,
     times,
 )
-from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_weights
+from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.several import Several, together
 
 __all__ = [
     "Columns",
+    "Constant",
     "Derivatives",
     "Extremes",
     "GroupedMoments",
@@ -35,12 +37,16 @@ __all__ = [
     "all_but_one",
     "along",
     "back_times",
+    "best_constant",
     "column_squares",
     "curvatures",
     "derivatives",
+    "mean_curvature",
+    "mean_loss",
+    "mean_over_targets",
     "of_columns",
-    "of_margins",
     "of_predictions",
+    "of_recession",
     "of_weights",
     "predictions",
     "times",
