@@ -3,9 +3,9 @@
 
 #include "tenfold/csv.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <numeric>
 
 using namespace tenfold;
 using namespace tenfold::test;
@@ -90,8 +90,24 @@ Index records(const std::string &content, std::vector<std::int32_t> place, std::
   const std::vector<char> text = exactly(content);
   const auto columns = static_cast<Index>(std::count_if(place.begin(), place.end(), [](auto j) { return j >= 0; }));
   std::vector<std::uint8_t> whole(static_cast<std::size_t>(columns), 0);
-  out.assign(static_cast<std::size_t>(most_records(text) * columns), 0.0);
-  return read_records({text, ',', place, columns}, out, whole);
+  const Index lines = 1 + std::count(text.begin(), text.end(), '\n');
+  out.assign(static_cast<std::size_t>(lines * columns), 0.0);
+  return read_records({text, ',', place, columns}, lines, out, whole);
+}
+
+void test_cuts() {
+  const auto same = [](const std::string &text, Index size, Index lines) {
+    const Cut cut = whole_records(exactly(text));
+    check(cut.size == size && cut.lines == lines, "cut: " + text);
+  };
+  same("", 0, 0);
+  same("a,b", 0, 0);
+  same("a,b\n", 4, 1);
+  same("a\n\nb\nc", 5, 3);
+  same("\"a\nb\"\nc", 6, 2);
+  same("x\n\"a\nb", 2, 1);
+  same("x\n\"a\n\"\"b\n", 2, 1);
+  same("x\n\"a\"\"b\"\n", 9, 2);
 }
 
 void test_records() {
@@ -136,6 +152,7 @@ int main() {
   test_random_numbers();
   test_halves();
   test_edges();
+  test_cuts();
   test_records();
   test_fields_passed_over();
   return result();

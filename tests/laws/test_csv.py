@@ -22,7 +22,7 @@ def loop(content, fields, chosen, delimiter=",", whole=()):
     place = np.full(fields, -1, np.int32)
     place[list(chosen)] = np.arange(len(chosen))
     flags = np.array([j in whole for j in chosen], np.uint8)
-    found = _core.csv_numbers(np.frombuffer(content, np.uint8), ord(delimiter), place, flags)
+    found = _core.csv_numbers(np.frombuffer(content, np.uint8), content.count(b"\n") + 1, ord(delimiter), place, flags)
     if found is None:
         return None
     X, count, still = found
@@ -251,4 +251,8 @@ def test_arguments_are_checked():
     content, whole = np.frombuffer(b"1,2\n", np.uint8), np.zeros(1, np.uint8)
     for place in ([], [0, 1], [-2, 0]):
         with pytest.raises(ValueError, match="place must"):
-            _core.csv_numbers(content, ord(","), np.array(place, np.int32), whole)
+            _core.csv_numbers(content, 1, ord(","), np.array(place, np.int32), whole)
+    with pytest.raises(ValueError, match="lines must"):
+        _core.csv_numbers(content, -1, ord(","), np.array([0, -1], np.int32), whole)
+    # more records than there is room for are not claimed
+    assert _core.csv_numbers(content, 0, ord(","), np.array([0, -1], np.int32), whole) is None

@@ -29,15 +29,31 @@ struct Records {
 
 constexpr Index not_claimed = -1;
 
-// As many records as `text` can have.
-inline Index most_records(std::span<const char> text) {
+struct Cut {
+  Index size = 0;  // bytes of whole records
+  Index lines = 0; // line breaks among them
+};
+
+// Where the last whole record of a text ends that begins with one: at a line break after an even number of quotation
+// marks.
+inline Cut whole_records(std::span<const char> text) {
   const char *at = text.data(), *const end = at + text.size();
-  Index count = 1;
-  while (at < end && (at = static_cast<const char *>(std::memchr(at, '\n', static_cast<std::size_t>(end - at))))) {
-    ++at;
-    ++count;
+  const auto find = [](const char *from, const char *to, char c) {
+    return static_cast<const char *>(std::memchr(from, c, static_cast<std::size_t>(to - from)));
+  };
+  Cut cut;
+  bool inside = false;
+  for (Index lines = 1; at < end; ++lines) {
+    const char *const stop = find(at, end, '\n');
+    if (stop == nullptr)
+      break;
+    for (; (at = find(at, stop, '"')) != nullptr; ++at)
+      inside = !inside;
+    at = stop + 1;
+    if (!inside)
+      cut = {at - text.data(), lines};
   }
-  return count;
+  return cut;
 }
 
 // What follows a line break at `at`; null where there is none.
@@ -105,9 +121,9 @@ inline const char *over_fields(const char *at, const char *end, char delimiter, 
   }
 }
 
-// Fills `out`, which has room for most_records(text) rows, and clears the entries of `whole` (columns) where something
-// else was met. Returns the number of rows, or not_claimed.
-inline Index read_records(const Records &in, std::span<double> out, std::span<std::uint8_t> whole) {
+// Fills `out`, which has room for `most` rows, and clears the entries of `whole` (columns) where something else was
+// met. Returns the number of rows, or not_claimed.
+inline Index read_records(const Records &in, Index most, std::span<double> out, std::span<std::uint8_t> whole) {
   const char *at = in.text.data(), *const end = at + in.text.size();
   const char delimiter = in.delimiter;
   const auto fields = static_cast<Index>(in.place.size());
@@ -119,6 +135,8 @@ inline Index read_records(const Records &in, std::span<double> out, std::span<st
       at = next;
       continue;
     }
+    if (rows == most)
+      return not_claimed;
     for (Index field = 0; field < fields;) {
       const std::int32_t column = place[field];
       if (column < 0) {
@@ -136,8 +154,8 @@ inline Index read_records(const Records &in, std::span<double> out, std::span<st
         at = after_spaces(number.end, end, delimiter);
         row[column] = number.value;
         if (whole.data()[column] != 0) {
-          constexpr auto most = static_cast<double>(exact_whole);
-          const bool safe = std::abs(number.value) < most && !(number.value == 0.0 && std::signbit(number.value));
+          constexpr auto limit = static_cast<double>(exact_whole);
+          const bool safe = std::abs(number.value) < limit && !(number.value == 0.0 && std::signbit(number.value));
           if (number.whole && !safe)
             return not_claimed;
           whole.data()[column] = number.whole ? 1 : 0;

@@ -25,14 +25,15 @@ RECORD_BYTES = 1 << 26
 
 
 class Chunk(NamedTuple):
-    """Whole records: the first `size` bytes of a text; and the number of their first line."""
+    """Whole records: the first `size` bytes of a text; the number of their first line, and how many lines they are."""
 
     text: bytes
     size: int
     line: int
+    lines: int
 
 
-NOTHING = Chunk(b"", 0, 1)
+NOTHING = Chunk(b"", 0, 1, 0)
 
 
 class Numbers(NamedTuple):
@@ -51,10 +52,11 @@ class TextFile:
         with closing(self._chunks(0, 1)) as chunks:
             start = next(chunks, NOTHING)
         end = _first_end(start)
-        _, self.header = next(self.records(Chunk(start.text, end, 1)), (1, []))
+        lines = start.text.count(b"\n", 0, end)
+        _, self.header = next(self.records(Chunk(start.text, end, 1, lines)), (1, []))
         if not self.header:
             raise ValueError(f"{file.path}, line 1: expected the names of the columns.")
-        self._body = end, 1 + start.text.count(b"\n", 0, end)
+        self._body = end, 1 + lines
 
     def _chunks(self, start: int, line: int) -> Generator[Chunk]:
         """What begins at a byte and a line."""
@@ -62,14 +64,15 @@ class TextFile:
         try:
             with _opened(self.file.path, start) as window:
                 while text := window.look(size):
-                    end = _last_end(text)
+                    end, lines = _core.csv_cut(np.frombuffer(text, np.uint8))
                     if end == 0 and len(text) == size:
                         size = self._longer(size, line)
                         continue
-                    chunk = Chunk(text, end or len(text), line)
+                    # what comes after the last line break of the file is a record, too
+                    chunk = Chunk(text, end, line, lines) if end else Chunk(text, len(text), line, lines + 1)
                     yield chunk
                     window.move(chunk.size)
-                    size, line = CHUNK_BYTES, line + text.count(b"\n", 0, end)
+                    size, line = CHUNK_BYTES, line + lines
         except (EOFError, gzip.BadGzipFile, zlib.error) as reason:
             raise ValueError(f"{self.file.path}, after line {line}: {reason}") from reason
 
@@ -99,7 +102,9 @@ class TextFile:
         place = np.full(len(self.header), -1, np.int32)
         place[[self.header.index(name) for name in columns]] = np.arange(len(columns))
         flags = np.array([name in whole for name in columns], np.uint8)
-        found = _core.csv_numbers(np.frombuffer(chunk.text, np.uint8, chunk.size), ord(self.delimiter), place, flags)
+        found = _core.csv_numbers(
+            np.frombuffer(chunk.text, np.uint8, chunk.size), chunk.lines, ord(self.delimiter), place, flags
+        )
         if found is None:
             return None
         X, rows, still = found
@@ -181,14 +186,3 @@ def _first_end(chunk: Chunk) -> int:
     while end and text.count(b'"', 0, end) % 2:
         end = text.find(b"\n", end, size) + 1
     return end or size
-
-
-def _last_end(text: bytes) -> int:
-    """Where the last whole record ends, 0 where none does; the text begins with a record."""
-    end = text.rfind(b"\n") + 1
-    inside = text.count(b'"', 0, end) % 2
-    while end and inside:
-        earlier = text.rfind(b"\n", 0, end - 1) + 1
-        inside ^= text.count(b'"', earlier, end) % 2
-        end = earlier
-    return end
