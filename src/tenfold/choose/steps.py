@@ -52,10 +52,18 @@ def _whole(moments: Moments, intercept: bool) -> Callable[[], Gram]:
 
 
 def squared_errors(rows: Rows, split: Split, fold: Fold) -> Floats:
-    """The weighted mean squared error (A,) of every model of a fold on its test rows."""
-    found = score_from_moments("neg_mean_squared_error", fold)
+    """The weighted mean squared error (A,) of every model of a fold on its test rows; not a number where these have no
+    weight.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # columns at the ends of the numbers: read from the rows
+        found = score_from_moments("neg_mean_squared_error", fold)
     if found is not None:
         return -found
+    with np.errstate(invalid="ignore"):
+        return _errors_on_rows(rows, split, fold)
+
+
+def _errors_on_rows(rows: Rows, split: Split, fold: Fold) -> Floats:
     if rows.foreign and not rows.scattered:
         A, _, p = fold.coef.shape
         part = subset(rows, split.test)
@@ -66,3 +74,11 @@ def squared_errors(rows: Rows, split: Split, fold: Fold) -> Floats:
     inside[split.test] = 1
     scores = score_from_rows("neg_mean_squared_error", rows.grouped(inside), fold, weighted=True, several=False)
     return -scores
+
+
+def mean_error(errors: Floats) -> Floats:
+    """The mean (A,) of errors (A, splits) over the splits whose test rows have weight."""
+    known = ~np.isnan(errors).all(axis=0)
+    if not known.any():
+        raise ValueError("No split has test rows of positive weight: there is no error to choose by.")
+    return np.asarray(errors[:, known].mean(axis=1))

@@ -91,7 +91,8 @@ def _pursued(rows: Rows, gram: Gram, rule: GreedyRule, intercept: bool, dtype: A
 def _weights(gram: Gram, found: Sequence[Path]) -> Floats:
     coef = np.zeros((len(found), gram.squares.size))
     for t, path in enumerate(found):
-        coef[t, path.order] = np.ldexp(path.weights(), gram.target_scales[t] - gram.scales[path.order])
+        with np.errstate(over="ignore"):  # refused by name where they are stored
+            coef[t, path.order] = np.ldexp(path.weights(), gram.target_scales[t] - gram.scales[path.order])
     return coef
 
 
@@ -109,9 +110,11 @@ def weights_of_steps(gram: Gram, rule: GreedyRule, intercept: bool) -> tuple[Flo
     found = paths(gram, rule)
     steps = min(len(path.order) for path in found)
     p = gram.squares.size
-    coef = np.stack(
-        [np.ldexp(path.every(p)[:steps], gram.target_scales[t] - gram.scales) for t, path in enumerate(found)], axis=1
-    )
+    with np.errstate(over="ignore"):
+        each = zip(found, gram.target_scales, strict=True)
+        coef = np.stack([np.ldexp(path.every(p)[:steps], r - gram.scales) for path, r in each], axis=1)
+    if not np.isfinite(coef).all():
+        raise ValueError("The weights of some columns are beyond the range of numbers: scale the columns.")
     offsets = with_intercept(coef.reshape(-1, p), gram.columns, intercept, repeat=steps).intercept
     return coef, offsets.reshape(steps, len(found))
 

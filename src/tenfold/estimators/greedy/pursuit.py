@@ -57,9 +57,10 @@ class _Pursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEs
     def _store(self, pursued: Pursued, X: Array, *, flat: bool) -> None:
         one = len(pursued.paths) == 1
         store(self, pursued.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)
-        taken = [len(path.order) for path in pursued.paths]
-        order = [path.order for path in pursued.paths]
-        self.n_iter_, self.path_ = (taken[0], order[0]) if one else (taken, order)
+        order: Any = [path.order for path in pursued.paths]
+        taken: Any = [len(path) for path in order]
+        self.path_ = order[0] if one else order
+        self.n_iter_ = taken[0] if one else taken
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array, Floats
 from tenfold.choose.kfold import Fold, Split
-from tenfold.choose.steps import squared_errors, training_grams
+from tenfold.choose.steps import mean_error, squared_errors, training_grams
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
     Claims,
@@ -125,11 +125,6 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, multi_output=False)
         p = X.shape[1]
-        if p < 2:
-            raise ValueError(
-                f"Found array with {p} feature(s) (shape={tuple(X.shape)}) while a minimum of 2 is required by "
-                f"{type(self).__name__}."
-            )
         most = self.max_iter or min(max(int(0.1 * p), 5), p)
         if most > p:
             raise ValueError(TOO_MANY)
@@ -152,11 +147,10 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
             coef, intercept = weights_of_steps(make(), rule, self.fit_intercept)
             errors.append(squared_errors(rows, split, Fold(coef, intercept, test)) if len(coef) else np.zeros(0))
         steps = min(len(found) for found in errors)
-        if steps == 0:
-            raise ValueError("In a training set no column varies together with y: there is nothing to choose from.")
         self.mse_path_ = np.column_stack([found[:steps] for found in errors])
         self.cv_method_ = trained.how
-        self.n_nonzero_coefs_ = int(np.argmin(self.mse_path_.mean(axis=1))) + 1
+        # no column at all where a training set has none that varies together with y
+        self.n_nonzero_coefs_ = int(np.argmin(mean_error(self.mse_path_))) + 1 if steps else 0
         best = GreedyRule("correlation", self.n_nonzero_coefs_)
         return self._refit(rows, best, trained.total), steps < most
 
