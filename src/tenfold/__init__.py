@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
     from tenfold.estimators.glm import TweedieRegressor as TweedieRegressor
+    from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
+    from tenfold.estimators.greedy import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
+    from tenfold.estimators.greedy import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+    from tenfold.estimators.greedy import orthogonal_mp as orthogonal_mp
+    from tenfold.estimators.greedy import orthogonal_mp_gram as orthogonal_mp_gram
     from tenfold.estimators.least_squares import LinearRegression as LinearRegression
     from tenfold.estimators.least_squares import Ridge as Ridge
     from tenfold.estimators.least_squares import RidgeClassifier as RidgeClassifier
@@ -27,19 +32,24 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "GammaRegressor": "estimators.glm",
-    "PoissonRegressor": "estimators.glm",
-    "TweedieRegressor": "estimators.glm",
     "Certificate": "judge",
+    "ForwardSelection": "estimators.greedy",
+    "GammaRegressor": "estimators.glm",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
+    "OrthogonalMatchingPursuit": "estimators.greedy",
+    "OrthogonalMatchingPursuitCV": "estimators.greedy",
+    "PoissonRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
+    "TweedieRegressor": "estimators.glm",
     "certify": "certification",
+    "orthogonal_mp": "estimators.greedy",
+    "orthogonal_mp_gram": "estimators.greedy",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",

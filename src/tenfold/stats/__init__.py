@@ -18,27 +18,33 @@ from tenfold.stats.derivatives import (
     predictions,
     times,
 )
-from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
+from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_recession, of_weights
+from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.several import Several, together
 
 __all__ = [
+    "BATCH",
     "Columns",
     "Constant",
     "Derivatives",
     "Extremes",
+    "Gram",
+    "GramByColumns",
     "GroupedMoments",
     "Moments",
     "Params",
     "RFactor",
     "Several",
     "Total",
+    "WholeGram",
     "all_but_one",
     "along",
     "back_times",
     "best_constant",
     "column_squares",
+    "cross_products",
     "curvatures",
     "derivatives",
     "mean_curvature",
