@@ -23,8 +23,8 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     Parameters
     ----------
     model : a fitted estimator
-        LinearRegression, OrthogonalMatchingPursuit, OrthogonalMatchingPursuitCV, Ridge, RidgeCV, RidgeClassifier, RidgeClassifierCV or LogisticRegression (two classes, L2
-        penalty or none) of tenfold or of scikit-learn, or a Pipeline of scikit-learn that ends in one of these. What
+        One of tenfold's or of scikit-learn's of the same name (the TypeError of any other lists them), or a Pipeline of
+        scikit-learn that ends in one. LogisticRegression is judged with two classes and an L2 penalty or none. What
         scikit-learn's solver "liblinear" minimises has a penalty on the intercept, and is judged with it.
     X, y, sample_weight : as in the model's ``fit``.
 

@@ -75,13 +75,15 @@ def gap(
     data = prepare(problem, rows)
     here = read(data, centred(params, data.centre) if problem.intercept else params, 1)
     bends = _bends(data, here)
-    data = data._replace(slope=max(1.0, float(bends[0])))
+    data = data._replace(slope=float(bends[0]))
     floor = _floor(data, params, here, bends, dtype)
     tol = RULES["gap"].tol if tol is None else tol
     value = here.value
     certificate = Certificate("gap", value, data.scale, tol, floor, value, 0.0, status=status, parts=(value,))
     if data.strength == 0.0 and any(_separates(data, d) for d in (params, direction) if d is not None):
         return replace(certificate, status="no maximum", note=SEPARATED if problem.loss.signs else RECEDES)
+    if not np.isfinite(value):
+        return certificate  # parameters so far away that their losses are beyond all numbers
     proof = _first_proof(data, here, floor)
     if search and here.value - proof.lower > certificate.allowed and rows.shape[1] <= SEARCH_COLUMNS:
         proof = _search(data, here, proof, certificate.allowed, search)
@@ -110,6 +112,7 @@ def _floor(data: Data, params: Params, here: Point, bends: Floats, dtype: Any) -
     # the intercept was moved to the centre in extended precision
     computed = 8.0 * EPS * max(here.value, data.scale) + data.slope * (EPS * about + EXTENDED_EPS * offset)
     rounded = unit_roundoff(dtype) * (about + offset)
+    rounded += EPS * about
     floor = computed + EPS * float(bends[2]) + 0.5 * float(bends[1]) * rounded * rounded
     return floor if np.isfinite(floor) else 8.0 * EPS
 
@@ -221,7 +224,8 @@ def _drift(data: Data, here: Point, proof: _Proof) -> tuple[Floats, float]:
         return data.centre, np.inf
     step, tilted = q / h, abs(float(point.gradient[-1])) / h
     distance = length(point.gradient[:-1] - point.gradient[-1] * step)
-    excess = max(here.value - point.value, 0.0) + distance * distance / (2.0 * data.strength) + 8.0 * EPS * here.value
+    excess = max(here.value - point.value, 0.0) + distance * distance / (2.0 * data.strength)
+    excess += 8.0 * EPS * max(here.value, data.scale)
     e = min(0.5, float(np.sqrt(2.0 * excess / h)))
     far = (excess + h * price(e + tilted, data.problem.loss.steepness)) / (e * h)
     if point is not here:

@@ -12,7 +12,7 @@ where the objective is at rest, and that is what is judged.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from tenfold.plans.separation import recession, refuse_tiny, unit
 from tenfold.problems import Glm, evaluate
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Solution, Status, Step, Watch, run
-from tenfold.stats import Params, best_constant, mean_curvature, mean_loss, of_weights
+from tenfold.stats import Params, best_constant, mean_loss, mean_over_targets, of_weights
 
 CHEAP_HESSIAN = 2e8
 """Up to so many products a Hessian of all rows is a matter of milliseconds."""
@@ -68,15 +68,17 @@ class GlmFit(Fitted):
 class StoppingRule:
     """At most one where no entry of the gradient exceeds `tol` and the judge is content; `tighten` asks for more."""
 
+    tiny: ClassVar[float] = float(np.finfo(np.float64).tiny)
+
     def __init__(self, problem: Glm, tol: float, scale: float) -> None:
         self.strength = float(np.max(problem.penalty.strength))
         self.convex = problem.loss.convex
-        self.tol = max(tol, float(np.finfo(np.float64).tiny))
+        self.tol = max(tol, self.tiny)
         self.scale = scale
-        self.allowed = 0.8 * RULES["gap"].tol * scale
+        self.allowed = max(0.8 * RULES["gap"].tol * scale, self.tiny)
 
     def tighten(self) -> None:
-        self.allowed *= 1e-3
+        self.allowed = max(1e-3 * self.allowed, self.tiny)
 
     def __call__(self, gradient: Floats, fall: float) -> float:
         """From the gradient and the expected fall of the objective to the number that is compared with one."""
@@ -86,7 +88,7 @@ class StoppingRule:
             bound = float(np.sum(gradient[:-1] ** 2)) / (2.0 * self.strength) + fall
         wanted = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
         # whatever the units of the columns, there is nothing below rounding
-        return min(wanted, abs(fall) / (1e-26 * self.scale))
+        return min(wanted, abs(fall) / max(1e-26 * self.scale, self.tiny))
 
 
 def fit(
@@ -189,7 +191,7 @@ def _steps(
     if solver is None or p > NEWTON_COLUMNS:
         # numbers for each row are kept where the rows are at hand; else a pass a trial
         walk = (lbfgs.Points if rows.foreign or not problem.loss.convex else lbfgs.Margins)(problem, rows, shift)
-        yield from lbfgs.steps(walk, first, lbfgs.diagonal(problem, rows, shift, _bend(problem, rows, first)), rule)
+        yield from lbfgs.steps(walk, first, lbfgs.diagonal(problem, rows, shift, _mean(problem, rows)), rule)
         return
     start, factor = first, None
     if _by_sample(problem, rows, solver):
@@ -220,11 +222,10 @@ def _down(problem: Glm, rows: Rows, start: Params, shift: Floats, rule: Stopping
         yield step
 
 
-def _bend(problem: Glm, rows: Rows, first: Params) -> float | None:
-    """The curvature of the loss at the start, where there is no largest one."""
-    if np.isfinite(problem.loss.smoothness):
-        return None
-    return mean_curvature(problem.loss, rows, float(first.intercept[0])) or 1.0
+def _mean(problem: Glm, rows: Rows) -> float | None:
+    """The mean of the targets, for a loss without a largest curvature."""
+    loss = problem.loss
+    return None if np.isfinite(loss.smoothness) else mean_over_targets(rows, lambda y: y) or 1.0
 
 
 def forms_hessian(rows: Rows, problem: Glm) -> bool:

@@ -5,7 +5,7 @@ other namespace, and the tests run both.
 """
 
 from tenfold.stats.columns import Columns
-from tenfold.stats.constants import Constant, best_constant, mean_curvature, mean_loss, mean_over_targets
+from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
     Derivatives,
     Params,
@@ -18,7 +18,7 @@ from tenfold.stats.derivatives import (
     predictions,
     times,
 )
-from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_recession, of_weights
+from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
@@ -47,7 +47,6 @@ __all__ = [
     "cross_products",
     "curvatures",
     "derivatives",
-    "mean_curvature",
     "mean_loss",
     "mean_over_targets",
     "of_columns",

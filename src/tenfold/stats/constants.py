@@ -34,11 +34,6 @@ def mean_loss(loss: Loss, rows: Rows, z: float) -> float:
     return mean_over_targets(rows, lambda y: loss.value(y, z + namespace(y).zeros_like(y)))
 
 
-def mean_curvature(loss: Loss, rows: Rows, z: float) -> float:
-    """The weighted mean curvature of the loss at one constant."""
-    return mean_over_targets(rows, lambda y: loss.curvature(y, z + namespace(y).zeros_like(y)))
-
-
 def mean_over_targets(rows: Rows, f: Callable[[Array], Array]) -> float:
     """The weighted mean of f(y), for one target."""
 

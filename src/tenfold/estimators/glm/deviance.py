@@ -91,11 +91,11 @@ class DevianceRegressor(CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         """
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, multi_output=False)
-        loss = self._loss()
-        self._refuse_targets(y)
+        loss, target = self._loss(), as_float(y)
+        self._refuse_targets(target)
         weight, offset = validate_weights(sample_weight, X), self._offset(offset, X)
         asked = total_weight(y, weight)
-        target, weight = without_offset(loss, as_float(y), weight, offset)
+        target, weight = without_offset(loss, target, weight, offset)
         factor = total_weight(target, weight) / asked
         kept, target, weight = counted(X, target, weight)
         # passes are many: an array in another order is put in C order once
@@ -166,12 +166,12 @@ class DevianceRegressor(CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         y, sample_weight = own_target(X, y, sample_weight)
         z, loss = self._raw(X), self._loss()
         z, y = validate(BaseEstimator(), z[:, None], y, multi_output=False)
-        self._refuse_targets(y)
-        weight = validate_weights(sample_weight, z)
-        target, weight = without_offset(loss, as_float(y), weight, self._offset(offset, z))
+        target, weight = as_float(y), validate_weights(sample_weight, z)
+        self._refuse_targets(target)
+        target, weight = without_offset(loss, target, weight, self._offset(offset, z))
         rows = as_rows(z, target, weight)
         found = rows.fold(derivatives(loss, Params(np.ones((1, 1)), np.zeros(1)), 0))
-        return float(1.0 - found.value[0] / found.weight / best_constant(loss, rows).value)
+        return explained(float(found.value[0]) / found.weight, best_constant(loss, rows).value)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -480,6 +480,11 @@ class TweedieRegressor(DevianceRegressor):
         if self.power <= 0:
             return -np.inf, False
         return 0.0, self.power < 2
+
+
+def explained(left: float, null: float) -> float:
+    """The share of a deviance that is explained; where a constant explains all, one or, with something left, zero."""
+    return 1.0 - left / null if null > 0.0 else float(left <= 0.0)
 
 
 def as_float(y: Array) -> Array:
