@@ -8,6 +8,7 @@
 #include "pack.hpp"
 #include "product.hpp"
 #include "sparse.hpp"
+#include "vectors.hpp"
 
 namespace tenfold::TENFOLD_ISA {
 namespace {
@@ -18,6 +19,8 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    gradient<T>,
                                    column_squares<T>,
                                    centred_row<T>,
+                                   dot<T>,
+                                   add_scaled<T>,
                                    elementwise<exponential, T>,
                                    elementwise<log_one_plus, T>,
                                    elementwise<logistic, T>,
