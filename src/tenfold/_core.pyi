@@ -53,6 +53,7 @@ def derivatives(
     intercept: _Float,
     shift: _Float | None,
     loss: str,
+    parameter: float,
     order: int,
     threads: int,
 ) -> _Derivatives: ...
@@ -66,6 +67,7 @@ def derivatives_csr(
     coef: _Float,
     intercept: _Float,
     loss: str,
+    parameter: float,
     order: int,
     threads: int,
 ) -> _Derivatives: ...

@@ -45,8 +45,25 @@ template <class T, class I> struct SparseKernels {
 
 // Value and slope are sums over the tile; u = weight * slope of each row, curvature = weight * curvature of each row.
 // `count` is rounded up to `lanes` inside: y, z and weight are padded by the caller (weight with zeros).
-using LossKernel = void (*)(const double *y, const double *z, const double *weight, Index count, double *value,
-                            double *slope, double *u, double *curvature);
+using LossKernel = void (*)(const double *y, const double *z, const double *weight, double parameter, Index count,
+                            double *value, double *slope, double *u, double *curvature);
+
+enum class Loss {
+  square,
+  logistic,
+  hinge,
+  squared_hinge,
+  epsilon_insensitive,
+  squared_epsilon_insensitive,
+  huber,
+  quantile,
+  poisson,
+  gamma,
+  tweedie,
+  student,
+  tanh
+};
+constexpr int loss_count = 13;
 
 struct Kernels {
   const char *name;
@@ -55,8 +72,7 @@ struct Kernels {
   void (*gram)(const double *panels, Index stride, Index count, Index i0, Index i1, Index j0, Index j1, double *blocks,
                const char *const *next, Index lines);
   // core/src/kernels/loss.hpp
-  LossKernel square;
-  LossKernel logistic;
+  const LossKernel *losses; // in the order of enum Loss
   // core/src/kernels/product.hpp
   void (*product)(const double *a, Index a_step, Index count, Index inner, const double *b, Index stride, Index panels,
                   double *out, Index out_step);
