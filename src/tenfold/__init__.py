@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from tenfold.certification import certify as certify
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
+    from tenfold.estimators.lasso import ElasticNet as ElasticNet
+    from tenfold.estimators.lasso import Lasso as Lasso
     from tenfold.estimators.least_squares import LinearRegression as LinearRegression
     from tenfold.estimators.least_squares import Ridge as Ridge
     from tenfold.estimators.least_squares import RidgeClassifier as RidgeClassifier
@@ -25,6 +27,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Certificate": "judge",
+    "ElasticNet": "estimators.lasso",
+    "Lasso": "estimators.lasso",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",

@@ -112,6 +112,7 @@ def descent(
     l2: _Float,
     positive: bool,
     allowed: float,
+    change: float,
     most: int,
     seed: int | None,
 ) -> tuple[_Float, _Float, NDArray[np.int64]]: ...

@@ -58,10 +58,17 @@ private:
   bool random_ = false;
 };
 
+// When to stop: the gap is at most `gap` and no weight moved by more than `change` of the largest in the last sweep.
+struct Rest {
+  double gap = 0.0;
+  double change = 0.0;
+};
+
 struct Descended {
   double gap = std::numeric_limits<double>::infinity();
   Index sweeps = 0;
-  bool stalled = false; // no weight moves any more
+  bool settled = false; // no weight moves by much
+  bool stalled = false; // no weight moves at all
 };
 
 // The gap, from what each column adds to some sums.
@@ -122,18 +129,20 @@ public:
       : storage_(storage), unit_(unit), weights_(weights), pull_(static_cast<std::size_t>(storage.targets())),
         change_(pull_.size()), past_((memory + 2) * weights.size()) {}
 
-  Descended run(const ElasticNet &penalty, double allowed, double total, Index most, Order &order) {
+  // `total` is |y|^2, `most` the largest number of sweeps.
+  Descended run(const ElasticNet &penalty, const Rest &rest, double total, Index most, Order &order) {
     Descended state;
     remembered_ = 0;
     const double still = 4.0 * std::numeric_limits<double>::epsilon() * std::sqrt(total);
     while (state.sweeps < most) {
-      const double moved = sweep(penalty, order);
+      const Moved moved = sweep(penalty, order);
       ++state.sweeps;
-      state.stalled = moved <= still;
+      state.stalled = moved.fit <= still;
+      state.settled = moved.weight <= rest.change * moved.largest;
       const bool extrapolated = !state.stalled && extrapolate(penalty);
-      if (Storage::cheap || extrapolated || state.stalled || state.sweeps == most)
+      if (state.settled && (Storage::cheap || extrapolated || state.stalled || state.sweeps == most))
         state.gap = gap(penalty);
-      if (state.gap <= allowed || state.stalled)
+      if (state.stalled || (state.settled && state.gap <= rest.gap))
         break;
     }
     return state;
@@ -154,10 +163,15 @@ private:
 
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-  // Every column once (or as many columns at random); returns the largest change of a fit, |change| |x_j|.
-  double sweep(const ElasticNet &penalty, Order &order) {
+  // The largest change of a fit, |change| |x_j|, and of a weight, and the largest weight; in their units.
+  struct Moved {
+    double fit = 0.0, weight = 0.0, largest = 0.0;
+  };
+
+  // Every column once, or as many columns at random.
+  Moved sweep(const ElasticNet &penalty, Order &order) {
     const Index p = storage_.columns(), t = storage_.targets();
-    double moved = 0.0;
+    Moved moved;
     for (Index i = 0; i < p; ++i) {
       const Index j = order.next(i, p);
       const double square = storage_.square(j), unit = unit_[at(j)];
@@ -172,6 +186,7 @@ private:
       const bool zero = length <= penalty.l1 * unit || curvature <= 0.0 || (penalty.positive && pull_[0] <= 0.0);
       const double factor = zero ? 0.0 : (1.0 - penalty.l1 * unit / length) / curvature;
       double change = 0.0;
+      moved.largest = std::max(moved.largest, factor * length * unit);
       for (Index k = 0; k < t; ++k) {
         double &w = weights_[at(k * p + j)];
         const double next = factor * pull_[at(k)];
@@ -181,7 +196,8 @@ private:
       }
       if (change > 0.0) {
         storage_.move(j, change_.data());
-        moved = std::max(moved, std::sqrt(change * square));
+        moved.fit = std::max(moved.fit, std::sqrt(change * square));
+        moved.weight = std::max(moved.weight, std::sqrt(change) * unit);
       }
     }
     return moved;

@@ -99,10 +99,12 @@ public:
 
   std::span<const double> weights() const { return weights_; }
 
-  Descended run(const ElasticNet &penalty, double allowed, Index most, Order &order) {
-    Descended state{gap(penalty), 0, false};
-    double inner = 0.5 * allowed;
-    while (state.gap > allowed && state.sweeps < most) {
+  Descended run(const ElasticNet &penalty, const Rest &rest, Index most, Order &order) {
+    Descended state;
+    state.gap = gap(penalty);
+    state.settled = state.gap <= rest.gap;
+    Rest inner{0.5 * rest.gap, rest.change};
+    while (!(state.settled && state.gap <= rest.gap) && state.sweeps < most) {
       const bool grown = grow(penalty);
       if (!grown && state.stalled)
         break;
@@ -111,9 +113,10 @@ public:
       const Descended part = descend(penalty, inner, most - state.sweeps, order);
       state.sweeps += part.sweeps;
       state.stalled = part.stalled;
+      state.settled = part.settled;
       state.gap = gap(penalty);
       if (!grown)
-        inner *= 0.1; // what the members leave is not all
+        inner.gap *= 0.1; // what the members leave is not all
     }
     return state;
   }
@@ -159,7 +162,7 @@ private:
   }
 
   // Descends among the members, then brings the pulls of all columns up to date.
-  Descended descend(const ElasticNet &penalty, double allowed, Index most, Order &order) {
+  Descended descend(const ElasticNet &penalty, const Rest &rest, Index most, Order &order) {
     storage_.admit(S_, p_, members_);
     const Index m = storage_.columns();
     local_.resize(at(t_ * m));
@@ -174,7 +177,7 @@ private:
       }
     }
     Descent<GramStorage> descent(storage_, units_, local_);
-    const Descended state = descent.run(penalty, allowed, yy_, most, order);
+    const Descended state = descent.run(penalty, rest, yy_, most, order);
     for (Index i = 0; i < m; ++i)
       for (Index k = 0; k < t_; ++k) {
         double &w = weights_[at(k * p_ + members_[at(i)])];

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import least_squares, logistic
+from tenfold.certification import lasso, least_squares, logistic
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -70,6 +70,7 @@ def _pipeline(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
     **least_squares.JUDGES,
+    **lasso.JUDGES,
     **logistic.JUDGES,
     "Pipeline": _pipeline,
 }

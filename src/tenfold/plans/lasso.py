@@ -5,7 +5,7 @@ and the judge too, unless they have lost the digits that it needs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,8 @@ MARGIN = 0.8
 class SparseFit(Fitted):
     """A fit, with the gap of each problem (one a target, or one for all) and the sweeps that each took."""
 
-    gaps: Floats = np.zeros(0)
-    sweeps: Integers = np.zeros(0, np.int64)
+    gaps: Floats = field(default_factory=lambda: np.zeros(0))
+    sweeps: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,8 @@ def path(
     seed: int | None = None,
 ) -> Descended:
     """Minimise for the targets of `part` together and each (l1, l2) of `penalties`, one from the weights of the one
-    before, until the gap is at most `tol` times the sum of squares of the targets.
+    before, until the gap is at most `tol` times the sum of squares of the targets and no weight moves by more than
+    `tol` times the largest.
     """
     t, p = gram.C[part].shape
     unit = float(np.ldexp(1.0, -int(gram.exponent[part][0])))
@@ -83,7 +84,7 @@ def path(
             chosen = slice(first, min(first + at_once, len(penalties)))
             l1 = np.array([gram.weight * a * unit for a, _ in penalties[chosen]])
             l2 = np.array([gram.weight * b for _, b in penalties[chosen]])
-            found = _several(gram, part, inside, (l1, l2), positive, tol * yy, max_iter, seed)
+            found = _several(gram, part, inside, (l1, l2), positive, (tol * yy, tol), max_iter, seed)
             coef[chosen], gaps[chosen], sweeps[chosen] = found
             inside = np.ascontiguousarray(coef[chosen][-1])
     except KeyboardInterrupt:
@@ -98,7 +99,7 @@ def _several(
     start: Floats,
     penalties: tuple[Floats, Floats],
     positive: bool,
-    allowed: float,
+    rest: tuple[float, float],
     max_iter: int,
     seed: int | None,
 ) -> tuple[Floats, Floats, Integers]:
@@ -107,11 +108,11 @@ def _several(
     most = max_iter if len(l1) > 1 else min(max_iter, max(1, CALL // max(1, gram.S.size)))
     C, yy = np.ascontiguousarray(gram.C[part]), float(gram.yy[part].sum())
     start = np.ascontiguousarray(start)
-    coef, gaps, sweeps = _core.descent(gram.S, C, yy, gram.unit, start, l1, l2, positive, allowed, most, seed)
-    while len(l1) == 1 and gaps[0] > allowed and sweeps[0] < max_iter and sweeps[0] % most == 0 and sweeps[0] > 0:
+    coef, gaps, sweeps = _core.descent(gram.S, C, yy, gram.unit, start, l1, l2, positive, *rest, most, seed)
+    while len(l1) == 1 and 0 < sweeps[0] < max_iter and sweeps[0] % most == 0:
         left = min(most, max_iter - int(sweeps[0]))
         seed = None if seed is None else seed + int(sweeps[0])
-        more = _core.descent(gram.S, C, yy, gram.unit, coef[0], l1, l2, positive, allowed, left, seed)
+        more = _core.descent(gram.S, C, yy, gram.unit, coef[0], l1, l2, positive, *rest, left, seed)
         coef, gaps, sweeps = more[0], more[1], sweeps + more[2]
         if more[2][0] < left:
             break
