@@ -28,6 +28,7 @@ class Row:
     multi_output : whether y may have several columns.
     unique : whether there is one minimiser on any data, so that results can be compared by their weights.
     positive : whether weights are constrained to be at least zero.
+    lasso : whether the loss is the square and the penalty L1, a group's, or an elastic net.
     iterative : whether the setting max_iter cuts a fit short on any data.
     chooses : whether a penalty is chosen from the data by cross-validation.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
@@ -41,6 +42,7 @@ class Row:
     multi_output: bool = True
     unique: bool = True
     positive: bool = False
+    lasso: bool = False
     iterative: bool = False
     chooses: bool = False
     outside: str = ""
@@ -69,6 +71,11 @@ def _classifier(name: str, settings: dict[str, Any] | None = None, **meta: Any) 
 
 def _logistic(settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     return _classifier("LogisticRegression", settings, kind="gap", classes=2, iterative=True, **meta)
+
+
+def _lasso(name: str, settings: dict[str, Any], **meta: Any) -> Row:
+    # the gap that ends a fit is small here, so that fits can be compared by their weights
+    return _regressor(name, {"tol": 1e-10, **settings}, kind="gap", lasso=True, **{"iterative": True, **meta})
 
 
 ALPHAS = [1e-3, 0.1, 10.0]
@@ -107,6 +114,8 @@ TABLE = [
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
     _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
     _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
+    _lasso("Lasso", {"alpha": 0.05}, unique=False),
+    _lasso("ElasticNet", {"alpha": 0.1}),
 ]
 
 IDS = [row.id for row in TABLE]

@@ -17,7 +17,7 @@
 // sweeps were taken.
 //
 // Every `memory` sweeps the iterates are extrapolated (Anderson 1965; Bertrand and Massias 2021), which is kept where
-// the objective falls.
+// the objective falls; where it does not, the best place on the line of the last step is taken.
 #pragma once
 
 #include "tenfold/types.hpp"
@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tenfold {
@@ -225,19 +226,82 @@ private:
       return false;
     remembered_ = 0;
     const std::span<double> mixed = past(memory + 1);
-    if (!combine(mixed))
-      return true;
-    if (penalty.positive)
-      for (double &w : mixed)
-        w = std::max(w, 0.0);
     const double before = objective(penalty);
-    std::copy(mixed.begin(), mixed.end(), weights_.begin());
-    storage_.reset(weights_);
-    if (!(objective(penalty) < before)) {
-      std::copy(past(memory).begin(), past(memory).end(), weights_.begin());
-      storage_.reset(weights_);
+    if (combine(mixed)) {
+      if (penalty.positive)
+        for (double &w : mixed)
+          w = std::max(w, 0.0);
+      if (adopt(mixed, penalty, before))
+        return true;
     }
+    if (storage_.targets() == 1 && leap(penalty, mixed))
+      adopt(mixed, penalty, before);
     return true;
+  }
+
+  // Takes other weights, unless the objective there is not below `before`.
+  bool adopt(std::span<const double> other, const ElasticNet &penalty, double before) {
+    std::copy(other.begin(), other.end(), weights_.begin());
+    storage_.reset(weights_);
+    if (objective(penalty) < before)
+      return true;
+    std::copy(past(memory).begin(), past(memory).end(), weights_.begin());
+    storage_.reset(weights_);
+    return false;
+  }
+
+  // Along the last sweep's change to where the objective is least on that line: columns that depend on each other
+  // change by equal steps, sweep for sweep, until one of their weights is zero. One target.
+  bool leap(const ElasticNet &penalty, std::span<double> other) {
+    const std::span<const double> before = past(memory - 1), now = past(memory);
+    const std::size_t p = weights_.size();
+    double slope = 0.0, bend = 0.0;
+    kinks_.clear();
+    const auto pulled = [&](std::size_t j) {
+      storage_.pull(static_cast<Index>(j), pull_.data());
+      return pull_[0];
+    };
+    for (std::size_t j = 0; j < p; ++j)
+      if (const double d = now[j] - before[j]; d != 0.0) {
+        const double unit = unit_[j], q = pulled(j);
+        slope += -q * d + penalty.l2 * unit * unit * now[j] * d;
+        slope += penalty.l1 * unit * (now[j] != 0.0 ? std::copysign(1.0, now[j]) * d : std::abs(d));
+        bend += q * d + penalty.l2 * unit * unit * d * d;
+        if (now[j] * d < 0.0)
+          kinks_.emplace_back(-now[j] / d, 2.0 * penalty.l1 * unit * std::abs(d));
+      }
+    if (!(slope < 0.0))
+      return false;
+    for (std::size_t j = 0; j < p; ++j)
+      other[j] = 2.0 * now[j] - before[j];
+    storage_.reset(other);
+    for (std::size_t j = 0; j < p; ++j)
+      if (const double d = now[j] - before[j]; d != 0.0)
+        bend -= pulled(j) * d;
+    storage_.reset(weights_);
+    std::sort(kinks_.begin(), kinks_.end());
+    double step = 0.0;
+    for (const auto &[place, turn] : kinks_) {
+      if (slope + (place - step) * bend >= 0.0)
+        break;
+      slope += (place - step) * bend;
+      step = place;
+      if (penalty.positive || slope + turn >= 0.0) {
+        slope = 0.0; // the least value is at the kink, or behind it weights would be negative
+        break;
+      }
+      slope += turn;
+    }
+    if (slope < 0.0 && bend > 0.0)
+      step -= slope / bend;
+    if (!std::isfinite(step))
+      return false;
+    for (std::size_t j = 0; j < p; ++j) {
+      other[j] = now[j] + step * (now[j] - before[j]);
+      if (penalty.positive)
+        other[j] = std::max(other[j], 0.0);
+    }
+    return step > 0.0;
   }
 
   // sum_i a_i past_{i + 1} with a = z / sum z, (U U' + small) z = 1, U the differences of successive weights.
@@ -291,7 +355,8 @@ private:
   std::span<const double> unit_;
   std::span<double> weights_;
   std::vector<double> pull_, change_;
-  std::vector<double> past_; // memory + 1 weights, and a combination of them
+  std::vector<std::pair<double, double>> kinks_; // how far along, and by how much the slope turns there
+  std::vector<double> past_;                     // memory + 1 weights, and a combination of them
   std::size_t remembered_ = 0;
 };
 

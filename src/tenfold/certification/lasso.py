@@ -3,7 +3,7 @@
 from typing import Any
 
 from tenfold.certification.models import params, status, validated
-from tenfold.estimators.contract import as_rows, counted, validate_weights
+from tenfold.estimators.contract import as_rows, validate_weights
 from tenfold.judge import Certificate, lasso_gap
 from tenfold.problems import SparseLeastSquares
 from tenfold.stats import Columns
@@ -19,8 +19,7 @@ def multi_task(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 def _sparse(model: Any, X: Any, y: Any, sample_weight: Any, *, joint: bool) -> Certificate:
     X, y = validated(model, X, y, numeric=True)
-    X, y, weight = counted(X, y, validate_weights(sample_weight, X))
-    rows = as_rows(X, y, weight)
+    rows = as_rows(X, y, validate_weights(sample_weight, X))
     alpha = float(getattr(model, "alpha_", getattr(model, "alpha", 0.0)))
     ratio = float(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0)))
     positive = bool(getattr(model, "positive", False))

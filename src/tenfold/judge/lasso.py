@@ -49,7 +49,7 @@ class _Read(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """A certificate, and the gap of each problem (one a target, or one for all) before it is compared with its floor."""
+    """A certificate, and the gap of each problem (one a target, or one for all) as it is, below its floor or not."""
 
     certificate: Certificate
     gaps: Floats
@@ -314,4 +314,3 @@ def _floor(
         first = min(first, float(np.sum(pulls * pulls)) / problem.l2 + float(np.sum(w * pulls)))
     floor = 8.0 * EPS * size + 0.5 * float(np.sum(read.lost_squares[part])) + 0.5 * float(np.sum(rounded**2)) + first
     return floor if np.isfinite(floor) else 8.0 * EPS * size
-

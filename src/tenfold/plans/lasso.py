@@ -12,17 +12,20 @@ import numpy as np
 
 from tenfold.arrays import Floats, Integers
 from tenfold.data import Rows
-from tenfold.judge import Certificate, Gaps, lasso_gap, lasso_gap_from_moments
+from tenfold.judge import Gaps, lasso_gap, lasso_gap_from_moments
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import SparseLeastSquares
 from tenfold.solvers import descent
 from tenfold.solvers.descent import Gram
-from tenfold.solvers.loop import Status
+from tenfold.solvers.loop import Record, Solution, Status, Watch, run
 from tenfold.stats import Columns, Moments, Params
 
 MARGIN = 0.8
 """The solver aims at so much of the gap that is allowed: the judge's number is computed otherwise."""
+
+SWEEPS = 30
+"""Sweeps of a step, whoever is told of it, so that nobody changes a fit by watching: some extrapolations."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,15 @@ class SparseFit(Fitted):
 
 @dataclass(frozen=True)
 class Settings:
-    """How a problem is solved: relative gap, most sweeps, columns one after the other or at random from a seed."""
+    """How a problem is solved: relative gap, most sweeps, columns one after the other or at random from a seed, most
+    seconds, and who is told of each step.
+    """
 
     tol: float
     max_iter: int
     seed: int | None = None
+    time_limit: float | None = None
+    watch: Watch | None = None
 
 
 def parts_of(problem: SparseLeastSquares, targets: int) -> list[slice]:
@@ -71,49 +78,67 @@ def from_moments(
     """Solve from moments; the rows, unless they are gone, are read again where the moments do not say enough."""
     gram = Gram.of(moments, problem.intercept, joint=problem.joint)
     found = [
-        descent.path(
-            gram,
-            part,
-            [(problem.l1, problem.l2)],
-            positive=problem.positive,
-            tol=MARGIN * settings.tol,
-            max_iter=settings.max_iter,
-            start=None if start is None else start[part],
-            seed=settings.seed,
-        )
+        _minimise(gram, part, problem, settings, start, _placed(settings.watch, part, moments, problem))
         for part in parts_of(problem, moments.yy.size)
     ]
-    params = stored(with_intercept(np.concatenate([one.coef[0] for one in found]), moments, problem.intercept), dtype)
-    sweeps = np.array([int(one.sweeps[0]) for one in found])
+    coef = np.concatenate([solution.params.coef for solution, _ in found])
+    params = stored(with_intercept(coef, moments, problem.intercept), dtype)
     judged = lasso_gap_from_moments(problem, moments, params, tol=settings.tol, dtype=dtype)
     if rows is not None and judged.certificate.floor > 0.01 * judged.certificate.tol * judged.certificate.scale:
-        judged = lasso_gap(
-            problem, rows, params, Columns.of(moments), tol=settings.tol, moments=moments, dtype=dtype
-        )
-    return finished(params, judged, found, sweeps, settings, "gram", moments)
+        judged = lasso_gap(problem, rows, params, Columns.of(moments), tol=settings.tol, moments=moments, dtype=dtype)
+    return finished(params, judged, found, "gram", moments)
+
+
+def _minimise(
+    gram: Gram, part: slice, problem: SparseLeastSquares, settings: Settings, start: Floats | None, watch: Watch | None
+) -> tuple[Solution, int]:
+    """One problem, and the sweeps that it took."""
+    sweeps = descent.Sweeps()
+    path = descent.steps(
+        gram,
+        part,
+        (problem.l1, problem.l2),
+        positive=problem.positive,
+        tol=MARGIN * settings.tol,
+        max_iter=settings.max_iter,
+        start=None if start is None else start[part],
+        seed=settings.seed,
+        at_once=SWEEPS,
+        sweeps=sweeps,
+    )
+    return run(path, settings.max_iter, settings.time_limit, watch), sweeps.count
+
+
+def _placed(watch: Watch | None, part: slice, moments: Moments, problem: SparseLeastSquares) -> Watch | None:
+    """A watch that is shown the parameters of all targets, zero for those that are not in `part`."""
+    if watch is None:
+        return None
+
+    def placed(record: Record, params: Params) -> bool:
+        coef = np.zeros((moments.yy.size, moments.features))
+        coef[part] = params.coef
+        return watch(record, with_intercept(coef, moments, problem.intercept))
+
+    return placed
 
 
 def finished(
-    params: Params,
-    judged: Gaps,
-    found: Sequence[descent.Descended],
-    sweeps: Integers,
-    settings: Settings,
-    method: str,
-    moments: Moments | None = None,
+    params: Params, judged: Gaps, found: Sequence[tuple[Solution, int]], method: str, moments: Moments | None = None
 ) -> SparseFit:
-    """Put a fit together; how it ended is what the judge and the number of sweeps say."""
-    status = Status.CONVERGED
-    if any(one.status is Status.INTERRUPTED for one in found):
-        status = Status.INTERRUPTED
-    elif not judged.certificate.ok:
-        status = Status.MAX_ITER if int(sweeps.max(initial=0)) >= settings.max_iter else Status.STALLED
-    certificate: Certificate = replace(judged.certificate, status=status.value)
+    """Put a fit together; a fit that the judge accepts has converged, whatever the solver thought of it."""
+    sweeps = np.array([count for _, count in found])
+    worst = max((solution for solution, _ in found), key=lambda solution: solution.trace[-1].measure)
+    status = worst.status
+    if judged.certificate.ok and status in (Status.STALLED, Status.MAX_ITER):
+        status = Status.CONVERGED
+    elif not judged.certificate.ok and status is Status.CONVERGED:
+        status = Status.STALLED
     return SparseFit(
         params,
-        certificate,
+        replace(judged.certificate, status=status.value),
         method,
         iterations=int(sweeps.max(initial=0)),
+        trace=max((solution.trace for solution, _ in found), key=len),
         moments=moments,
         gaps=np.maximum(judged.gaps, 0.0),
         sweeps=sweeps,

@@ -5,15 +5,18 @@ descent_gram.hpp has the loop. Members of a working set move, those furthest bey
 first, and the iterates are extrapolated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Floats, Integers
-from tenfold.solvers.loop import Status
-from tenfold.stats import Moments
+from tenfold.machine import one_blas_thread
+from tenfold.solvers.loop import Step
+from tenfold.stats import Moments, Params
+
+TINY = float(np.finfo(np.float64).tiny)
 
 CALL = 1 << 31
 """A call of the compiled loop does at most about so many products, so that an interruption is noticed soon."""
@@ -42,8 +45,12 @@ class Gram:
         S = np.ascontiguousarray(S)
         return cls(S, np.ascontiguousarray(C), yy, np.ldexp(1.0, -e[:p]), target, moments.weight)
 
+    def inside(self, weights: Floats, part: slice) -> Floats:
+        """Weights (t, p) for the rows as they are, in these units."""
+        return np.ascontiguousarray(weights / self.unit * np.ldexp(1.0, -self.exponent[part])[:, None])
+
     def outside(self, weights: Floats, part: slice) -> Floats:
-        """Weights (A, t, p) in these units, for the rows as they are."""
+        """Weights (t, p) or (A, t, p) in these units, for the rows as they are."""
         return np.asarray(weights * self.unit * np.ldexp(1.0, self.exponent[part])[:, None])
 
 
@@ -54,7 +61,58 @@ class Descended:
     coef: Floats
     gaps: Floats
     sweeps: Integers
-    status: Status
+
+
+class Sweeps:
+    """How many sweeps the steps of a solver have taken."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+def steps(
+    gram: Gram,
+    part: slice,
+    penalty: tuple[float, float],
+    *,
+    positive: bool,
+    tol: float,
+    max_iter: int,
+    start: Floats | None,
+    seed: int | None,
+    at_once: int,
+    sweeps: Sweeps,
+) -> Iterator[Step]:
+    """Minimise for the targets of `part` together, at most `at_once` sweeps a step, until the gap is at most `tol`
+    times the sum of squares of the targets and no weight moves by more than `tol` times the largest.
+    """
+    t, p = gram.C[part].shape
+    inside = np.zeros((t, p)) if start is None else gram.inside(start, part)
+    yield _step(gram, part, penalty, inside, np.inf)
+    while True:
+        most = min(at_once, max_iter - sweeps.count)
+        turn = None if seed is None else seed + sweeps.count
+        found, gaps, counts = _descend(gram, part, [penalty], inside, positive, tol, most, turn)
+        inside, count = np.ascontiguousarray(found[0]), int(counts[0])
+        sweeps.count += count
+        measure = float(gaps[0]) / (tol * float(gram.yy[part].sum()) or TINY)
+        unfinished = count == most and sweeps.count < max_iter
+        yield _step(gram, part, penalty, inside, max(measure, 2.0) if unfinished else measure)
+        if not unfinished:
+            return
+
+
+def _step(gram: Gram, part: slice, penalty: tuple[float, float], inside: Floats, measure: float) -> Step:
+    """The weights for the rows as they are, without an intercept, and the mean objective."""
+    used = np.flatnonzero(inside.any(axis=0))
+    with one_blas_thread:
+        curved = np.einsum("tp,tp->t", inside[:, used] @ gram.S[np.ix_(used, used)], inside[:, used])
+    squares = gram.yy[part] - 2.0 * np.einsum("tp,tp->t", inside, gram.C[part]) + curved
+    coef = gram.outside(inside, part)
+    loss = float(np.sum(np.ldexp(squares, 2 * gram.exponent[part]))) / (2.0 * gram.weight)
+    norms = np.sqrt(np.sum(coef * coef, axis=0))
+    objective = loss + penalty[0] * float(norms.sum()) + 0.5 * penalty[1] * float(np.sum(norms * norms))
+    return Step(Params(coef, np.zeros(len(coef))), objective, measure)
 
 
 def path(
@@ -69,51 +127,34 @@ def path(
     seed: int | None = None,
 ) -> Descended:
     """Minimise for the targets of `part` together and each (l1, l2) of `penalties`, one from the weights of the one
-    before, until the gap is at most `tol` times the sum of squares of the targets and no weight moves by more than
-    `tol` times the largest.
+    before.
     """
     t, p = gram.C[part].shape
-    unit = float(np.ldexp(1.0, -int(gram.exponent[part][0])))
-    yy = float(gram.yy[part].sum())
-    inside = np.zeros((t, p)) if start is None else start / gram.unit * np.ldexp(1.0, -gram.exponent[part])[:, None]
+    inside = np.zeros((t, p)) if start is None else gram.inside(start, part)
     coef, gaps, sweeps = np.zeros((len(penalties), t, p)), np.zeros(len(penalties)), np.zeros(len(penalties), np.int64)
-    status = Status.CONVERGED
     at_once = max(1, CALL // max(1, p * p * 16))
-    try:
-        for first in range(0, len(penalties), at_once):
-            chosen = slice(first, min(first + at_once, len(penalties)))
-            l1 = np.array([gram.weight * a * unit for a, _ in penalties[chosen]])
-            l2 = np.array([gram.weight * b for _, b in penalties[chosen]])
-            found = _several(gram, part, inside, (l1, l2), positive, (tol * yy, tol), max_iter, seed)
-            coef[chosen], gaps[chosen], sweeps[chosen] = found
-            inside = np.ascontiguousarray(coef[chosen][-1])
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-    gaps = gaps / gram.weight * unit**-2
-    return Descended(gram.outside(coef, part), gaps, sweeps, status)
+    for first in range(0, len(penalties), at_once):
+        chosen = slice(first, min(first + at_once, len(penalties)))
+        found = _descend(gram, part, penalties[chosen], inside, positive, tol, max_iter, seed)
+        coef[chosen], gaps[chosen], sweeps[chosen] = found
+        inside = np.ascontiguousarray(coef[chosen][-1])
+    unit = np.ldexp(1.0, 2 * int(gram.exponent[part][0]))
+    return Descended(gram.outside(coef, part), gaps / gram.weight * unit, sweeps)
 
 
-def _several(
+def _descend(
     gram: Gram,
     part: slice,
+    penalties: Sequence[tuple[float, float]],
     start: Floats,
-    penalties: tuple[Floats, Floats],
     positive: bool,
-    rest: tuple[float, float],
-    max_iter: int,
+    tol: float,
+    most: int,
     seed: int | None,
 ) -> tuple[Floats, Floats, Integers]:
-    """Some penalties by one call of the loop; a single one in several calls, where it may take long."""
-    l1, l2 = penalties
-    most = max_iter if len(l1) > 1 else min(max_iter, max(1, CALL // max(1, gram.S.size)))
-    C, yy = np.ascontiguousarray(gram.C[part]), float(gram.yy[part].sum())
-    start = np.ascontiguousarray(start)
-    coef, gaps, sweeps = _core.descent(gram.S, C, yy, gram.unit, start, l1, l2, positive, *rest, most, seed)
-    while len(l1) == 1 and 0 < sweeps[0] < max_iter and sweeps[0] % most == 0:
-        left = min(most, max_iter - int(sweeps[0]))
-        seed = None if seed is None else seed + int(sweeps[0])
-        more = _core.descent(gram.S, C, yy, gram.unit, coef[0], l1, l2, positive, *rest, left, seed)
-        coef, gaps, sweeps = more[0], more[1], sweeps + more[2]
-        if more[2][0] < left:
-            break
-    return coef, gaps, sweeps
+    """The compiled loop, in the units of the Gram matrix."""
+    unit, yy = float(np.ldexp(1.0, -int(gram.exponent[part][0]))), float(gram.yy[part].sum())
+    l1 = np.array([gram.weight * a * unit for a, _ in penalties])
+    l2 = np.array([gram.weight * b for _, b in penalties])
+    C = np.ascontiguousarray(gram.C[part])
+    return _core.descent(gram.S, C, yy, gram.unit, start, l1, l2, positive, tol * yy, tol, most, seed)

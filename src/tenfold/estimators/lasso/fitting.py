@@ -1,6 +1,7 @@
 """What the classes of the family share: parameters, how a fit is asked for, and what is stored of it."""
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,12 +13,13 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats, is_sparse, on_host
 from tenfold.data import Rows
-from tenfold.estimators.contract import LinearPredictor, refuse_not_finite, store
+from tenfold.estimators.contract import LinearPredictor, follow, refuse_not_finite, store, watcher
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, integer, nothing, random_state, real
 from tenfold.plans.lasso import Settings, SparseFit
 from tenfold.plans.lasso import fit as fit_sparse
 from tenfold.problems import SparseLeastSquares
 from tenfold.solvers.loop import Status
+from tenfold.stats import Params
 
 ADVICE = {status.value: status.message for status in Status}
 
@@ -74,12 +76,18 @@ class SparseModel(LinearPredictor, BaseEstimator):
         made = sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
         return made(np.atleast_2d(coef))
 
-    def _minimise(
-        self, X: Array, rows: Rows, problem: SparseLeastSquares, settings: Settings, **known: Any
-    ) -> SparseFit:
-        return refuse_not_finite(
-            self, X, lambda: fit_sparse(rows, problem, settings, dtype=rows.dtype, **known)
-        )
+    def _minimise(self, X: Array, y: Array, rows: Rows, problem: SparseLeastSquares, **known: Any) -> SparseFit:
+        settings = settings_of(self)
+
+        def attributes(params: Params) -> dict[str, Any]:
+            flat = rows.targets == 1
+            return {
+                "coef_": follow(params.coef[0] if flat else params.coef, X),
+                "intercept_": follow(params.intercept[0] if flat else params.intercept, X),
+            }
+
+        settings = replace(settings, watch=watcher(self, X, y, settings.max_iter, attributes))
+        return refuse_not_finite(self, X, lambda: fit_sparse(rows, problem, settings, dtype=rows.dtype, **known))
 
     def _start(self, warm: bool, targets: int, p: int) -> Floats | None:
         """The previous weights (t, p), where they are to be continued."""
@@ -93,16 +101,16 @@ class SparseModel(LinearPredictor, BaseEstimator):
         return np.ascontiguousarray(coef)
 
     def _store(self, fitted: SparseFit, X: Array, *, flat: bool, joint: bool) -> None:
-        """Set what was fitted; `flat` without an axis of targets."""
-        store(self, fitted, X, coef_flat=flat, intercept_flat=flat, intercept=self.fit_intercept)
-        one = flat or joint
+        """Set what was fitted; `flat` for targets without an axis."""
+        one = joint or len(fitted.gaps) == 1
+        store(self, fitted, X, coef_flat=one and not joint, intercept_flat=flat, intercept=self.fit_intercept)
         self.dual_gap_ = float(fitted.gaps[0]) if one else fitted.gaps
         self.n_iter_ = int(fitted.sweeps[0]) if one else [int(count) for count in fitted.sweeps]
-        self.method_ = fitted.method
+        self.method_, self.status_, self.trace_ = fitted.method, fitted.certificate.status, fitted.trace
         certificate = fitted.certificate
         if not certificate.ok:
             message = f"{type(self).__name__} ({certificate.status}): {certificate.explain()} "
-            warnings.warn(message + ADVICE[certificate.status], ConvergenceWarning, stacklevel=4)
+            warnings.warn(message + ADVICE[certificate.status], ConvergenceWarning, stacklevel=5)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

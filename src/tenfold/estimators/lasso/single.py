@@ -6,12 +6,21 @@ from typing import Any, ClassVar
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.metadata_routing import UNUSED
 
-from tenfold.estimators.contract import Claims, Scored, all_or_nothing, as_rows, counted, validate, validate_weights
-from tenfold.estimators.lasso.fitting import GRAM, NO_PENALTY, SETTINGS, SparseModel, problem_of, settings_of
+from tenfold.estimators.contract import (
+    CallbackSupportMixin,
+    Claims,
+    Scored,
+    all_or_nothing,
+    as_rows,
+    validate,
+    validate_weights,
+    with_callbacks,
+)
+from tenfold.estimators.lasso.fitting import GRAM, NO_PENALTY, SETTINGS, SparseModel, problem_of
 from tenfold.estimators.parameters import Constraints, check_parameters, real
 
 
-class ElasticNet(Scored, MultiOutputMixin, RegressorMixin, SparseModel):
+class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, SparseModel):
     """Least squares with an L1 and an L2 penalty: the elastic net.
 
     Minimises ``(1 / 2W) sum_i s_i (y_i - x_i.w - b)^2 + alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio) / 2 ||w||^2``, W
@@ -51,6 +60,10 @@ class ElasticNet(Scored, MultiOutputMixin, RegressorMixin, SparseModel):
         The duality gap, found by the judge at the weights as they are stored.
     n_iter_ : int or list of int
         Sweeps taken.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "interrupted", "stopped by a callback" or "stalled".
+    trace_ : tuple of Record
+        Objective, measure and seconds of some steps.
     method_ : str
         What was worked on: "gram" or "columns".
     certificate_ : Certificate
@@ -71,7 +84,7 @@ class ElasticNet(Scored, MultiOutputMixin, RegressorMixin, SparseModel):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = ElasticNet(alpha=0.01, l1_ratio=0.8).fit(X, y)
     >>> round(model.score(X, y), 3), model.certificate_.ok
-    (0.464, True)
+    (0.458, True)
     """
 
     __metadata_request__fit: ClassVar = {"check_input": UNUSED}
@@ -107,17 +120,17 @@ class ElasticNet(Scored, MultiOutputMixin, RegressorMixin, SparseModel):
         self.selection = selection
 
     @all_or_nothing
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> "ElasticNet":
         """Fit to X (n, p), y (n,) or (n, t) and optional weights, a number or (n,); `check_input` has no effect."""
         check_parameters(self, self._constraints)
         if self.alpha == 0:
             warnings.warn(NO_PENALTY, UserWarning, stacklevel=3)
         X, y = validate(self, X, y)
-        kept, targets, weight = counted(X, y, validate_weights(sample_weight, X))
-        rows = as_rows(kept, targets, weight)
+        rows = as_rows(X, y, validate_weights(sample_weight, X))
         start = self._start(self.warm_start, rows.targets, X.shape[1])
-        fitted = self._minimise(X, rows, problem_of(self, joint=False), settings_of(self), start=start)
-        self._store(fitted, X, flat=rows.targets == 1, joint=False)
+        fitted = self._minimise(X, y, rows, problem_of(self, joint=False), start=start)
+        self._store(fitted, X, flat=y.ndim == 1, joint=False)
         return self
 
 
@@ -136,7 +149,7 @@ class Lasso(ElasticNet):
 
     Attributes
     ----------
-    coef_, intercept_, sparse_coef_, dual_gap_, n_iter_, method_, certificate_ : as in `ElasticNet`.
+    coef_, intercept_, sparse_coef_, dual_gap_, n_iter_, status_, trace_, method_, certificate_ : as in `ElasticNet`.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Notes
@@ -159,6 +172,8 @@ class Lasso(ElasticNet):
     _claims: ClassVar = Claims("Lasso", "fold once, or columns in memory", "gap", "R11.3, B18", "Lasso")
     _constraints: ClassVar[Constraints] = {**SETTINGS, **GRAM}
 
+    l1_ratio = 1.0
+
     def __init__(
         self,
         alpha: float = 1.0,
@@ -173,16 +188,13 @@ class Lasso(ElasticNet):
         random_state: Any = None,
         selection: str = "cyclic",
     ) -> None:
-        super().__init__(
-            alpha,
-            l1_ratio=1.0,
-            fit_intercept=fit_intercept,
-            precompute=precompute,
-            max_iter=max_iter,
-            copy_X=copy_X,
-            tol=tol,
-            warm_start=warm_start,
-            positive=positive,
-            random_state=random_state,
-            selection=selection,
-        )
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
