@@ -196,6 +196,30 @@ class _One(NamedTuple):
     objective: float
 
 
+class _Bound(NamedTuple):
+    """What is proved about one problem: the objective is at most `value` above the best, up to the rounding `floor`."""
+
+    value: float
+    floor: float
+
+    @property
+    def proved(self) -> float:
+        return max(self.value, self.floor) if np.isfinite(self.value) else np.inf
+
+
+class _Part(NamedTuple):
+    """One target, or all where they are joint: weights, pulls and what these may have rounded, (t, p); the squares of
+    the residuals, y.r, and the objective with balanced residuals.
+    """
+
+    w: Floats
+    q: Floats
+    lost: Floats
+    squares: float
+    along: float
+    balanced: float
+
+
 def _one(
     problem: SparseLeastSquares,
     read: _Read,
@@ -206,26 +230,41 @@ def _one(
     moments: Moments | None,
     dtype: Any,
 ) -> _One:
-    """One target, or all where they are joint."""
-    l1, l2 = problem.l1, problem.l2
+    """Judge one problem by the bound that proves most."""
     w, q = params.coef[part], read.pull[part]
-    squares, lengths2 = float(np.sum(read.squares[part])), float(np.sum(w * w))
-    norm = float(np.sum(_norms(w)))
-    balanced = 0.5 * squares + l1 * norm + 0.5 * l2 * lengths2
-    objective = float(np.sum(read.loss[part])) + l1 * norm + 0.5 * l2 * lengths2
+    squares = float(np.sum(read.squares[part]))
+    penalty = problem.l1 * float(np.sum(_norms(w))) + 0.5 * problem.l2 * float(np.sum(w * w))
+    objective, balanced = float(np.sum(read.loss[part])) + penalty, 0.5 * squares + penalty
+    scale = _scale(columns, part, problem.intercept)
     if problem.positive and np.any(w < 0):
-        objective = balanced = np.inf
-    along = squares + float(np.sum(w * q))
-    target_lengths = _mean_lengths(columns, origin=not problem.intercept)[1]
-    raw_targets = _mean_lengths(columns, origin=True)[1]
-    scale, raw_scale = 0.5 * float(np.sum(target_lengths[part] ** 2)), 0.5 * float(np.sum(raw_targets[part] ** 2))
-    if scale <= 8.0 * EPS * raw_scale:
-        scale = raw_scale or 1.0  # targets that do not vary
-    lower = max(0.0, _scaled(problem, squares, along, w, q), _free(problem, squares, along, q))
-    floor = _floor(read, part, params, columns, max(objective, scale), problem, dtype)
-    if moments is not None and not objective - lower <= max(2.0 * tol * scale, floor):
-        lower = max(lower, balanced - _curved_falls(problem, moments, w, q))
-    return _One(objective - lower, floor, scale, objective)
+        return _One(np.inf, 8.0 * EPS * scale, scale, np.inf)
+    lengths = _mean_lengths(columns, origin=not problem.intercept)[0]
+    mean = np.abs(columns.mean[: columns.features]) if problem.intercept else np.zeros(columns.features)
+    about, kept = np.abs(w) @ lengths, unit_roundoff(dtype)
+    # a weight that is off in its last digit moves the objective in second order, but the pulls in first order
+    lost = np.outer(kept * about, lengths) + read.lost_pull[part]
+    rounded = kept * (about + np.abs(w) @ mean + np.abs(params.intercept[part]))
+    floor = 8.0 * EPS * max(objective, scale) + 0.5 * float(np.sum(read.lost_squares[part]) + np.sum(rounded**2))
+    here = _Part(w, q, lost, squares, squares + float(np.sum(w * q)), balanced)
+    found = [_Bound(objective, floor), _scaled(problem, here), _free(problem, here)]
+    best = _best(found, objective - balanced, floor)
+    if moments is not None and not best.proved <= max(2.0 * tol * scale, floor):
+        best = _best([best, _curved(problem, moments, here)], objective - balanced, floor)
+    return _One(best.value, best.floor, scale, objective)
+
+
+def _best(bounds: list[_Bound], off: float, floor: float) -> _Bound:
+    """The bound that proves most; `off` is what the intercept costs, `floor` what everything rounds."""
+    first, *others = bounds
+    moved = [_Bound(one.value + off, one.floor + floor) for one in others]
+    return min([first, *moved], key=lambda one: one.proved)
+
+
+def _scale(columns: Columns, part: slice, intercept: bool) -> float:
+    """The objective at zero weights, the intercept at its best; of targets that do not vary, without an intercept."""
+    scale = 0.5 * float(np.sum(_mean_lengths(columns, origin=not intercept)[1][part] ** 2))
+    raw = 0.5 * float(np.sum(_mean_lengths(columns, origin=True)[1][part] ** 2))
+    return scale if scale > 8.0 * EPS * raw else raw or 1.0
 
 
 def _norms(w: Floats) -> Floats:
@@ -238,40 +277,50 @@ def _pulls(problem: SparseLeastSquares, q: Floats) -> Floats:
     return _norms(np.maximum(q, 0.0) if problem.positive else q)
 
 
-def _scaled(problem: SparseLeastSquares, squares: float, along: float, w: Floats, q: Floats) -> float:
-    whole = squares + problem.l2 * float(np.sum(w * w))
+def _scaled(problem: SparseLeastSquares, here: _Part) -> _Bound:
+    whole = here.squares + problem.l2 * float(np.sum(here.w * here.w))
     if problem.l1 == 0.0 or not whole > 0.0:
-        return 0.0
-    largest = float(np.max(_pulls(problem, q - problem.l2 * w), initial=0.0))
-    scale = max(along / whole, 0.0)
+        return _Bound(here.balanced, 0.0)
+    largest = float(np.max(_pulls(problem, here.q - problem.l2 * here.w), initial=0.0))
+    scale = max(here.along / whole, 0.0)
     scale = min(scale, problem.l1 / largest) if largest > 0.0 else scale
-    return scale * along - 0.5 * scale * scale * whole
+    # pulls that are off move the scale
+    off = float(np.max(_norms(here.lost), initial=0.0)) / problem.l1
+    floor = off * problem.l1 * float(np.sum(_norms(here.w))) + 0.5 * off * off * whole
+    return _Bound(here.balanced - scale * here.along + 0.5 * scale * scale * whole, floor)
 
 
-def _free(problem: SparseLeastSquares, squares: float, along: float, q: Floats) -> float:
+def _free(problem: SparseLeastSquares, here: _Part) -> _Bound:
     if problem.l2 == 0.0:
-        return 0.0
-    over = np.maximum(_pulls(problem, q) - problem.l1, 0.0)
-    return along - 0.5 * squares - 0.5 * float(np.sum(over * over)) / problem.l2
+        return _Bound(here.balanced, 0.0)
+    over = np.maximum(_pulls(problem, here.q) - problem.l1, 0.0)
+    lost = _norms(here.lost)
+    dual = here.along - 0.5 * here.squares - 0.5 * float(np.sum(over * over)) / problem.l2
+    floor = float(np.sum(np.abs(here.w) * here.lost)) + float(np.sum((over + 0.5 * lost) * lost)) / problem.l2
+    return _Bound(here.balanced - dual, floor)
 
 
-def _curved_falls(problem: SparseLeastSquares, moments: Moments, w: Floats, q: Floats) -> float:
+def _curved(problem: SparseLeastSquares, moments: Moments, here: _Part) -> _Bound:
     """What the weights can gain at most, one by one, with the least curvature that they have together."""
     p = moments.features
     S = moments.about(origin=not problem.intercept)[0]
     diagonal = np.diag(S)
     kept = diagonal > 0.0
-    if p > CURVED_COLUMNS or not kept.any():
-        return np.inf if kept.any() else 0.0
+    if not kept.any():
+        return _Bound(0.0, 0.0)
+    if p > CURVED_COLUMNS:
+        return _Bound(np.inf, 0.0)
     root = np.sqrt(diagonal[kept])
     with one_blas_thread:
         least = float(eigvalsh(S[np.ix_(kept, kept)] / np.outer(root, root), subset_by_index=[0, 0])[0])
     least -= 8.0 * EPS * p  # what the eigenvalue may be too large by
     if least <= 0.0:
-        return np.inf
+        return _Bound(np.inf, 0.0)
     d = least * np.ldexp(diagonal, 2 * moments.exponent[:p].astype(np.int64)) / moments.weight
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.sum(_falls(problem, np.where(kept, d, 0.0), w, q)[kept]))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        falls = _falls(problem, np.where(kept, d, 0.0), here.w, here.q)[kept]
+        lost = _norms(here.lost)[kept]
+        return _Bound(float(np.sum(falls)), float(np.sum(lost * lost / (d[kept] + problem.l2) + falls)))
 
 
 def _falls(problem: SparseLeastSquares, d: Floats, w: Floats, q: Floats) -> Floats:
@@ -279,38 +328,8 @@ def _falls(problem: SparseLeastSquares, d: Floats, w: Floats, q: Floats) -> Floa
     pull = q + d * w
     pull = np.maximum(pull, 0.0) if problem.positive else pull
     length = _norms(pull)
-    with np.errstate(divide="ignore"):
-        factor = np.maximum(1.0 - problem.l1 / np.where(length > 0, length, 1.0), 0.0)
-    u = np.where(length > 0, factor, 0.0) * pull / np.where(d + problem.l2 > 0, d + problem.l2, 1.0)
+    factor = np.where(length > 0, np.maximum(1.0 - problem.l1 / np.where(length > 0, length, 1.0), 0.0), 0.0)
+    u = factor * pull / np.where(d + problem.l2 > 0, d + problem.l2, 1.0)
     step = u - w
     gain = np.sum(q * step - 0.5 * d * step**2 + 0.5 * problem.l2 * (w**2 - u**2), axis=0)
     return np.maximum(gain + problem.l1 * (_norms(w) - _norms(u)), 0.0)
-
-
-def _floor(
-    read: _Read,
-    part: slice,
-    params: Params,
-    columns: Columns,
-    size: float,
-    problem: SparseLeastSquares,
-    dtype: Any,
-) -> float:
-    """Rounding of the objective, of the sums that were read, and of the weights in `dtype`.
-
-    A weight that is off moves the objective in second order, but the pulls, and with them the scale of the dual point,
-    in first order.
-    """
-    w, b = np.abs(params.coef[part]), np.abs(params.intercept[part])
-    lengths = _mean_lengths(columns, origin=not problem.intercept)[0]
-    mean = np.abs(columns.mean[: columns.features]) if problem.intercept else np.zeros(columns.features)
-    about = w @ lengths
-    kept = unit_roundoff(dtype)
-    rounded = kept * (about + w @ mean + b)
-    off = np.max(np.outer(kept * about, lengths) + read.lost_pull[part], axis=1, initial=0.0)
-    first = float(np.sum(np.sum(w, axis=1) * off))
-    if problem.l2 > 0.0:  # the free bound has no scale to move
-        pulls = np.outer(kept * about, lengths) + read.lost_pull[part]
-        first = min(first, float(np.sum(pulls * pulls)) / problem.l2 + float(np.sum(w * pulls)))
-    floor = 8.0 * EPS * size + 0.5 * float(np.sum(read.lost_squares[part])) + 0.5 * float(np.sum(rounded**2)) + first
-    return floor if np.isfinite(floor) else 8.0 * EPS * size
