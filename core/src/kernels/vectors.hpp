@@ -1,25 +1,10 @@
-// Two loops over plain vectors, for the sequential solvers: a product and a step along a vector.
+// A step along a vector: the whole of a move of coordinate descent on a Gram matrix.
 #pragma once
 
 #include "simd.hpp"
 
 namespace tenfold::TENFOLD_ISA {
 namespace {
-
-// sum_i x_i y_i
-template <class T> double dot(const T *x, const double *y, Index count) {
-  Vector sums[4] = {};
-  Index i = 0;
-  for (; i + 4 * width <= count; i += 4 * width)
-#pragma GCC unroll 4
-    for (Index k = 0; k < 4; ++k)
-      sums[k] += load(x + i + k * width) * load(y + i + k * width);
-  for (; i + width <= count; i += width)
-    sums[0] += load(x + i) * load(y + i);
-  if (i < count)
-    sums[1] += load_part(x + i, count - i) * load_part(y + i, count - i);
-  return sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
-}
 
 // y += a x
 template <class T> void add_scaled(double a, const T *x, Index count, double *y) {

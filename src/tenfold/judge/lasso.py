@@ -152,7 +152,8 @@ def _judged(
     dtype: Any,
 ) -> Gaps:
     parts = [slice(None)] if problem.joint else [slice(k, k + 1) for k in range(len(read.loss))]
-    found = [_one(problem, read, params, columns, part, tol, moments, dtype) for part in parts]
+    with np.errstate(over="ignore", invalid="ignore"):  # a bound that is not a number proves nothing
+        found = [_one(problem, read, params, columns, part, tol, moments, dtype) for part in parts]
     value, floor = np.array([one.value for one in found]), np.array([one.floor for one in found])
     scale = np.array([one.scale for one in found])
     reported = np.where(np.isnan(value), np.inf, np.maximum(value, floor))
@@ -317,10 +318,9 @@ def _curved(problem: SparseLeastSquares, moments: Moments, here: _Part) -> _Boun
     if least <= 0.0:
         return _Bound(np.inf, 0.0)
     d = least * np.ldexp(diagonal, 2 * moments.exponent[:p].astype(np.int64)) / moments.weight
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        falls = _falls(problem, np.where(kept, d, 0.0), here.w, here.q)[kept]
-        lost = _norms(here.lost)[kept]
-        return _Bound(float(np.sum(falls)), float(np.sum(lost * lost / (d[kept] + problem.l2) + falls)))
+    falls = _falls(problem, np.where(kept, d, 0.0), here.w, here.q)[kept]
+    lost = _norms(here.lost)[kept]
+    return _Bound(float(np.sum(falls)), float(np.sum(lost * lost / (d[kept] + problem.l2) + falls)))
 
 
 def _falls(problem: SparseLeastSquares, d: Floats, w: Floats, q: Floats) -> Floats:

@@ -76,6 +76,7 @@ def from_moments(
     dtype: Any = np.float64,
 ) -> SparseFit:
     """Solve from moments; the rows, unless they are gone, are read again where the moments do not say enough."""
+    _refuse_huge(moments)
     gram = Gram.of(moments, problem.intercept, joint=problem.joint)
     found = [
         _minimise(gram, part, problem, settings, start, _placed(settings.watch, part, moments, problem))
@@ -87,6 +88,16 @@ def from_moments(
     if rows is not None and judged.certificate.floor > 0.01 * judged.certificate.tol * judged.certificate.scale:
         judged = lasso_gap(problem, rows, params, Columns.of(moments), tol=settings.tol, moments=moments, dtype=dtype)
     return finished(params, judged, found, "gram", moments)
+
+
+def _refuse_huge(moments: Moments) -> None:
+    """A penalty has the units of the columns: beside 1e154, whose square is not a number, it is nothing."""
+    with np.errstate(over="ignore"):
+        squares = np.ldexp(np.diag(moments.XX), 2 * moments.exponent[: moments.features].astype(np.int64))
+    if not np.isfinite(squares).all():
+        raise ValueError(
+            "Input X has a column of values beyond 1e150, beside which no penalty counts. Scale the columns."
+        )
 
 
 def _minimise(
