@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import glm, greedy, least_squares, logistic
+from tenfold.certification import glm, greedy, lasso, least_squares, logistic
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -72,6 +72,7 @@ JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
     **glm.JUDGES,
     **greedy.JUDGES,
     **least_squares.JUDGES,
+    **lasso.JUDGES,
     **logistic.JUDGES,
     "Pipeline": _pipeline,
 }

@@ -38,13 +38,18 @@ def newton_bound(data: Data, point: Point) -> float:
     A row whose share of the curvature is m has x'H^-1 x <= 1/m, which is enough for most.
     """
     assert point.hessian is not None
-    factor = _factor(point.hessian)
+    steepness = data.problem.loss.steepness
+    if not np.isfinite(steepness):
+        return np.inf
+    factor = factored(point.hessian)
     if factor is None or not _spans(data, point.hessian, factor):
         return np.inf
     square = float(np.sum(point.gradient * factor.solve(point.gradient)))
     square *= 1.0 + 8.0 * len(data.centre) * EPS / factor.rcond
     if not square > 0.0:
         return 0.0 if square == 0.0 else np.inf
+    if steepness == 0.0:
+        return 0.5 * square
     rows = _Noticed.at(data, point, 100.0 * square)
     found = data.rows.fold(rows.lift)
     if found.small > max(4 * SAMPLE_ROWS, data.rows.shape[0] // 8):
@@ -113,7 +118,7 @@ class _Noticed(NamedTuple):
 def newton_step(data: Data, point: Point) -> Point | None:
     """The point a Newton step away, halved until the objective falls; None where it does not."""
     assert point.hessian is not None
-    factor = _factor(point.hessian)
+    factor = factored(point.hessian)
     if factor is None:
         return None
     p = len(data.centre)
@@ -155,7 +160,7 @@ class _Factor(NamedTuple):
         return xp.concat([xp.sum(tile * tile, axis=1, keepdims=True) for tile in tiles], axis=0)
 
 
-def _factor(A: Floats) -> _Factor | None:
+def factored(A: Floats) -> _Factor | None:
     """Factor after scaling, with pivots where it is singular; None where it holds no numbers."""
     if not np.isfinite(A).all():
         return None
