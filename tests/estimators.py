@@ -37,6 +37,7 @@ class Row:
     folds : whether rows are split into folds even if the setting cv does not say so.
     units : whether the unit of a column matters although nothing is penalised.
     counts : whether targets must be positive.
+    robust : whether errors are not squared, so that a constant is not the mean and the penalty knows the targets' unit.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
     """
@@ -57,6 +58,7 @@ class Row:
     folds: bool = False
     units: bool = False
     counts: bool = False
+    robust: bool = False
     warns: str = ""
     outside: str = ""
 
@@ -156,6 +158,7 @@ TABLE = [
     _deviance("PoissonRegressor"),
     _deviance("GammaRegressor", {"alpha": 0.1, "fit_intercept": False, "solver": "newton-cholesky"}, outside=UNCENTRED),
     _deviance("TweedieRegressor", counts=False, iterative=False),
+    _deviance("HuberRegressor", counts=False, robust=True),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
 ]

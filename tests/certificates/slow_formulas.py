@@ -220,6 +220,13 @@ def deviance_objective(loss, X, y, weight, strength, w, b) -> LONG:
     return weight @ loss.value(y, X @ w + b) / weight.sum() + strength * (w @ w) / 2
 
 
+def huber_objective(X, y, weight, alpha, epsilon, w, b, sigma) -> LONG:
+    """Weighted mean of sigma + sigma H(r / sigma), and the penalty over the sum of the weights."""
+    a = np.abs(y - X @ w - b) / sigma
+    H = np.where(a < epsilon, a * a, 2 * epsilon * a - LONG(epsilon) ** 2)
+    return (weight @ (sigma + sigma * H) + alpha * (w @ w)) / weight.sum()
+
+
 def deviance_optimum(loss, X, y, weight, strength, intercept) -> Optimum:
     """Newton's method with halved steps from zero; directions in float64, the rest in extended precision."""
     keep = weight > 0

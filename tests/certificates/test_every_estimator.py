@@ -14,6 +14,7 @@ from slow_formulas import (
     deviance_objective,
     deviance_optimum,
     dual_gap,
+    huber_objective,
     lasso_dual,
     lasso_objective,
     lasso_of,
@@ -143,9 +144,29 @@ def check_lasso(row, model, data, certificate, params=None):
         assert certificate.scale == pytest.approx(float(np.sum(whole.Y**2)) / 2, rel=1e-9)
 
 
+def check_huber(row, model, data, certificate, params=None):
+    """The objective by a slow formula; the bound is below the objective of every other fit that is tried."""
+    problem = problem_of(row, model, data)
+    params = parameters(model) if params is None else params
+    w, b = params[0, :-1].astype(np.longdouble), np.longdouble(params[0, -1])
+    given = (problem.X, problem.Y[:, 0], problem.weight, problem.alpha[0], model.epsilon)
+    objective = float(huber_objective(*given, w, b, np.longdouble(model.scale_)))
+    np.testing.assert_allclose(certificate.objective, objective, rtol=1e-9)
+    np.testing.assert_allclose(
+        certificate.value, max(objective - certificate.lower_bound, certificate.floor), rtol=1e-6
+    )
+    best = row.make().fit(data.X, data.y, sample_weight=data.weight)
+    rng = np.random.default_rng(0)
+    for size in (0.0, 1e-3, 1e-2):
+        w, b = (part[0] for part in np.split(parameters(best), [-1], axis=1))
+        moved = w + size * rng.standard_normal(len(w))
+        other = huber_objective(*given, moved.astype(np.longdouble), b[0], np.longdouble(best.scale_) * (1 + size))
+        assert certificate.lower_bound <= float(other) + certificate.floor
+
+
 def check_number(row, model, data, certificate, params=None):
     check = {"residual": check_residual, "gap": check_deviance if row.name in DEVIANCES else check_gap}[row.kind]
-    check = check_lasso if row.lasso else check
+    check = check_lasso if row.lasso else check_huber if row.name == "HuberRegressor" else check
     check(row, model, data, certificate, params)
 
 
@@ -350,7 +371,7 @@ def test_decided_needs_a_penalty(row):
 
 @every_row
 def test_decided_takes_what_predict_takes(row):
-    if not row.unique or row.positive:
+    if not row.unique or row.positive or row.robust:
         return
     data = SHAPES["sparse"](row)
     model = fit(row, data)

@@ -278,7 +278,7 @@ def test_integers_near_overflow(row):
     model, plain = row.make().fit(whole, y), row.make().fit(whole.astype(float), y)
     assert model.certificate_.ok
     np.testing.assert_array_equal(parameters(model), parameters(plain))
-    if not row.classifier and not row.positive and not row.selects and not row.counts and row.intercept:
+    if not row.classifier and not row.positive and not row.selects and not (row.counts or row.robust) and row.intercept:
         # the same fit as in other units, the penalty negligible
         free = tenfold.LinearRegression().fit(X, y)
         np.testing.assert_allclose(model.predict(whole), free.predict(X), rtol=1e-6)
@@ -364,7 +364,7 @@ def test_all_columns_constant(row):
     y = tall(row).y
     model = row.make().fit(np.full((60, 4), 7.0), y)
     assert model.certificate_.ok
-    if row.intercept:
+    if row.intercept and not row.robust:
         np.testing.assert_allclose(model.predict(np.full((2, 4), 7.0)), np.full(2, y.mean()), rtol=1e-10)
 
 
@@ -440,8 +440,8 @@ def test_columns_at_the_ends_of_the_numbers(row, unit):
 @regressors
 @pytest.mark.parametrize("unit", [1e-150, 1e150])
 def test_targets_of_extreme_scale(row, unit):
-    if row.counts:
-        return  # a logarithm does not know units
+    if row.counts or row.robust:
+        return  # a logarithm does not know units, and a penalty on weights beside absolute errors does
     X, y, _ = tall(row)
     model, plain = row.make().fit(X, y * unit), row.make().fit(X, y)
     assert model.certificate_.ok

@@ -21,6 +21,7 @@ from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
+from tenfold.judge.scaled import scaled_gap
 from tenfold.judge.stationarity import stationarity
 
 __all__ = [
@@ -37,5 +38,6 @@ __all__ = [
     "lasso_gap_from_moments",
     "residual",
     "residual_from_moments",
+    "scaled_gap",
     "stationarity",
 ]

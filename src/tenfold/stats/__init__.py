@@ -22,6 +22,7 @@ from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_rece
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
+from tenfold.stats.scaled import Scaled, scaled
 from tenfold.stats.several import Several, together
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Moments",
     "Params",
     "RFactor",
+    "Scaled",
     "Several",
     "Total",
     "WholeGram",
@@ -54,6 +56,7 @@ __all__ = [
     "of_recession",
     "of_weights",
     "predictions",
+    "scaled",
     "times",
     "together",
 ]
