@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm import HuberRegressor as HuberRegressor
     from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
+    from tenfold.estimators.glm import QuantileRegressor as QuantileRegressor
     from tenfold.estimators.glm import TweedieRegressor as TweedieRegressor
     from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
@@ -47,6 +48,7 @@ _HOME = {
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PoissonRegressor": "estimators.glm",
+    "QuantileRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",

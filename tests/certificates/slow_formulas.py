@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linprog
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 
 LONG = np.longdouble
@@ -330,3 +331,17 @@ def lasso_optimum(lasso: Lasso, W) -> LONG:
                 break
             best = new
     return min(best, lasso_objective(lasso, W))
+
+
+# -- quantiles, in the units (1/W) sum weight pinball(y - z) + alpha |w|_1, with an intercept
+
+
+def quantile_optimum(X, y, weight, q, alpha) -> float:
+    """The least objective, by linear programming."""
+    keep = weight > 0
+    X, y, share = X[keep], y[keep], weight[keep] / weight[keep].sum()
+    mean = X.mean(axis=0)
+    n, p = X.shape
+    A = np.hstack([X - mean, mean - X, np.ones((n, 1)), -np.ones((n, 1)), np.eye(n), -np.eye(n)])
+    cost = np.concatenate([np.full(2 * p, alpha), [0.0, 0.0], q * share, (1 - q) * share])
+    return float(linprog(cost, A_eq=A, b_eq=y, method="highs").fun)

@@ -23,6 +23,7 @@ from slow_formulas import (
     logistic_objective,
     logistic_optimum,
     problem_of,
+    quantile_optimum,
     ridge,
 )
 
@@ -152,9 +153,7 @@ def check_huber(row, model, data, certificate, params=None):
     given = (problem.X, problem.Y[:, 0], problem.weight, problem.alpha[0], model.epsilon)
     objective = float(huber_objective(*given, w, b, np.longdouble(model.scale_)))
     np.testing.assert_allclose(certificate.objective, objective, rtol=1e-9)
-    np.testing.assert_allclose(
-        certificate.value, max(objective - certificate.lower_bound, certificate.floor), rtol=1e-6
-    )
+    assert abs(certificate.value - objective + certificate.lower_bound) <= 1e-6 * certificate.value + certificate.floor
     best = row.make().fit(data.X, data.y, sample_weight=data.weight)
     rng = np.random.default_rng(0)
     for size in (0.0, 1e-3, 1e-2):
@@ -164,9 +163,27 @@ def check_huber(row, model, data, certificate, params=None):
         assert certificate.lower_bound <= float(other) + certificate.floor
 
 
+def check_quantile(row, model, data, certificate, params=None):
+    """The objective by a slow formula, and the optimum by linear programming."""
+    problem = problem_of(row, model, data)
+    params = parameters(model) if params is None else params
+    X, y, weight = (np.asarray(part, dtype=float) for part in (problem.X, problem.Y[:, 0], problem.weight))
+    r = y - X @ params[0, :-1] - params[0, -1]
+    pinball = np.where(r > 0, model.quantile * r, (model.quantile - 1) * r)
+    objective = weight @ pinball / weight.sum() + model.alpha * np.abs(params[0, :-1]).sum()
+    best = quantile_optimum(X, y, weight, model.quantile, model.alpha)
+    np.testing.assert_allclose(certificate.objective, objective, rtol=1e-9, atol=certificate.floor)
+    assert certificate.lower_bound <= best + certificate.floor + 1e-9 * certificate.scale
+    assert certificate.value + certificate.floor + 1e-9 * certificate.scale >= objective - best
+
+
 def check_number(row, model, data, certificate, params=None):
     check = {"residual": check_residual, "gap": check_deviance if row.name in DEVIANCES else check_gap}[row.kind]
-    check = check_lasso if row.lasso else check_huber if row.name == "HuberRegressor" else check
+    check = (
+        check_lasso
+        if row.lasso
+        else {"HuberRegressor": check_huber, "QuantileRegressor": check_quantile}.get(row.name, check)
+    )
     check(row, model, data, certificate, params)
 
 

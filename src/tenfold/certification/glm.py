@@ -10,9 +10,9 @@ from tenfold.data import Rows
 from tenfold.estimators.contract import as_rows, counted, total_weight, validate_weights
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.huber import strength
-from tenfold.judge import Certificate, gap, scaled_gap, stationarity
-from tenfold.losses import Gamma, Loss, Poisson, deviance
-from tenfold.penalties import L2
+from tenfold.judge import Certificate, at_kinks, gap, scaled_gap, stationarity
+from tenfold.losses import Gamma, Loss, Poisson, Quantile, deviance
+from tenfold.penalties import L2, ElasticNet
 from tenfold.plans.glm import first_constant
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats import Params
@@ -51,8 +51,16 @@ def _huber(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     return scaled_gap(problem, rows, fitted, float(model.scale_), status=status(model), dtype=dtype)
 
 
+def _quantile(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    rows, _ = rows_of(model, X, y, sample_weight)
+    fitted, dtype = params(model, 1)
+    problem = Glm(Quantile(float(model.quantile)), ElasticNet(float(model.alpha)), bool(model.fit_intercept))
+    return gap(problem, rows, fitted, dual=at_kinks(problem, rows, fitted), status=status(model), dtype=dtype)
+
+
 JUDGES = {
     "PoissonRegressor": _by_deviance,
+    "QuantileRegressor": _quantile,
     "GammaRegressor": _by_deviance,
     "TweedieRegressor": _by_deviance,
     "HuberRegressor": _huber,

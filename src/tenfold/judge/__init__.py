@@ -19,6 +19,7 @@ from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
+from tenfold.judge.kinks import at_kinks
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.judge.scaled import scaled_gap
@@ -32,6 +33,7 @@ __all__ = [
     "GreedyRule",
     "Rule",
     "Verdict",
+    "at_kinks",
     "gap",
     "greedy",
     "lasso_gap",

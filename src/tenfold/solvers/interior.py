@@ -91,6 +91,32 @@ def _longest(x: Floats, d: Floats) -> float:
     return float(np.min(x[falling] / -d[falling], initial=np.inf)) if falling.any() else np.inf
 
 
+Aims = tuple[Floats | float, Floats | float, Floats | float, Floats | float]
+"""What the products v (up - u) and t (u + down) should become, of the losses and of the penalty."""
+
+
+class Place(NamedTuple):
+    """Weights and intercept, and the states of losses and penalty."""
+
+    theta: Floats
+    lines: State
+    bars: State
+
+
+class Turn(NamedTuple):
+    """A step of all of these, and of z; and how much of it is taken, of distances and of multipliers."""
+
+    theta: Floats
+    z: Floats
+    lines: State
+    bars: State
+    primal: float
+    dual: float
+
+    def of(self, s: State, d: State) -> State:
+        return State(s.u + self.dual * d.u, s.v + self.primal * d.v, s.t + self.primal * d.t)
+
+
 class Problem(NamedTuple):
     """The rows, the pieces (n, k) of their losses, and the penalty."""
 
@@ -124,37 +150,33 @@ def steps(problem: Problem, start: Params, allowed: float) -> Iterator[tuple[Ste
         pull = _back(rows, here.u.sum(axis=1), shift, intercept) + np.append(bar.u[:, 0] - l2 * theta[:p], 0.0)
         slack = float(np.sum(np.abs(theta * pull)))
         yield Step(Params(theta[None, :p].copy(), theta[p:].copy()), objective, (gap + slack) / allowed), -here.u.sum(1)
-        mu = gap / count
         D, D0 = lines.weights(here), bars.weights(bar)
         solve = _factor(_gram(rows, D.sum(axis=1), shift), np.append(D0[:, 0] + l2, 0.0), intercept)
         if solve is None:
             return
-        m = [0.0, 0.0, 0.0, 0.0]
-        for corrected in (False, True):
-            e, e0 = lines.targets(here, z, m[0], m[1]), bars.targets(bar, theta[:p, None], m[2], m[3])
+
+        def turn(m: Aims, z: Floats = z, pull: Floats = pull, at: Place = Place(theta, here, bar)) -> Turn:
+            """The step of Newton's method towards products `m`."""
+            e, e0 = lines.targets(at.lines, z, m[0], m[1]), bars.targets(at.bars, at.theta[:p, None], m[2], m[3])
             right = _back(rows, (D * e).sum(axis=1), shift, intercept) + np.append((D0 * e0)[:, 0], 0.0) + pull
             d = solve(right)
             dz = _forth(rows, d, shift)
-            step = lines.moves(here, D * (e - dz), m[0], m[1])
-            lean = bars.moves(bar, D0 * (e0 - d[:p, None]), m[2], m[3])
-            primal, dual = (min(pair) for pair in zip(lines.lengths(here, step), bars.lengths(bar, lean), strict=True))
-            primal, dual = min(1.0, CLOSE * primal), min(1.0, CLOSE * dual)
+            step = lines.moves(at.lines, D * (e - dz), m[0], m[1])
+            lean = bars.moves(at.bars, D0 * (e0 - d[:p, None]), m[2], m[3])
+            lengths = zip(lines.lengths(at.lines, step), bars.lengths(at.bars, lean), strict=True)
+            primal, dual = (min(1.0, CLOSE * min(pair)) for pair in lengths)
             if l2 > 0.0:
-                primal = dual = min(primal, dual)
-            if not corrected:
-                ahead = lines.products(_moved(here, step, primal, dual)) + bars.products(
-                    _moved(bar, lean, primal, dual)
-                )
-                aim = mu * (ahead / gap) ** 3
-                m = [aim + step.v * step.u, aim - step.t * step.u, aim + lean.v * lean.u, aim - lean.t * lean.u]
-        if not np.isfinite(d).all() or max(primal, dual) < 1e-10:
+                primal = dual = min(primal, dual)  # the weights are in both
+            return Turn(d, dz, step, lean, primal, dual)
+
+        ahead = turn((0.0, 0.0, 0.0, 0.0))
+        left = lines.products(ahead.of(here, ahead.lines)) + bars.products(ahead.of(bar, ahead.bars))
+        aim, (step, lean) = gap / count * (left / gap) ** 3, (ahead.lines, ahead.bars)
+        found = turn((aim + step.v * step.u, aim - step.t * step.u, aim + lean.v * lean.u, aim - lean.t * lean.u))
+        if not np.isfinite(found.theta).all() or max(found.primal, found.dual) < 1e-10:
             return
-        here, bar = _moved(here, step, primal, dual), _moved(bar, lean, primal, dual)
-        theta, z = theta + primal * d, z + primal * dz
-
-
-def _moved(s: State, d: State, primal: float, dual: float) -> State:
-    return State(s.u + dual * d.u, s.v + primal * d.v, s.t + primal * d.t)
+        here, bar = found.of(here, found.lines), found.of(bar, found.bars)
+        theta, z = theta + found.primal * found.theta, z + found.primal * found.z
 
 
 def _objective(problem: Problem, z: Floats, theta: Floats) -> float:
@@ -196,7 +218,8 @@ def _factor(A: Floats, ridge: Floats, intercept: bool) -> Callable[[Floats], Flo
         A[-1, :] = A[:, -1] = 0.0
         A[-1, -1] = 1.0
     scale = np.sqrt(np.where(np.diag(A) > 0.0, np.diag(A), 1.0))
-    scaled = A / scale / scale[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = A / scale / scale[:, None]
     if not np.isfinite(scaled).all():
         return None
     lift = 0.0

@@ -127,7 +127,8 @@ def _solved(H: Floats, g: Floats) -> Floats:
     """
     diagonal = np.diag(H)
     scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    scaled_H = H / scale / scale[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled_H = H / scale / scale[:, None]
     if not np.isfinite(scaled_H).all():
         raise NotFinite
     lift = 0.0

@@ -2,5 +2,6 @@
 
 from tenfold.estimators.glm.deviance import GammaRegressor, PoissonRegressor, TweedieRegressor
 from tenfold.estimators.glm.huber import HuberRegressor
+from tenfold.estimators.glm.quantile import QuantileRegressor
 
-__all__ = ["GammaRegressor", "HuberRegressor", "PoissonRegressor", "TweedieRegressor"]
+__all__ = ["GammaRegressor", "HuberRegressor", "PoissonRegressor", "QuantileRegressor", "TweedieRegressor"]
