@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from tenfold.estimators.least_squares import ridge_path as ridge_path
     from tenfold.estimators.least_squares import ridge_regression as ridge_regression
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
+    from tenfold.estimators.sgd import PassiveAggressiveClassifier as PassiveAggressiveClassifier
+    from tenfold.estimators.sgd import PassiveAggressiveRegressor as PassiveAggressiveRegressor
+    from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
+    from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
+    from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
     from tenfold.judge import Certificate as Certificate
     from tenfold.stats import Moments as Moments
 
@@ -28,11 +33,16 @@ _HOME = {
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
+    "PassiveAggressiveClassifier": "estimators.sgd",
+    "PassiveAggressiveRegressor": "estimators.sgd",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
+    "SGDClassifier": "estimators.sgd",
+    "SGDOneClassSVM": "estimators.sgd",
+    "SGDRegressor": "estimators.sgd",
     "certify": "certification",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
