@@ -292,8 +292,9 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
     complete epoch. Columns should have similar scales.
 
     Where scikit-learn's own arithmetic is not that of these formulas, this is: averages with an L1 penalty (its
-    average does not see what is truncated), the objective on sparse rows (its norm is that of the last row's columns)
-    and early stopping (its score is of weights without their scale).
+    average does not see what is truncated) or over several calls of `partial_fit` (its intercepts start again), the
+    objective with an L1 penalty or on sparse rows (its norms are those before a truncation, or of the last row's
+    columns), and early stopping (its score is of weights without their scale).
     CMU lecture, Extensions; Seeger, section 2.4.2; Welling, ch. 7; Rosasco, section 8.1; Cookbook, ch. 18 to 20.
     Bottou, Stochastic gradient descent tricks (2012); Tsuruoka et al. (2009); Crammer et al. (2006).
 

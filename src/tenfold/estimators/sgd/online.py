@@ -143,7 +143,7 @@ class Online(CallbackSupportMixin, LinearPredictor):
             self._standard, self._average = fitted.state.last, fitted.state.average
 
     def _warn(self, fitted: SgdFit) -> None:
-        if self.tol is not None and self.n_iter_ == self.max_iter:
+        if self.tol is not None and fitted.status is Status.MAX_ITER:
             message = UNFINISHED
         elif fitted.status in (Status.TIME_LIMIT, Status.STOPPED, Status.INTERRUPTED):
             message = fitted.status.message
