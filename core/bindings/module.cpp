@@ -42,6 +42,7 @@ NB_MODULE(_core, m) {
   bind_times(m);
   bind_sgd(m);
   bind_loo(m);
+  bind_csv(m);
   bind_elementwise(m);
   bind_blas(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
