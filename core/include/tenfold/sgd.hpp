@@ -283,7 +283,7 @@ template <class Rows> void step(const RowOf<Rows> &x, Learner &l) {
   l.pending = 0;
 }
 
-// Adds row i to the step that is being put together; false where its prediction is not finite.
+// Adds row i to the step that is being put together; false where its numbers are not finite.
 template <class Rows> bool meet(const RowOf<Rows> &x, Learner &l, Index i, double target, double weight) {
   constexpr double steepest = 1e12;
   const DeltaRule &rule = l.rule;
@@ -300,6 +300,8 @@ template <class Rows> bool meet(const RowOf<Rows> &x, Learner &l, Index i, doubl
   double u = -l.eta_now * std::clamp(at.slope, -steepest, steepest);
   if (l.passive_aggressive()) {
     const double square = x.squares(i);
+    if (!std::isfinite(square))
+      return false;
     if (rule.schedule == Schedule::pa1 && square == 0.0)
       return true;
     const double length =
