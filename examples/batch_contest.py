@@ -30,20 +30,22 @@ def main() -> None:
     best = Ridge(alpha=ALPHA * len(y)).fit(X, y)
     lowest = objective(X, y, best.coef_, best.intercept_)
 
-    contestants = {
-        "all rows a step": {"batch_size": 20_000, "eta0": 1.0},
-        "200 rows a step": {"batch_size": 200, "eta0": 0.1},
-        "one row a step": {"batch_size": 1, "eta0": 0.005},
-        "one row, step 1/sqrt(t)": {"batch_size": 1, "eta0": 0.1, "learning_rate": "invscaling", "power_t": 0.5},
-        "one row, averaged": {"batch_size": 1, "eta0": 0.005, "average": 10_000},
-    }
-    curves = {}
+    curves, contestants = (
+        {},
+        {
+            "all rows a step": {"batch_size": 20_000, "eta0": 1.0},
+            "200 rows a step": {"batch_size": 200, "eta0": 0.1},
+            "one row a step": {"batch_size": 1, "eta0": 0.005},
+            "one row, step 1/sqrt(t)": {"batch_size": 1, "eta0": 0.1, "learning_rate": "invscaling", "power_t": 0.5},
+            "one row, averaged": {"batch_size": 1, "eta0": 0.005, "average": 10_000},
+        },
+    )
     print(f"{'above the optimum after':26s}{'1 epoch':>12s}{'5 epochs':>12s}{'20 epochs':>12s}")
     for name, settings in contestants.items():
         above = []
         for epochs in (1, 5, 20):
-            settings = {"learning_rate": "constant", **settings}
-            model = SGDRegressor(alpha=ALPHA, max_iter=epochs, tol=None, random_state=0, **settings).fit(X, y)
+            fixed = {"learning_rate": "constant", "alpha": ALPHA, "tol": None, "random_state": 0, "max_iter": epochs}
+            model = SGDRegressor(**(fixed | settings)).fit(X, y)
             above.append(objective(X, y, model.coef_, model.intercept_[0]) - lowest)
         print(f"{name:26s}" + "".join(f"{value:12.2e}" for value in above))
         curves[name] = above

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import greedy, least_squares, logistic
+from tenfold.certification import greedy, least_squares, logistic, sgd
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -23,15 +23,16 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     Parameters
     ----------
     model : a fitted estimator
-        LinearRegression, OrthogonalMatchingPursuit, OrthogonalMatchingPursuitCV, Ridge, RidgeCV, RidgeClassifier, RidgeClassifierCV or LogisticRegression (two classes, L2
-        penalty or none) of tenfold or of scikit-learn, or a Pipeline of scikit-learn that ends in one of these. What
-        scikit-learn's solver "liblinear" minimises has a penalty on the intercept, and is judged with it.
+        LinearRegression, OrthogonalMatchingPursuit, OrthogonalMatchingPursuitCV, Ridge, RidgeCV, RidgeClassifier,
+        RidgeClassifierCV, LogisticRegression (two classes, L2 penalty or none), SGDClassifier and SGDRegressor (convex
+        losses) or SGDOneClassSVM of tenfold or of scikit-learn, or a Pipeline of scikit-learn that ends in one of
+        these. What scikit-learn's solver "liblinear" minimises has a penalty on the intercept, and is judged with it.
     X, y, sample_weight : as in the model's ``fit``.
 
     Returns
     -------
     Certificate
-        Kind residual for least squares, gap for logistic regression.
+        Kind residual for least squares, gap for logistic regression and the delta rule.
 
     Raises
     ------
@@ -72,6 +73,7 @@ JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
     **greedy.JUDGES,
     **least_squares.JUDGES,
     **logistic.JUDGES,
+    **sgd.JUDGES,
     "Pipeline": _pipeline,
 }
 """What can be judged, by the name of its class, and how; scikit-learn's and ours alike."""
