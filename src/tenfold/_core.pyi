@@ -174,3 +174,17 @@ def set_isa(name: str) -> None: ...
 def pool_size() -> int: ...
 def blas_bridge_ready() -> bool: ...
 def load_blas_bridge() -> None: ...
+def descent(
+    S: _Float,
+    C: _Float,
+    yy: float,
+    unit: _Float,
+    start: _Float,
+    l1: _Float,
+    l2: _Float,
+    positive: bool,
+    allowed: float,
+    change: float,
+    most: int,
+    seed: int | None,
+) -> tuple[_Float, _Float, NDArray[np.int64]]: ...

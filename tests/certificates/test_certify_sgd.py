@@ -1,4 +1,4 @@
-"""The delta rule judged on demand, ours and scikit-learn's: sound against the optimum, ok at it, refused away from it."""
+"""The delta rule judged on demand, ours and scikit-learn's: sound, ok at the optimum, refused away from it."""
 
 import copy
 import warnings
