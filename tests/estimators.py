@@ -146,6 +146,7 @@ TABLE = [
     _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
+    _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),
 ]
 
 IDS = [row.id for row in TABLE]
