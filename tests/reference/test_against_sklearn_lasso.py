@@ -170,8 +170,8 @@ def test_cross_validated_tasks(name):
 @parametrize_with_checks(
     [
         tenfold.MultiTaskLasso(alpha=0.1, tol=1e-14),
-        tenfold.MultiTaskElasticNetCV(alphas=5, cv=3, tol=1e-14),
-        tenfold.ElasticNetCV(alphas=5, cv=3, tol=1e-14),
+        tenfold.MultiTaskElasticNetCV(alphas=5, eps=0.1, cv=3, tol=1e-14),
+        tenfold.ElasticNetCV(alphas=5, eps=0.1, cv=3, tol=1e-14),
     ]
 )
 def test_contract_of_siblings(estimator, check):
