@@ -46,12 +46,9 @@ _HOME = {
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
-<<<<<<< HEAD
     "Lasso": "estimators.lasso",
     "LassoCV": "estimators.lasso",
-=======
     "GammaRegressor": "estimators.glm",
->>>>>>> next
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",

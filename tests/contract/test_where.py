@@ -56,12 +56,9 @@ def test_a_cell_of_the_table(name, source):
     """A class fits, predicts and scores from a source if and only if it claims so."""
     model = getattr(tenfold, name)()
     y = (Y > 0).astype(np.int64) if hasattr(model, "decision_function") else Y
-<<<<<<< HEAD
     if not get_tags(model).target_tags.single_output:
         y = np.column_stack([Y, X[:, 0] - Y])
-=======
     y = np.exp(0.3 * Y) if get_tags(model).target_tags.positive_only else y
->>>>>>> next
     given, target = WAYS[source](y)
     if source not in model._claims.where:
         with pytest.raises(TypeError, match=f"{name} does not read"):
