@@ -129,6 +129,7 @@ TABLE = [
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
     _pursuit("OrthogonalMatchingPursuit", units=True),
     _pursuit("ForwardSelection"),
+    _regressor("Lars", unique=False, units=True),
     _pursuit("OrthogonalMatchingPursuitCV", multi_output=False, chooses=True, folds=True, units=True),
     _logistic(),
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),

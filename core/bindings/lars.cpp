@@ -8,14 +8,16 @@ void bind_lars(nb::module_ &m) {
   nb::class_<Lars>(m, "Lars", "A path of least angle regression or of the Lasso on products of columns.")
       .def(
           "__init__",
-          [](Lars *self, const In<double, 1> &c, const In<double, 1> &squares, bool lasso, bool positive, double end,
-             Index most_steps, double dependent) {
+          [](Lars *self, const In<double, 1> &c, const In<double, 1> &squares, double target_square, bool lasso,
+             bool positive, double end, Index most_steps, double dependent) {
             require(c.shape(0) == squares.shape(0), "squares must have one entry a column");
+            require(target_square >= 0.0, "target_square must be at least 0");
             require(most_steps >= 0, "most_steps must be at least 0");
-            new (self) Lars(c.span(), squares.span(), LarsRules{lasso, positive, end, most_steps, dependent});
+            new (self)
+                Lars(c.span(), squares.span(), target_square, LarsRules{lasso, positive, end, most_steps, dependent});
           },
-          nb::arg("c"), nb::arg("squares"), nb::arg("lasso"), nb::arg("positive"), nb::arg("end"),
-          nb::arg("most_steps"), nb::arg("dependent"))
+          nb::arg("c"), nb::arg("squares"), nb::arg("target_square"), nb::arg("lasso"), nb::arg("positive"),
+          nb::arg("end"), nb::arg("most_steps"), nb::arg("dependent"))
       .def(
           "advance",
           [](Lars &self) {

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
     from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
+    from tenfold.estimators.greedy import Lars as Lars
     from tenfold.estimators.greedy import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+    from tenfold.estimators.greedy import lars_path as lars_path
+    from tenfold.estimators.greedy import lars_path_gram as lars_path_gram
     from tenfold.estimators.greedy import orthogonal_mp as orthogonal_mp
     from tenfold.estimators.greedy import orthogonal_mp_gram as orthogonal_mp_gram
     from tenfold.estimators.least_squares import LinearRegression as LinearRegression
@@ -31,6 +34,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Certificate": "judge",
     "ForwardSelection": "estimators.greedy",
+    "Lars": "estimators.greedy",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
@@ -42,6 +46,8 @@ _HOME = {
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
     "certify": "certification",
+    "lars_path": "estimators.greedy",
+    "lars_path_gram": "estimators.greedy",
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",
     "ridge_path": "estimators.least_squares",

@@ -15,12 +15,11 @@ namespace tenfold {
 
 class Cholesky {
 public:
-  explicit Cholesky(Index most) : most_(most), L_(static_cast<std::size_t>(most * most)) {}
-
   Index size() const { return size_; }
 
   // products (k) with the columns inside, in their order; square is the column's own.
   double append(std::span<const double> products, double square, double least) {
+    L_.resize(static_cast<std::size_t>(start(size_ + 1)));
     double *row = this->row(size_);
     double left = square;
     for (Index i = 0; i < size_; ++i) {
@@ -76,10 +75,12 @@ public:
   }
 
 private:
-  double *row(Index i) { return L_.data() + i * most_; }
-  const double *row(Index i) const { return L_.data() + i * most_; }
+  // Row i has a place beyond the diagonal, for rotations.
+  static Index start(Index i) { return i * (i + 3) / 2; }
+  double *row(Index i) { return L_.data() + start(i); }
+  const double *row(Index i) const { return L_.data() + start(i); }
 
-  Index most_, size_ = 0;
+  Index size_ = 0;
   std::vector<double> L_;
 };
 

@@ -1,8 +1,8 @@
 // Least angle regression and the path of the Lasso (Efron, Hastie, Johnstone and Tibshirani 2004) on products of
 // columns.
 //
-// Given c = X'y (p) and the squares of the columns (p); rows of X'X are asked for when a column joins. At every knot
-// the active columns A have correlations x_j.r = s_j C of one size C, all others at most C, and
+// Given c = X'y (p) and the squares of the columns (p) and of y; rows of X'X are asked for when a column joins. At
+// every knot the active columns A have correlations x_j.r = s_j C of one size C, all others at most C, and
 //   w_A(C) = u - C d,   u = (X_A'X_A)^-1 c_A,   d = (X_A'X_A)^-1 s_A,   x_j.r falls by g_j = x_j.X_A d a unit of C.
 // C falls until another column reaches it and joins, or (Lasso) a weight reaches zero and leaves. Ties join in steps of
 // length zero; a column that depends on the active ones waits until one of them has left; one that left in a step of
@@ -33,17 +33,17 @@ struct LarsRules {
 
 class Lars {
 public:
-  Lars(std::span<const double> c, std::span<const double> squares, const LarsRules &rules)
+  Lars(std::span<const double> c, std::span<const double> squares, double target_square, const LarsRules &rules)
       : rules_(rules), p_(static_cast<Index>(c.size())), start_(c.begin(), c.end()), c_(start_),
-        squares_(squares.begin(), squares.end()), state_(c.size(), Free), slot_(c.size(), -1), falls_(c.size()),
-        factor_(std::min<Index>(p_, rules.most_steps)) {
+        squares_(squares.begin(), squares.end()), target_(std::sqrt(target_square)), state_(c.size(), Free),
+        slot_(c.size(), -1), falls_(c.size()) {
     for (std::size_t j = 0; j < c.size(); ++j)
       if (!(squares_[j] > 0.0))
         state_[j] = Never;
     const Candidate first = largest();
     next_ = first.column;
     size_ = std::abs(first.size);
-    noise_ = 64.0 * std::numeric_limits<double>::epsilon() * size_;
+    look_at_noise();
     done_ = next_ < 0 || size_ <= rules_.end + noise_;
     if (size_ < rules_.end)
       size_ = rules_.end;
@@ -132,7 +132,11 @@ private:
       if (!rules_.positive && 1.0 + g > flat)
         shorten(length, (size_ + c) / (1.0 + g), j);
     }
-    const Index leaves = rules_.lasso ? first_to_leave(length) : -1;
+    Index leaves = rules_.lasso ? first_to_leave(length) : -1;
+    if (size_ - length <= rules_.end + noise_) { // what would happen before the end is rounding
+      length = size_ - rules_.end;
+      leaves = -1;
+    }
     move(length);
     ++steps_;
     if (leaves >= 0) {
@@ -140,7 +144,17 @@ private:
       next_ = -1;
     }
     record();
+    look_at_noise();
     done_ = size_ <= rules_.end + noise_;
+  }
+
+  // What rounding can make of the correlation of a column that is still to join.
+  void look_at_noise() {
+    double longest = 0.0;
+    for (std::size_t j = 0; j < c_.size(); ++j)
+      if (state_[j] == Free)
+        longest = std::max(longest, squares_[j]);
+    noise_ = 64.0 * std::numeric_limits<double>::epsilon() * target_ * std::sqrt(longest);
   }
 
   void shorten(double &length, double until, Index j) {
@@ -246,6 +260,7 @@ private:
   LarsRules rules_;
   Index p_;
   std::vector<double> start_, c_, squares_;
+  double target_;
   std::vector<char> state_;
   std::vector<Index> slot_;
   std::vector<double> falls_;

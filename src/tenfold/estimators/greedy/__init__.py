@@ -1,13 +1,18 @@
 """The family of greedy selection."""
 
 from tenfold.estimators.greedy.functions import orthogonal_mp, orthogonal_mp_gram
+from tenfold.estimators.greedy.lars import Lars
+from tenfold.estimators.greedy.lars_functions import lars_path, lars_path_gram
 from tenfold.estimators.greedy.pursuit import ForwardSelection, OrthogonalMatchingPursuit
 from tenfold.estimators.greedy.pursuit_cv import OrthogonalMatchingPursuitCV
 
 __all__ = [
     "ForwardSelection",
+    "Lars",
     "OrthogonalMatchingPursuit",
     "OrthogonalMatchingPursuitCV",
+    "lars_path",
+    "lars_path_gram",
     "orthogonal_mp",
     "orthogonal_mp_gram",
 ]
