@@ -11,13 +11,14 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.judge import Certificate, residual
+from tenfold.judge import RULES, Certificate, lasso_gap, residual
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.greedy import gram_of, with_intercept
-from tenfold.problems import Glm
+from tenfold.plans.least_squares import fit as fit_least_squares
+from tenfold.problems import Glm, SparseLeastSquares
 from tenfold.solvers.lars import Knots, walk
 from tenfold.stats import Columns, Gram, Params, WholeGram
 
@@ -63,39 +64,104 @@ def fit(rows: Rows, gram: Gram, how: Walk, intercept: bool, *, dtype: Any = np.f
     found = knots_of(gram, how)
     weight = gram.columns.weight
     alphas = tuple(knots.sizes / weight for knots in found)
-    ends = np.array([path[-1] for path in alphas])
+    # the Lasso is judged at the alpha that was asked for, whether or not the path came down to it
+    ends = np.full(len(found), how.alpha) if how.lasso else np.array([path[-1] for path in alphas])
     coef = np.stack([knots.weights[-1] for knots in found])
     fitted = judged(rows, gram, coef, ends, how, intercept, dtype)
     return Walked(fitted, found, alphas)
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """A fit at one of the knots of a path: the alphas of all, the number of the best, and its criterion with the
+    variance of the noise.
+    """
+
+    fitted: Fitted
+    alphas: Floats
+    best: int
+    criterion: Floats
+    variance: float
+
+
+def by_criterion(
+    rows: Rows,
+    gram: Gram,
+    how: Walk,
+    intercept: bool,
+    akaike: bool,
+    variance: float | None,
+    name: str,
+    dtype: Any,
+) -> Chosen:
+    """The knot of the path of one target with the best information criterion."""
+    (knots,) = knots_of(gram, how)
+    weight = gram.columns.weight
+    alphas = knots.sizes / weight
+    c = np.ldexp(gram.with_targets[:, 0], gram.scales + gram.target_scales[0])
+    yy = float(np.ldexp(gram.target_squares[0], 2 * int(gram.target_scales[0])))
+    # products of active columns with the residual have one size C, so that |r|^2 = yy - c.w - C |w|_1
+    squares = yy - knots.weights @ c - knots.sizes * np.sum(np.abs(knots.weights), axis=1)
+    freedom = np.sum(np.abs(knots.weights) > np.finfo(dtype).eps, axis=1)
+    if variance is None:
+        variance = _noise(rows, how.positive, weight, intercept, name)
+    factor = 2.0 if akaike else float(np.log(weight))
+    with np.errstate(divide="ignore", invalid="ignore"):  # an exact fit has no noise
+        criterion = weight * np.log(2 * np.pi * variance) + np.maximum(squares, 0.0) / variance + factor * freedom
+    best = int(np.argmin(criterion))
+    at = replace(how, alpha=float(alphas[best]))
+    fitted = judged(rows, gram, knots.weights[best][None], alphas[best : best + 1], at, intercept, dtype)
+    return Chosen(fitted, alphas, best, criterion, variance)
+
+
+def _noise(rows: Rows, positive: bool, weight: float, intercept: bool, name: str) -> float:
+    """The variance of the noise, from least squares on all columns."""
+    free = weight - rows.shape[1] - intercept
+    if free <= 0:
+        raise ValueError(
+            f"You are using {name} in the case where the number of samples is smaller than the number of features. In "
+            "this setting, getting a good estimate for the variance of the noise is not possible. Provide an estimate "
+            "of the noise variance in the constructor."
+        )
+    fitted = fit_least_squares(rows, np.zeros(1), intercept, positive=positive)
+    return float(2.0 * weight * fitted.certificate.objective / free)
+
+
 def judged(rows: Rows, gram: Gram, coef: Floats, ends: Floats, how: Walk, intercept: bool, dtype: Any) -> Fitted:
-    """The end of every path, judged, and corrected with the gradient that the judge read."""
+    """The end of every path, judged, and corrected with the gradient of the rows where that is worth a pass."""
     columns = gram.columns
 
-    def look(coef: Floats) -> tuple[Params, Certificate, Floats]:
+    def look(coef: Floats) -> tuple[Params, Certificate]:
         params = stored(with_intercept(coef, columns, intercept), dtype)
-        certificate, gradient = verdict(rows, params, columns, ends, how.lasso, intercept, dtype)
-        return params, certificate, gradient
+        return params, verdict(rows, params, columns, ends, how, intercept, dtype)
 
-    params, certificate, gradient = look(coef)
+    params, certificate = look(coef)
     for _ in range(2):
-        if certificate.value <= 1e-10 * certificate.scale:
+        # a gap sees the square of an error of the weights
+        if certificate.ok if how.lasso else certificate.value <= 1e-10:
             break
+        gradient = residual(_least_squares(ends, intercept), rows, params, columns, dtype=dtype).gradient
         better = look(_corrected(gram, params.coef, gradient, ends * columns.weight))
         if better[1].value > certificate.value:
             break
-        params, certificate, gradient = better
+        params, certificate = better
     return Fitted(params, certificate, "angles")
 
 
 def verdict(
-    rows: Rows, params: Params, columns: Columns, alphas: Floats, lasso: bool, intercept: bool, dtype: Any
-) -> tuple[Certificate, Floats]:
-    """Equal angles: the certificate, and the gradient (t, p) of half the sum of squares."""
-    problem = Glm(Square(), L2(np.zeros(len(alphas))), intercept)
-    found = residual(problem, rows, params, columns, dtype=dtype, level=alphas * columns.weight)
-    return found.certificate, found.gradient
+    rows: Rows, params: Params, columns: Columns, alphas: Floats, how: Walk, intercept: bool, dtype: Any
+) -> Certificate:
+    """The gap of the Lasso, or the angles."""
+    if how.lasso:
+        problem = SparseLeastSquares(float(alphas[0]), 0.0, intercept, how.positive)
+        tol = RULES["gap"].tol
+        return lasso_gap(problem, rows, params, columns, tol=tol, status="solved", dtype=dtype).certificate
+    level = alphas * columns.weight
+    return residual(_least_squares(alphas, intercept), rows, params, columns, dtype=dtype, level=level).certificate
+
+
+def _least_squares(alphas: Floats, intercept: bool) -> Glm:
+    return Glm(Square(), L2(np.zeros(len(alphas))), intercept)
 
 
 def _corrected(gram: Gram, coef: Floats, gradient: Floats, sizes: Floats) -> Floats:

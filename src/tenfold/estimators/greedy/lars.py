@@ -100,7 +100,7 @@ class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
         return tags
 
 
-class _Ends(MultiOutputMixin, LeastAngles):
+class Ends(MultiOutputMixin, LeastAngles):
     """Classes whose path ends at a given place."""
 
     fit_path: bool
@@ -131,7 +131,7 @@ def _jittered(y: Array, most: float, random: Any) -> Array:
     return y + (like(noise, y) if is_foreign(y) and not is_dask(y) else noise)
 
 
-class Lars(_Ends):
+class Lars(Ends):
     """Least angle regression.
 
     Starting from zero weights, the column with the largest ``|x_j.r|`` gets a weight until another column's product
