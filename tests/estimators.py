@@ -29,6 +29,8 @@ class Row:
     multi_output : whether y may have several columns.
     unique : whether there is one minimiser on any data, so that results can be compared by their weights.
     positive : whether weights are constrained to be at least zero.
+    once : whether a fit reads the rows only once, where that says enough.
+    lasso : whether the loss is the square and the penalty L1, a group's, or an elastic net.
     iterative : whether the setting max_iter cuts a fit short on any data.
     selects : whether all but a few weights are zero by choice, so that least squares holds for their columns alone.
     chooses : whether a penalty or a number of columns is chosen from the data by cross-validation.
@@ -46,6 +48,8 @@ class Row:
     multi_output: bool = True
     unique: bool = True
     positive: bool = False
+    once: bool = False
+    lasso: bool = False
     iterative: bool = False
     selects: bool = False
     chooses: bool = False
@@ -90,9 +94,19 @@ def _logistic(settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     return _classifier("LogisticRegression", settings, kind="gap", classes=2, iterative=True, **meta)
 
 
+def _lasso(name: str, settings: dict[str, Any], **meta: Any) -> Row:
+    # the gap that ends a fit is small here, so that fits can be compared by their weights
+    meta = {"kind": "gap", "lasso": True, "once": True, "units": True, "iterative": True, **meta}
+    return _regressor(name, {"tol": 1e-10, **settings}, **meta)
+
+
 def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     warns = "Orthogonal matching pursuit ended prematurely"
     return Row(name, settings or {}, unique=False, selects=True, warns=warns, **meta)
+
+
+def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return Row(name, settings or {}, kind="gap", lasso=True, unique=False, units=True, **meta)
 
 
 ALPHAS = [1e-3, 0.1, 10.0]
@@ -130,11 +144,18 @@ TABLE = [
     _pursuit("OrthogonalMatchingPursuit", units=True),
     _pursuit("ForwardSelection"),
     _regressor("Lars", unique=False, units=True),
+    _angles("LassoLars"),
+    _angles("LassoLars", {"alpha": 0.1, "positive": True}, positive=True),
+    _angles("LassoLarsIC", {"noise_variance": 0.25}, multi_output=False, chooses=True),
+    _regressor("LarsCV", unique=False, units=True, multi_output=False, chooses=True, folds=True),
+    _angles("LassoLarsCV", multi_output=False, chooses=True, folds=True),
     _pursuit("OrthogonalMatchingPursuitCV", multi_output=False, chooses=True, folds=True, units=True),
     _logistic(),
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
     _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
     _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
+    _lasso("Lasso", {"alpha": 0.05}, unique=False),
+    _lasso("ElasticNet", {"alpha": 0.1}),
 ]
 
 IDS = [row.id for row in TABLE]

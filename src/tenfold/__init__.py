@@ -12,12 +12,18 @@ if TYPE_CHECKING:
     from tenfold.data.open import rows as rows
     from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy import Lars as Lars
+    from tenfold.estimators.greedy import LarsCV as LarsCV
+    from tenfold.estimators.greedy import LassoLars as LassoLars
+    from tenfold.estimators.greedy import LassoLarsCV as LassoLarsCV
+    from tenfold.estimators.greedy import LassoLarsIC as LassoLarsIC
     from tenfold.estimators.greedy import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
     from tenfold.estimators.greedy import lars_path as lars_path
     from tenfold.estimators.greedy import lars_path_gram as lars_path_gram
     from tenfold.estimators.greedy import orthogonal_mp as orthogonal_mp
     from tenfold.estimators.greedy import orthogonal_mp_gram as orthogonal_mp_gram
+    from tenfold.estimators.lasso import ElasticNet as ElasticNet
+    from tenfold.estimators.lasso import Lasso as Lasso
     from tenfold.estimators.least_squares import LinearRegression as LinearRegression
     from tenfold.estimators.least_squares import Ridge as Ridge
     from tenfold.estimators.least_squares import RidgeClassifier as RidgeClassifier
@@ -33,8 +39,14 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Certificate": "judge",
+    "ElasticNet": "estimators.lasso",
+    "Lasso": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "Lars": "estimators.greedy",
+    "LarsCV": "estimators.greedy",
+    "LassoLars": "estimators.greedy",
+    "LassoLarsCV": "estimators.greedy",
+    "LassoLarsIC": "estimators.greedy",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
