@@ -36,7 +36,11 @@ class Row:
     chooses : whether a penalty or a number of columns is chosen from the data by cross-validation.
     folds : whether rows are split into folds even if the setting cv does not say so.
     units : whether the unit of a column matters although nothing is penalised.
+    tall : whether rows must outnumber columns.
+    counts : whether weights count as repeated rows, so that their unit matters.
+    angles : whether products of the residual with columns are to be equal, not zero.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
+    checked : settings without which scikit-learn's own checks cannot hold, for its own class as for ours.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
     """
 
@@ -55,7 +59,11 @@ class Row:
     chooses: bool = False
     folds: bool = False
     units: bool = False
+    tall: bool = False
+    counts: bool = False
+    angles: bool = False
     warns: str = ""
+    checked: dict[str, Any] = field(default_factory=dict)
     outside: str = ""
 
     @property
@@ -143,11 +151,11 @@ TABLE = [
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
     _pursuit("OrthogonalMatchingPursuit", units=True),
     _pursuit("ForwardSelection"),
-    _regressor("Lars", unique=False, units=True),
+    _regressor("Lars", unique=False, units=True, angles=True),
     _angles("LassoLars"),
     _angles("LassoLars", {"alpha": 0.1, "positive": True}, positive=True),
-    _angles("LassoLarsIC", {"noise_variance": 0.25}, multi_output=False, chooses=True),
-    _regressor("LarsCV", unique=False, units=True, multi_output=False, chooses=True, folds=True),
+    _angles("LassoLarsIC", multi_output=False, chooses=True, tall=True, counts=True, checked={"noise_variance": 1.0}),
+    _regressor("LarsCV", unique=False, units=True, angles=True, multi_output=False, chooses=True, folds=True),
     _angles("LassoLarsCV", multi_output=False, chooses=True, folds=True),
     _pursuit("OrthogonalMatchingPursuitCV", multi_output=False, chooses=True, folds=True, units=True),
     _logistic(),
@@ -250,10 +258,21 @@ SHAPES: dict[str, Callable[[Row], Data]] = {
 }
 
 
+def fits(row: Row, shape: str) -> bool:
+    """Whether data of this shape can be fitted at all."""
+    return not (row.tall and shape in ("wide", "square"))
+
+
 def columns_of(row: Row, count: int, n: int = 60, p: int = 4) -> Any:
     """Targets (n, count) for a row that takes several."""
     assert row.multi_output
     return np.column_stack([regression(n, p, seed).y for seed in range(count)])
+
+
+def kind_of(row: Row, model: Any) -> str:
+    """The kind of the certificate: a path without a penalty at its end is least squares."""
+    free = row.lasso and not row.iterative and getattr(model, "alpha_", getattr(model, "alpha", 1.0)) == 0.0
+    return "residual" if free else row.kind
 
 
 def chosen(model: Any) -> Any:

@@ -67,7 +67,8 @@ def fit(rows: Rows, gram: Gram, how: Walk, intercept: bool, *, dtype: Any = np.f
     # the Lasso is judged at the alpha that was asked for, whether or not the path came down to it
     ends = np.full(len(found), how.alpha) if how.lasso else np.array([path[-1] for path in alphas])
     coef = np.stack([knots.weights[-1] for knots in found])
-    fitted = judged(rows, gram, coef, ends, how, intercept, dtype)
+    reached = np.array([knots.sizes[-1] for knots in found])
+    fitted = judged(rows, gram, coef, ends, reached, how, intercept, dtype)
     return Walked(fitted, found, alphas)
 
 
@@ -110,7 +111,8 @@ def by_criterion(
         criterion = weight * np.log(2 * np.pi * variance) + np.maximum(squares, 0.0) / variance + factor * freedom
     best = int(np.argmin(criterion))
     at = replace(how, alpha=float(alphas[best]))
-    fitted = judged(rows, gram, knots.weights[best][None], alphas[best : best + 1], at, intercept, dtype)
+    one = slice(best, best + 1)
+    fitted = judged(rows, gram, knots.weights[one], alphas[one], knots.sizes[one], at, intercept, dtype)
     return Chosen(fitted, alphas, best, criterion, variance)
 
 
@@ -121,14 +123,18 @@ def _noise(rows: Rows, positive: bool, weight: float, intercept: bool, name: str
         raise ValueError(
             f"You are using {name} in the case where the number of samples is smaller than the number of features. In "
             "this setting, getting a good estimate for the variance of the noise is not possible. Provide an estimate "
-            "of the noise variance in the constructor."
+            f"of the noise variance in the constructor (n_samples={weight:g}, n_features={rows.shape[1]})."
         )
     fitted = fit_least_squares(rows, np.zeros(1), intercept, positive=positive)
     return float(2.0 * weight * fitted.certificate.objective / free)
 
 
-def judged(rows: Rows, gram: Gram, coef: Floats, ends: Floats, how: Walk, intercept: bool, dtype: Any) -> Fitted:
-    """The end of every path, judged, and corrected with the gradient of the rows where that is worth a pass."""
+def judged(
+    rows: Rows, gram: Gram, coef: Floats, ends: Floats, reached: Floats, how: Walk, intercept: bool, dtype: Any
+) -> Fitted:
+    """The end of every path, judged at the alphas `ends`, and corrected with the gradient of the rows where that is
+    worth a pass, towards the sizes of products that were `reached`.
+    """
     columns = gram.columns
 
     def look(coef: Floats) -> tuple[Params, Certificate]:
@@ -141,7 +147,7 @@ def judged(rows: Rows, gram: Gram, coef: Floats, ends: Floats, how: Walk, interc
         if certificate.ok if how.lasso else certificate.value <= 1e-10:
             break
         gradient = residual(_least_squares(ends, intercept), rows, params, columns, dtype=dtype).gradient
-        better = look(_corrected(gram, params.coef, gradient, ends * columns.weight))
+        better = look(_corrected(gram, params.coef, gradient, reached))
         if better[1].value > certificate.value:
             break
         params, certificate = better
@@ -152,16 +158,17 @@ def verdict(
     rows: Rows, params: Params, columns: Columns, alphas: Floats, how: Walk, intercept: bool, dtype: Any
 ) -> Certificate:
     """The gap of the Lasso, or the angles."""
-    if how.lasso:
-        problem = SparseLeastSquares(float(alphas[0]), 0.0, intercept, how.positive)
+    if how.lasso and alphas[0] > 0.0:
+        sparse = SparseLeastSquares(float(alphas[0]), 0.0, intercept, how.positive)
         tol = RULES["gap"].tol
-        return lasso_gap(problem, rows, params, columns, tol=tol, status="solved", dtype=dtype).certificate
-    level = alphas * columns.weight
-    return residual(_least_squares(alphas, intercept), rows, params, columns, dtype=dtype, level=level).certificate
+        return lasso_gap(sparse, rows, params, columns, tol=tol, status="solved", dtype=dtype).certificate
+    level = None if how.lasso else alphas * columns.weight
+    problem = _least_squares(alphas, intercept, how.positive and how.lasso)
+    return residual(problem, rows, params, columns, dtype=dtype, level=level).certificate
 
 
-def _least_squares(alphas: Floats, intercept: bool) -> Glm:
-    return Glm(Square(), L2(np.zeros(len(alphas))), intercept)
+def _least_squares(alphas: Floats, intercept: bool, positive: bool = False) -> Glm:
+    return Glm(Square(), L2(np.zeros(len(alphas)), positive), intercept)
 
 
 def _corrected(gram: Gram, coef: Floats, gradient: Floats, sizes: Floats) -> Floats:

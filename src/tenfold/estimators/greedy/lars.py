@@ -64,7 +64,12 @@ class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
         whole = bool(given) if isinstance(given, (bool, np.bool_)) and given else None
         gram = products(rows, self.fit_intercept, steps, whole)
         if Xy is not None:
-            Xy = check_array(Xy, ensure_2d=False, dtype=np.float64, input_name="Xy").reshape(rows.shape[1], -1)
+            Xy = check_array(Xy, ensure_2d=False, dtype=np.float64, input_name="Xy")
+            Xy = Xy[:, None] if Xy.ndim == 1 else Xy
+            if Xy.shape != (rows.shape[1], rows.targets):
+                raise ValueError(
+                    f"Xy are the products of {rows.shape[1]} columns with {rows.targets} target(s), not {Xy.shape}."
+                )
         if isinstance(given, np.ndarray):
             given = check_array(given, dtype=np.float64, input_name="precompute")
             if given.shape != (rows.shape[1],) * 2:

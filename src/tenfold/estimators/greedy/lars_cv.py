@@ -64,7 +64,9 @@ class _AnglesCV(ByFolds, LeastAngles):
 
     def _choose(self, rows: Rows, splits: list[Split]) -> tuple[Errors, Walked]:
         errors = errors_along(rows, splits, self._walk(0.0, self.max_iter), self.fit_intercept, self.max_n_alphas)
-        gram = self._gram(rows, self.max_iter) if errors.total is None else WholeGram.of(errors.total, self.fit_intercept)
+        gram = (
+            self._gram(rows, self.max_iter) if errors.total is None else WholeGram.of(errors.total, self.fit_intercept)
+        )
         walk = self._walk(errors.best, self.max_iter)
         return errors, fit(rows, gram, walk, self.fit_intercept, dtype=rows.dtype)
 
@@ -156,8 +158,8 @@ class LassoLarsCV(_AnglesCV):
     """The Lasso by least angles, with alpha chosen by cross-validation among the knots of all paths.
 
     Minimises ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the number of rows, or the sum of
-    their weights, with the alpha of the smallest mean squared error on test rows. Paths are exact, and the Gram matrices
-    of the training sets are merged from those of the folds, which are read once.
+    their weights, with the alpha of the smallest mean squared error on test rows. Paths are exact, and the Gram
+    matrices of the training sets are merged from those of the folds, which are read once.
 
     Parameters
     ----------
@@ -188,7 +190,9 @@ class LassoLarsCV(_AnglesCV):
     True
     """
 
-    _claims: ClassVar = Claims("Lasso by least angles, alpha chosen by folds", "fold", "gap", "B18, R11.3", "LassoLarsCV")
+    _claims: ClassVar = Claims(
+        "Lasso by least angles, alpha chosen by folds", "fold", "gap", "B18, R11.3", "LassoLarsCV"
+    )
     _lasso: ClassVar[bool] = True
     _constraints: ClassVar[Constraints] = {**_CV, "positive": (boolean(),)}
 

@@ -58,13 +58,14 @@ class LassoLars(Ends):
     ----------
     alphas_, active_, coef_path_, coef_, intercept_, n_iter_ : as in `Lars`.
     certificate_ : Certificate
-        Kind gap: no other weights have an objective that is lower by more.
+        Kind gap: no other weights have an objective that is lower by more. Without a penalty, at alpha 0, kind
+        residual as in `LinearRegression`.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Notes
     -----
-    Cost, memory and where it runs as in `Lars`. With `positive` scikit-learn's path ends early, ours goes down to alpha.
-    Cookbook, ch. 18; Rosasco, section 11.3.
+    Cost, memory and where it runs as in `Lars`. With `positive` scikit-learn's path ends before alpha where no other
+    column is left to join; ours does not. Cookbook, ch. 18; Rosasco, section 11.3.
 
     Examples
     --------
@@ -127,8 +128,8 @@ class LassoLarsIC(LeastAngles):
     """The Lasso at the knot of its path with the best information criterion, Akaike's or the Bayesian.
 
     Minimises ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_1`` with the alpha, among the knots of the
-    path, for which ``W log(2 pi s2) + R / s2 + f d`` is smallest: R the sum of squared residuals, s2 the variance of the
-    noise, d the number of weights that are not zero, and f = 2 (aic) or log W (bic).
+    path, for which ``W log(2 pi s2) + R / s2 + f d`` is smallest: R the sum of squared residuals, s2 the variance of
+    the noise, d the number of weights that are not zero, and f = 2 (aic) or log W (bic).
 
     Parameters
     ----------
@@ -160,13 +161,14 @@ class LassoLarsIC(LeastAngles):
     criterion_ : ndarray of shape (n_alphas + 1,)
     noise_variance_ : float
     certificate_ : Certificate
-        Kind gap, at `alpha_`: no other weights have an objective that is lower by more.
+        Kind gap, at `alpha_`: no other weights have an objective that is lower by more; kind residual at alpha 0.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Notes
     -----
     As `LassoLars`, and a least squares fit where the variance of the noise is not given. The sums of squares of all
-    knots come from the path itself. Zou, Hastie and Tibshirani (2007).
+    knots come from the path itself. Weights count as repeated rows, so that their unit matters here. Zou, Hastie and
+    Tibshirani (2007).
 
     Examples
     --------
