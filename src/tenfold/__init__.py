@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from tenfold.certification import certify as certify
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
+    from tenfold.estimators.glm import GammaRegressor as GammaRegressor
+    from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
+    from tenfold.estimators.glm import TweedieRegressor as TweedieRegressor
     from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy import Lars as Lars
     from tenfold.estimators.greedy import LarsCV as LarsCV
@@ -40,10 +43,11 @@ __version__ = "0.1.0"
 _HOME = {
     "Certificate": "judge",
     "ElasticNet": "estimators.lasso",
-    "Lasso": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
+    "GammaRegressor": "estimators.glm",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
+    "Lasso": "estimators.lasso",
     "LassoLars": "estimators.greedy",
     "LassoLarsCV": "estimators.greedy",
     "LassoLarsIC": "estimators.greedy",
@@ -52,11 +56,13 @@ _HOME = {
     "Moments": "stats",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
+    "PoissonRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
+    "TweedieRegressor": "estimators.glm",
     "certify": "certification",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
