@@ -37,7 +37,7 @@ class Row:
     folds : whether rows are split into folds even if the setting cv does not say so.
     units : whether the unit of a column matters although nothing is penalised.
     tall : whether rows must outnumber columns.
-    counts : whether weights count as repeated rows, so that their unit matters.
+    repeats : whether weights count as repeated rows, so that their unit matters.
     angles : whether products of the residual with columns are to be equal, not zero.
     counts : whether targets must be positive.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
@@ -61,7 +61,7 @@ class Row:
     folds: bool = False
     units: bool = False
     tall: bool = False
-    counts: bool = False
+    repeats: bool = False
     angles: bool = False
     counts: bool = False
     warns: str = ""
@@ -163,7 +163,7 @@ TABLE = [
     _regressor("Lars", unique=False, units=True, angles=True),
     _angles("LassoLars"),
     _angles("LassoLars", {"alpha": 0.1, "positive": True}, positive=True),
-    _angles("LassoLarsIC", multi_output=False, chooses=True, tall=True, counts=True, checked={"noise_variance": 1.0}),
+    _angles("LassoLarsIC", multi_output=False, chooses=True, tall=True, repeats=True, checked={"noise_variance": 1.0}),
     _regressor("LarsCV", unique=False, units=True, angles=True, multi_output=False, chooses=True, folds=True),
     _angles("LassoLarsCV", multi_output=False, chooses=True, folds=True),
     _pursuit("OrthogonalMatchingPursuitCV", multi_output=False, chooses=True, folds=True, units=True),
