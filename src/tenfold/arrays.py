@@ -4,7 +4,8 @@ Mathematics above this file is written in the Array API and asks `namespace` whe
 """
 
 import math
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,10 @@ def like(array: Array, other: Array) -> Array:
     if not is_foreign(other):
         return array
     # torch takes no reversed and no read-only arrays
-    return namespace(other).asarray(np.array(array, order="C"), device=device_of(other))
+    array = namespace(other).asarray(np.array(array, order="C"))
+    if hasattr(array, "pin_memory"):  # torch, which else would wait for all that the device has to do
+        return array.to(device_of(other), non_blocking=True)
+    return namespace(other).asarray(array, device=device_of(other))
 
 
 def ones(count: int, other: Array) -> Array:
@@ -102,20 +106,37 @@ def on_host(array: Array) -> Array:
     return np.from_dlpack(array) if not isinstance(array, np.ndarray) else array
 
 
+def flat(arrays: Sequence[Array]) -> Array:
+    """The numbers of arrays of one library in float64, one array after the other."""
+    xp = namespace(arrays[0])
+    return xp.concat([xp.reshape(xp.astype(array, xp.float64, copy=False), (-1,)) for array in arrays], axis=0)
+
+
 HEAD = 1024
 """Rows from which the place and the spread of a block are guessed."""
 
 
-def head_of(X: Array) -> tuple[Floats, Floats, Floats]:
+class Head(NamedTuple):
     """Mean and standard deviation of the columns of the first rows, and the value of those that are constant in them,
     not a number for others.
     """
-    xp = namespace(X)
-    head = xp.astype(X[: min(HEAD, X.shape[0]), :], xp.float64, copy=False)
-    low = xp.min(head, axis=0)
-    constant = xp.where(low == xp.max(head, axis=0), low, xp.nan)
-    found = on_host(xp.stack([xp.mean(head, axis=0), xp.std(head, axis=0), constant], axis=0))
-    return found[0], found[1], found[2]
+
+    mean: Floats
+    deviation: Floats
+    constant: Floats
+
+
+def heads_of(blocks: Sequence[tuple[Array, Array]]) -> list[Head]:
+    """Of the columns of [X y], for each pair of them; one way from the device for all."""
+    xp, found = namespace(blocks[0][0]), []
+    for X, y in blocks:
+        head = xp.concat(
+            [xp.astype(part[: min(HEAD, X.shape[0]), :], xp.float64, copy=False) for part in (X, y)], axis=1
+        )
+        low = xp.min(head, axis=0)
+        constant = xp.where(low == xp.max(head, axis=0), low, xp.nan)
+        found.append(xp.stack([xp.mean(head, axis=0), xp.std(head, axis=0), constant], axis=0))
+    return [Head(*head) for head in on_host(xp.stack(found, axis=0))]
 
 
 def some_rows(array: Array, which: slice) -> Array:

@@ -1,11 +1,14 @@
 """Blocks of rows, the protocol of their sources, and the one rule by which rows are cut."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
+from functools import partial
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
-from tenfold.arrays import Array, contiguous, namespace, ones, some_rows
+import numpy as np
+
+from tenfold.arrays import Array, Floats, Head, contiguous, flat, heads_of, namespace, on_host, ones, some_rows
 
 BLOCK_BYTES = 1 << 25
 """About what a block holds in float64: large enough to travel, small enough to keep several in memory."""
@@ -19,13 +22,14 @@ SPARSE_ROWS = 1 << 16
 @dataclass(frozen=True, slots=True)
 class Block:
     """Consecutive rows in one array namespace: X (m, p), y (m, t), weight (m,), group (m,) with a class or fold
-    number of each row.
+    number of each row; the head of [X y] where its source has looked at it.
     """
 
     X: Array
     y: Array
     weight: Array | None = None
     group: Array | None = None
+    head: Head | None = None
 
 
 class Statistic(Protocol):
@@ -36,6 +40,62 @@ class Statistic(Protocol):
 
 S = TypeVar("S", bound=Statistic)
 T = TypeVar("T")
+
+WAITING = 1 << 24
+"""So many numbers at most wait on a device for the end of a pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending(Generic[S]):
+    """Statistics of blocks whose numbers a device may still be computing. It is asked for them once, at the end of a
+    pass: every question is a wait.
+
+    `waiting` has for each block its numbers (k,), where the rows are, and what makes a statistic of them; `done` is
+    the statistic of the blocks before.
+    """
+
+    waiting: tuple[tuple[Array, Callable[[Floats], S]], ...]
+    done: S | None = None
+
+    @classmethod
+    def of(cls, parts: Sequence[Array], finish: Callable[..., S]) -> "Pending[S]":
+        """The statistic finish(*parts), which gets the parts as NumPy arrays in float64; it holds no rows but views."""
+        shapes = [tuple(part.shape) for part in parts]
+        return cls(((flat(parts), partial(_finished, finish, shapes)),))
+
+    def merge(self, other: "Pending[S]") -> "Pending[S]":
+        if other.done is not None:
+            return Pending((), self.settle().merge(other.settle()))
+        both = Pending(self.waiting + other.waiting, self.done)
+        if sum(numbers.shape[0] for numbers, _ in both.waiting) > WAITING:
+            return Pending((), both.settle())
+        return both
+
+    def settle(self) -> S:
+        """The statistic of all blocks, merged in their order."""
+        total = self.done
+        if self.waiting:
+            found = on_host(flat([numbers for numbers, _ in self.waiting]))
+            cuts = np.cumsum([numbers.shape[0] for numbers, _ in self.waiting])[:-1]
+            for part, (_, finish) in zip(np.split(found, cuts), self.waiting, strict=True):
+                total = finish(part) if total is None else total.merge(finish(part))
+        assert total is not None
+        return total
+
+
+def _finished(finish: Callable[..., S], shapes: list[tuple[int, ...]], numbers: Floats) -> S:
+    cuts = np.cumsum([np.prod(shape, dtype=np.intp) for shape in shapes])[:-1]
+    return finish(*(part.reshape(shape) for part, shape in zip(np.split(numbers, cuts), shapes, strict=True)))
+
+
+Lifted: TypeAlias = S | Pending[S]
+"""What a lift gives: the statistic of a block, or the promise of one."""
+
+
+def settled(found: Any) -> Any:
+    """A statistic without pending parts."""
+    settle = getattr(found, "settle", None)
+    return found if settle is None else settle()
 
 
 class NotFinite(ValueError):
@@ -71,7 +131,7 @@ class Rows(Protocol):
         """How many numbers are stored."""
         ...
 
-    def fold(self, lift: Callable[[Block], S]) -> S:
+    def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
         """Merge the statistics of all blocks, in the order of the rows."""
         ...
 
@@ -133,14 +193,14 @@ class InOrder(Parts):
         """The blocks, from the first row on."""
         raise NotImplementedError
 
-    def fold(self, lift: Callable[[Block], S]) -> S:
+    def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
         """See `Rows`."""
         with closing(self.blocks()) as blocks:
-            total = lift(next(blocks))
+            total: Any = lift(next(blocks))
             for block in blocks:
                 total = total.merge(lift(block))
                 del block
-        return total
+        return settled(total)
 
     def scan(self, step: Callable[[T, Block], T], start: T) -> T:
         """See `Rows`."""
@@ -185,6 +245,18 @@ def block_length(width: int, sparse: bool, device: bool = False) -> int:
 def weights_of(block: Block) -> Any:
     """The weights of the rows of a block, ones where there are none."""
     return ones(block.y.shape[0], block.y) if block.weight is None else block.weight
+
+
+def head_of(block: Block) -> Head:
+    """The head of [X y]: what its source knows, or read."""
+    return heads_of([(block.X, block.y)])[0] if block.head is None else block.head
+
+
+def is_near(shift: Floats, block: Block) -> bool:
+    """Whether no column of X is shifted by more than its standard deviation: sums may then be moved afterwards, which
+    costs a bit and saves a pass.
+    """
+    return not shift.size or bool(block.X.shape[0] and np.all(np.abs(shift) <= head_of(block).deviation[: shift.size]))
 
 
 def targets_of(block: Block) -> Any:

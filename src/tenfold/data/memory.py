@@ -2,13 +2,14 @@
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-from tenfold.arrays import Array, contiguous, entries, is_numpy, is_sparse, like, numpy_dtype, some_rows
+from tenfold.arrays import Array, Head, contiguous, entries, heads_of, is_numpy, is_sparse, like, numpy_dtype, some_rows
 from tenfold.data.blocks import Block, InOrder, block_length, every, rows_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MemoryRows(InOrder):
     """X (n, p) dense or CSR, y (n, t) float64, weight (n,) float64 or None, group (n,) int32 or None; all arrays are of
     one library, on one device.
@@ -38,7 +39,7 @@ class MemoryRows(InOrder):
     def blocks(self) -> Generator[Block]:
         n, p = self.shape
         length = block_length(p, self.sparse, self.foreign)
-        for start in range(0, max(n, 1), length):
+        for k, start in enumerate(range(0, max(n, 1), length)):
             stop = min(n, start + length)
             X = self.X if stop - start == n else some_rows(self.X, slice(start, stop))
             # a Fortran or strided array is put in C order one block at a time, never as a whole
@@ -47,7 +48,16 @@ class MemoryRows(InOrder):
                 contiguous(rows_of(self.y, start, stop)),
                 rows_of(self.weight, start, stop),
                 rows_of(self.group, start, stop),
+                self._heads[k] if self.foreign and n else None,
             )
+
+    @cached_property
+    def _heads(self) -> list[Head]:
+        """The head of every block, read once for all passes."""
+        n, p = self.shape
+        length = block_length(p, self.sparse, self.foreign)
+        cuts = [(start, min(n, start + length)) for start in range(0, n, length)]
+        return heads_of([(rows_of(self.X, *cut), rows_of(self.y, *cut)) for cut in cuts])
 
     def thin(self, step: int) -> "MemoryRows":
         return MemoryRows(*(every(part, step) for part in (self.X, self.y, self.weight, self.group)))

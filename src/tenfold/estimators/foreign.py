@@ -71,6 +71,14 @@ def refuse_elsewhere(X: Array, other: Array, name: str) -> None:
         )
 
 
+def weights(given: Array) -> Array | None:
+    """Weights in float64, looked at where they are; None where they are to be refused."""
+    xp = namespace(given)
+    weight = xp.astype(given, xp.float64, copy=False)
+    fine = xp.all(xp.isfinite(weight) & (weight >= 0.0)) & xp.any(weight > 0.0)
+    return weight if bool(fine) else None
+
+
 def predictions(model: Any, X: Array) -> Array:
     """Raw predictions of a linear model in the namespace and on the device of X."""
     X = matrix(model, X)
