@@ -75,6 +75,18 @@ def like(array: Array, other: Array) -> Array:
     return namespace(other).asarray(array, device=device_of(other))
 
 
+def likes(arrays: Sequence[Floats], other: Array) -> list[Array]:
+    """`like` for several arrays, which go together."""
+    if not is_foreign(other):
+        return list(arrays)
+    xp, start, found = namespace(other), 0, []
+    numbers = like(np.concatenate([np.ravel(array) for array in arrays]), other)
+    for array in arrays:
+        found.append(xp.reshape(numbers[start : start + array.size], array.shape))
+        start += array.size
+    return found
+
+
 def ones(count: int, other: Array) -> Array:
     """So many ones in float64, where `other` is."""
     if not is_foreign(other):
@@ -112,13 +124,30 @@ def flat(arrays: Sequence[Array]) -> Array:
     return xp.concat([xp.reshape(xp.astype(array, xp.float64, copy=False), (-1,)) for array in arrays], axis=0)
 
 
+SLICES = 256
+
+
+def cross(left: Array, right: Array) -> Array:
+    """left'right of matrices with as many rows: for very long ones the sum over slices, for in one long product a
+    device leaves a part of itself idle.
+    """
+    xp, (m, p) = namespace(left), left.shape
+    count = min(SLICES, m // (16 * p))  # what the slices come to is a small part of the rows
+    if count < 16:
+        return xp.matmul(left.T, right)
+    cut = m - m % count
+    parts = [xp.reshape(part[:cut, :], (count, cut // count, -1)) for part in (left, right)]
+    total = xp.sum(xp.matmul(parts[0].mT, parts[1]), axis=0)
+    return total if cut == m else total + xp.matmul(left[cut:, :].T, right[cut:, :])
+
+
 HEAD = 1024
 """Rows from which the place and the spread of a block are guessed."""
 
 
 class Head(NamedTuple):
-    """Mean and standard deviation of the columns of the first rows, and the value of those that are constant in them,
-    not a number for others.
+    """Mean and mean absolute deviation from it of the columns of the first rows, and the value of those that are
+    constant in them, not a number for others.
     """
 
     mean: Floats
@@ -126,17 +155,30 @@ class Head(NamedTuple):
     constant: Floats
 
 
-def heads_of(blocks: Sequence[tuple[Array, Array]]) -> list[Head]:
-    """Of the columns of [X y], for each pair of them; one way from the device for all."""
-    xp, found = namespace(blocks[0][0]), []
-    for X, y in blocks:
-        head = xp.concat(
-            [xp.astype(part[: min(HEAD, X.shape[0]), :], xp.float64, copy=False) for part in (X, y)], axis=1
-        )
-        low = xp.min(head, axis=0)
-        constant = xp.where(low == xp.max(head, axis=0), low, xp.nan)
-        found.append(xp.stack([xp.mean(head, axis=0), xp.std(head, axis=0), constant], axis=0))
-    return [Head(*head) for head in on_host(xp.stack(found, axis=0))]
+def heads_of(X: Array, y: Array, cuts: Sequence[tuple[int, int]]) -> list[Head]:
+    """Of the columns of [X y], for each range of rows; one way from the device for all.
+
+    A head that differs from the first by less than the deviation counts as the first: what is measured from one place
+    can be added up.
+    """
+    xp = namespace(X)
+    size = min(HEAD, max(stop - start for start, stop in cuts))
+    index = np.concatenate([start + np.arange(size) % (stop - start) for start, stop in cuts])
+    parts = [xp.astype(picked(part, index), xp.float64, copy=False) for part in (X, y)]
+    head = xp.reshape(xp.concat(parts, axis=1), (len(cuts), size, -1))
+    low = xp.min(head, axis=1)
+    constant = xp.where(low == xp.max(head, axis=1), low, xp.nan)
+    with np.errstate(invalid="ignore"):  # rows that are not finite are refused by whoever sums them
+        mean = xp.mean(head, axis=1)
+        deviation = xp.mean(xp.abs(head - mean[:, None, :]), axis=1)
+    heads = [Head(*found) for found in on_host(xp.stack([mean, deviation, constant], axis=1))]
+    return [heads[0] if _agree(heads[0], head) else head for head in heads]
+
+
+def _agree(one: Head, other: Head) -> bool:
+    with np.errstate(invalid="ignore"):  # as in heads_of
+        near = np.all(np.abs(other.mean - one.mean) <= one.deviation)
+    return bool(near and np.array_equal(one.constant, other.constant, equal_nan=True))
 
 
 def some_rows(array: Array, which: slice) -> Array:

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Floats, is_foreign, is_numpy, is_sparse, like, namespace, on_host
+from tenfold.arrays import Floats, is_foreign, is_numpy, is_sparse, likes, namespace, on_host
 from tenfold.choose.spectrum import Tall, Wide, intercepts, inverse
 from tenfold.data import Block, Lifted, Pending, Rows, is_near
 from tenfold.machine import one_blas_thread, require_memory, threads
@@ -104,8 +104,8 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> Lifted[Leave
         if near:
             base, mean = base + P.D @ shift**2, mean - (C @ shift).reshape(t, candidates)
             C = np.vstack([C, 2.0 * shift * P.D])
-    V, D, C, shift, base, mean = (like(part, block.y) for part in (P.V, P.D, C, shift, base, mean))
-    squares, kept = like(np.zeros((t, candidates)), block.y), []
+    V, D, C, shift, base, mean, squares = likes((P.V, P.D, C, shift, base, mean, np.zeros((t, candidates))), block.y)
+    kept = []
     tile = max(64, (1 << (25 if is_foreign(block.X) else 20)) // max(1, r))
     for start in range(0, block.X.shape[0], tile):
         part = slice(start, min(start + tile, block.X.shape[0]))
@@ -125,7 +125,7 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> Lifted[Leave
             kept.append(on_host(e))
     if is_sparse(block.X) or keep:
         return LeaveOneOut(on_host(squares), np.concatenate([np.zeros((0, t, candidates)), *kept]) if keep else None)
-    return Pending.of((squares,), LeaveOneOut)
+    return Pending.of((squares,), lambda _, found: LeaveOneOut(found), key=True)
 
 
 def _wide(rows: Rows, spectrum: Wide, alphas: Floats, keep: bool) -> LeaveOneOut:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -45,47 +45,70 @@ WAITING = 1 << 24
 """So many numbers at most wait on a device for the end of a pass."""
 
 
+class Numbers(NamedTuple, Generic[S]):
+    """What blocks come to, (k,), where their rows are; `finish(sources, numbers)` makes a statistic of it. Numbers with
+    the same `key` are sums, and may be added up.
+    """
+
+    numbers: Array
+    finish: Callable[[tuple[Any, ...], Floats], S]
+    key: Any
+    sources: tuple[Any, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Pending(Generic[S]):
     """Statistics of blocks whose numbers a device may still be computing. It is asked for them once, at the end of a
-    pass: every question is a wait.
-
-    `waiting` has for each block its numbers (k,), where the rows are, and what makes a statistic of them; `done` is
-    the statistic of the blocks before.
+    pass, for every question is a wait. `done` is the statistic of the blocks before those that are `waiting`.
     """
 
-    waiting: tuple[tuple[Array, Callable[[Floats], S]], ...]
+    waiting: tuple[Numbers[S], ...]
     done: S | None = None
 
     @classmethod
-    def of(cls, parts: Sequence[Array], finish: Callable[..., S]) -> "Pending[S]":
-        """The statistic finish(*parts), which gets the parts as NumPy arrays in float64; it holds no rows but views."""
+    def of(
+        cls, parts: Sequence[Array], finish: Callable[..., S], *, key: Any = None, source: Any = None
+    ) -> "Pending[S]":
+        """The statistic finish(sources, *parts), with the parts as NumPy arrays in float64.
+
+        Where blocks with the same `key` follow each other, their parts are added up, and each has its `source` among
+        the sources. What is kept here is held until the end of the pass: views of rows, not copies.
+        """
         shapes = [tuple(part.shape) for part in parts]
-        return cls(((flat(parts), partial(_finished, finish, shapes)),))
+        return cls((Numbers(flat(parts), partial(_finished, finish, shapes), key, (source,)),))
 
     def merge(self, other: "Pending[S]") -> "Pending[S]":
         if other.done is not None:
             return Pending((), self.settle().merge(other.settle()))
-        both = Pending(self.waiting + other.waiting, self.done)
-        if sum(numbers.shape[0] for numbers, _ in both.waiting) > WAITING:
-            return Pending((), both.settle())
-        return both
+        waiting = list(self.waiting)
+        for after in other.waiting:
+            before = waiting[-1] if waiting else None
+            if before is not None and before.key is not None and before.key == after.key:
+                sums = before.numbers + after.numbers
+                waiting[-1] = before._replace(numbers=sums, sources=before.sources + after.sources)
+            else:
+                waiting.append(after)
+        both = Pending(tuple(waiting), self.done)
+        size = sum(entry.numbers.shape[0] for entry in waiting)
+        return Pending((), both.settle()) if len(waiting) > 1 and size > WAITING else both
 
     def settle(self) -> S:
         """The statistic of all blocks, merged in their order."""
         total = self.done
         if self.waiting:
-            found = on_host(flat([numbers for numbers, _ in self.waiting]))
-            cuts = np.cumsum([numbers.shape[0] for numbers, _ in self.waiting])[:-1]
-            for part, (_, finish) in zip(np.split(found, cuts), self.waiting, strict=True):
-                total = finish(part) if total is None else total.merge(finish(part))
+            found = on_host(flat([entry.numbers for entry in self.waiting]))
+            cuts = np.cumsum([entry.numbers.shape[0] for entry in self.waiting])[:-1]
+            for numbers, entry in zip(np.split(found, cuts), self.waiting, strict=True):
+                part = entry.finish(entry.sources, numbers)
+                total = part if total is None else total.merge(part)
         assert total is not None
         return total
 
 
-def _finished(finish: Callable[..., S], shapes: list[tuple[int, ...]], numbers: Floats) -> S:
+def _finished(finish: Callable[..., S], shapes: list[tuple[int, ...]], sources: tuple[Any, ...], numbers: Floats) -> S:
     cuts = np.cumsum([np.prod(shape, dtype=np.intp) for shape in shapes])[:-1]
-    return finish(*(part.reshape(shape) for part, shape in zip(np.split(numbers, cuts), shapes, strict=True)))
+    parts = (part.reshape(shape) for part, shape in zip(np.split(numbers, cuts), shapes, strict=True))
+    return finish(sources, *parts)
 
 
 Lifted: TypeAlias = S | Pending[S]
@@ -249,12 +272,12 @@ def weights_of(block: Block) -> Any:
 
 def head_of(block: Block) -> Head:
     """The head of [X y]: what its source knows, or read."""
-    return heads_of([(block.X, block.y)])[0] if block.head is None else block.head
+    return heads_of(block.X, block.y, [(0, block.X.shape[0])])[0] if block.head is None else block.head
 
 
 def is_near(shift: Floats, block: Block) -> bool:
-    """Whether no column of X is shifted by more than its standard deviation: sums may then be moved afterwards, which
-    costs a bit and saves a pass.
+    """Whether no column of X is shifted by more than it deviates from its mean: sums may then be moved afterwards,
+    which costs a bit and saves a pass.
     """
     return not shift.size or bool(block.X.shape[0] and np.all(np.abs(shift) <= head_of(block).deviation[: shift.size]))
 

@@ -101,7 +101,7 @@ class _Noticed(NamedTuple):
         share, small = self._shares(block)
         inside = ~small if block.weight is None else (block.weight > 0.0) & ~small
         found = xp.count_nonzero(small), xp.min(xp.where(inside, share, xp.inf))
-        return _Shares.of(*found) if is_numpy(block.y) else Pending.of(found, _Shares.of)
+        return _Shares.of(*found) if is_numpy(block.y) else Pending.of(found, lambda _, *parts: _Shares.of(*parts))
 
     def dim(self, block: Block) -> Array:
         """The small rows (m, k) of a block about the centre, dense, with a one for the intercept."""

@@ -3,7 +3,6 @@ much.
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -83,10 +82,11 @@ def columns_in_arrays(block: Block) -> Pending[Columns]:
             mean = xp.matmul(weight, part) / xp.where(total > 0, total, xp.ones_like(total))
             away = part - mean
             parts += [mean, xp.matmul(weight, away * away)]
-    return Pending.of(parts, partial(_from_sums, block))
+    return Pending.of(parts, _from_sums, source=block)
 
 
-def _from_sums(block: Block, total: Floats, mx: Floats, sx: Floats, my: Floats, sy: Floats) -> Columns:
+def _from_sums(blocks: tuple[Block, ...], total: Floats, mx: Floats, sx: Floats, my: Floats, sy: Floats) -> Columns:
+    block = blocks[0]
     p, weight = block.X.shape[1], float(total)
     if weight == 0.0:
         return Columns(p, weight, np.zeros(p + len(my)), np.zeros(p + len(my)))

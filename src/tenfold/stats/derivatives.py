@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, like, namespace, on_host
+from tenfold.arrays import Array, Floats, cross, entries, is_numpy, is_sparse, like, likes, namespace, on_host
 from tenfold.data import Block, Lifted, Pending, is_near
 from tenfold.losses import Loss
 from tenfold.machine import threads
@@ -108,7 +108,8 @@ def derivatives_in_arrays(
         params, shift, after = Params(params.coef, params.intercept - along(params.coef, shift)), None, shift
     xp = namespace(block.X)
     X = _away(block.X, shift)
-    z = xp.matmul(X, like(params.coef, X).T) + like(params.intercept, X)
+    coef, intercept = likes(params, X)
+    z = xp.matmul(X, coef.T) + intercept
     value, slopes = loss.value(block.y, z), loss.slope(block.y, z)
     weight = None if block.weight is None else block.weight[:, None]
     if weight is not None:
@@ -120,20 +121,21 @@ def derivatives_in_arrays(
         curvature = loss.curvature(block.y, z)
         curvature = curvature if weight is None else weight * curvature
         bent = curvature * X
-        parts += [xp.matmul(bent.T, X), xp.sum(bent, axis=0), xp.sum(curvature, axis=0)]
+        parts += [cross(bent, X), xp.sum(bent, axis=0), xp.sum(curvature, axis=0)]
     if weight is not None:
         parts.append(xp.sum(weight, axis=0))
-    return Pending.of(parts, partial(_from_sums, order, None if block.weight is not None else float(z.shape[0]), after))
+    rows = None if weight is not None else float(z.shape[0])
+    return Pending.of(parts, partial(_from_sums, order, after), key=after is None, source=rows)
 
 
-def _from_sums(order: int, rows: float | None, shift: Floats | None, *sums: Floats) -> Derivatives:
-    """From the sums of a block of so many rows, or with their weight as the last sum; moved to `shift`."""
+def _from_sums(order: int, shift: Floats | None, rows: tuple[float | None, ...], *sums: Floats) -> Derivatives:
+    """From the sums of blocks of so many rows, or with their weight as the last sum; moved to `shift`."""
     value, slope, *others = sums
     hessian = None
     if order == 2:
         inner, last, corner = others[1:4]
         hessian = np.block([[inner, last[:, None]], [last, corner]])
-    weight = float(others[-1][0]) if rows is None else rows
+    weight = float(others[-1][0]) if rows[0] is None else sum(m or 0.0 for m in rows)
     found = Derivatives(weight, value, slope, others[0] if order >= 1 else None, hessian)
     return found if shift is None else _shifted(found, shift)
 
@@ -151,7 +153,8 @@ def times(X: Array, params: Params, shift: Floats | None = None) -> Any:
     if is_numpy(X):
         return _core.times(X, params.coef, params.intercept, shift, threads(entries(X)))
     X = _away(X, shift)
-    return namespace(X).matmul(X, like(params.coef, X).T) + like(params.intercept, X)
+    coef, intercept = likes(params, X)
+    return namespace(X).matmul(X, coef.T) + intercept
 
 
 def _away(X: Array, shift: Floats | None) -> Array:
@@ -191,10 +194,10 @@ def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], L
             c = c * block.weight[:, None]
         if is_sparse(X) or is_numpy(X):
             return Total(np.append(back_times(X, c, shift)[0], c.sum()))
-        return Pending.of((xp.matmul(c.T, _away(X, shift))[0, :], xp.sum(c, axis=0)), _joined)
+        return Pending.of((xp.matmul(c.T, _away(X, shift))[0, :], xp.sum(c, axis=0)), _joined, key=True)
 
     return lift
 
 
-def _joined(*parts: Floats) -> Total:
+def _joined(_: Any, *parts: Floats) -> Total:
     return Total(np.concatenate(parts))

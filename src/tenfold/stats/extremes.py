@@ -29,7 +29,7 @@ class Extremes:
             inside = xp.reshape(weight > 0, (-1, 1))
             low, high = xp.where(inside, values, xp.inf), xp.where(inside, values, -xp.inf)
         found = xp.min(low, axis=0), xp.max(high, axis=0)
-        return cls(*found) if is_numpy(values) else Pending.of(found, cls)
+        return cls(*found) if is_numpy(values) else Pending.of(found, lambda _, *parts: cls(*parts))
 
     def merge(self, other: "Extremes") -> "Extremes":
         return Extremes(np.minimum(self.low, other.low), np.maximum(self.high, other.high))

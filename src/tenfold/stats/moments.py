@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from tenfold.arrays import (
     Floats,
     Integers,
     contiguous,
+    cross,
     entries,
     is_foreign,
     is_numpy,
@@ -291,32 +292,42 @@ def _moments_of(block: Block, group: int) -> Pending[Moments]:
     if m == 0:
         return Pending((), Moments.zero(p, t))
     shift = _shift(rows)
-    return Pending.of(_sums(rows, shift, np.zeros(p + t, np.int32)), partial(_from_sums, block, group, m, shift))
+    sums = _sums(rows, shift, np.zeros(p + t, np.int32))
+    return Pending.of(sums, partial(_from_sums, shift), key=shift.tobytes(), source=(block, group, m))
 
 
-def _from_sums(block: Block, group: int, m: int, shift: Floats, *sums: Floats) -> Moments:
+def _from_sums(shift: Floats, sources: tuple[tuple[Block, int, int], ...], *sums: Floats) -> Moments:
     """Where squares overflow or vanish the rows are read again, in units of their largest values."""
-    p = block.X.shape[1]
     squares = np.concatenate([np.diag(sums[0]), np.diag(sums[2])[:-1]])
-    usual, e = (squares > SMALLEST) & (squares < LARGEST), np.zeros(len(shift), np.int32)
+    usual = (squares > SMALLEST) & (squares < LARGEST)
     if not usual.all():
-        rows, xp = _counted(block, group), namespace(block.X)
-        largest = np.concatenate([on_host(xp.max(xp.abs(part), axis=0)) for part in _moved(rows, shift)])
-        e = np.where(~usual & (largest > 0.0), np.frexp(largest)[1], 0).astype(np.int32)
-        sums = tuple(map(on_host, _sums(rows, shift, e)))
-    S, C, last = sums
-    total = float(last[-1, -1])
-    offset = np.append(C[:, -1], last[:-1, -1]) / total
+        return reduce(Moments.merge, (_scaled(block, group, shift, usual) for block, group, _ in sources))
+    return _about_means(sum(m for _, _, m in sources), shift, np.zeros(len(shift), np.int32), *sums)
+
+
+def _scaled(block: Block, group: int, shift: Floats, usual: NDArray[np.bool_]) -> Moments:
+    """With an exponent for columns that are not usual."""
+    rows, xp = _counted(block, group), namespace(block.X)
+    largest = np.concatenate([on_host(xp.max(xp.abs(part), axis=0)) for part in _moved(rows, shift)])
+    e = np.where(~usual & (largest > 0.0), np.frexp(largest)[1], 0).astype(np.int32)
+    return _about_means(rows.X.shape[0], shift, e, *map(on_host, _sums(rows, shift, e)))
+
+
+def _about_means(count: int, shift: Floats, exponent: Integers, S: Floats, C: Floats, last: Floats) -> Moments:
+    """From the sums about the shift."""
+    p, total = len(S), float(last[-1, -1])
+    offset = np.append(C[-1], last[:-1, -1]) / total
     x, v = offset[:p], offset[p:]
-    S, C = S - total * np.outer(x, x), C[:, :-1] - total * np.outer(x, v)
-    np.fill_diagonal(S, np.maximum(np.diag(S), 0.0))
-    return Moments(m, total, shift, offset, e, S, C, np.maximum(np.diag(last)[:-1] - total * v * v, 0.0))
+    S, C = S - np.outer(total * x, x), C[:-1].T - np.outer(total * x, v)
+    diagonal = S.ravel()[:: p + 1]
+    np.maximum(diagonal, 0.0, out=diagonal)
+    yy = np.maximum(np.diag(last)[:-1] - total * v * v, 0.0)
+    return Moments(count, total, shift, offset, exponent, S, C, yy)
 
 
 def _shift(block: Block) -> Floats:
-    """Near the means of the columns, within sqrt(m / HEAD) standard deviations for m rows, and the very value of one
-    that is constant; zero for X where no mean is further from zero than a standard deviation: that costs a bit, and
-    saves a pass.
+    """Near the means of the columns, by the head of the block, and the very value of one that is constant; zero for X
+    where no mean is further from zero than the columns deviate from it: that costs a bit, and saves a pass.
     """
     mean, deviation, constant = head_of(block)
     shift, p = np.where(np.isnan(constant), mean, constant), block.X.shape[1]
@@ -333,11 +344,11 @@ def _moved(block: Block, shift: Floats) -> tuple[Array, Array]:
 
 
 def _sums(block: Block, shift: Floats, exponent: Integers) -> tuple[Array, Array, Array]:
-    """With z and v the columns of X and y about the shift and divided by powers of two: z'z, z'[v 1], [v 1]'[v 1]."""
+    """With z and v the columns of X and y about the shift and divided by powers of two: z'z, [v 1]'z, [v 1]'[v 1]."""
     xp, p = namespace(block.X), block.X.shape[1]
     z, v = _moved(block, shift)
     if exponent.any():
         z, v = z * like(np.ldexp(1.0, -exponent[:p]), z), v * like(np.ldexp(1.0, -exponent[p:]), v)
     joint = xp.concat([v, ones(z.shape[0], z)[:, None]], axis=1)
     left, below = (z, joint) if block.weight is None else (block.weight[:, None] * z, block.weight[:, None] * joint)
-    return xp.matmul(left.T, z), xp.matmul(left.T, joint), xp.matmul(below.T, joint)
+    return cross(left, z), xp.matmul(below.T, z), xp.matmul(below.T, joint)
