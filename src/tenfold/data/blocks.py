@@ -84,7 +84,8 @@ class Pending(Generic[S]):
         for after in other.waiting:
             before = waiting[-1] if waiting else None
             if before is not None and before.key is not None and before.key == after.key:
-                sums = before.numbers + after.numbers
+                with np.errstate(invalid="ignore"):  # rows that are not finite are refused by whoever folds them
+                    sums = before.numbers + after.numbers
                 waiting[-1] = before._replace(numbers=sums, sources=before.sources + after.sources)
             else:
                 waiting.append(after)

@@ -351,4 +351,5 @@ def _sums(block: Block, shift: Floats, exponent: Integers) -> tuple[Array, Array
         z, v = z * like(np.ldexp(1.0, -exponent[:p]), z), v * like(np.ldexp(1.0, -exponent[p:]), v)
     joint = xp.concat([v, ones(z.shape[0], z)[:, None]], axis=1)
     left, below = (z, joint) if block.weight is None else (block.weight[:, None] * z, block.weight[:, None] * joint)
-    return cross(left, z), xp.matmul(below.T, z), xp.matmul(below.T, joint)
+    with np.errstate(over="ignore", invalid="ignore"):  # such sums are found, and taken again or refused
+        return cross(left, z), xp.matmul(below.T, z), xp.matmul(below.T, joint)
