@@ -21,14 +21,19 @@ FLOATS = (np.float64, np.float32)
 """The dtypes that fitted arrays keep; every other input becomes float64."""
 
 
+_NAMESPACES: dict[type, Any] = {}
+
+
 def namespace(array: Array) -> Any:
     """The Array API namespace of `array`; NumPy is its own."""
     if isinstance(array, (np.ndarray, np.generic, float, int)):
         return np
-    # an optional cost: only arrays of another library pay for this import
-    from array_api_compat import array_namespace
+    if type(array) not in _NAMESPACES:
+        # an optional cost: only arrays of another library pay for this import
+        from array_api_compat import array_namespace
 
-    return array_namespace(array)
+        _NAMESPACES[type(array)] = array_namespace(array)
+    return _NAMESPACES[type(array)]
 
 
 def is_sparse(array: Array) -> bool:
@@ -79,12 +84,7 @@ def likes(arrays: Sequence[Floats], other: Array) -> list[Array]:
     """`like` for several arrays, which go together."""
     if not is_foreign(other):
         return list(arrays)
-    xp, start, found = namespace(other), 0, []
-    numbers = like(np.concatenate([np.ravel(array) for array in arrays]), other)
-    for array in arrays:
-        found.append(xp.reshape(numbers[start : start + array.size], array.shape))
-        start += array.size
-    return found
+    return apart(like(np.concatenate([np.ravel(array) for array in arrays]), other), [array.shape for array in arrays])
 
 
 def ones(count: int, other: Array) -> Array:
@@ -119,9 +119,37 @@ def on_host(array: Array) -> Array:
 
 
 def flat(arrays: Sequence[Array]) -> Array:
-    """The numbers of arrays of one library in float64, one array after the other."""
+    """The numbers of arrays of one library and dtype, one array after the other."""
     xp = namespace(arrays[0])
-    return xp.concat([xp.reshape(xp.astype(array, xp.float64, copy=False), (-1,)) for array in arrays], axis=0)
+    return xp.concat([array if array.ndim == 1 else xp.reshape(array, (-1,)) for array in arrays], axis=0)
+
+
+def apart(numbers: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Arrays of these shapes that lie one after the other: what `flat` has put together."""
+    xp, start, found = namespace(numbers), 0, []
+    for shape in shapes:
+        part = numbers[start : (start := start + math.prod(shape))]
+        found.append(part if len(shape) == 1 else xp.reshape(part, tuple(shape)))
+    return found
+
+
+def softplus(x: Array) -> Array:
+    """log(1 + e^x) without overflow."""
+    xp = namespace(x)
+    if is_foreign(x):  # few calls: each is as dear as reading some megabytes
+        return xp.logaddexp(x, xp.zeros_like(x))
+    # the exponential of a negative number only
+    return xp.log1p(xp.exp(-xp.abs(x))) + xp.where(x > 0, x, xp.zeros_like(x))
+
+
+def falling_sigmoid(x: Array) -> Array:
+    """1 / (1 + e^x), to full relative accuracy on both sides."""
+    xp = namespace(x)
+    if is_foreign(x):  # few calls, and an infinity on the way is right
+        with np.errstate(over="ignore"):
+            return 1.0 / (1.0 + xp.exp(x))
+    e = xp.exp(-xp.abs(x))
+    return xp.where(x >= 0, e, xp.ones_like(e)) / (1.0 + e)
 
 
 SLICES = 256

@@ -8,13 +8,13 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, Head, contiguous, flat, heads_of, namespace, on_host, ones, some_rows
+from tenfold.arrays import Array, Floats, Head, apart, contiguous, flat, heads_of, namespace, on_host, ones, some_rows
 
 BLOCK_BYTES = 1 << 25
 """About what a block holds in float64: large enough to travel, small enough to keep several in memory."""
 
-DEVICE_BYTES = 1 << 30
-"""The same on a device, where a block is a dozen calls, each as dear as reading some megabytes."""
+DEVICE_BYTES = 1 << 31
+"""The same on a device, where a block is some thirty calls, each as dear as reading some tens of megabytes."""
 
 SPARSE_ROWS = 1 << 16
 
@@ -22,14 +22,14 @@ SPARSE_ROWS = 1 << 16
 @dataclass(frozen=True, slots=True)
 class Block:
     """Consecutive rows in one array namespace: X (m, p), y (m, t), weight (m,), group (m,) with a class or fold
-    number of each row; the head of [X y] where its source has looked at it.
+    number of each row; and what looks up the head of [X y] where its source keeps it.
     """
 
     X: Array
     y: Array
     weight: Array | None = None
     group: Array | None = None
-    head: Head | None = None
+    head: Callable[[], Head] | None = None
 
 
 class Statistic(Protocol):
@@ -98,8 +98,8 @@ class Pending(Generic[S]):
         total = self.done
         if self.waiting:
             found = on_host(flat([entry.numbers for entry in self.waiting]))
-            cuts = np.cumsum([entry.numbers.shape[0] for entry in self.waiting])[:-1]
-            for numbers, entry in zip(np.split(found, cuts), self.waiting, strict=True):
+            each = apart(found, [entry.numbers.shape for entry in self.waiting])
+            for numbers, entry in zip(each, self.waiting, strict=True):
                 part = entry.finish(entry.sources, numbers)
                 total = part if total is None else total.merge(part)
         assert total is not None
@@ -107,9 +107,7 @@ class Pending(Generic[S]):
 
 
 def _finished(finish: Callable[..., S], shapes: list[tuple[int, ...]], sources: tuple[Any, ...], numbers: Floats) -> S:
-    cuts = np.cumsum([np.prod(shape, dtype=np.intp) for shape in shapes])[:-1]
-    parts = (part.reshape(shape) for part, shape in zip(np.split(numbers, cuts), shapes, strict=True))
-    return finish(sources, *parts)
+    return finish(sources, *apart(numbers, shapes))
 
 
 Lifted: TypeAlias = S | Pending[S]
@@ -272,8 +270,8 @@ def weights_of(block: Block) -> Any:
 
 
 def head_of(block: Block) -> Head:
-    """The head of [X y]: what its source knows, or read."""
-    return heads_of(block.X, block.y, [(0, block.X.shape[0])])[0] if block.head is None else block.head
+    """The head of [X y]: what its source keeps, or read."""
+    return heads_of(block.X, block.y, [(0, block.X.shape[0])])[0] if block.head is None else block.head()
 
 
 def is_near(shift: Floats, block: Block) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from tenfold.arrays import Array, Head, contiguous, entries, heads_of, is_numpy, is_sparse, like, numpy_dtype, some_rows
@@ -48,8 +48,11 @@ class MemoryRows(InOrder):
                 contiguous(rows_of(self.y, start, stop)),
                 rows_of(self.weight, start, stop),
                 rows_of(self.group, start, stop),
-                self._heads[k] if self.foreign and n else None,
+                partial(self._head, k) if self.foreign and n else None,
             )
+
+    def _head(self, block: int) -> Head:
+        return self._heads[block]
 
     @cached_property
     def _heads(self) -> list[Head]:

@@ -100,7 +100,7 @@ class _Noticed(NamedTuple):
         xp = namespace(block.y)
         share, small = self._shares(block)
         inside = ~small if block.weight is None else (block.weight > 0.0) & ~small
-        found = xp.count_nonzero(small), xp.min(xp.where(inside, share, xp.inf))
+        found = xp.sum(xp.astype(small, xp.float64)), xp.min(xp.where(inside, share, xp.inf))
         return _Shares.of(*found) if is_numpy(block.y) else Pending.of(found, lambda _, *parts: _Shares.of(*parts))
 
     def dim(self, block: Block) -> Array:

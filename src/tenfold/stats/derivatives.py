@@ -133,8 +133,9 @@ def _from_sums(order: int, shift: Floats | None, rows: tuple[float | None, ...],
     value, slope, *others = sums
     hessian = None
     if order == 2:
-        inner, last, corner = others[1:4]
-        hessian = np.block([[inner, last[:, None]], [last, corner]])
+        p = len(others[2])
+        hessian = np.empty((p + 1, p + 1))
+        hessian[:p, :p], hessian[:p, p], hessian[p, :p], hessian[p, p] = others[1], others[2], others[2], others[3][0]
     weight = float(others[-1][0]) if rows[0] is None else sum(m or 0.0 for m in rows)
     found = Derivatives(weight, value, slope, others[0] if order >= 1 else None, hessian)
     return found if shift is None else _shifted(found, shift)
