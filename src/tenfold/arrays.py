@@ -137,7 +137,8 @@ def softplus(x: Array) -> Array:
     """log(1 + e^x) without overflow."""
     xp = namespace(x)
     if is_foreign(x):  # few calls: each is as dear as reading some megabytes
-        return xp.logaddexp(x, xp.zeros_like(x))
+        with np.errstate(invalid="ignore"):
+            return xp.logaddexp(x, xp.zeros_like(x))
     # the exponential of a negative number only
     return xp.log1p(xp.exp(-xp.abs(x))) + xp.where(x > 0, x, xp.zeros_like(x))
 
@@ -147,7 +148,7 @@ def falling_sigmoid(x: Array) -> Array:
     xp = namespace(x)
     if is_foreign(x):  # few calls, and an infinity on the way is right
         with np.errstate(over="ignore"):
-            return 1.0 / (1.0 + xp.exp(x))
+            return (1.0 + xp.exp(x)) ** -1.0
     e = xp.exp(-xp.abs(x))
     return xp.where(x >= 0, e, xp.ones_like(e)) / (1.0 + e)
 
@@ -191,15 +192,14 @@ def heads_of(X: Array, y: Array, cuts: Sequence[tuple[int, int]]) -> list[Head]:
     """
     xp = namespace(X)
     size = min(HEAD, max(stop - start for start, stop in cuts))
-    index = np.concatenate([start + np.arange(size) % (stop - start) for start, stop in cuts])
-    parts = [xp.astype(picked(part, index), xp.float64, copy=False) for part in (X, y)]
+    index = like(np.concatenate([start + np.arange(size) % (stop - start) for start, stop in cuts]), X)
+    parts = [xp.astype(xp.take(part, index, axis=0), xp.float64, copy=False) for part in (X, y)]
     head = xp.reshape(xp.concat(parts, axis=1), (len(cuts), size, -1))
-    low = xp.min(head, axis=1)
-    constant = xp.where(low == xp.max(head, axis=1), low, xp.nan)
     with np.errstate(invalid="ignore"):  # rows that are not finite are refused by whoever sums them
         mean = xp.mean(head, axis=1)
         deviation = xp.mean(xp.abs(head - mean[:, None, :]), axis=1)
-    heads = [Head(*found) for found in on_host(xp.stack([mean, deviation, constant], axis=1))]
+    found = on_host(xp.stack([mean, deviation, xp.min(head, axis=1), xp.max(head, axis=1)], axis=1))
+    heads = [Head(mean, away, np.where(low == high, low, np.nan)) for mean, away, low, high in found]
     return [heads[0] if _agree(heads[0], head) else head for head in heads]
 
 

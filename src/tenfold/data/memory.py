@@ -5,8 +5,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from tenfold.arrays import Array, Head, contiguous, entries, heads_of, is_numpy, is_sparse, like, numpy_dtype, some_rows
+from tenfold.arrays import (
+    Array,
+    Head,
+    contiguous,
+    entries,
+    heads_of,
+    is_numpy,
+    is_sparse,
+    like,
+    numpy_dtype,
+    on_host,
+    some_rows,
+)
 from tenfold.data.blocks import Block, InOrder, block_length, every, rows_of
+
+SMALL = 1 << 20
+"""A sample of at most so many numbers comes from a device to the host, where working on it takes less time than telling
+a device to.
+"""
 
 
 @dataclass(frozen=True)
@@ -63,7 +80,28 @@ class MemoryRows(InOrder):
         return heads_of(self.X, self.y, cuts)
 
     def thin(self, step: int) -> "MemoryRows":
+        if not self.foreign:
+            return self._thinned(step)
+        if step == 1:
+            return self
+        for kept, sample in self._samples:
+            if step % kept == 0:
+                return sample.thin(step // kept)
+        sample = self._thinned(step)
+        if sample.entries > SMALL:
+            return sample
+        parts = (sample.X, sample.y, sample.weight, sample.group)
+        sample = MemoryRows(*(None if part is None else on_host(part) for part in parts))
+        self._samples.append((step, sample))
+        return sample
+
+    def _thinned(self, step: int) -> "MemoryRows":
         return MemoryRows(*(every(part, step) for part in (self.X, self.y, self.weight, self.group)))
+
+    @cached_property
+    def _samples(self) -> list[tuple[int, "MemoryRows"]]:
+        """Small samples that came from a device, with their steps."""
+        return []
 
     def whole(self) -> Block:
         return Block(self.X, self.y, self.weight, self.group)
