@@ -50,13 +50,17 @@ def is_foreign(array: Array) -> bool:
     """Whether `array` belongs to another library of the Array API: torch, CuPy, Dask, ..."""
     if isinstance(array, (np.ndarray, np.generic)):
         return False
-    root = type(array).__module__.partition(".")[0]
-    return hasattr(array, "__array_namespace__") or root in ("torch", "cupy", "dask")
+    return hasattr(array, "__array_namespace__") or _library(array) in ("torch", "cupy", "dask")
+
+
+def _library(array: Array) -> str:
+    """The package that an array comes from; nothing is imported to tell."""
+    return type(array).__module__.partition(".")[0]
 
 
 def is_dask(array: Array) -> bool:
-    """Whether `array` is a collection of Dask's: an array or a data frame; Dask is not imported to tell."""
-    return type(array).__module__.partition(".")[0] == "dask"
+    """Whether `array` is a collection of Dask's: an array or a data frame."""
+    return _library(array) == "dask"
 
 
 def numpy_dtype(dtype: Any) -> np.dtype[Any]:
@@ -75,7 +79,7 @@ def like(array: Array, other: Array) -> Array:
         return array
     # torch takes no reversed and no read-only arrays
     array = namespace(other).asarray(np.array(array, order="C"))
-    if hasattr(array, "pin_memory"):  # torch, which else would wait for all that the device has to do
+    if _library(array) == "torch":  # which else would wait for all that the device has to do
         return array.to(device_of(other), non_blocking=True)
     return namespace(other).asarray(array, device=device_of(other))
 
@@ -162,7 +166,7 @@ def cross(left: Array, right: Array) -> Array:
     """
     xp, (m, p) = namespace(left), left.shape
     count = min(SLICES, m // (16 * p))  # what the slices come to is a small part of the rows
-    if count < 16:
+    if count < 16 or _library(left) == "cupy":  # which would copy what is transposed in slices
         return xp.matmul(left.T, right)
     cut = m - m % count
     parts = [xp.reshape(part[:cut, :], (count, cut // count, -1)) for part in (left, right)]

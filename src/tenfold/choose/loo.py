@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Floats, is_foreign, is_numpy, is_sparse, likes, namespace, on_host
+from tenfold.arrays import Array, Floats, is_foreign, is_numpy, is_sparse, likes, namespace, on_host, ones
 from tenfold.choose.spectrum import Tall, Wide, intercepts, inverse
 from tenfold.data import Block, Lifted, Pending, Rows, is_near
 from tenfold.machine import one_blas_thread, require_memory, threads
@@ -119,13 +119,22 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> Lifted[Leave
         weight = None if block.weight is None else block.weight[part]
         h = h if weight is None else h * weight[:, None]
         e = (block.y[part, :][:, :, None] - mean - xp.reshape(fits, (-1, t, candidates))) / (1.0 - h)[:, None, :]
-        e2 = e * e if weight is None else e * e * weight[:, None, None]
-        squares = squares + xp.sum(e2, axis=0)
+        squares = squares + _sum_of_squares(e, weight)
         if keep:
             kept.append(on_host(e))
     if is_sparse(block.X) or keep:
         return LeaveOneOut(on_host(squares), np.concatenate([np.zeros((0, t, candidates)), *kept]) if keep else None)
     return Pending.of((squares,), lambda _, found: LeaveOneOut(found), key=True)
+
+
+def _sum_of_squares(e: Array, weight: Array | None) -> Array:
+    """Over the rows of e (m, t, A), weighted."""
+    xp = namespace(e)
+    if is_foreign(e):
+        # as a product: down a long column a library's own sum may be many times slower
+        flat = xp.reshape(e * e, (e.shape[0], -1))
+        return xp.reshape(xp.matmul(ones(e.shape[0], e) if weight is None else weight, flat), e.shape[1:])
+    return xp.sum(e * e if weight is None else e * e * weight[:, None, None], axis=0)
 
 
 def _wide(rows: Rows, spectrum: Wide, alphas: Floats, keep: bool) -> LeaveOneOut:

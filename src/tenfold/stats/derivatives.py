@@ -9,7 +9,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, cross, entries, is_numpy, is_sparse, like, likes, namespace, on_host
-from tenfold.data import Block, Lifted, Pending, is_near
+from tenfold.data import Block, Lifted, Pending, is_near, weights_of
 from tenfold.losses import Loss
 from tenfold.machine import threads
 
@@ -110,22 +110,23 @@ def derivatives_in_arrays(
     X = _away(block.X, shift)
     coef, intercept = likes(params, X)
     z = xp.matmul(X, coef.T) + intercept
-    value, slopes = loss.value(block.y, z), loss.slope(block.y, z)
-    weight = None if block.weight is None else block.weight[:, None]
-    if weight is not None:
-        value, slopes = weight * value, weight * slopes
-    parts = [xp.sum(value, axis=0), xp.sum(slopes, axis=0)]
+    # sums are products: down a long column a library's own may be many times slower
+    weight, slopes = weights_of(block), loss.slope(block.y, z)
+    parts = [xp.matmul(weight, loss.value(block.y, z)), xp.matmul(weight, slopes)]
     if order >= 1:
-        parts.append(xp.matmul(slopes.T, X))
+        parts.append(xp.matmul(_weighted(slopes, block).T, X))
     if order == 2:
-        curvature = loss.curvature(block.y, z)
-        curvature = curvature if weight is None else weight * curvature
-        bent = curvature * X
-        parts += [cross(bent, X), xp.sum(bent, axis=0), xp.sum(curvature, axis=0)]
-    if weight is not None:
-        parts.append(xp.sum(weight, axis=0))
-    rows = None if weight is not None else float(z.shape[0])
+        curvature = _weighted(loss.curvature(block.y, z), block)
+        parts += [cross(curvature * X, X), xp.matmul(curvature.T, X)[0, :], xp.reshape(xp.sum(curvature), (1,))]
+    if block.weight is not None:
+        parts.append(xp.reshape(xp.sum(weight), (1,)))
+    rows = None if block.weight is not None else float(z.shape[0])
     return Pending.of(parts, partial(_from_sums, order, after), key=after is None, source=rows)
+
+
+def _weighted(values: Array, block: Block) -> Array:
+    """Values (m, t) times the weights of the rows."""
+    return values if block.weight is None else block.weight[:, None] * values
 
 
 def _from_sums(order: int, shift: Floats | None, rows: tuple[float | None, ...], *sums: Floats) -> Derivatives:
@@ -190,12 +191,10 @@ def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], L
 
     def lift(block: Block) -> Lifted[Total]:
         xp, X = namespace(block.y), block.X
-        c = loss.curvature(block.y, times(X, params, shift))
-        if block.weight is not None:
-            c = c * block.weight[:, None]
+        c = _weighted(loss.curvature(block.y, times(X, params, shift)), block)
         if is_sparse(X) or is_numpy(X):
             return Total(np.append(back_times(X, c, shift)[0], c.sum()))
-        return Pending.of((xp.matmul(c.T, _away(X, shift))[0, :], xp.sum(c, axis=0)), _joined, key=True)
+        return Pending.of((xp.matmul(c.T, _away(X, shift))[0, :], xp.reshape(xp.sum(c), (1,))), _joined, key=True)
 
     return lift
 
