@@ -53,6 +53,7 @@ def derivatives(
     intercept: _Float,
     shift: _Float | None,
     loss: str,
+    parameter: float,
     order: int,
     threads: int,
 ) -> _Derivatives: ...
@@ -66,6 +67,7 @@ def derivatives_csr(
     coef: _Float,
     intercept: _Float,
     loss: str,
+    parameter: float,
     order: int,
     threads: int,
 ) -> _Derivatives: ...
@@ -77,6 +79,74 @@ def times_t(X: _Real, U: _Float, shift: _Float | None, threads: int) -> _Float: 
 def column_squares(X: _Real, weight: _Float, shift: _Float, threads: int) -> _Float: ...
 def inner_products(X: _Real, centre: _Float, root: _Float, threads: int) -> _Float: ...
 def times_t_csr(data: _Real, indices: _Index, indptr: _Index, p: int, U: _Float, threads: int) -> _Float: ...
+
+class Learner:
+    def __init__(
+        self,
+        loss: str,
+        epsilon: float,
+        penalised: bool,
+        alpha: float,
+        l1: float,
+        schedule: str,
+        eta0: float,
+        power: float,
+        intercept: bool,
+        decay: float,
+        one_class: bool,
+        average: int,
+        batch: int,
+        own: int,
+        positive: float,
+        negative: float,
+        coef: _Float,
+        start: float,
+        t: float,
+    ) -> None: ...
+    eta: float
+    @property
+    def t(self) -> float: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def averaged(self) -> float: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def seen(self) -> int: ...
+    def resume(self, coef: _Float, intercept: float, count: float) -> None: ...
+    def begin(self) -> None: ...
+    def follow(self, order: NDArray[np.int32]) -> None: ...
+    def shuffle(self, seed: int) -> None: ...
+    def weights(self) -> tuple[_Float, float]: ...
+    def average(self) -> tuple[_Float, float]: ...
+    def finite(self) -> bool: ...
+
+def learn(
+    X: _Real,
+    y: _Float,
+    weight: _Float | None,
+    skip: NDArray[np.uint8] | None,
+    learners: list[Learner],
+    begin: int,
+    end: int,
+    threads: int,
+) -> None: ...
+def learn_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    y: _Float,
+    weight: _Float | None,
+    skip: NDArray[np.uint8] | None,
+    learners: list[Learner],
+    begin: int,
+    end: int,
+    threads: int,
+) -> None: ...
 def loo(
     X: _Real,
     Y: _Float,
@@ -90,6 +160,10 @@ def loo(
     threads: int,
     keep: bool,
 ) -> tuple[_Float, _Float, _Float | None, bool]: ...
+def csv_cut(text: NDArray[np.uint8]) -> tuple[int, int]: ...
+def csv_numbers(
+    text: NDArray[np.uint8], lines: int, delimiter: int, place: NDArray[np.int32], whole: NDArray[np.uint8]
+) -> tuple[_Float, int, list[bool]] | None: ...
 def exp(x: _Real) -> _Real: ...
 def log1p(x: _Real) -> _Real: ...
 def sigmoid(x: _Real) -> _Real: ...
@@ -100,3 +174,17 @@ def set_isa(name: str) -> None: ...
 def pool_size() -> int: ...
 def blas_bridge_ready() -> bool: ...
 def load_blas_bridge() -> None: ...
+def descent(
+    S: _Float,
+    C: _Float,
+    yy: float,
+    unit: _Float,
+    start: _Float,
+    l1: _Float,
+    l2: _Float,
+    positive: bool,
+    allowed: float,
+    change: float,
+    most: int,
+    seed: int | None,
+) -> tuple[_Float, _Float, NDArray[np.int64]]: ...

@@ -9,7 +9,7 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.losses import Loss
-from tenfold.penalties import L2
+from tenfold.penalties import Penalty
 from tenfold.stats import Derivatives, Params, derivatives, together
 
 
@@ -20,13 +20,29 @@ class Glm:
     """
 
     loss: Loss
-    penalty: L2
+    penalty: Penalty
     intercept: bool
 
 
+@dataclass(frozen=True)
+class SparseLeastSquares:
+    """min over W (t, p) and b (t,) of  (1 / 2W) sum_i weight_i |y_i - W x_i - b|^2 + l1 sum_j |W_j| + l2 / 2 |W|^2,
+    W the sum of the weights; b = 0 without `intercept`; weights >= 0 where `positive`.
+
+    |W_j| is the sum of the absolute values of the weights of column j, so that each target is a problem of its own, or
+    their Euclidean length where they are `joint`: a column is then used by all targets or by none.
+    """
+
+    l1: float
+    l2: float
+    intercept: bool
+    positive: bool = False
+    joint: bool = False
+
+
 class Evaluation(NamedTuple):
-    """An objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the intercept last, Hessian
-    (p + 1, p + 1).
+    """The smooth part of an objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the
+    intercept last, Hessian (p + 1, p + 1).
     """
 
     value: Floats
@@ -35,8 +51,8 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(problem: Glm, rows: Rows, params: Params, order: int = 1, shift: Floats | None = None) -> Evaluation:
-    """The objective of `problem` on `rows` at z = (x - shift).w + b, with its gradient, and its Hessian at order 2:
-    one pass.
+    """The smooth part of the objective of `problem`, loss and ||w||^2, on `rows` at z = (x - shift).w + b, with its
+    gradient, and its Hessian at order 2: one pass.
     """
     return _evaluation(problem, params, rows.fold(derivatives(problem.loss, params, order, shift)))
 

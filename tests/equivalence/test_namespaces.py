@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 import tenfold
-from estimators import IDS, SHAPES, TABLE, columns_of, zero_weights
+from estimators import IDS, SHAPES, TABLE, chosen, columns_of, zero_weights
 from tenfold import arrays
 from tenfold.data import blocks
 
@@ -93,7 +93,7 @@ def test_equal_to_numpy(start, row, shape):
         assert found.dtype == X_there.dtype
         assert tuple(found.shape) == np.shape(getattr(here, name))
     if row.chooses:
-        np.testing.assert_allclose(there.alpha_, here.alpha_)
+        np.testing.assert_allclose(chosen(there), chosen(here))
     z = there.predict(X_there)
     same_place(z, X_there)
     single = X.dtype == np.float32

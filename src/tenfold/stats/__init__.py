@@ -17,23 +17,29 @@ from tenfold.stats.derivatives import (
     times,
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_weights
+from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.several import Several, together
 
 __all__ = [
+    "BATCH",
     "Columns",
     "Derivatives",
     "Extremes",
+    "Gram",
+    "GramByColumns",
     "GroupedMoments",
     "Moments",
     "Params",
     "RFactor",
     "Several",
     "Total",
+    "WholeGram",
     "all_but_one",
     "along",
     "back_times",
+    "cross_products",
     "curvatures",
     "derivatives",
     "of_columns",
