@@ -55,6 +55,7 @@ __all__ = [
     "numbered",
     "own_target",
     "refuse_not_finite",
+    "remember_columns",
     "rowwise",
     "store",
     "total_weight",
@@ -209,7 +210,7 @@ def _target_of(estimator: Any, table: Table, y: Any, *, numeric: bool, multi_out
         raise ValueError("These rows have no target: name its column, tenfold.rows(..., target=...), or give y.")
     if numeric and table.y is not None and table.y.dtype.kind == "U":
         _refuse_text(table)
-    _remember_columns(estimator, table)
+    remember_columns(estimator, table)
     y = check_array(y, ensure_2d=False, dtype="numeric" if numeric else None, input_name="y", estimator=estimator)
     if y.ndim == 2 and not multi_output:
         y = column_or_1d(y, warn=True)
@@ -242,7 +243,8 @@ def own_target(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
     return _own(X.y, y, "y", "target"), _own(X.weight, sample_weight, "sample_weight", "weight")
 
 
-def _remember_columns(estimator: Any, table: Table) -> None:
+def remember_columns(estimator: Any, table: Table) -> None:
+    """Set the number and the names of the columns."""
     estimator.n_features_in_ = table.shape[1]
     if table.feature_names is not None:
         estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
@@ -270,8 +272,9 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
     n = X.shape[0]
     if is_foreign(sample_weight):
         foreign.refuse_elsewhere(X, sample_weight, "sample_weight")
-        weight = validate_weights(on_host(sample_weight), np.zeros((n, 1)))
-        return like(weight, X)
+        if tuple(sample_weight.shape) == (n,) and (weight := foreign.weights(sample_weight)) is not None:
+            return weight
+        return like(validate_weights(on_host(sample_weight), np.zeros((n, 1))), X)
     if isinstance(sample_weight, Number):
         weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
     else:
@@ -306,7 +309,7 @@ def as_rows(X: Array, y: Array, weight: Array | None) -> Rows:
         return _cluster().as_rows(X, y, weight)
     if is_foreign(X):
         xp = namespace(X)
-        y = xp.astype(like(y, X) if not is_foreign(y) else y, xp.float64)
+        y = xp.astype(like(y, X) if not is_foreign(y) else y, xp.float64, copy=False)
         return MemoryRows(X, y[:, None] if y.ndim == 1 else y, weight)
     y = np.asarray(y, dtype=np.float64)
     y = contiguous(y[:, None] if y.ndim == 1 else y)
@@ -379,10 +382,10 @@ def factor_of_each(factors: Floats, number: Array) -> Array:
 
 
 def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result:
-    """Do `work`; if it met a value that is not finite, raise scikit-learn's own error for it."""
+    """Do `work`; if it met a value that is not finite, raise scikit-learn's own error for it, or what `work` says."""
     try:
         return work()
-    except NotFinite:
+    except NotFinite as reason:
         if isinstance(X, Table):
             place = X.place_of(lambda part: ~np.isfinite(part))
             if place is not None:
@@ -395,8 +398,9 @@ def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Res
         else:
             check_array(X, accept_sparse=True, dtype=None, input_name="X", estimator=estimator)
         raise ValueError(
-            "Input X holds values so large that sums of their products overflow. Divide the columns by their largest "
-            "value."
+            str(reason)
+            or "Input X holds values so large that sums of their products overflow. Divide the columns by their "
+            "largest value."
         ) from None
 
 

@@ -21,6 +21,7 @@ from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
 from tenfold.judge.kinks import at_kinks
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments
+from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.judge.scaled import scaled_gap
 from tenfold.judge.stationarity import stationarity
@@ -38,6 +39,7 @@ __all__ = [
     "greedy",
     "lasso_gap",
     "lasso_gap_from_moments",
+    "path_gaps",
     "residual",
     "residual_from_moments",
     "scaled_gap",

@@ -150,33 +150,59 @@ def steps(problem: Problem, start: Params, allowed: float) -> Iterator[tuple[Ste
         pull = _back(rows, here.u.sum(axis=1), shift, intercept) + np.append(bar.u[:, 0] - l2 * theta[:p], 0.0)
         slack = float(np.sum(np.abs(theta * pull)))
         yield Step(Params(theta[None, :p].copy(), theta[p:].copy()), objective, (gap + slack) / allowed), -here.u.sum(1)
-        D, D0 = lines.weights(here), bars.weights(bar)
-        solve = _factor(_gram(rows, D.sum(axis=1), shift), np.append(D0[:, 0] + l2, 0.0), intercept)
-        if solve is None:
+        system = _System.at(problem, lines, bars, Place(theta, here, bar), z, pull)
+        if system is None:
             return
-
-        def turn(m: Aims, z: Floats = z, pull: Floats = pull, at: Place = Place(theta, here, bar)) -> Turn:
-            """The step of Newton's method towards products `m`."""
-            e, e0 = lines.targets(at.lines, z, m[0], m[1]), bars.targets(at.bars, at.theta[:p, None], m[2], m[3])
-            right = _back(rows, (D * e).sum(axis=1), shift, intercept) + np.append((D0 * e0)[:, 0], 0.0) + pull
-            d = solve(right)
-            dz = _forth(rows, d, shift)
-            step = lines.moves(at.lines, D * (e - dz), m[0], m[1])
-            lean = bars.moves(at.bars, D0 * (e0 - d[:p, None]), m[2], m[3])
-            lengths = zip(lines.lengths(at.lines, step), bars.lengths(at.bars, lean), strict=True)
-            primal, dual = (min(1.0, CLOSE * min(pair)) for pair in lengths)
-            if l2 > 0.0:
-                primal = dual = min(primal, dual)  # the weights are in both
-            return Turn(d, dz, step, lean, primal, dual)
-
-        ahead = turn((0.0, 0.0, 0.0, 0.0))
+        ahead = system.turn((0.0, 0.0, 0.0, 0.0))
         left = lines.products(ahead.of(here, ahead.lines)) + bars.products(ahead.of(bar, ahead.bars))
         aim, (step, lean) = gap / count * (left / gap) ** 3, (ahead.lines, ahead.bars)
-        found = turn((aim + step.v * step.u, aim - step.t * step.u, aim + lean.v * lean.u, aim - lean.t * lean.u))
+        found = system.turn(
+            (aim + step.v * step.u, aim - step.t * step.u, aim + lean.v * lean.u, aim - lean.t * lean.u)
+        )
         if not np.isfinite(found.theta).all() or max(found.primal, found.dual) < 1e-10:
             return
         here, bar = found.of(here, found.lines), found.of(bar, found.bars)
         theta, z = theta + found.primal * found.theta, z + found.primal * found.z
+
+
+class _System(NamedTuple):
+    """The equations of Newton's method at a place, with the weighted Gram matrix factored."""
+
+    problem: Problem
+    lines: Lines
+    bars: Lines
+    place: Place
+    z: Floats
+    pull: Floats
+    D: Floats
+    D0: Floats
+    solve: Callable[[Floats], Floats]
+
+    @classmethod
+    def at(
+        cls, problem: Problem, lines: Lines, bars: Lines, place: Place, z: Floats, pull: Floats
+    ) -> "_System | None":
+        D, D0 = lines.weights(place.lines), bars.weights(place.bars)
+        gram = _gram(problem.rows, D.sum(axis=1), problem.shift)
+        solve = _factor(gram, np.append(D0[:, 0] + problem.l2, 0.0), problem.intercept)
+        return None if solve is None else cls(problem, lines, bars, place, z, pull, D, D0, solve)
+
+    def turn(self, m: Aims) -> Turn:
+        """The step towards products `m`."""
+        rows, shift = self.problem.rows, self.problem.shift
+        (theta, here, bar), D, D0 = self.place, self.D, self.D0
+        w = theta[:-1, None]
+        e, e0 = self.lines.targets(here, self.z, m[0], m[1]), self.bars.targets(bar, w, m[2], m[3])
+        right = _back(rows, (D * e).sum(axis=1), shift, self.problem.intercept) + np.append((D0 * e0)[:, 0], 0.0)
+        d = self.solve(right + self.pull)
+        dz = _forth(rows, d, shift)
+        step = self.lines.moves(here, D * (e - dz), m[0], m[1])
+        lean = self.bars.moves(bar, D0 * (e0 - d[:-1, None]), m[2], m[3])
+        lengths = zip(self.lines.lengths(here, step), self.bars.lengths(bar, lean), strict=True)
+        primal, dual = (min(1.0, CLOSE * min(pair)) for pair in lengths)
+        if self.problem.l2 > 0.0:
+            primal = dual = min(primal, dual)  # the weights are in both
+        return Turn(d, dz, step, lean, primal, dual)
 
 
 def _objective(problem: Problem, z: Floats, theta: Floats) -> float:
