@@ -20,7 +20,6 @@ from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
 from tenfold.judge.kinks import at_kinks
-from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.judge.scaled import scaled_gap

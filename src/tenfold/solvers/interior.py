@@ -179,9 +179,7 @@ class _System(NamedTuple):
     solve: Callable[[Floats], Floats]
 
     @classmethod
-    def at(
-        cls, problem: Problem, lines: Lines, bars: Lines, place: Place, z: Floats, pull: Floats
-    ) -> "_System | None":
+    def at(cls, problem: Problem, lines: Lines, bars: Lines, place: Place, z: Floats, pull: Floats) -> "_System | None":
         D, D0 = lines.weights(place.lines), bars.weights(place.bars)
         gram = _gram(problem.rows, D.sum(axis=1), problem.shift)
         solve = _factor(gram, np.append(D0[:, 0] + problem.l2, 0.0), problem.intercept)
