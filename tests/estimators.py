@@ -98,6 +98,10 @@ class Row:
         """scikit-learn's class of this name, or None."""
         return getattr(sklearn.linear_model, self.name, None)
 
+    def reads(self, source: str) -> bool:
+        """Whether the class claims to read rows from there."""
+        return source in getattr(tenfold, self.name)._claims.where
+
     def make(self, **extra: Any) -> Any:
         """A new estimator with these settings and `extra` ones."""
         return getattr(tenfold, self.name)(**{**self.seeded, **extra})
@@ -145,6 +149,8 @@ def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
 def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     return Row(name, settings or {}, kind="gap", lasso=True, unique=False, units=True, **meta)
 
+
+KINKED = {"counts": False, "robust": True, "unique": False, "units": True}
 
 ALPHAS = [1e-3, 0.1, 10.0]
 
@@ -196,7 +202,7 @@ TABLE = [
     _deviance("GammaRegressor", {"alpha": 0.1, "fit_intercept": False, "solver": "newton-cholesky"}, outside=UNCENTRED),
     _deviance("TweedieRegressor", counts=False, iterative=False),
     _deviance("HuberRegressor", counts=False, robust=True),
-    _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, counts=False, robust=True, unique=False),
+    _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
     _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),

@@ -55,7 +55,8 @@ def _quantile(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     rows, _ = rows_of(model, X, y, sample_weight)
     fitted, dtype = params(model, 1)
     problem = Glm(Quantile(float(model.quantile)), ElasticNet(float(model.alpha)), bool(model.fit_intercept))
-    return gap(problem, rows, fitted, dual=at_kinks(problem, rows, fitted), status=status(model), dtype=dtype)
+    dual = at_kinks(problem, rows, fitted, dtype)
+    return gap(problem, rows, fitted, dual=dual, status=status(model), dtype=dtype)
 
 
 JUDGES = {

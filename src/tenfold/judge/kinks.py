@@ -5,11 +5,13 @@ an optimum these are such that the columns of the weights that are not zero bala
 in as many unknowns as rows on kinks. What it leaves over, the judge scales and balances as any other hint.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Array, Floats, is_sparse, on_host
-from tenfold.data import Rows, targets_of, weights_of
+from tenfold.arrays import Array, Floats, is_sparse, unit_roundoff
+from tenfold.data import Block, Rows, targets_of, weights_of
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
@@ -22,8 +24,10 @@ MOST = 4096
 """With more rows on kinks than this none is looked for."""
 
 
-def at_kinks(problem: Glm, rows: Rows, params: Params) -> Floats | None:
-    """Slopes (n,) of a kinked loss at the parameters; None where the rows are not at hand, or too many on kinks."""
+def at_kinks(problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64) -> Floats | None:
+    """Slopes (n,) of a kinked loss at the parameters, which were stored in `dtype`; None where the rows are not at
+    hand.
+    """
     if rows.foreign or rows.scattered:
         return None
     loss, penalty = problem.loss, problem.penalty
@@ -31,7 +35,8 @@ def at_kinks(problem: Glm, rows: Rows, params: Params) -> Floats | None:
     y, weight = rows.map(targets_of)[:, 0], rows.map(weights_of)
     share = weight / weight.sum()
     z = rows.map(predictions(params))[:, 0]
-    width = ON_KINK * (float(np.std(y)) + float(np.std(z)) + 1e-12 * float(np.max(np.abs(z), initial=1.0)))
+    size = float(np.std(y)) + float(np.std(z)) + 1e-12 * float(np.max(np.abs(z), initial=1.0))
+    width = size * max(ON_KINK, 16.0 * unit_roundoff(dtype))
     low, high = loss.slope(y, z - width), loss.slope(y, z + width)
     kink = np.flatnonzero((low != high) & (weight > 0.0))
     u = 0.5 * (low + high)
@@ -66,15 +71,14 @@ def _padded(b: Floats, n: int) -> Floats:
 
 def _picked(rows: Rows, kink: Array, used: Array) -> Floats:
     """Rows and columns of these numbers, dense, in float64."""
-    start, parts = 0, []
+    parts: list[Floats] = []
     inside = np.zeros(rows.shape[0], dtype=bool)
     inside[kink] = True
 
-    def cut(state: int, block: object) -> int:
-        X = block.X  # type: ignore[attr-defined]
-        chosen = X[inside[state : state + X.shape[0]]][:, used]
-        parts.append(np.asarray(chosen.toarray() if is_sparse(chosen) else on_host(chosen), dtype=np.float64))
-        return state + int(X.shape[0])
+    def cut(start: int, block: Block) -> int:
+        chosen = block.X[inside[start : start + block.X.shape[0]]][:, used]
+        parts.append(np.asarray(chosen.toarray() if is_sparse(chosen) else chosen, dtype=np.float64))
+        return start + int(block.X.shape[0])
 
-    rows.scan(cut, start)
+    rows.scan(cut, 0)
     return np.vstack(parts)

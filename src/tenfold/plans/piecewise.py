@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, on_host
-from tenfold.data import Rows, targets_of, weights_of
-from tenfold.judge import RULES, gap
+from tenfold.data import NotFinite, Rows, targets_of, weights_of
+from tenfold.judge import RULES, at_kinks, gap
 from tenfold.judge.points import prepare
 from tenfold.losses import Pieces, PiecewiseLinear
 from tenfold.penalties import ElasticNet
@@ -18,7 +18,9 @@ from tenfold.plans.frames import middle, moved
 from tenfold.problems import Glm
 from tenfold.solvers import interior
 from tenfold.solvers.loop import Step, Watch, run
-from tenfold.stats import Params
+from tenfold.stats import Columns, Params
+
+EPS = float(np.finfo(np.float64).eps)
 
 COLUMNS = 4096
 """Up to so many columns the weighted Gram matrix is formed."""
@@ -27,7 +29,7 @@ ENOUGH = 1e-3
 """The duality gap at which a fit ends, as a share of what the judge allows."""
 
 ZERO = 1e-7
-"""Beside an L1 penalty a weight that is so much smaller than the largest is none."""
+"""Beside an L1 penalty a weight that moves predictions by so much less than others is none."""
 
 
 def fit(
@@ -50,25 +52,43 @@ def fit(
             "are taken. Use a smooth loss (for instance huber, or squared hinge), or fewer columns."
         )
     problem = Glm(loss, ElasticNet(l1, l2), intercept)
+    if rows.foreign or rows.scattered:
+        raise ValueError("A loss with kinks keeps numbers for each row in this machine's memory: bring X there.")
     y, weight = on_host(rows.map(targets_of))[:, 0], on_host(rows.map(weights_of))
     share = (weight / weight.sum())[:, None]
     pieces = loss.pieces(np.asarray(y, dtype=np.float64))
     shift = middle(rows, True) if intercept else np.zeros(p)
-    inner = interior.Problem(rows, Pieces(pieces.at, share * pieces.up, share * pieces.down), l1, l2, intercept, shift)
-    b = _middle(pieces, share) if intercept else 0.0
+    weighted = Pieces(pieces.at, share * pieces.up, share * pieces.down)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = rows.fold(Columns.lift).squares_about(shift)
+    if not np.isfinite(squares).all():
+        raise NotFinite
+    if 0.0 < l1 < 1e3 * EPS * float(np.max(np.sqrt(squares + shift**2), initial=0.0)):
+        raise ValueError(
+            "Input X has a column so large that rounding of its sums exceeds the L1 penalty: Scale the columns, or use "
+            "alpha=0."
+        )
+    inner = interior.Problem(rows, weighted, l1, l2, intercept, shift, np.sqrt(squares))
+    first = Params(np.zeros((1, p)), np.array([_middle(pieces, share) if intercept else 0.0]))
     allowed = ENOUGH * RULES["gap"].tol * prepare(problem, rows).scale
     slopes: list[Floats] = []
 
     def path() -> Iterator[Step]:
-        for step, slope in interior.steps(inner, Params(np.zeros((1, p)), np.array([b])), allowed):
+        for step, slope in interior.steps(inner, first, allowed):
             slopes[:] = [slope]
             yield step
 
     heard: Watch | None = None if watch is None else lambda record, params: watch(record, moved(params, -shift))
     solution = run(path(), max_iter, time_limit, heard)
-    params = stored(moved(_cleaned(solution.params, l1), -shift), dtype)
-    dual = np.where(share[:, 0] > 0.0, slopes[0] / np.where(share[:, 0] > 0.0, share[:, 0], 1.0), 0.0)
-    certificate = gap(problem, rows, params, dual=dual, status=solution.status.value, dtype=dtype)
+    # one constant for all targets says all there is to say
+    alone = solution.trace[0].objective == 0.0
+    params = stored(moved(first if alone else _cleaned(solution.params, inner), -shift), dtype)
+    status = solution.status.value
+    certificate = gap(problem, rows, params, dual=at_kinks(problem, rows, params, dtype), status=status, dtype=dtype)
+    if not certificate.ok:
+        dual = np.where(share[:, 0] > 0.0, slopes[0] / np.where(share[:, 0] > 0.0, share[:, 0], 1.0), 0.0)
+        other = gap(problem, rows, params, dual=dual, status=status, dtype=dtype)
+        certificate = other if other.value < certificate.value else certificate
     return Fitted(params, certificate, "interior point", iterations=solution.iterations, trace=solution.trace)
 
 
@@ -80,8 +100,12 @@ def _middle(pieces: Pieces, share: Floats) -> float:
     return float(at[order[np.searchsorted(total, 0.5 * total[-1])]])
 
 
-def _cleaned(params: Params, l1: float) -> Params:
-    """Without the weights that an interior point only leaves next to zero."""
-    size = np.abs(params.coef)
-    small = size <= ZERO * np.max(size, initial=0.0)
-    return Params(np.where(small, 0.0, params.coef), params.intercept) if l1 > 0.0 else params
+def _cleaned(params: Params, problem: interior.Problem) -> Params:
+    """Without the weights that an interior point only leaves next to zero: beside an L1 penalty, those that move
+    predictions by much less than the others, or than the targets are spread.
+    """
+    if problem.l1 == 0.0:
+        return params
+    size = np.abs(params.coef) * problem.spread
+    small = size <= ZERO * max(float(np.max(size, initial=0.0)), float(np.ptp(problem.pieces.at)))
+    return Params(np.where(small, 0.0, params.coef), params.intercept)

@@ -12,17 +12,20 @@ for each row.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, on_host
-from tenfold.data import Block, NotFinite, Rows
+from tenfold.data import Block, Lifted, NotFinite, Rows
 from tenfold.losses import Pieces, Square
 from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
 from tenfold.stats import Derivatives, Params, Total, back_times, derivatives, predictions
+
+SURE = 1.0 + 1e-9
+"""Against rounding where a column is left out."""
 
 CLOSE = 0.9995
 """The share of the way to the boundary that a step takes."""
@@ -48,7 +51,7 @@ class Lines(NamedTuple):
     def of(cls, at: Floats, up: Floats, down: Floats) -> "Lines":
         return cls(at, up, down, (up + down > 0.0).astype(np.float64))
 
-    def start(self, z: Floats, size: float) -> State:
+    def start(self, z: Floats, size: Floats | float) -> State:
         r = self.at - z
         room = 0.5 * (self.up - self.down)
         return State(room, np.maximum(r, 0.0) + size, np.maximum(-r, 0.0) + size)
@@ -126,21 +129,27 @@ class Problem(NamedTuple):
     l2: float
     intercept: bool
     shift: Floats
+    spread: Floats
+    """Root mean squares (p,) of the columns about the shift."""
 
 
 def steps(problem: Problem, start: Params, allowed: float) -> Iterator[tuple[Step, Floats]]:
     """Steps in the coordinates z = (x - shift).w + b, each with the slopes (n,) of the losses that belong to it. The
     measure is the duality gap over `allowed`.
     """
-    rows, (at, up, down), l1, l2, intercept, shift = problem
+    rows, (at, up, down), l1, l2, intercept, shift, spread = problem
     lines = Lines.of(at, up, down)
     p = rows.shape[1]
-    bars = Lines.of(np.zeros((p, 1)), np.full((p, 1), l1), np.full((p, 1), l1))
+    # a column that no slopes can pull as strongly as the penalty does has no weight
+    pulls = np.max(np.maximum(up, down).sum(axis=1) / np.maximum((up + down).sum(axis=1), 1e-300), initial=0.0)
+    free = (spread > 0.0) & (l1 < pulls * (up + down).sum() * spread * SURE)
+    limit = np.where(free, l1, 0.0)[:, None]
+    bars = Lines.of(np.zeros((p, 1)), limit, limit)
     theta = np.append(start.coef[0], start.intercept)
     z = _forth(rows, theta, shift)
     size = float(np.sum(lines.alive * (up + down) * np.abs(at - z)) / max(np.sum(up + down), 1e-300)) or 1.0
     here = lines.start(z, size)
-    bar = bars.start(theta[:p, None], max(float(np.abs(theta[:p]).max(initial=0.0)), size))
+    bar = bars.start(theta[:p, None], (size / np.where(free, spread, 1.0))[:, None])
     count = 2.0 * (lines.alive.sum() + bars.alive.sum())
     while True:
         gap = lines.products(here) + bars.products(bar)
@@ -150,7 +159,7 @@ def steps(problem: Problem, start: Params, allowed: float) -> Iterator[tuple[Ste
         pull = _back(rows, here.u.sum(axis=1), shift, intercept) + np.append(bar.u[:, 0] - l2 * theta[:p], 0.0)
         slack = float(np.sum(np.abs(theta * pull)))
         yield Step(Params(theta[None, :p].copy(), theta[p:].copy()), objective, (gap + slack) / allowed), -here.u.sum(1)
-        system = _System.at(problem, lines, bars, Place(theta, here, bar), z, pull)
+        system = _System.at(problem, lines, bars, Place(theta, here, bar), z, pull, free)
         if system is None:
             return
         ahead = system.turn((0.0, 0.0, 0.0, 0.0))
@@ -179,10 +188,12 @@ class _System(NamedTuple):
     solve: Callable[[Floats], Floats]
 
     @classmethod
-    def at(cls, problem: Problem, lines: Lines, bars: Lines, place: Place, z: Floats, pull: Floats) -> "_System | None":
+    def at(
+        cls, problem: Problem, lines: Lines, bars: Lines, place: Place, z: Floats, pull: Floats, free: Any
+    ) -> "_System | None":
         D, D0 = lines.weights(place.lines), bars.weights(place.bars)
         gram = _gram(problem.rows, D.sum(axis=1), problem.shift)
-        solve = _factor(gram, np.append(D0[:, 0] + problem.l2, 0.0), problem.intercept)
+        solve = _factor(gram, np.append(D0[:, 0] + problem.l2, 0.0), np.append(free, problem.intercept))
         return None if solve is None else cls(problem, lines, bars, place, z, pull, D, D0, solve)
 
     def turn(self, m: Aims) -> Turn:
@@ -225,7 +236,7 @@ def _gram(rows: Rows, weight: Floats, shift: Floats) -> Floats:
     """sum weight [x - shift, 1] [x - shift, 1]'."""
     zero = Params(np.zeros((1, rows.shape[1])), np.zeros(1))
 
-    def lift(block: Block) -> Derivatives:
+    def lift(block: Block) -> Lifted[Derivatives]:
         return derivatives(Square(), zero, 2, shift)(Block(block.X, block.y, block.y[:, 0]))
 
     hessian = rows.retarget(np.ascontiguousarray(weight[:, None])).fold(lift).hessian
@@ -233,14 +244,14 @@ def _gram(rows: Rows, weight: Floats, shift: Floats) -> Floats:
     return hessian
 
 
-def _factor(A: Floats, ridge: Floats, intercept: bool) -> Callable[[Floats], Floats] | None:
-    """A solver for A + diag(ridge), scaled to unit diagonal and lifted where it is singular; None where it holds no
-    numbers.
+def _factor(A: Floats, ridge: Floats, free: Any) -> Callable[[Floats], Floats] | None:
+    """A solver for A + diag(ridge) in the unknowns that are `free`, scaled to unit diagonal and lifted where it is
+    singular; None where it holds no numbers.
     """
     A = A + np.diag(ridge)
-    if not intercept:
-        A[-1, :] = A[:, -1] = 0.0
-        A[-1, -1] = 1.0
+    free = free.astype(bool)
+    A[~free, :] = A[:, ~free] = 0.0
+    A[~free, ~free] = 1.0
     scale = np.sqrt(np.where(np.diag(A) > 0.0, np.diag(A), 1.0))
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = A / scale / scale[:, None]
@@ -255,6 +266,7 @@ def _factor(A: Floats, ridge: Floats, intercept: bool) -> Callable[[Floats], Flo
         lift = max(1e-15, 10.0 * lift)
 
     def solve(b: Floats) -> Floats:
+        b = np.where(free, b, 0.0)
         with one_blas_thread:
             x = lapack.dpotrs(lower, b / scale, lower=1)[0]
             x = x + lapack.dpotrs(lower, b / scale - scaled @ x, lower=1)[0]

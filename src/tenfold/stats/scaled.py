@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from tenfold.arrays import Floats, is_numpy, namespace, on_host
-from tenfold.data import Block, NotFinite, weights_of
+from tenfold.data import Block, NotFinite, settled, weights_of
 from tenfold.losses import Square
 from tenfold.stats.derivatives import Params, back_times, derivatives, times
 
@@ -82,6 +82,6 @@ def _lift(
     if not np.isfinite(found.sums).all():
         raise NotFinite
     share = xp.where(inside, xp.ones_like(a), beyond * epsilon / xp.where(inside, xp.ones_like(a), size))
-    outer = derivatives(Square(), params, 2, shift)(Block(block.X, block.y, weight * share)).hessian
+    outer = settled(derivatives(Square(), params, 2, shift)(Block(block.X, block.y, weight * share))).hessian
     cross = np.append(pull[2], float(on_host(xp.sum(near))))
     return Scaled(found.sums, found.pull, found.rows, outer, cross, float(on_host(xp.sum(near * a))))

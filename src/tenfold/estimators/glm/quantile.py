@@ -44,7 +44,7 @@ from tenfold.stats import Params
 SOLVERS = ("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex")
 """scikit-learn's names: all stand for the interior point method of our own."""
 
-IN_MEMORY = "It keeps some numbers for each row on one machine: use HuberRegressor, or files (`tenfold.rows`)."
+IN_MEMORY = "It keeps some numbers for each row in the memory of one machine: bring X there, or use HuberRegressor."
 
 
 class QuantileRegressor(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
@@ -82,7 +82,7 @@ class QuantileRegressor(Scored, CallbackSupportMixin, RegressorMixin, LinearPred
     Notes
     -----
     About fifteen steps, each a weighted Gram matrix and four products with the rows; memory p x p and a few numbers for
-    each row. Runs on dense and sparse arrays, files and devices. `fit` and `predict` take an `offset` (n,), the known
+    each row. Runs on dense and sparse arrays and files. `fit` and `predict` take an `offset` (n,), the known
     part of the prediction.
     Seeger, section 8.1.2; Portnoy and Koenker, *The Gaussian hare and the Laplacian tortoise* (1997).
 
@@ -106,7 +106,7 @@ class QuantileRegressor(Scored, CallbackSupportMixin, RegressorMixin, LinearPred
         "gap",
         "S8.1.2",
         "QuantileRegressor",
-        where=("arrays", "sparse", "files", "devices"),
+        where=("arrays", "sparse", "files"),
         instead=IN_MEMORY,
     )
     _constraints: ClassVar[Constraints] = {
