@@ -26,6 +26,8 @@ class Loss(Protocol):
     """Whether the slope jumps."""
     signs: ClassVar[bool]
     """Whether targets are -1 and +1."""
+    joint: ClassVar[bool]
+    """Whether several raw predictions of a row have one loss together."""
 
     @property
     def parameter(self) -> float: ...
@@ -54,6 +56,7 @@ class _Plain:
     convex: ClassVar[bool] = True
     kinked: ClassVar[bool] = False
     signs: ClassVar[bool] = False
+    joint: ClassVar[bool] = False
 
     @property
     def parameter(self) -> float:
@@ -506,6 +509,68 @@ class Tanh(_Plain):
 
     def curvature(self, y: Array, z: Array) -> Array:
         return self.smoothness * namespace(z).ones_like(z)
+
+
+@dataclass(frozen=True)
+class Softmax(_Plain):
+    """log(sum_k e^(z_k)) - z_y: raw predictions z (n, K) of the classes, y (n, 1) the number of the right one.
+
+    The slopes are p - e_y, p the classes' probabilities and e_y a one for the right class; the conjugate of u is the
+    negative entropy of u + e_y, finite where that is in the simplex.
+    """
+
+    name: ClassVar[str] = "softmax"
+    joint: ClassVar[bool] = True
+
+    @property
+    def smoothness(self) -> float:
+        return 0.5
+
+    def right(self, y: Array, z: Array) -> Array:
+        """e_y of each row, as bools (n, K)."""
+        xp = namespace(z)
+        numbers = xp.cumulative_sum(xp.ones_like(z[:1, :]), axis=1) - 1.0
+        return y == numbers
+
+    def _parts(self, z: Array) -> tuple[Array, Array, Array, Array]:
+        """The largest z of a row and where it is, e^(z - largest), and the sum of the others of these."""
+        xp = namespace(z)
+        largest = xp.max(z, axis=1, keepdims=True)
+        numbers = xp.cumulative_sum(xp.ones_like(z[:1, :]), axis=1) - 1.0
+        top = numbers == xp.astype(xp.argmax(z, axis=1, keepdims=True), z.dtype)
+        e = xp.exp(z - largest)
+        return largest, top, e, xp.sum(xp.where(top, xp.zeros_like(e), e), axis=1, keepdims=True)
+
+    def probabilities(self, z: Array) -> Array:
+        """p (n, K)."""
+        _, _, e, others = self._parts(z)
+        return e / (1.0 + others)
+
+    def value(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        largest, _, _, others = self._parts(z)
+        own = xp.sum(xp.where(self.right(y, z), z, xp.zeros_like(z)), axis=1, keepdims=True)
+        return xp.log1p(others) + (largest - own)
+
+    def slope(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        _, top, e, others = self._parts(z)
+        p = e / (1.0 + others)
+        # 1 - p of a class that is nearly sure has no digits: the others' sum has
+        missing = xp.where(top, -others / (1.0 + others), p - 1.0)
+        return xp.where(self.right(y, z), missing, p)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        """The diagonal p (1 - p) of the second derivatives diag(p) - p p'."""
+        p = self.probabilities(z)
+        return p * (1.0 - p)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        xp = namespace(u)
+        a = u + xp.astype(self.right(y, u), u.dtype)
+        inside = xp.all(a >= 0, axis=1, keepdims=True)
+        inside = inside & (xp.abs(xp.sum(u, axis=1, keepdims=True)) <= 1e-12)
+        return _within(inside, xp.sum(_x_log_x(xp.where(a >= 0, a, xp.zeros_like(a))), axis=1, keepdims=True))
 
 
 def _positive(a: Array) -> Array:

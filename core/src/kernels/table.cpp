@@ -7,6 +7,7 @@
 #include "margins.hpp"
 #include "pack.hpp"
 #include "product.hpp"
+#include "softmax.hpp"
 #include "sparse.hpp"
 
 namespace tenfold::TENFOLD_ISA {
@@ -30,6 +31,7 @@ constexpr Kernels kernels = {
     panel,
     gram,
     losses,
+    softmax,
     product,
     squares,
     leverage,

@@ -20,6 +20,7 @@ from tenfold.stats.derivatives import (
 from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_weights
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
+from tenfold.stats.softmax import of_right_margins, softmax
 from tenfold.stats.several import Several, together
 
 __all__ = [
@@ -41,8 +42,10 @@ __all__ = [
     "of_columns",
     "of_margins",
     "of_predictions",
+    "of_right_margins",
     "of_weights",
     "predictions",
+    "softmax",
     "times",
     "together",
 ]
