@@ -29,6 +29,10 @@ template <class T> struct DenseKernels {
   void (*log1p)(const T *x, T *y, Index count);
   void (*sigmoid)(const T *x, T *y, Index count);
   void (*softplus)(const T *x, T *y, Index count);
+  // core/src/kernels/delta.hpp
+  double (*dot)(const T *x, const double *v, Index columns);
+  double (*squares)(const T *x, Index columns);
+  void (*add)(const T *x, Index columns, double c, double *v, double *sums);
 };
 
 template <class T, class I> struct SparseKernels {
@@ -81,6 +85,9 @@ struct Kernels {
   void (*leverage)(double *spread, Index candidates, double weight, double base, double *largest);
   bool (*loo)(const double *fit, const double *scale, Index candidates, double centred, double weight, double *sums,
               double *errors);
+  // core/src/kernels/delta.hpp
+  void (*truncate)(double *v, double *q, double *average, Index columns, double scale, double due, double lag,
+                   double *sums);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

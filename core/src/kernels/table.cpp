@@ -1,4 +1,5 @@
 // Compiled once for every instruction set, with TENFOLD_ISA as the namespace and the matching -march.
+#include "delta.hpp"
 #include "elementwise.hpp"
 #include "gradient.hpp"
 #include "gram.hpp"
@@ -22,7 +23,10 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    elementwise<exponential, T>,
                                    elementwise<log_one_plus, T>,
                                    elementwise<logistic, T>,
-                                   elementwise<softplus, T>};
+                                   elementwise<softplus, T>,
+                                   dot<T>,
+                                   squares_of<T>,
+                                   add<T>};
 
 template <class T, class I> constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>};
 
@@ -36,6 +40,7 @@ constexpr Kernels kernels = {
     squares,
     leverage,
     loo,
+    truncate,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,
