@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from tenfold.arrays import Array, namespace
+from tenfold.arrays import Array, like, namespace
 
 
 class Loss(Protocol):
@@ -44,6 +44,10 @@ class Loss(Protocol):
     def value(self, y: Array, z: Array) -> Array: ...
     def slope(self, y: Array, z: Array) -> Array: ...
     def curvature(self, y: Array, z: Array) -> Array: ...
+    def bend(self, y: Array, z: Array, dz: Array) -> Array:
+        """The second derivative along dz."""
+        ...
+
     def conjugate(self, y: Array, u: Array) -> Array: ...
     def clip(self, y: Array, u: Array) -> Array:
         """The point nearest to u at which the conjugate is finite."""
@@ -69,6 +73,12 @@ class _Plain:
     @property
     def steepness(self) -> float:
         return np.inf
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        raise NotImplementedError
+
+    def bend(self, y: Array, z: Array, dz: Array) -> Array:
+        return self.curvature(y, z) * dz * dz
 
 
 @dataclass(frozen=True)
@@ -528,16 +538,13 @@ class Softmax(_Plain):
 
     def right(self, y: Array, z: Array) -> Array:
         """e_y of each row, as bools (n, K)."""
-        xp = namespace(z)
-        numbers = xp.cumulative_sum(xp.ones_like(z[:1, :]), axis=1) - 1.0
-        return y == numbers
+        return y == like(np.arange(z.shape[1], dtype=np.float64), y)
 
     def _parts(self, z: Array) -> tuple[Array, Array, Array, Array]:
         """The largest z of a row and where it is, e^(z - largest), and the sum of the others of these."""
         xp = namespace(z)
         largest = xp.max(z, axis=1, keepdims=True)
-        numbers = xp.cumulative_sum(xp.ones_like(z[:1, :]), axis=1) - 1.0
-        top = numbers == xp.astype(xp.argmax(z, axis=1, keepdims=True), z.dtype)
+        top = xp.argmax(z, axis=1, keepdims=True) == like(np.arange(z.shape[1]), z)
         e = xp.exp(z - largest)
         return largest, top, e, xp.sum(xp.where(top, xp.zeros_like(e), e), axis=1, keepdims=True)
 
@@ -545,6 +552,11 @@ class Softmax(_Plain):
         """p (n, K)."""
         _, _, e, others = self._parts(z)
         return e / (1.0 + others)
+
+    def log_probabilities(self, z: Array) -> Array:
+        """log p (n, K), accurate where p is 0 or 1."""
+        largest, _, _, others = self._parts(z)
+        return (z - largest) - namespace(z).log1p(others)
 
     def value(self, y: Array, z: Array) -> Array:
         xp = namespace(z)
@@ -564,6 +576,12 @@ class Softmax(_Plain):
         """The diagonal p (1 - p) of the second derivatives diag(p) - p p'."""
         p = self.probabilities(z)
         return p * (1.0 - p)
+
+    def bend(self, y: Array, z: Array, dz: Array) -> Array:
+        xp = namespace(z)
+        p = self.probabilities(z)
+        mean = xp.sum(p * dz, axis=1, keepdims=True)
+        return xp.sum(p * (dz - mean) ** 2, axis=1, keepdims=True)
 
     def conjugate(self, y: Array, u: Array) -> Array:
         xp = namespace(u)

@@ -15,5 +15,16 @@ gap
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
 from tenfold.judge.duality import gap
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
+from tenfold.judge.multinomial import gap_of_classes
 
-__all__ = ["NOT_JUDGED", "RULES", "Certificate", "Rule", "Verdict", "gap", "residual", "residual_from_moments"]
+__all__ = [
+    "NOT_JUDGED",
+    "RULES",
+    "Certificate",
+    "Rule",
+    "Verdict",
+    "gap",
+    "gap_of_classes",
+    "residual",
+    "residual_from_moments",
+]

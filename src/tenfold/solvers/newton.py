@@ -1,8 +1,11 @@
-"""Newton's method for smooth generalised linear models of one target (iteratively re-weighted least squares), with a
-line search.
+"""Newton's method for smooth generalised linear models of one target, or of several classes together (iteratively
+re-weighted least squares), with a line search.
 
 Each step solves H d = -g, H the Hessian of the penalised mean loss in (w, b), and takes the largest of 1, 1/2, 1/4, ...
-that gives sufficient descent. One pass over the rows a step, p x p memory.
+that gives sufficient descent. One pass over the rows a step, p x p memory, K (p + 1) squared for K classes.
+
+What is added to the predictions of all classes alike changes no loss: H is zero in these directions, the gradient too,
+and a penalty on the classes' mean weights, which no step then changes, makes H regular.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,10 +53,13 @@ def factor(hessian: Floats | None, shift: Floats) -> Factor:
     """Factor a Hessian about `shift`; a singular one is lifted by the least power of ten that lets it pass."""
     if hessian is None or not np.isfinite(hessian).all():
         raise NotFinite
+    hessian = _without_common(hessian, len(shift) + 1)
     diagonal = hessian.diagonal()
-    known = diagonal > TINY
+    known = (diagonal > TINY).reshape(-1, len(shift) + 1)
     # a constant column about its mean is rounding
-    known[:-1] &= diagonal[:-1] > diagonal[-1] * (4.0 * EPS * shift) ** 2
+    by_class = diagonal.reshape(known.shape)
+    known[:, :-1] &= by_class[:, :-1] > by_class[:, -1:] * (4.0 * EPS * shift) ** 2
+    known = known.ravel()
     d = np.sqrt(np.where(known, diagonal, 1.0))
     scaled = np.asfortranarray(hessian / d / d[:, None])
     if not known.all():
@@ -68,6 +74,17 @@ def factor(hessian: Floats | None, shift: Floats) -> Factor:
         more = max(1e-14, 10.0 * lift)
         scaled[np.diag_indices_from(scaled)] += more - lift
         lift = more
+
+
+def _without_common(hessian: Floats, k: int) -> Floats:
+    """The Hessian of several classes, k coefficients each, with a penalty on the mean of their coefficients."""
+    K = len(hessian) // k
+    if K == 1:
+        return hessian
+    lifted = hessian.reshape(K, k, K, k).copy()
+    each = np.arange(k)
+    lifted[:, each, :, each] += np.einsum("cjcj->j", lifted)[:, None, None] / K**2
+    return lifted.reshape(K * k, K * k)
 
 
 def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
@@ -140,8 +157,8 @@ def _search(
 
 
 def _step(params: Params, d: Floats, length: float) -> Params:
-    s = length * d
-    return Params(params.coef + s[None, :-1], params.intercept + s[-1:])
+    s = (length * d).reshape(len(params.intercept), -1)
+    return Params(params.coef + s[:, :-1], params.intercept + s[:, -1])
 
 
 def _finite(found: Evaluation) -> Evaluation:

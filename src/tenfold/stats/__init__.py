@@ -16,11 +16,12 @@ from tenfold.stats.derivatives import (
     derivatives,
     predictions,
     times,
+    total_weight,
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_weights
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
-from tenfold.stats.softmax import of_right_margins, softmax
+from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
 from tenfold.stats.several import Several, together
 
 __all__ = [
@@ -36,9 +37,11 @@ __all__ = [
     "all_but_one",
     "along",
     "back_times",
+    "class_curvatures",
     "column_squares",
     "curvatures",
     "derivatives",
+    "noticed_hessian",
     "of_columns",
     "of_margins",
     "of_predictions",
@@ -48,4 +51,5 @@ __all__ = [
     "softmax",
     "times",
     "together",
+    "total_weight",
 ]

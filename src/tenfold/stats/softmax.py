@@ -1,16 +1,17 @@
 """Sums of the softmax loss of several classes and of its derivatives, at given parameters of a linear model."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, like, namespace, on_host, some_rows
+from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace, on_host, some_rows
 from tenfold.data import Block, weights_of
-from tenfold.losses import Softmax
+from tenfold.losses import Softmax, Square
 from tenfold.machine import threads
-from tenfold.stats.derivatives import Derivatives, Params, along, times
+from tenfold.stats.derivatives import Derivatives, Params, Total, along, derivatives, times
 from tenfold.stats.extremes import Extremes
 
 TILE_ENTRIES = 1 << 21
@@ -54,15 +55,17 @@ def _softmax(params: Params, order: int, shift: Floats | None, block: Block) -> 
     return Derivatives(weight, value, slope, gradient, _hessian(params, shift, block) if order == 2 else None)
 
 
-def _hessian(params: Params, shift: Floats | None, block: Block) -> Floats:
-    """diag(q) gives a weighted Gram matrix a class, q q' one of the rows times all probabilities."""
+def _hessian(params: Params, shift: Floats | None, block: Block, least: float = 0.0) -> Floats:
+    """diag(q) gives a weighted Gram matrix a class, q q' one of the rows times all probabilities; those below `least`
+    count as zero.
+    """
     (n, p), K = block.X.shape, len(params.intercept)
     weight = weights_of(block)
     total = np.zeros((K, p + 1, K, p + 1))
     tile = max(1, TILE_ENTRIES // (K * (p + 1)))
     for start in range(0, n, tile):
         X = some_rows(block.X, slice(start, start + tile))
-        q = Softmax().probabilities(times(X, params, shift))
+        q = _noticed(Softmax().probabilities(times(X, params, shift)), least)
         X = X.toarray() if is_sparse(X) else X
         X = np.array(X, dtype=np.float64, order="C") if shift is None else X - shift
         w = weight[start : start + tile]
@@ -76,6 +79,30 @@ def _hessian(params: Params, shift: Floats | None, block: Block) -> Floats:
     return total.reshape(K * (p + 1), K * (p + 1))
 
 
+def _noticed(q: Array, least: float) -> Array:
+    """Probabilities of at least `least`, in place of all."""
+    if least == 0.0:
+        return q
+    xp = namespace(q)
+    q = xp.where(q < least, xp.zeros_like(q), q)
+    return q / xp.sum(q, axis=1, keepdims=True)
+
+
+def noticed_hessian(params: Params, shift: Floats, least: float) -> Callable[[Block], Total]:
+    """The lift of the Hessian of `softmax` with probabilities below `least` taken for zero."""
+    return partial(_noticed_hessian, params, shift, least)
+
+
+def _noticed_hessian(params: Params, shift: Floats, least: float, block: Block) -> Total:
+    if is_sparse(block.X) or is_numpy(block.X):
+        return Total(_hessian(params, shift, block, least))
+    xp = namespace(block.X)
+    X = xp.astype(block.X, xp.float64, copy=False) - like(shift, block.X)
+    q = _noticed(Softmax().probabilities(times(block.X, params, shift)), least)
+    joint = xp.concat([X, xp.ones_like(X[:, :1])], axis=1)
+    return Total(_hessian_in_arrays(joint, weights_of(block)[:, None], q))
+
+
 def _gram(X: Floats, weight: Floats) -> Floats:
     """sum_i weight [x, 1][x, 1]': the Hessian of a square loss."""
     zeros, count = np.zeros((1, X.shape[1])), threads(entries(X))
@@ -83,6 +110,24 @@ def _gram(X: Floats, weight: Floats) -> Floats:
         X, np.zeros((X.shape[0], 1)), np.ascontiguousarray(weight), zeros, np.zeros(1), None, "square", 0.0, 2, count
     )
     return np.asarray(found[4])
+
+
+def class_curvatures(params: Params, shift: Floats) -> Callable[[Block], Total]:
+    """The lift of the blocks (K, p + 1, p + 1) on the diagonal of the Hessian: sum_i weight q_k (1 - q_k) [x - shift, 1]
+    [x - shift, 1]' of each class.
+    """
+    return partial(_class_curvatures, params, shift)
+
+
+def _class_curvatures(params: Params, shift: Floats, block: Block) -> Total:
+    q = Softmax().probabilities(times(block.X, params, shift))
+    shares = weights_of(block)[:, None] * q * (1.0 - q)
+    zero = Params(np.zeros((1, block.X.shape[1])), np.zeros(1))
+    found = [
+        derivatives(Square(), zero, 2, shift)(replace(block, weight=contiguous(shares[:, k])))
+        for k in range(shares.shape[1])
+    ]
+    return Total(np.array([one.hessian for one in found]))
 
 
 def softmax_in_arrays(params: Params, order: int, shift: Floats | None, block: Block) -> Derivatives:

@@ -1,4 +1,4 @@
-"""Logistic regression of two classes."""
+"""Logistic regression."""
 
 import warnings
 from typing import Any, ClassVar
@@ -7,12 +7,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_consistent_length
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold import _core
-from tenfold.arrays import Array, contiguous, is_foreign, is_numpy, is_sparse, like, namespace, on_host
+from tenfold.arrays import Array, contiguous, is_foreign, is_sparse, namespace, on_host
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
@@ -21,19 +19,16 @@ from tenfold.estimators.contract import (
     all_or_nothing,
     as_rows,
     chosen_classes,
-    class_factors,
     counted,
-    encoded,
     follow,
-    is_plain,
     refuse_not_finite,
     rowwise,
-    validate,
     validate_weights,
     watcher,
     with_callbacks,
-    without_names,
 )
+from tenfold.estimators.logistic.labels import numbered_classes, targets, validate_classes, weighted
+from tenfold.estimators.logistic.settings import SOLVERS, inverse_strength, refuse_liblinear, strength
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -45,30 +40,14 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
-from tenfold.losses import Logistic
+from tenfold.losses import Logistic, Softmax
 from tenfold.plans.logistic import LogisticFit
 from tenfold.plans.logistic import fit as fit_logistic
 from tenfold.solvers.loop import Status
 from tenfold.stats import Params
 
-SOLVERS = {
-    "lbfgs": "lbfgs",
-    "liblinear": "lbfgs",
-    "newton-cg": "newton",
-    "newton-cholesky": "newton",
-    "sag": "lbfgs",
-    "saga": "lbfgs",
-}
-"""scikit-learn's names, and the method that each stands for here."""
-
 ADVICE = {status.value: status.message for status in Status if status is not Status.NO_MAXIMUM}
 """What to do after a fit that is not certified; where there is no maximum the certificate says it."""
-
-ONE_CLASS = "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
-
-
-class NotBinaryError(NotImplementedError, ValueError):
-    """More than two classes: a ValueError for scikit-learn's contract, and not there yet."""
 
 
 class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, BaseEstimator):
@@ -212,23 +191,26 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
         check_parameters(self, self._constraints)
         C = inverse_strength(self)
-        X, y = _validate(self, X, y)
-        self.classes_, second = two_classes(y, X)
-        weight = class_weights(self.class_weight, self.classes_, second, validate_weights(sample_weight, X))
-        kept, signs, weight = counted(X, signs_of(second), weight)
+        X, y = validate_classes(self, X, y)
+        self.classes_, number = numbered_classes(y, X)
+        count = int(self.classes_.shape[0])
+        refuse_liblinear(self.solver, count)
+        weight = weighted(self.class_weight, self.classes_, number, validate_weights(sample_weight, X))
+        kept, target, weight = counted(X, targets(number, count), weight)
         # passes are many: an array in another order is put in C order once
-        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, signs, weight)
+        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight)
         fitted = refuse_not_finite(
             self,
             X,
             lambda: fit_logistic(
                 rows,
-                strength(C, signs.shape[0] if weight is None else float(namespace(weight).sum(weight))),
+                strength(C, target.shape[0] if weight is None else float(namespace(weight).sum(weight))),
                 self.fit_intercept,
+                classes=count,
                 solver=SOLVERS[self.solver],
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
-                start=self._start(X.shape[1]),
+                start=self._start(X.shape[1], 1 if count == 2 else count),
                 time_limit=self.time_limit,
                 watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
                 dtype=rows.dtype,
@@ -249,38 +231,41 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         self.trace_ = fitted.trace
         self.__dict__.pop("separating_direction_", None)
         if fitted.direction is not None:
-            self.separating_direction_ = np.append(fitted.direction.coef[0], fitted.direction.intercept)
+            direction = np.column_stack([fitted.direction.coef, fitted.direction.intercept])
+            self.separating_direction_ = direction if len(direction) > 1 else direction[0]
         if not fitted.certificate.ok:
             message = (
                 f"{type(self).__name__} ({self.status_}): {fitted.certificate.explain()} {ADVICE.get(self.status_, '')}"
             )
             warnings.warn(message.rstrip(), ConvergenceWarning, stacklevel=4)
 
-    def _start(self, p: int) -> Params | None:
+    def _start(self, p: int, outputs: int) -> Params | None:
         """The previous parameters, where they are to be continued."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
         coef = self.coef_.toarray() if is_sparse(self.coef_) else on_host(self.coef_)
-        if coef.shape != (1, p):
-            raise ValueError(f"Initialization coef is of shape {coef.shape}, expected shape ({p},) or (1, {p})")
-        b = np.asarray(on_host(self.intercept_), dtype=np.float64).reshape(1) if self.fit_intercept else np.zeros(1)
+        if coef.shape != (outputs, p):
+            expected = f"({p},) or (1, {p})" if outputs == 1 else f"({outputs}, {p})"
+            raise ValueError(f"Initialization coef is of shape {coef.shape}, expected shape {expected}")
+        b = np.array(on_host(self.intercept_), dtype=np.float64).ravel() if self.fit_intercept else np.zeros(outputs)
         return Params(np.ascontiguousarray(coef, dtype=np.float64), b)
 
     def decision_function(self, X: Any) -> Array:
-        """Log odds of the second class, ``X w + b``, of shape (n,)."""
-        return self._raw(X)[:, 0]
+        """Two classes: log odds of the second, ``X w + b``, of shape (n,). More: raw scores of all, (n, n_classes)."""
+        z = self._raw(X)
+        return z[:, 0] if z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Array:
-        """The more probable class of each row."""
-        second = self.decision_function(X) > 0
-        return chosen_classes(self.classes_, second)
+        """The most probable class of each row."""
+        z = self.decision_function(X)
+        return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(largest, z))
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of both classes, (n, 2); small ones to full relative accuracy."""
+        """Probabilities of all classes, (n, n_classes); small ones to full relative accuracy."""
         return rowwise(probabilities, self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the probabilities of both classes, (n, 2); accurate where the probabilities are 0 or 1."""
+        """Logarithms of the probabilities of all classes, (n, n_classes); accurate where these are 0 or 1."""
         return rowwise(log_probabilities, self.decision_function(X))
 
     def densify(self) -> "LogisticRegression":
@@ -299,12 +284,19 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self.solver != "liblinear"
         return tags
 
 
+def largest(z: Array) -> Array:
+    """The number of the largest score of each row."""
+    return namespace(z).argmax(z, axis=1)
+
+
 def probabilities(z: Array) -> Array:
-    """Of both classes, (n, 2), from the log odds of the second."""
+    """Of all classes: from the log odds of the second of two (n,), or from the scores of more (n, K)."""
+    if z.ndim == 2:
+        return Softmax().probabilities(z)
     if is_foreign(z):
         return namespace(z).stack([Logistic().wrong(z), Logistic().wrong(-z)], axis=1)
     z = contiguous(z)
@@ -313,145 +305,9 @@ def probabilities(z: Array) -> Array:
 
 def log_probabilities(z: Array) -> Array:
     """Logarithms of the `probabilities`."""
+    if z.ndim == 2:
+        return Softmax().log_probabilities(z)
     if is_foreign(z):
         return namespace(z).stack([-Logistic().value(-1.0, z), -Logistic().value(1.0, z)], axis=1)
     z = contiguous(z)
     return np.column_stack([-_core.softplus(z), -_core.softplus(-z)])
-
-
-def inverse_strength(model: Any) -> float:
-    """C of a binary model, infinite where there is no penalty; scikit-learn's rules about parameters that do not go
-    together, then what is not there yet.
-    """
-    penalty = _penalty(model)
-    check_solver(model.solver, penalty, model.dual)
-    ratio = model.l1_ratio
-    if penalty != "elasticnet" and ratio is not None and 0 < ratio < 1:
-        _warn(f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})")
-    if (model.penalty == "l2" and ratio != 0) or (model.penalty == "l1" and ratio != 1):
-        _warn(
-            f"Inconsistent values: penalty={model.penalty} with l1_ratio={ratio}. penalty is deprecated. Please use "
-            "l1_ratio only."
-        )
-    if penalty == "elasticnet" and ratio is None:
-        raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
-    if model.penalty is None and model.C != 1.0:
-        _warn("Setting penalty=None will ignore the C and l1_ratio parameters")
-    if model.n_jobs is not None:
-        _warn(
-            "'n_jobs' has no effect since 1.8 and will be removed in 1.10. "
-            f"You provided 'n_jobs={model.n_jobs}', please leave it unspecified.",
-            FutureWarning,
-        )
-    if penalty in ("l1", "elasticnet"):
-        name = "L1" if penalty == "l1" else "Elastic net"
-        raise NotImplementedError(
-            f"{name} logistic regression is not there yet: only l1_ratio=0 (an L2 penalty) and C=np.inf (none) are. "
-            "Use an L2 penalty, or scikit-learn's LogisticRegression with solver='saga'."
-        )
-    return np.inf if penalty is None else float(model.C)
-
-
-def _penalty(model: Any) -> str | None:
-    """The kind of penalty that the parameters stand for, with scikit-learn's warnings about deprecated ones."""
-    if model.penalty != "deprecated":
-        _warn(
-            "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning, leave"
-            " 'penalty' set to its default value and use 'l1_ratio' or 'C' instead. Use l1_ratio=0 instead of"
-            " penalty='l2', l1_ratio=1 instead of penalty='l1', l1_ratio set to a float between 0 and 1 instead of"
-            " penalty='elasticnet', and C=np.inf instead of penalty=None.",
-            FutureWarning,
-        )
-        return None if model.penalty is None else str(model.penalty)
-    if model.l1_ratio is None:
-        _warn(
-            "'l1_ratio=None' was deprecated in version 1.8 and will trigger an error in 1.10. Use 0<=l1_ratio<=1 "
-            "instead.",
-            FutureWarning,
-        )
-    if np.inf == model.C:
-        return None
-    return {0.0: "l2", 1.0: "l1"}.get(float(model.l1_ratio or 0.0), "elasticnet")
-
-
-def _warn(message: str, kind: type[Warning] = UserWarning) -> None:
-    warnings.warn(message, kind, stacklevel=5)
-
-
-def check_solver(solver: str, penalty: str | None, dual: bool) -> None:
-    """scikit-learn's rules about solver names, penalties and the dual."""
-    if solver not in ("liblinear", "saga") and penalty not in ("l2", None):
-        raise ValueError(f"Solver {solver} supports only 'l2' or None penalties, got {penalty} penalty.")
-    if solver != "liblinear" and dual:
-        raise ValueError(f"Solver {solver} supports only dual=False, got dual={dual}")
-    if penalty == "elasticnet" and solver != "saga":
-        raise ValueError(f"Only 'saga' solver supports elasticnet penalty, got solver={solver}.")
-    if solver == "liblinear" and penalty is None:
-        raise ValueError("C=np.inf as well as penalty=None is not supported for the liblinear solver")
-
-
-def strength(C: float, weight: float) -> float:
-    """The strength of the penalty beside the weighted mean loss; kept where numbers are."""
-    with np.errstate(over="ignore", divide="ignore"):
-        return float(min(np.float64(1.0) / C / weight, 1e200))
-
-
-def _validate(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
-    """X and y as scikit-learn checks them; plain arrays are not searched, the first pass over the rows does that."""
-    if is_plain(X) and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuUS":
-        check_consistent_length(X, y)
-        return without_names(estimator, X), y
-    return validate(estimator, X, y, numeric=False, multi_output=False)
-
-
-def two_classes(y: Array, X: Array) -> tuple[Array, Array]:
-    """The two classes, and which rows belong to the second, where X lives; refuses one class, several classes and what
-    is not a class.
-    """
-    if is_numpy(y) and y.dtype.kind in "biu":
-        # two numbers are found without sorting
-        low, high = y.min(), y.max()
-        second = y == high
-        if low != high and np.all(second | (y == low)):
-            return np.array([low, high], dtype=y.dtype), like(second, X)
-    if not is_foreign(y):
-        check_classification_targets(y)
-    classes, number = encoded(y, X)
-    if classes.shape[0] == 1:
-        raise ValueError(f"{ONE_CLASS}{on_host(classes)[0]!r}")
-    if classes.shape[0] > 2:
-        kind = "multiclass" if is_foreign(y) else type_of_target(y)
-        raise NotBinaryError(
-            f"Only binary classification is supported. The type of the target is {kind}. Multinomial logistic "
-            f"regression, which {classes.shape[0]} classes need, is not there yet. Wrap the estimator in "
-            "sklearn.multiclass.OneVsRestClassifier."
-        )
-    return classes, number == 1
-
-
-def class_weights(class_weight: Any, classes: Array, second: Array, weight: Array | None) -> Array | None:
-    """Sample weights times class weights; refuses weights that leave one class only."""
-    _refuse_one_class(classes, second, weight)
-    if class_weight is not None:
-        xp, ones = namespace(second), like(np.ones(1), second)
-        low, high = class_factors(class_weight, classes, xp.astype(second, xp.int64), weight)
-        factor = xp.where(second, float(high) * ones, float(low) * ones)
-        weight = factor if weight is None else weight * factor
-        _refuse_one_class(classes, second, weight)
-    return weight
-
-
-def signs_of(second: Array) -> Array:
-    """+1 for the second class, -1 for the first, in float64."""
-    ones = like(np.ones(1), second)
-    return namespace(second).where(second, ones, -ones)
-
-
-def _refuse_one_class(classes: Array, second: Array, weight: Array | None) -> None:
-    if weight is None:
-        return
-    xp = namespace(second)
-    present = [bool(xp.any((weight > 0) & part)) for part in (~second, second)]
-    if not all(present):
-        only = on_host(classes)[int(present[1])]
-        raise ValueError(f"{ONE_CLASS}{only!r} (all rows of the other have weight zero)")
