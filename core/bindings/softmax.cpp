@@ -16,8 +16,7 @@ nb::tuple evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1>
   require(!shift || shift->shape(0) == p, "shift must have one entry a column of X");
   require(order == 0 || order == 1, "order must be 0 or 1");
   const int workers = checked_threads(threads);
-  const SoftmaxPoint<Rows> point{x,           Y.span(),         span_or_none(weight),
-                                 coef.span(), intercept.span(), span_or_none(shift)};
+  const SoftmaxPoint<Rows> point{x, Y.span(), span_or_none(weight), coef.span(), intercept.span(), span_or_none(shift)};
   SoftmaxSums s;
   {
     const nb::gil_scoped_release release;

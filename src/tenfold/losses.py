@@ -590,6 +590,22 @@ class Softmax(_Plain):
         inside = inside & (xp.abs(xp.sum(u, axis=1, keepdims=True)) <= 1e-12)
         return _within(inside, xp.sum(_x_log_x(xp.where(a >= 0, a, xp.zeros_like(a))), axis=1, keepdims=True))
 
+    def clip(self, y: Array, u: Array) -> Array:
+        """The point of the simplex nearest to u + e_y: all entries fall by one number, and what is below zero is
+        zero.
+        """
+        xp = namespace(u)
+        right = xp.astype(self.right(y, u), u.dtype)
+        a = u + right
+        K = a.shape[1]
+        falling = xp.flip(xp.sort(a, axis=1), axis=1)
+        # what the first j entries have to give up so that they sum to one
+        sums = xp.matmul(falling, like(np.triu(np.ones((K, K))), u))
+        give = (sums - 1.0) / like(np.arange(1.0, K + 1.0), u)
+        kept = xp.sum(xp.astype(falling > give, u.dtype), axis=1, keepdims=True)
+        at = xp.astype(kept - 1.0 == like(np.arange(float(K)), u), u.dtype)
+        return _positive(a - xp.sum(at * give, axis=1, keepdims=True)) - right
+
 
 def _positive(a: Array) -> Array:
     xp = namespace(a)

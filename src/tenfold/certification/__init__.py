@@ -23,8 +23,8 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     Parameters
     ----------
     model : a fitted estimator
-        LinearRegression, Ridge, RidgeCV, RidgeClassifier, RidgeClassifierCV or LogisticRegression (two classes, L2
-        penalty or none) of tenfold or of scikit-learn, or a Pipeline of scikit-learn that ends in one of these. What
+        LinearRegression, Ridge, RidgeCV, RidgeClassifier, RidgeClassifierCV or LogisticRegression (L2 penalty
+        or none) of tenfold or of scikit-learn, or a Pipeline of scikit-learn that ends in one of these. What
         scikit-learn's solver "liblinear" minimises has a penalty on the intercept, and is judged with it.
     X, y, sample_weight : as in the model's ``fit``.
 

@@ -263,21 +263,22 @@ def _best_intercepts(data: _Data, here: _Point) -> _Point:
 
 
 class _Inverse(NamedTuple):
-    """The inverse of a Hessian (K k, K k) in which the mean of all classes is penalised, and its reciprocal condition
-    after scaling to a unit diagonal.
-    """
+    """The inverse of a Hessian (K k, K k), and its reciprocal condition after scaling to a unit diagonal."""
 
     whole: Floats
     rcond: float
 
 
-def _inverse(hessian: Floats, K: int) -> _Inverse | None:
+def _inverse(data: _Data, hessian: Floats, K: int) -> _Inverse | None:
+    """What is added to the coefficients of all classes alike changes nothing, but for penalised weights: only such
+    directions, in which the gradient is zero too, are penalised here.
+    """
     if not np.isfinite(hessian).all():
         return None
     k = len(hessian) // K
     lifted = hessian.reshape(K, k, K, k).copy()
-    each = np.arange(k)
-    lifted[:, each, :, each] += np.einsum("cjcj->j", lifted)[:, None, None] / K**2
+    each = np.arange(len(data.centre) if data.strength > 0.0 else 0, k)
+    lifted[:, each, :, each] += np.einsum("cjcj->j", lifted)[each, None, None] / K**2
     H = lifted.reshape(K * k, K * k)
     scale = np.sqrt(np.where(np.diag(H) > 0.0, np.diag(H), 1.0))
     scaled = np.asfortranarray(H / scale / scale[:, None])
@@ -344,7 +345,7 @@ def _search(
     for count in range(steps + 1):
         if point is None or point.hessian is None:
             break
-        inverse = _inverse(point.hessian, len(point.slope))
+        inverse = _inverse(data, point.hessian, len(point.slope))
         if inverse is None:
             break
         bound = _fall(data, point, inverse)

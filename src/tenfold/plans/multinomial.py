@@ -61,20 +61,22 @@ def steps(problem: Glm, frame: Frame, classes: int, given: Params | None, measur
 def _on_blocks(
     problem: Glm, rows: Rows, start: Params, shift: Floats, sample: Rows, measure: Measure
 ) -> Iterator[Step]:
-    """L-BFGS on top of blocks of the Hessian of a sample, formed anew where `PATIENCE` steps were not enough."""
+    """L-BFGS on top of blocks of the Hessian of a sample, formed anew where `PATIENCE` steps were not enough, then
+    twice as many, and so on.
+    """
     walk = lbfgs.Points(problem, rows, shift, len(start.intercept))
-    before = np.inf
+    before, patience = np.inf, PATIENCE
     while True:
         count = 0
         for count, step in enumerate(lbfgs.steps(walk, start, _blocks(problem, sample, start, shift), measure)):
             if count > 0 or before == np.inf:
                 yield step
             start = step.params
-            if count == PATIENCE:
+            if count == patience:
                 break
-        if count < PATIENCE or not step.objective < before:
+        if count < patience or not step.objective < before:
             return
-        before = step.objective
+        before, patience = step.objective, 2 * patience
 
 
 def _sample(rows: Rows) -> Rows | None:

@@ -97,7 +97,7 @@ def recession_of_classes(problem: Glm, rows: Rows, params: Params) -> Params | N
         d[:, :k] = (null @ (null.T @ theta) / scale).reshape(K, k)
         found = Params(np.ascontiguousarray(d[:, :p]), np.ascontiguousarray(d[:, p]))
         right = rows.fold(of_right_margins(found, shift))
-        if 0.0 < right.high[0] and right.low[0] >= -1e-12 * right.high[0]:
+        if right.high[0] > 0.0 and right.low[0] >= -1e-12 * right.high[0]:
             return unit(moved(found, -shift))
     return None
 

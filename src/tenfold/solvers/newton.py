@@ -5,7 +5,7 @@ Each step solves H d = -g, H the Hessian of the penalised mean loss in (w, b), a
 that gives sufficient descent. One pass over the rows a step, p x p memory, K (p + 1) squared for K classes.
 
 What is added to the predictions of all classes alike changes no loss: H is zero in these directions, the gradient too,
-and a penalty on the classes' mean weights, which no step then changes, makes H regular.
+and a penalty on the mean of the classes' coefficients, which no step then changes, makes H regular.
 """
 
 from collections.abc import Callable, Iterator
@@ -55,11 +55,10 @@ def factor(hessian: Floats | None, shift: Floats) -> Factor:
         raise NotFinite
     hessian = _without_common(hessian, len(shift) + 1)
     diagonal = hessian.diagonal()
-    known = (diagonal > TINY).reshape(-1, len(shift) + 1)
     # a constant column about its mean is rounding
-    by_class = diagonal.reshape(known.shape)
-    known[:, :-1] &= by_class[:, :-1] > by_class[:, -1:] * (4.0 * EPS * shift) ** 2
-    known = known.ravel()
+    by_class = diagonal.reshape(-1, len(shift) + 1)
+    noise = np.column_stack([by_class[:, -1:] * (4.0 * EPS * shift) ** 2, np.zeros(len(by_class))])
+    known = (diagonal > TINY) & (diagonal > noise.ravel())
     d = np.sqrt(np.where(known, diagonal, 1.0))
     scaled = np.asfortranarray(hessian / d / d[:, None])
     if not known.all():
@@ -77,13 +76,14 @@ def factor(hessian: Floats | None, shift: Floats) -> Factor:
 
 
 def _without_common(hessian: Floats, k: int) -> Floats:
-    """The Hessian of several classes, k coefficients each, with a penalty on the mean of their coefficients."""
+    """The Hessian of several classes, k coefficients each, with a penalty on the mean of those that have none."""
     K = len(hessian) // k
     if K == 1:
         return hessian
     lifted = hessian.reshape(K, k, K, k).copy()
-    each = np.arange(k)
-    lifted[:, each, :, each] += np.einsum("cjcj->j", lifted)[:, None, None] / K**2
+    own, common = np.einsum("cjcj->j", lifted), np.einsum("cjlj->j", lifted)
+    each = np.flatnonzero(common <= 1e-9 * own)
+    lifted[:, each, :, each] += own[each, None, None] / K**2
     return lifted.reshape(K * k, K * k)
 
 

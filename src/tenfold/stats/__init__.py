@@ -21,8 +21,8 @@ from tenfold.stats.derivatives import (
 from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_weights
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
-from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
 from tenfold.stats.several import Several, together
+from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
 
 __all__ = [
     "Columns",

@@ -113,8 +113,8 @@ def _gram(X: Floats, weight: Floats) -> Floats:
 
 
 def class_curvatures(params: Params, shift: Floats) -> Callable[[Block], Total]:
-    """The lift of the blocks (K, p + 1, p + 1) on the diagonal of the Hessian: sum_i weight q_k (1 - q_k) [x - shift, 1]
-    [x - shift, 1]' of each class.
+    """The lift of the blocks (K, p + 1, p + 1) on the diagonal of the Hessian: sum_i weight q_k (1 - q_k) z z' of each
+    class, z = [x - shift, 1].
     """
     return partial(_class_curvatures, params, shift)
 

@@ -51,11 +51,13 @@ ADVICE = {status.value: status.message for status in Status if status is not Sta
 
 
 class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, BaseEstimator):
-    """Logistic regression of two classes, without a penalty or with an L2 penalty.
+    """Logistic regression of two classes or more, without a penalty or with an L2 penalty.
 
-    Minimises ``C sum_i s_i log(1 + exp(-y_i (x_i.w + b))) + 1/2 ||w||^2``, y_i = +1 for the second of the two classes
-    and -1 for the first, s_i the weight of a row (sample weight times class weight). The intercept ``b`` is never
-    penalised, whatever the solver: scikit-learn's liblinear does penalise it. ``C = inf`` is maximum likelihood.
+    Two classes: minimises ``C sum_i s_i log(1 + exp(-y_i (x_i.w + b))) + 1/2 ||w||^2``, y_i = +1 for the second class
+    and -1 for the first, s_i the weight of a row (sample weight times class weight). More classes: minimises
+    ``C sum_i s_i (log sum_k exp(z_ik) - z_i,y_i) + 1/2 sum_k ||w_k||^2``, z_ik = x_i.w_k + b_k, the softmax of all
+    classes. Intercepts are never penalised, whatever the solver: scikit-learn's liblinear does penalise its own.
+    ``C = inf`` is maximum likelihood.
 
     Parameters
     ----------
@@ -92,9 +94,9 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
     n_iter_ : ndarray of shape (1,)
         Steps taken on all rows.
     certificate_ : Certificate
@@ -105,7 +107,7 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         "stalled" (rounding) or "no maximum".
     trace_ : tuple of Record
         Objective, measure and seconds of each step.
-    separating_direction_ : ndarray of shape (n_features + 1,)
+    separating_direction_ : ndarray of shape (n_features + 1,) or (n_classes, n_features + 1)
         Only with status "no maximum" (no penalty, and classes that can be separated): weights and, last, the intercept,
         along which the likelihood grows for ever.
     n_features_in_, feature_names_in_ : as in scikit-learn.
@@ -113,8 +115,9 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
     Notes
     -----
     One pass over the rows a step and one to judge; memory p x p up to 1024 columns, vectors beyond. Runs on dense and
-    sparse arrays, and on Dask collections. Ctrl-C ends a fit with the last complete step, which predicts and carries
-    its certificate.
+    sparse arrays, files, devices, and Dask collections. Ctrl-C ends a fit with the last complete step, which predicts
+    and carries its certificate. Several classes: Newton's method on all coefficients together where they are few, else
+    L-BFGS on top of one block of the Hessian a class.
     Seeger, ch. 8; Rosasco, ch. 8; Cookbook, ch. 19; Welling, section 7.2.
 
     Examples
@@ -130,7 +133,11 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
     """
 
     _claims: ClassVar = Claims(
-        "Logistic regression of two classes", "fold an iteration", "gap", "S8, R8, B19, W7.2", "LogisticRegression"
+        "Logistic regression of two classes or more",
+        "fold an iteration",
+        "gap",
+        "S8, R8, B19, W7.2",
+        "LogisticRegression",
     )
     _constraints: ClassVar[Constraints] = {
         "penalty": (choice("l1", "l2", "elasticnet", "deprecated"), nothing()),
