@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import sklearn.linear_model
 from scipy import sparse
 
 import tenfold
@@ -28,8 +29,14 @@ class Row:
     multi_output : whether y may have several columns.
     unique : whether there is one minimiser on any data, so that results can be compared by their weights.
     positive : whether weights are constrained to be at least zero.
+    once : whether a fit reads the rows only once, where that says enough.
+    lasso : whether the loss is the square and the penalty L1, a group's, or an elastic net.
     iterative : whether the setting max_iter cuts a fit short on any data.
-    chooses : whether a penalty is chosen from the data by cross-validation.
+    selects : whether all but a few weights are zero by choice, so that least squares holds for their columns alone.
+    chooses : whether a penalty or a number of columns is chosen from the data by cross-validation.
+    folds : whether rows are split into folds even if the setting cv does not say so.
+    units : whether the unit of a column matters although nothing is penalised.
+    warns : how a warning begins that is right where there is nothing to learn; else empty.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
     """
 
@@ -41,8 +48,14 @@ class Row:
     multi_output: bool = True
     unique: bool = True
     positive: bool = False
+    once: bool = False
+    lasso: bool = False
     iterative: bool = False
+    selects: bool = False
     chooses: bool = False
+    folds: bool = False
+    units: bool = False
+    warns: str = ""
     outside: str = ""
 
     @property
@@ -50,9 +63,19 @@ class Row:
         return bool(self.settings.get("fit_intercept", True))
 
     @property
+    def splits(self) -> bool:
+        """Whether rows are split into folds."""
+        return self.folds or bool(self.settings.get("cv"))
+
+    @property
     def id(self) -> str:
         inside = ",".join(f"{key}={value}" for key, value in self.settings.items())
         return f"{self.name}({inside})"
+
+    @property
+    def peer(self) -> Any:
+        """scikit-learn's class of this name, or None."""
+        return getattr(sklearn.linear_model, self.name, None)
 
     def make(self, **extra: Any) -> Any:
         """A new estimator with these settings and `extra` ones."""
@@ -69,6 +92,17 @@ def _classifier(name: str, settings: dict[str, Any] | None = None, **meta: Any) 
 
 def _logistic(settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     return _classifier("LogisticRegression", settings, kind="gap", iterative=True, **meta)
+
+
+def _lasso(name: str, settings: dict[str, Any], **meta: Any) -> Row:
+    # the gap that ends a fit is small here, so that fits can be compared by their weights
+    meta = {"kind": "gap", "lasso": True, "once": True, "units": True, "iterative": True, **meta}
+    return _regressor(name, {"tol": 1e-10, **settings}, **meta)
+
+
+def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    warns = "Orthogonal matching pursuit ended prematurely"
+    return Row(name, settings or {}, unique=False, selects=True, warns=warns, **meta)
 
 
 ALPHAS = [1e-3, 0.1, 10.0]
@@ -103,10 +137,15 @@ TABLE = [
     _classifier("RidgeClassifierCV", chooses=True),
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "cv": 3}, chooses=True),
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
+    _pursuit("OrthogonalMatchingPursuit", units=True),
+    _pursuit("ForwardSelection"),
+    _pursuit("OrthogonalMatchingPursuitCV", multi_output=False, chooses=True, folds=True, units=True),
     _logistic(),
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
     _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
     _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
+    _lasso("Lasso", {"alpha": 0.05}, unique=False),
+    _lasso("ElasticNet", {"alpha": 0.1}),
 ]
 
 IDS = [row.id for row in TABLE]
@@ -205,6 +244,11 @@ def columns_of(row: Row, count: int, n: int = 60, p: int = 4) -> Any:
     """Targets (n, count) for a row that takes several."""
     assert row.multi_output
     return np.column_stack([regression(n, p, seed).y for seed in range(count)])
+
+
+def chosen(model: Any) -> Any:
+    """What a model chose from the data: a penalty, or a number of columns."""
+    return model.alpha_ if hasattr(model, "alpha_") else model.n_nonzero_coefs_
 
 
 def parameters(model: Any) -> Any:

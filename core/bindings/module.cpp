@@ -40,9 +40,11 @@ NB_MODULE(_core, m) {
   bind_moments(m);
   bind_derivatives(m);
   bind_softmax(m);
+  bind_descent(m);
   bind_times(m);
   bind_sgd(m);
   bind_loo(m);
+  bind_csv(m);
   bind_elementwise(m);
   bind_blas(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");

@@ -10,6 +10,7 @@
 #include "product.hpp"
 #include "softmax.hpp"
 #include "sparse.hpp"
+#include "vectors.hpp"
 
 namespace tenfold::TENFOLD_ISA {
 namespace {
@@ -20,6 +21,7 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    gradient<T>,
                                    column_squares<T>,
                                    centred_row<T>,
+                                   add_scaled<T>,
                                    elementwise<exponential, T>,
                                    elementwise<log_one_plus, T>,
                                    elementwise<logistic, T>,

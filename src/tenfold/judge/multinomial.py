@@ -24,8 +24,9 @@ from scipy.linalg import lapack
 from tenfold.arrays import Floats, is_numpy, is_sparse, like, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.duality import EPS, EXTENDED_EPS, LOOSE, SEARCH_STEPS, SEPARATED
+from tenfold.judge.duality import EPS, EXTENDED_EPS, SEARCH_STEPS, SEPARATED
 from tenfold.judge.falls import TILE, price
+from tenfold.judge.fenchel import LOOSE
 from tenfold.judge.points import centred, length, sampled
 from tenfold.losses import Softmax
 from tenfold.machine import one_blas_thread

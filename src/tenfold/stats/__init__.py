@@ -19,26 +19,32 @@ from tenfold.stats.derivatives import (
     total_weight,
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_weights
+from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
 
 __all__ = [
+    "BATCH",
     "Columns",
     "Derivatives",
     "Extremes",
+    "Gram",
+    "GramByColumns",
     "GroupedMoments",
     "Moments",
     "Params",
     "RFactor",
     "Several",
     "Total",
+    "WholeGram",
     "all_but_one",
     "along",
     "back_times",
     "class_curvatures",
     "column_squares",
+    "cross_products",
     "curvatures",
     "derivatives",
     "noticed_hessian",
