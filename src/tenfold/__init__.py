@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from tenfold.certification import certify as certify
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
+    from tenfold.estimators.glm import GammaRegressor as GammaRegressor
+    from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
+    from tenfold.estimators.glm import TweedieRegressor as TweedieRegressor
     from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
@@ -35,16 +38,19 @@ _HOME = {
     "ElasticNet": "estimators.lasso",
     "Lasso": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
+    "GammaRegressor": "estimators.glm",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
+    "PoissonRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
+    "TweedieRegressor": "estimators.glm",
     "certify": "certification",
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",

@@ -14,6 +14,8 @@ from tenfold.losses import (
     Gamma,
     Hinge,
     Huber,
+    IdentityDeviance,
+    LogDeviance,
     Logistic,
     Poisson,
     Quantile,
@@ -39,10 +41,15 @@ LOSSES = [
     Poisson(),
     Gamma(),
     Tweedie(1.5),
+    LogDeviance(3.0),
+    LogDeviance(-1.0),
+    IdentityDeviance(1.0),
+    IdentityDeviance(2.0),
+    IdentityDeviance(1.5),
     Student(3.0),
     Tanh(),
 ]
-COUNTS = ("poisson", "gamma", "tweedie")
+COUNTS = ("poisson", "gamma", "tweedie", "log deviance", "identity deviance")
 
 
 @st.composite
@@ -60,6 +67,9 @@ def evaluated(draw, offsets=(0.0, 100.0)):
     if loss.name in COUNTS:
         y = np.abs(y) + 0.01
         params = Params(params.coef * 0.01, params.intercept)
+    if loss.name == "identity deviance":  # means are positive
+        reach = np.max(np.abs(data.X), axis=0, initial=0.0) + 5.0
+        params = Params(params.coef, np.abs(params.intercept) + 1.0 + np.abs(params.coef) @ reach)
     shift = seed.standard_normal(p) if draw(st.booleans()) else None
     return data._replace(y=np.ascontiguousarray(y)), loss, params, order, shift
 
@@ -189,6 +199,8 @@ def test_many_tiles(loss, n, p, dtype, order):
     y = np.where(rng.random((n, 1)) < 0.4, 1.0, 0.5 if loss.name in COUNTS else -1.0)
     weight = np.where(rng.random(n) < 0.1, 0.0, rng.uniform(0.5, 2.0, n))
     params, shift = Params(rng.standard_normal((1, p)) / np.sqrt(p), rng.standard_normal(1)), rng.standard_normal(p)
+    if loss.name == "identity deviance":  # means are positive
+        params = Params(params.coef, params.intercept + 10.0)
     block = Block(X, y, weight)
     compiled = joined(derivatives(loss, params, order, shift)(block))
     plain = joined(derivatives_in_arrays(loss, params, order, shift, block))

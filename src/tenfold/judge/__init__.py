@@ -10,6 +10,9 @@ residual
 gap
     Convex problems. Objective minus the dual value at a point that is made feasible here: no parameters whatever can
     be better by more.
+stationarity
+    Losses that are not convex. The norm of the gradient, or of its distance to the penalty's subdifferential: zero
+    where the objective is at rest, which need not be the best place.
 """
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
@@ -19,6 +22,7 @@ from tenfold.judge.greedy import greedy
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.judge.multinomial import gap_of_classes
+from tenfold.judge.stationarity import stationarity
 
 __all__ = [
     "NOT_JUDGED",
@@ -35,4 +39,5 @@ __all__ = [
     "lasso_gap_from_moments",
     "residual",
     "residual_from_moments",
+    "stationarity",
 ]

@@ -1,9 +1,9 @@
 """How far a convex objective can fall from a point, by its Newton step: a bound that needs no penalty and no units.
 
-For a loss with |loss'''| <= M loss'', M its steepness, the curvature along a direction d falls by no more than
-exp(-M |x.d|), x the row for which that is largest. With v^2 = g'H^-1 g and S^2 = M^2 times the largest x'H^-1 x of a
-row, no parameters are better by more than B(v S) / S^2, B(a) = a + (1 - a) log(1 - a), where v S < 1; there is an
-optimum then. (After Bach 2010, proposition 2.)
+For a loss with |loss'''| <= M loss'' the curvature along a direction d falls by no more than exp(-M |x.d|), x the row
+for which that is largest. With v^2 = g'H^-1 g and S^2 the largest x'H^-1 x of a row, no parameters are better by more
+than B(v S) / S^2, B(a) = (M a + (1 - M a) log(1 - M a)) / M^2, where M v S < 1; there is an optimum then. For M = 0
+that is v^2 / 2. (After Bach 2010, proposition 2.)
 """
 
 from typing import Any, NamedTuple
@@ -24,11 +24,12 @@ TILE = 4096
 """So many rows at a time."""
 
 
-def price(a: float) -> float:
-    """B(a) = a + (1 - a) log(1 - a), infinite from 1 on; for small a, where digits cancel, a bound from above."""
-    if not a < 1.0:
+def price(a: float, steepness: float) -> float:
+    """B(a), infinite from a = 1 / M on; for small a, where digits cancel, a bound from above."""
+    m = steepness * a
+    if not m < 1.0:
         return np.inf
-    return 0.5 * a * a / (1.0 - a) if a < 1e-4 else a + (1.0 - a) * float(np.log1p(-a))
+    return 0.5 * a * a / (1.0 - m) if m < 1e-4 else (m + (1.0 - m) * float(np.log1p(-m))) / steepness**2
 
 
 def newton_bound(data: Data, point: Point) -> float:
@@ -57,8 +58,8 @@ def newton_bound(data: Data, point: Point) -> float:
     if found.small:
         leverages = data.rows.fold(lambda block: Extremes.of(factor.leverages(rows.dim(block)), None))
         largest = max(largest, float(leverages.high[0]))
-    largest *= steepness * steepness
-    return price(float(np.sqrt(square * largest))) / largest if np.isfinite(largest) else np.inf
+    bound = price(float(np.sqrt(square * largest)), data.problem.loss.steepness)
+    return bound / largest if np.isfinite(largest) else np.inf
 
 
 class _Shares(NamedTuple):

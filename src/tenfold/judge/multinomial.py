@@ -165,7 +165,7 @@ class _Balance(NamedTuple):
         a = self.reach
         if not a < 1.0:
             return np.inf
-        return self.bend * (price(a) / (a * a) if a > 1e-8 else 0.5 / (1.0 - a))
+        return self.bend * (price(a, 1.0) / (a * a) if a > 1e-8 else 0.5 / (1.0 - a))
 
 
 def _first_bound(data: _Data, here: _Point, allowed: float) -> tuple[float, _Point]:
@@ -319,7 +319,7 @@ def _fall(data: _Data, point: _Point, inverse: _Inverse) -> float:
     lift = partial(_leverages, data.intercept, data.centre, np.array(halves))
     # (e_k - e_l) x has at most twice the squared length of e_k x plus that of e_l x
     largest = 4.0 * float(np.max(data.rows.fold(lift).high))
-    return price(float(np.sqrt(square * largest))) / largest if np.isfinite(largest) and largest > 0.0 else np.inf
+    return price(float(np.sqrt(square * largest)), 1.0) / largest if np.isfinite(largest) and largest > 0.0 else np.inf
 
 
 def _leverages(intercept: bool, centre: Floats, halves: Floats, block: Block) -> Extremes:

@@ -39,7 +39,7 @@ def steps(problem: Glm, frame: Frame, classes: int, given: Params | None, measur
     first = Params(np.zeros((classes, p)), np.zeros(classes)) if given is None else frame.inside(given)
     if p > NEWTON_COLUMNS:
         walk = (lbfgs.Points if rows.foreign else lbfgs.Margins)(problem, rows, shift, classes)
-        yield from lbfgs.steps(walk, first, lbfgs.diagonal(problem, rows, shift, classes), measure)
+        yield from lbfgs.steps(walk, first, lbfgs.diagonal(problem, rows, shift, outputs=classes), measure)
         return
     sample = _sample(rows)
     size = classes * (p + 1)

@@ -1,4 +1,6 @@
-"""Classes that can be separated: without a penalty the likelihood has no maximum, and grows along a direction."""
+"""Classes that can be separated, and counts that are zero along some direction: without a penalty the likelihood has no
+maximum, and grows along it.
+"""
 
 from collections.abc import Callable
 
@@ -18,7 +20,7 @@ from tenfold.stats import (
     derivatives,
     noticed_hessian,
     of_columns,
-    of_margins,
+    of_recession,
     of_right_margins,
     times,
 )
@@ -46,7 +48,7 @@ def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
         if info != 0 or not null.size:
             continue
         d = np.append(null @ (null.T @ (theta * scale)) / scale, 0.0)[: p + 1]
-        right = rows.fold(of_margins(Params(d[None, :p], d[p:]), shift))
+        right = rows.fold(of_recession(problem.loss, Params(d[None, :p], d[p:]), shift))
         if right.low[0] <= right.high[0] and right.low[0] >= -1e-12 * right.high[0]:
             return unit(moved(Params(d[None, :p], d[p:]), -shift))
     return None

@@ -5,6 +5,7 @@ other namespace, and the tests run both.
 """
 
 from tenfold.stats.columns import Columns
+from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
     Derivatives,
     Params,
@@ -18,7 +19,7 @@ from tenfold.stats.derivatives import (
     times,
     total_weight,
 )
-from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_weights
+from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
@@ -28,6 +29,7 @@ from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_ma
 __all__ = [
     "BATCH",
     "Columns",
+    "Constant",
     "Derivatives",
     "Extremes",
     "Gram",
@@ -42,15 +44,18 @@ __all__ = [
     "all_but_one",
     "along",
     "back_times",
+    "best_constant",
     "class_curvatures",
     "column_squares",
     "cross_products",
     "curvatures",
     "derivatives",
+    "mean_loss",
+    "mean_over_targets",
     "noticed_hessian",
     "of_columns",
-    "of_margins",
     "of_predictions",
+    "of_recession",
     "of_right_margins",
     "of_weights",
     "predictions",

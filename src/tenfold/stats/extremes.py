@@ -7,6 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, namespace, on_host
 from tenfold.data import Block
+from tenfold.losses import Loss
 from tenfold.stats.derivatives import Params, times
 
 
@@ -44,9 +45,9 @@ def of_predictions(params: Params, shift: Floats | None = None) -> Callable[[Blo
     return lambda block: Extremes.of(times(block.X, params, shift), block.weight)
 
 
-def of_margins(params: Params, shift: Floats | None = None) -> Callable[[Block], Extremes]:
-    """The lift for y ((x - shift).w + b), y being +1 or -1."""
-    return lambda block: Extremes.of(block.y * times(block.X, params, shift), block.weight)
+def of_recession(loss: Loss, params: Params, shift: Floats | None = None) -> Callable[[Block], Extremes]:
+    """The lift for the recession of a loss along (x - shift).w + b."""
+    return lambda block: Extremes.of(loss.recession(block.y, times(block.X, params, shift)), block.weight)
 
 
 def of_weights(block: Block) -> Extremes:
