@@ -158,6 +158,7 @@ TABLE = [
     _deviance("TweedieRegressor", counts=False, iterative=False),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
+    _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),
 ]
 
 IDS = [row.id for row in TABLE]

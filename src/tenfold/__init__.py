@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from tenfold.estimators.greedy import orthogonal_mp as orthogonal_mp
     from tenfold.estimators.greedy import orthogonal_mp_gram as orthogonal_mp_gram
     from tenfold.estimators.lasso import ElasticNet as ElasticNet
+    from tenfold.estimators.lasso import ElasticNetCV as ElasticNetCV
     from tenfold.estimators.lasso import Lasso as Lasso
+    from tenfold.estimators.lasso import LassoCV as LassoCV
+    from tenfold.estimators.lasso import MultiTaskElasticNet as MultiTaskElasticNet
+    from tenfold.estimators.lasso import MultiTaskElasticNetCV as MultiTaskElasticNetCV
+    from tenfold.estimators.lasso import MultiTaskLasso as MultiTaskLasso
+    from tenfold.estimators.lasso import MultiTaskLassoCV as MultiTaskLassoCV
+    from tenfold.estimators.lasso import enet_path as enet_path
+    from tenfold.estimators.lasso import lasso_path as lasso_path
     from tenfold.estimators.least_squares import LinearRegression as LinearRegression
     from tenfold.estimators.least_squares import Ridge as Ridge
     from tenfold.estimators.least_squares import RidgeClassifier as RidgeClassifier
@@ -36,12 +44,18 @@ __version__ = "0.1.0"
 _HOME = {
     "Certificate": "judge",
     "ElasticNet": "estimators.lasso",
-    "Lasso": "estimators.lasso",
+    "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
+    "Lasso": "estimators.lasso",
+    "LassoCV": "estimators.lasso",
     "GammaRegressor": "estimators.glm",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
+    "MultiTaskElasticNet": "estimators.lasso",
+    "MultiTaskElasticNetCV": "estimators.lasso",
+    "MultiTaskLasso": "estimators.lasso",
+    "MultiTaskLassoCV": "estimators.lasso",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PoissonRegressor": "estimators.glm",
@@ -52,6 +66,8 @@ _HOME = {
     "RidgePath": "choose.path",
     "TweedieRegressor": "estimators.glm",
     "certify": "certification",
+    "enet_path": "estimators.lasso",
+    "lasso_path": "estimators.lasso",
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",
     "ridge_path": "estimators.least_squares",

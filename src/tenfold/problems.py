@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.data import Block, Rows
+from tenfold.data import Block, Lifted, Rows
 from tenfold.losses import Loss
 from tenfold.penalties import Penalty
 from tenfold.stats import Derivatives, Params, derivatives, softmax, together
@@ -72,7 +72,7 @@ def evaluate_ahead(
     return _evaluation(problem, params, first), values
 
 
-def _lift(loss: Loss, params: Params, order: int, shift: Floats | None) -> Callable[[Block], Derivatives]:
+def _lift(loss: Loss, params: Params, order: int, shift: Floats | None) -> Callable[[Block], Lifted[Derivatives]]:
     return softmax(params, order, shift) if loss.joint else derivatives(loss, params, order, shift)
 
 

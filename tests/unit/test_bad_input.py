@@ -304,7 +304,8 @@ def test_integers_near_overflow(row):
     model, plain = row.make().fit(whole, y), row.make().fit(whole.astype(float), y)
     assert model.certificate_.ok
     np.testing.assert_array_equal(parameters(model), parameters(plain))
-    if not row.classifier and not row.positive and not row.selects and not row.counts and row.intercept:
+    skipped = row.classifier or row.positive or row.selects or row.counts or (row.lasso and row.chooses)
+    if not skipped and row.intercept:
         # the same fit as in other units, the penalty negligible
         free = tenfold.LinearRegression().fit(X, y)
         np.testing.assert_allclose(model.predict(whole), free.predict(X), rtol=1e-6)

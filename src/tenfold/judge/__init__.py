@@ -19,7 +19,7 @@ from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
-from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments
+from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.stationarity import stationarity
@@ -37,6 +37,7 @@ __all__ = [
     "greedy",
     "lasso_gap",
     "lasso_gap_from_moments",
+    "path_gaps",
     "residual",
     "residual_from_moments",
     "stationarity",

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, is_numpy, is_sparse, like, namespace, on_host, unit_roundoff
-from tenfold.data import Block, Rows, weights_of
+from tenfold.data import Block, Rows, settled, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.duality import EPS, EXTENDED_EPS, SEARCH_STEPS, SEPARATED
 from tenfold.judge.falls import TILE, price
@@ -334,7 +334,7 @@ def _leverages(intercept: bool, centre: Floats, halves: Floats, block: Block) ->
             X = xp.concat([X - like(centre, X), xp.ones_like(X[:, :1])], axis=1)
         squares = [xp.sum(xp.matmul(X, like(half, X)) ** 2, axis=1) for half in halves]
         weight = None if block.weight is None else block.weight[part]
-        found = found.merge(Extremes.of(xp.stack(squares, axis=1), weight))
+        found = found.merge(settled(Extremes.of(xp.stack(squares, axis=1), weight)))
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace, on_host, some_rows
-from tenfold.data import Block, weights_of
+from tenfold.data import Block, Lifted, settled, weights_of
 from tenfold.losses import Softmax, Square
 from tenfold.machine import threads
 from tenfold.stats.derivatives import Derivatives, Params, Total, along, derivatives, times
@@ -124,7 +124,7 @@ def _class_curvatures(params: Params, shift: Floats, block: Block) -> Total:
     shares = weights_of(block)[:, None] * q * (1.0 - q)
     zero = Params(np.zeros((1, block.X.shape[1])), np.zeros(1))
     found = [
-        derivatives(Square(), zero, 2, shift)(replace(block, weight=contiguous(shares[:, k])))
+        settled(derivatives(Square(), zero, 2, shift)(replace(block, weight=contiguous(shares[:, k]))))
         for k in range(shares.shape[1])
     ]
     return Total(np.array([one.hessian for one in found]))
@@ -164,12 +164,12 @@ def _hessian_in_arrays(joint: Array, weight: Array, q: Array) -> Floats:
     return total.reshape(K * k, K * k)
 
 
-def of_right_margins(params: Params, shift: Floats | None = None) -> Callable[[Block], Extremes]:
+def of_right_margins(params: Params, shift: Floats | None = None) -> Callable[[Block], Lifted[Extremes]]:
     """The lift for z_y minus the largest other z of a row: positive where the right class wins."""
     return partial(_right_margins, params, shift)
 
 
-def _right_margins(params: Params, shift: Floats | None, block: Block) -> Extremes:
+def _right_margins(params: Params, shift: Floats | None, block: Block) -> Lifted[Extremes]:
     z = times(block.X, params, shift)
     xp = namespace(z)
     right = Softmax().right(block.y, z)

@@ -34,16 +34,27 @@ def validate_classes(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
 def numbered_classes(y: Array, X: Array) -> tuple[Array, Array]:
     """The classes, and the number of each row's class, where X lives; refuses one class and what is not a class."""
     found = _counted(y) if is_numpy(y) and y.dtype.kind in "biu" and y.size else None
-    if found is None:
-        if not is_foreign(y):
-            check_classification_targets(y)
-        found = encoded(y, X)
-    elif is_foreign(X):
-        found = found[0], like(found[1], X)
-    classes, number = found
+    if found is not None:
+        classes, number = found[0], like(found[1], X) if is_foreign(X) else found[1]
+    elif is_foreign(y):
+        classes, number = _of_two(y) or encoded(y, X)
+    else:
+        check_classification_targets(y)
+        classes, number = encoded(y, X)
     if classes.shape[0] == 1:
         raise ValueError(f"{ONE_CLASS}{on_host(classes)[0]!r}")
     return classes, number
+
+
+def _of_two(y: Array) -> tuple[Array, Array] | None:
+    """Two classes of numbers on a device, where sorting is as dear as a few passes."""
+    if is_dask(y) or not (xp := namespace(y)).isdtype(y.dtype, ("integral", "real floating")):
+        return None
+    low, high = xp.min(y), xp.max(y)
+    second = y == high
+    if not bool(xp.all(second | (y == low)) & (low != high)):
+        return None
+    return xp.stack([low, high]), xp.astype(second, xp.int64)
 
 
 def _counted(y: Array) -> tuple[Array, Array] | None:
