@@ -36,8 +36,12 @@ class Row:
     chooses : whether a penalty or a number of columns is chosen from the data by cross-validation.
     folds : whether rows are split into folds even if the setting cv does not say so.
     units : whether the unit of a column matters although nothing is penalised.
+    tall : whether rows must outnumber columns.
+    repeats : whether weights count as repeated rows, so that their unit matters.
+    angles : whether products of the residual with columns are to be equal, not zero.
     counts : whether targets must be positive.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
+    checked : settings without which scikit-learn's own checks cannot hold, for its own class as for ours.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
     """
 
@@ -56,8 +60,12 @@ class Row:
     chooses: bool = False
     folds: bool = False
     units: bool = False
+    tall: bool = False
+    repeats: bool = False
+    angles: bool = False
     counts: bool = False
     warns: str = ""
+    checked: dict[str, Any] = field(default_factory=dict)
     outside: str = ""
 
     @property
@@ -113,6 +121,10 @@ def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
     return Row(name, settings or {}, unique=False, selects=True, warns=warns, **meta)
 
 
+def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return Row(name, settings or {}, kind="gap", lasso=True, unique=False, units=True, **meta)
+
+
 ALPHAS = [1e-3, 0.1, 10.0]
 
 COUNTS = "balanced classes are balanced by their counts, not by their weights, so weights are not repeated rows"
@@ -148,6 +160,12 @@ TABLE = [
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
     _pursuit("OrthogonalMatchingPursuit", units=True),
     _pursuit("ForwardSelection"),
+    _regressor("Lars", unique=False, units=True, angles=True),
+    _angles("LassoLars"),
+    _angles("LassoLars", {"alpha": 0.1, "positive": True}, positive=True),
+    _angles("LassoLarsIC", multi_output=False, chooses=True, tall=True, repeats=True, checked={"noise_variance": 1.0}),
+    _regressor("LarsCV", unique=False, units=True, angles=True, multi_output=False, chooses=True, folds=True),
+    _angles("LassoLarsCV", multi_output=False, chooses=True, folds=True),
     _pursuit("OrthogonalMatchingPursuitCV", multi_output=False, chooses=True, folds=True, units=True),
     _logistic(),
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
@@ -256,10 +274,21 @@ SHAPES: dict[str, Callable[[Row], Data]] = {
 }
 
 
+def fits(row: Row, shape: str) -> bool:
+    """Whether data of this shape can be fitted at all."""
+    return not (row.tall and shape in ("wide", "square"))
+
+
 def columns_of(row: Row, count: int, n: int = 60, p: int = 4) -> Any:
     """Targets (n, count) for a row that takes several."""
     assert row.multi_output
     return np.column_stack([regression(n, p, seed).y for seed in range(count)])
+
+
+def kind_of(row: Row, model: Any) -> str:
+    """The kind of the certificate: a path without a penalty at its end is least squares."""
+    free = row.lasso and not row.iterative and getattr(model, "alpha_", getattr(model, "alpha", 1.0)) == 0.0
+    return "residual" if free else row.kind
 
 
 def chosen(model: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from tenfold.arrays import Array, namespace
+from tenfold.arrays import Array, falling_sigmoid, namespace, softplus
 
 
 class Loss(Protocol):
@@ -132,16 +132,11 @@ class Logistic(_Plain):
         return 1.0
 
     def value(self, y: Array, z: Array) -> Array:
-        xp = namespace(z)
-        s = y * z
-        # log(1 + e^-s) without overflow: the exponential of a negative number only
-        return xp.log1p(xp.exp(-xp.abs(s))) + xp.where(s < 0, -s, xp.zeros_like(s))
+        return softplus(-y * z)
 
     def wrong(self, s: Array) -> Array:
-        """The probability 1 / (1 + e^s) of the other class, to full relative accuracy on both sides."""
-        xp = namespace(s)
-        e = xp.exp(-xp.abs(s))
-        return xp.where(s >= 0, e, xp.ones_like(e)) / (1.0 + e)
+        """The probability 1 / (1 + e^s) of the other class."""
+        return falling_sigmoid(s)
 
     def slope(self, y: Array, z: Array) -> Array:
         return -y * self.wrong(y * z)

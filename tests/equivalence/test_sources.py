@@ -132,10 +132,10 @@ def results(model, X, y, weight):
 
 
 def assert_same_bits(row, folder, source, X, y, weight=None):
-    expected = row.make().fit(X, y, weight)
+    expected = row.make().fit(X, y, sample_weight=weight)
     found, given = SOURCES[source](folder, X, y, weight)
     y_given, weight_given = given or (None, None)
-    model = row.make().fit(found, y_given, weight_given)
+    model = row.make().fit(found, y_given, sample_weight=weight_given)
     assert results(model, found, y_given, weight_given) == results(expected, X, y, weight)
     if row.classifier:
         assert model.classes_.tolist() == expected.classes_.tolist()
@@ -160,6 +160,8 @@ def test_weights(row, source, small_blocks, tmp_path):
 @every_row
 @every_source
 def test_more_columns_than_rows(row, source, tmp_path):
+    if row.tall:
+        return
     X, y, _ = plain(row, 30, 40)
     assert_same_bits(row, tmp_path, source, X, y)
 

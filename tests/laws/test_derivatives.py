@@ -105,7 +105,7 @@ def block_of(data):
 def test_compiled_lift_is_the_lift_in_arrays(drawing):
     data, loss, params, order, shift = drawing
     compiled = derivatives(loss, params, order, shift)(block_of(data))
-    plain = derivatives_in_arrays(loss, params, order, shift, block_of(data))
+    plain = derivatives_in_arrays(loss, params, order, shift, block_of(data)).settle()
     assert (compiled.gradient is None) == (plain.gradient is None) == (order == 0)
     assert (compiled.hessian is None) == (plain.hessian is None) == (order < 2)
     assert np.all(np.abs(joined(compiled) - joined(plain)) <= 1e-13 * sizes(*drawing))
@@ -148,7 +148,7 @@ def test_another_namespace(drawing):
     data, loss, params, order, shift = drawing
     weight = None if data.weight is None else strict.asarray(data.weight)
     lift = derivatives(loss, params, order, shift)
-    found = lift(Block(strict.asarray(data.X), strict.asarray(data.y), weight))
+    found = lift(Block(strict.asarray(data.X), strict.asarray(data.y), weight)).settle()
     assert type(found.value) is np.ndarray
     assert np.all(np.abs(joined(found) - joined(lift(block_of(data)))) <= 1e-13 * sizes(*drawing))
 
@@ -203,12 +203,12 @@ def test_many_tiles(loss, n, p, dtype, order):
         params = Params(params.coef, params.intercept + 10.0)
     block = Block(X, y, weight)
     compiled = joined(derivatives(loss, params, order, shift)(block))
-    plain = joined(derivatives_in_arrays(loss, params, order, shift, block))
+    plain = joined(derivatives_in_arrays(loss, params, order, shift, block).settle())
     np.testing.assert_allclose(compiled, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
     if dtype == np.float64:
         X = np.where(np.abs(X) < 0.7, 0.0, X)
         thin = joined(derivatives(loss, params, order, shift)(Block(sparse.csr_array(X), y, weight)))
-        plain = joined(derivatives_in_arrays(loss, params, order, shift, Block(X, y, weight)))
+        plain = joined(derivatives_in_arrays(loss, params, order, shift, Block(X, y, weight)).settle())
         np.testing.assert_allclose(thin, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
 
 

@@ -270,8 +270,9 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
     n = X.shape[0]
     if is_foreign(sample_weight):
         foreign.refuse_elsewhere(X, sample_weight, "sample_weight")
-        weight = validate_weights(on_host(sample_weight), np.zeros((n, 1)))
-        return like(weight, X)
+        if tuple(sample_weight.shape) == (n,) and (weight := foreign.weights(sample_weight)) is not None:
+            return weight
+        return like(validate_weights(on_host(sample_weight), np.zeros((n, 1))), X)
     if isinstance(sample_weight, Number):
         weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
     else:
@@ -306,7 +307,7 @@ def as_rows(X: Array, y: Array, weight: Array | None) -> Rows:
         return _cluster().as_rows(X, y, weight)
     if is_foreign(X):
         xp = namespace(X)
-        y = xp.astype(like(y, X) if not is_foreign(y) else y, xp.float64)
+        y = xp.astype(like(y, X) if not is_foreign(y) else y, xp.float64, copy=False)
         return MemoryRows(X, y[:, None] if y.ndim == 1 else y, weight)
     y = np.asarray(y, dtype=np.float64)
     y = contiguous(y[:, None] if y.ndim == 1 else y)

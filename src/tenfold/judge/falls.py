@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Array, Floats, is_sparse, like, namespace
-from tenfold.data import Block
+from tenfold.arrays import Array, Floats, is_numpy, is_sparse, like, namespace
+from tenfold.data import Block, Lifted, Pending
 from tenfold.judge.points import SAMPLE_ROWS, Data, Point, local, read
 from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
@@ -68,6 +68,11 @@ class _Shares(NamedTuple):
     small: int
     least: float
 
+    @classmethod
+    def of(cls, small: Any, least: Any) -> "_Shares":
+        """From arrays of one number each."""
+        return cls(int(small), float(least))
+
     def merge(self, other: "_Shares") -> "_Shares":
         return _Shares(self.small + other.small, min(self.least, other.least))
 
@@ -97,12 +102,14 @@ class _Noticed(NamedTuple):
         share = share * block.weight
         return share, (block.weight > 0.0) & (share < self.limit)
 
-    def lift(self, block: Block) -> _Shares:
+    def lift(self, block: Block) -> Lifted[_Shares]:
+        if not block.y.shape[0]:
+            return _Shares(0, np.inf)
         xp = namespace(block.y)
         share, small = self._shares(block)
         inside = ~small if block.weight is None else (block.weight > 0.0) & ~small
-        least = xp.min(xp.where(inside, share, xp.inf)) if share.shape[0] else np.inf
-        return _Shares(int(xp.count_nonzero(small)), float(least))
+        found = xp.sum(xp.astype(small, xp.float64)), xp.min(xp.where(inside, share, xp.inf))
+        return _Shares.of(*found) if is_numpy(block.y) else Pending.of(found, lambda _, *parts: _Shares.of(*parts))
 
     def dim(self, block: Block) -> Array:
         """The small rows (m, k) of a block about the centre, dense, with a one for the intercept."""

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, namespace
-from tenfold.data import Block, Rows, sampling_step
+from tenfold.data import Block, Rows, sampling_step, settled
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
 from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
@@ -57,7 +57,7 @@ def _gram(problem: Glm, params: Params, threshold: float, shift: Floats) -> Call
             chosen = chosen & (block.weight > 0.0)
         xp = namespace(block.y)
         rows = Block(block.X, block.y, xp.astype(chosen, xp.float64))
-        return Total(np.asarray(derivatives(Square(), zero, 2, shift)(rows).hessian)[:k, :k])
+        return Total(np.asarray(settled(derivatives(Square(), zero, 2, shift)(rows)).hessian)[:k, :k])
 
     return lift
 

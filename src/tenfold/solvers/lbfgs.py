@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg.blas import daxpy, ddot, dnrm2
 
 from tenfold.arrays import Array, Floats, namespace, on_host
-from tenfold.data import Block, NotFinite, Rows, targets_of, weights_of
+from tenfold.data import Block, Lifted, NotFinite, Rows, targets_of, weights_of
 from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm, evaluate_ahead
@@ -207,7 +207,7 @@ def diagonal(problem: Glm, rows: Rows, shift: Floats, mean: float | None = None)
     """
     loss = problem.loss
 
-    def lift(block: Block) -> Columns:
+    def lift(block: Block) -> Lifted[Columns]:
         return Columns.lift(block if mean is None else _weighed(block, loss, mean))
 
     columns = rows.fold(lift)
