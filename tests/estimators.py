@@ -4,6 +4,7 @@ A new estimator is tested by adding a row. Laws, certificates, equivalence, cont
 `TABLE`; the metadata of a row says what a test may ask of it.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -43,6 +44,10 @@ class Row:
     warns : how a warning begins that is right where there is nothing to learn; else empty.
     checked : settings without which scikit-learn's own checks cannot hold, for its own class as for ours.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
+    judged : whether fit is judged, and solves a problem.
+    random : whether fit draws random numbers, which tests fix.
+    outliers : whether it finds outliers, and needs no y.
+    exempt : scikit-learn's checks that its own class fails, too.
     """
 
     name: str
@@ -67,6 +72,10 @@ class Row:
     warns: str = ""
     checked: dict[str, Any] = field(default_factory=dict)
     outside: str = ""
+    judged: bool = True
+    random: bool = False
+    outliers: bool = False
+    exempt: tuple[str, ...] = ()
 
     @property
     def intercept(self) -> bool:
@@ -89,7 +98,17 @@ class Row:
 
     def make(self, **extra: Any) -> Any:
         """A new estimator with these settings and `extra` ones."""
-        return getattr(tenfold, self.name)(**{**self.settings, **extra})
+        return getattr(tenfold, self.name)(**{**self.seeded, **extra})
+
+    def his(self) -> Any:
+        """scikit-learn's with these settings; some are deprecated there."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            return self.peer(**self.seeded)
+
+    @property
+    def seeded(self) -> dict[str, Any]:
+        return {**self.settings, **({"random_state": 0} if self.random else {})}
 
 
 def _regressor(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
@@ -180,6 +199,28 @@ TABLE = [
 ]
 
 IDS = [row.id for row in TABLE]
+
+STEPS = tuple(f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
+"""A weight is a factor of a row's step: the same row twice is two steps."""
+
+
+def _learner(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    known = {"kind": "gap", "multi_output": False, "judged": False, "random": True, "exempt": STEPS}
+    return Row(name, settings or {}, **{**known, **meta})
+
+
+LEARNERS = [
+    _learner("SGDClassifier", classifier=True, classes=np.inf),
+    _learner("SGDRegressor"),
+    _learner("SGDOneClassSVM", outliers=True),
+    _learner("PassiveAggressiveClassifier", classifier=True, classes=np.inf),
+    _learner("PassiveAggressiveRegressor"),
+]
+"""Estimators that learn from one row after the other, and end somewhere near an optimum: the contract is asked of them,
+not what holds at the optimum alone.
+"""
+
+EVERY = [*TABLE, *LEARNERS]
 
 
 class Data(NamedTuple):

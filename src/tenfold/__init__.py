@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     from tenfold.estimators.least_squares import ridge_path as ridge_path
     from tenfold.estimators.least_squares import ridge_regression as ridge_regression
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
+    from tenfold.estimators.sgd import PassiveAggressiveClassifier as PassiveAggressiveClassifier
+    from tenfold.estimators.sgd import PassiveAggressiveRegressor as PassiveAggressiveRegressor
+    from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
+    from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
+    from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
     from tenfold.judge import Certificate as Certificate
     from tenfold.stats import Moments as Moments
 
@@ -70,12 +75,17 @@ _HOME = {
     "MultiTaskLassoCV": "estimators.lasso",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
+    "PassiveAggressiveClassifier": "estimators.sgd",
+    "PassiveAggressiveRegressor": "estimators.sgd",
     "PoissonRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
+    "SGDClassifier": "estimators.sgd",
+    "SGDOneClassSVM": "estimators.sgd",
+    "SGDRegressor": "estimators.sgd",
     "TweedieRegressor": "estimators.glm",
     "certify": "certification",
     "enet_path": "estimators.lasso",
