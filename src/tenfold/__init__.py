@@ -18,21 +18,27 @@ if TYPE_CHECKING:
     from tenfold.estimators.least_squares import ridge_path as ridge_path
     from tenfold.estimators.least_squares import ridge_regression as ridge_regression
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
+    from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
+    from tenfold.estimators.perceptron import Perceptron as Perceptron
+    from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
     from tenfold.judge import Certificate as Certificate
     from tenfold.stats import Moments as Moments
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "AveragedPerceptron": "estimators.perceptron",
     "Certificate": "judge",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
+    "Perceptron": "estimators.perceptron",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
+    "VotedPerceptron": "estimators.perceptron",
     "certify": "certification",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",

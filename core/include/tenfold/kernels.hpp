@@ -22,6 +22,9 @@ template <class T> struct DenseKernels {
   void (*gradient)(const T *x, Index count, Index columns, const double *u, Index targets, Index row_step,
                    Index target_step, const double *shift, double *g);
   void (*column_squares)(const T *x, Index count, Index columns, const double *u, const double *shift, double *g);
+  // core/src/kernels/row.hpp
+  double (*row_dot)(const T *x, const double *w, Index columns);
+  void (*row_add)(const T *x, double a, Index columns, double *w);
   // core/src/kernels/loo.hpp
   void (*centred_row)(const T *x, const double *centre, Index columns, double *out);
   // core/src/kernels/elementwise.hpp

@@ -7,6 +7,7 @@
 #include "margins.hpp"
 #include "pack.hpp"
 #include "product.hpp"
+#include "row.hpp"
 #include "sparse.hpp"
 
 namespace tenfold::TENFOLD_ISA {
@@ -17,6 +18,8 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    margins<T>,
                                    gradient<T>,
                                    column_squares<T>,
+                                   row_dot<T>,
+                                   row_add<T>,
                                    centred_row<T>,
                                    elementwise<exponential, T>,
                                    elementwise<log_one_plus, T>,

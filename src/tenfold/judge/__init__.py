@@ -10,6 +10,9 @@ residual
 gap
     Convex problems. Objective minus the dual value at a point that is made feasible here: no parameters whatever can
     be better by more.
+count
+    Models that are meant to separate classes. The mistakes of the returned model, counted again, ties by exact sums;
+    the note has the smallest margin.
 """
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule

@@ -21,6 +21,7 @@ from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predicti
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.several import Several, together
+from tenfold.stats.votes import Voters
 
 __all__ = [
     "Columns",
@@ -32,6 +33,7 @@ __all__ = [
     "RFactor",
     "Several",
     "Total",
+    "Voters",
     "all_but_one",
     "along",
     "back_times",
