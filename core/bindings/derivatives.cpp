@@ -3,21 +3,37 @@
 
 #include "tenfold/derivatives.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace tenfold {
 namespace {
 
+constexpr std::array<const char *, loss_count> loss_names = {"square",
+                                                             "logistic",
+                                                             "hinge",
+                                                             "squared hinge",
+                                                             "epsilon insensitive",
+                                                             "squared epsilon insensitive",
+                                                             "huber",
+                                                             "quantile",
+                                                             "poisson",
+                                                             "gamma",
+                                                             "tweedie",
+                                                             "student",
+                                                             "tanh"};
+
 Loss loss_named(const std::string &name) {
-  if (name == "square")
-    return Loss::square;
-  if (name == "logistic")
-    return Loss::logistic;
-  throw nb::value_error(("loss must be 'square' or 'logistic', not '" + name + "'").c_str());
+  const auto found = std::find(loss_names.begin(), loss_names.end(), name);
+  if (found == loss_names.end())
+    throw nb::value_error(("loss must be the name of one of losses.py, not '" + name + "'").c_str());
+  return static_cast<Loss>(found - loss_names.begin());
 }
 
 template <class Rows>
 nb::tuple evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight, const In<double, 2> &coef,
-                   const In<double, 1> &intercept, const Maybe<double, 1> &shift, const std::string &loss, int order,
-                   int threads) {
+                   const In<double, 1> &intercept, const Maybe<double, 1> &shift, const std::string &loss,
+                   double parameter, int order, int threads) {
   const Index p = x.columns, t = intercept.shape(0);
   require(Y.shape(0) == x.rows && Y.shape(1) == t, "Y must be (rows of X, targets)");
   require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
@@ -27,7 +43,8 @@ nb::tuple evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1>
   require(order < 2 || t == 1, "order 2 is for one target");
   const int workers = checked_threads(threads);
   const Point<Rows> point{
-      x, Y.span(), span_or_none(weight), coef.span(), intercept.span(), span_or_none(shift), loss_named(loss)};
+      x,        Y.span(), span_or_none(weight), coef.span(), intercept.span(), span_or_none(shift), loss_named(loss),
+      parameter};
   Derivatives d;
   {
     const nb::gil_scoped_release release;
@@ -46,13 +63,13 @@ template <class T> void bind_dense(nb::module_ &m) {
   m.def(
       "derivatives",
       [](const In<T, 2> &X, const In<double, 2> &Y, const Maybe<double, 1> &weight, const In<double, 2> &coef,
-         const In<double, 1> &intercept, const Maybe<double, 1> &shift, const std::string &loss, int order,
-         int threads) {
-        return evaluate(Dense<T>{X.data(), X.shape(0), X.shape(1)}, Y, weight, coef, intercept, shift, loss, order,
-                        threads);
+         const In<double, 1> &intercept, const Maybe<double, 1> &shift, const std::string &loss, double parameter,
+         int order, int threads) {
+        return evaluate(Dense<T>{X.data(), X.shape(0), X.shape(1)}, Y, weight, coef, intercept, shift, loss, parameter,
+                        order, threads);
       },
       nb::arg("X"), nb::arg("Y"), nb::arg("weight").none(), nb::arg("coef"), nb::arg("intercept"),
-      nb::arg("shift").none(), nb::arg("loss"), nb::arg("order"), nb::arg("threads"),
+      nb::arg("shift").none(), nb::arg("loss"), nb::arg("parameter"), nb::arg("order"), nb::arg("threads"),
       "Sums of a loss and of its derivatives at coef and intercept: (weight, value, slope, gradient, hessian).");
 }
 
@@ -61,13 +78,13 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
       "derivatives_csr",
       [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 2> &Y,
          const Maybe<double, 1> &weight, const In<double, 2> &coef, const In<double, 1> &intercept,
-         const std::string &loss, int order, int threads) {
+         const std::string &loss, double parameter, int order, int threads) {
         const Compressed<T, I> rows(data, indices, indptr, p);
-        return evaluate(rows.view, Y, weight, coef, intercept, std::nullopt, loss, order, threads);
+        return evaluate(rows.view, Y, weight, coef, intercept, std::nullopt, loss, parameter, order, threads);
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("Y"), nb::arg("weight").none(),
-      nb::arg("coef"), nb::arg("intercept"), nb::arg("loss"), nb::arg("order"), nb::arg("threads"),
-      "derivatives of compressed sparse rows.");
+      nb::arg("coef"), nb::arg("intercept"), nb::arg("loss"), nb::arg("parameter"), nb::arg("order"),
+      nb::arg("threads"), "derivatives of compressed sparse rows.");
 }
 
 } // namespace

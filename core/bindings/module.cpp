@@ -41,6 +41,7 @@ NB_MODULE(_core, m) {
   bind_derivatives(m);
   bind_times(m);
   bind_perceptron(m);
+  bind_sgd(m);
   bind_loo(m);
   bind_elementwise(m);
   bind_blas(m);

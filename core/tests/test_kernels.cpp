@@ -90,8 +90,8 @@ void test_losses(const std::string &isa) {
     for (const bool logistic : {false, true}) {
       std::vector<double> u(index(padded)), curvature(index(padded));
       double value = 1.0, slope = 2.0, expected_value = 1.0, expected_slope = 2.0;
-      (logistic ? kernels().logistic : kernels().square)(y.data(), z.data(), weight.data(), n, &value, &slope, u.data(),
-                                                         curvature.data());
+      kernels().losses[static_cast<int>(logistic ? Loss::logistic : Loss::square)](
+          y.data(), z.data(), weight.data(), 0.0, n, &value, &slope, u.data(), curvature.data());
       for (Index i = 0; i < n; ++i) {
         const double w = weight[index(i)], m = y[index(i)] * z[index(i)], r = z[index(i)] - y[index(i)];
         const double other = 1.0 / (1.0 + std::exp(m));
@@ -114,7 +114,8 @@ void test_extreme_losses(const std::string &isa) {
   const std::vector<double> weight = {1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0};
   std::vector<double> u(8), curvature(8);
   double value = 0.0, slope = 0.0;
-  kernels().logistic(y.data(), z.data(), weight.data(), 8, &value, &slope, u.data(), curvature.data());
+  kernels().losses[static_cast<int>(Loss::logistic)](y.data(), z.data(), weight.data(), 0.0, 8, &value, &slope,
+                                                     u.data(), curvature.data());
   check_close(value, 800.0 + 40.0, 1e-12, isa + " value at large margins");
   check_close(slope, -2.0, 1e-14, isa + " slope at large margins");
   check_close(u[4], -std::exp(-40.0), 1e-31, isa + " slope at margin 40");

@@ -219,7 +219,7 @@ void test_derivatives_of(const Rows &rows, const Data<T> &d, bool shifted, const
     const std::span<const double> by = shifted ? std::span<const double>(shift) : std::span<const double>{};
     for (const Loss loss : {Loss::square, Loss::logistic})
       for (int order = 0; order <= (t == 1 ? 2 : 1); ++order) {
-        const Point<Rows> point{rows, y, d.weight, coef, intercept, by, loss};
+        const Point<Rows> point{rows, y, d.weight, coef, intercept, by, loss, 0.0};
         const Derivatives got = derivatives(point, order, 2);
         std::vector<double> value(index(t)), slope(index(t)), gradient(index(t * p)), hessian(index((p + 1) * (p + 1)));
         for (Index i = 0; i < n; ++i)

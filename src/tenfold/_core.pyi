@@ -60,6 +60,7 @@ def derivatives(
     intercept: _Float,
     shift: _Float | None,
     loss: str,
+    parameter: float,
     order: int,
     threads: int,
 ) -> _Derivatives: ...
@@ -73,6 +74,7 @@ def derivatives_csr(
     coef: _Float,
     intercept: _Float,
     loss: str,
+    parameter: float,
     order: int,
     threads: int,
 ) -> _Derivatives: ...
@@ -84,6 +86,74 @@ def times_t(X: _Real, U: _Float, shift: _Float | None, threads: int) -> _Float: 
 def column_squares(X: _Real, weight: _Float, shift: _Float, threads: int) -> _Float: ...
 def inner_products(X: _Real, centre: _Float, root: _Float, threads: int) -> _Float: ...
 def times_t_csr(data: _Real, indices: _Index, indptr: _Index, p: int, U: _Float, threads: int) -> _Float: ...
+
+class Learner:
+    def __init__(
+        self,
+        loss: str,
+        epsilon: float,
+        penalised: bool,
+        alpha: float,
+        l1: float,
+        schedule: str,
+        eta0: float,
+        power: float,
+        intercept: bool,
+        decay: float,
+        one_class: bool,
+        average: int,
+        batch: int,
+        own: int,
+        positive: float,
+        negative: float,
+        coef: _Float,
+        start: float,
+        t: float,
+    ) -> None: ...
+    eta: float
+    @property
+    def t(self) -> float: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def averaged(self) -> float: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def seen(self) -> int: ...
+    def resume(self, coef: _Float, intercept: float, count: float) -> None: ...
+    def begin(self) -> None: ...
+    def follow(self, order: NDArray[np.int32]) -> None: ...
+    def shuffle(self, seed: int) -> None: ...
+    def weights(self) -> tuple[_Float, float]: ...
+    def average(self) -> tuple[_Float, float]: ...
+    def finite(self) -> bool: ...
+
+def learn(
+    X: _Real,
+    y: _Float,
+    weight: _Float | None,
+    skip: NDArray[np.uint8] | None,
+    learners: list[Learner],
+    begin: int,
+    end: int,
+    threads: int,
+) -> None: ...
+def learn_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    y: _Float,
+    weight: _Float | None,
+    skip: NDArray[np.uint8] | None,
+    learners: list[Learner],
+    begin: int,
+    end: int,
+    threads: int,
+) -> None: ...
 def loo(
     X: _Real,
     Y: _Float,

@@ -2,21 +2,42 @@
 
 ``slope`` and ``curvature`` are the first and second derivative in z, ``conjugate(y, u) = sup_z u z - loss(y, z)`` is
 infinite outside the domain of u. Fenchel and Young: ``loss(y, z) + conjugate(y, u) >= u z``, with equality where u is
-the slope at z.
+the slope at z. No loss is negative, and its least value over z is zero: u = 0 is always in the domain, and the
+conjugate there is zero.
+
+A loss with a kink has the slope of one side there, or zero between the two. A loss that is not convex has no
+conjugate, and as curvature that of a parabola above it that touches it at z.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+import numpy as np
+
 from tenfold.arrays import Array, namespace
 
 
 class Loss(Protocol):
-    """What a loss knows. `name` is also the name of its compiled loop."""
+    """What a loss knows. `name` is also the name of its compiled loop, `parameter` the number that goes with it."""
 
     name: ClassVar[str]
-    smoothness: ClassVar[float]
-    """The largest curvature."""
+    convex: ClassVar[bool]
+    kinked: ClassVar[bool]
+    """Whether the slope jumps."""
+    signs: ClassVar[bool]
+    """Whether targets are -1 and +1."""
+
+    @property
+    def parameter(self) -> float: ...
+    @property
+    def smoothness(self) -> float:
+        """The largest curvature, infinite where there is none."""
+        ...
+
+    @property
+    def steepness(self) -> float:
+        """The least M with |loss'''| <= M loss'', infinite where there is none."""
+        ...
 
     def value(self, y: Array, z: Array) -> Array: ...
     def slope(self, y: Array, z: Array) -> Array: ...
@@ -27,12 +48,39 @@ class Loss(Protocol):
         ...
 
 
+class _Plain:
+    """What most losses have in common."""
+
+    convex: ClassVar[bool] = True
+    kinked: ClassVar[bool] = False
+    signs: ClassVar[bool] = False
+
+    @property
+    def parameter(self) -> float:
+        return 0.0
+
+    @property
+    def smoothness(self) -> float:
+        return np.inf
+
+    @property
+    def steepness(self) -> float:
+        return np.inf
+
+
 @dataclass(frozen=True)
-class Square:
+class Square(_Plain):
     """Square loss (z - y)^2 / 2: Gaussian noise of unit variance."""
 
     name: ClassVar[str] = "square"
-    smoothness: ClassVar[float] = 1.0
+
+    @property
+    def smoothness(self) -> float:
+        return 1.0
+
+    @property
+    def steepness(self) -> float:
+        return 0.0
 
     def value(self, y: Array, z: Array) -> Array:
         return 0.5 * (z - y) ** 2
@@ -51,11 +99,19 @@ class Square:
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(_Plain):
     """Logistic loss log(1 + exp(-y z)) for y in {-1, +1}: y z are the log odds of a right answer."""
 
     name: ClassVar[str] = "logistic"
-    smoothness: ClassVar[float] = 0.25
+    signs: ClassVar[bool] = True
+
+    @property
+    def smoothness(self) -> float:
+        return 0.25
+
+    @property
+    def steepness(self) -> float:
+        return 1.0
 
     def value(self, y: Array, z: Array) -> Array:
         xp = namespace(z)
@@ -84,11 +140,389 @@ class Logistic:
         return xp.where(inside, value, xp.full_like(value, xp.inf))
 
     def clip(self, y: Array, u: Array) -> Array:
-        xp = namespace(u)
+        return -y * _between(0.0, -y * u, 1.0)
+
+
+@dataclass(frozen=True)
+class Hinge(_Plain):
+    """Hinge loss max(0, 1 - y z) for y in {-1, +1}."""
+
+    name: ClassVar[str] = "hinge"
+    kinked: ClassVar[bool] = True
+    signs: ClassVar[bool] = True
+
+    def value(self, y: Array, z: Array) -> Array:
+        return _positive(1.0 - y * z)
+
+    def slope(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.where(1.0 - y * z > 0, -y, xp.zeros_like(z))
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return namespace(z).zeros_like(z)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
         a = -y * u
-        a = xp.where(a < 0, xp.zeros_like(a), a)
-        a = xp.where(a > 1, xp.ones_like(a), a)
-        return -y * a
+        return _within((a >= 0) & (a <= 1), -a)
+
+    def clip(self, y: Array, u: Array) -> Array:
+        return -y * _between(0.0, -y * u, 1.0)
+
+
+@dataclass(frozen=True)
+class SquaredHinge(_Plain):
+    """Squared hinge loss max(0, 1 - y z)^2 for y in {-1, +1}."""
+
+    name: ClassVar[str] = "squared hinge"
+    signs: ClassVar[bool] = True
+
+    @property
+    def smoothness(self) -> float:
+        return 2.0
+
+    def value(self, y: Array, z: Array) -> Array:
+        return _positive(1.0 - y * z) ** 2
+
+    def slope(self, y: Array, z: Array) -> Array:
+        return -2.0 * y * _positive(1.0 - y * z)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.where(1.0 - y * z > 0, 2.0 * xp.ones_like(z), xp.zeros_like(z))
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        a = -y * u
+        return _within(a >= 0, 0.25 * a * a - a)
+
+    def clip(self, y: Array, u: Array) -> Array:
+        return -y * _positive(-y * u)
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(_Plain):
+    """max(0, |z - y| - epsilon): errors inside the tube cost nothing."""
+
+    epsilon: float
+    name: ClassVar[str] = "epsilon insensitive"
+    kinked: ClassVar[bool] = True
+
+    @property
+    def parameter(self) -> float:
+        return float(self.epsilon)
+
+    def value(self, y: Array, z: Array) -> Array:
+        return _positive(namespace(z).abs(z - y) - self.epsilon)
+
+    def slope(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.where(xp.abs(z - y) - self.epsilon > 0, xp.sign(z - y), xp.zeros_like(z))
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return namespace(z).zeros_like(z)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        size = namespace(u).abs(u)
+        return _within(size <= 1, u * y + self.epsilon * size)
+
+    def clip(self, y: Array, u: Array) -> Array:
+        return _between(-1.0, u, 1.0)
+
+
+@dataclass(frozen=True)
+class Laplace(EpsilonInsensitive):
+    """Absolute error |z - y|: noise of Laplace, the median."""
+
+    epsilon: float = 0.0
+
+
+@dataclass(frozen=True)
+class SquaredEpsilonInsensitive(_Plain):
+    """max(0, |z - y| - epsilon)^2."""
+
+    epsilon: float
+    name: ClassVar[str] = "squared epsilon insensitive"
+
+    @property
+    def smoothness(self) -> float:
+        return 2.0
+
+    @property
+    def parameter(self) -> float:
+        return float(self.epsilon)
+
+    def _outside(self, y: Array, z: Array) -> Array:
+        return _positive(namespace(z).abs(z - y) - self.epsilon)
+
+    def value(self, y: Array, z: Array) -> Array:
+        return self._outside(y, z) ** 2
+
+    def slope(self, y: Array, z: Array) -> Array:
+        return 2.0 * namespace(z).sign(z - y) * self._outside(y, z)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.where(self._outside(y, z) > 0, 2.0 * xp.ones_like(z), xp.zeros_like(z))
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        return u * y + self.epsilon * namespace(u).abs(u) + 0.25 * u * u
+
+    def clip(self, y: Array, u: Array) -> Array:
+        return u
+
+
+@dataclass(frozen=True)
+class Huber(_Plain):
+    """(z - y)^2 / 2 up to |z - y| = width, from there on along the tangent."""
+
+    width: float
+    name: ClassVar[str] = "huber"
+
+    @property
+    def smoothness(self) -> float:
+        return 1.0
+
+    @property
+    def parameter(self) -> float:
+        return float(self.width)
+
+    def value(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        size = xp.abs(z - y)
+        return xp.where(size <= self.width, 0.5 * size * size, self.width * size - 0.5 * self.width**2)
+
+    def slope(self, y: Array, z: Array) -> Array:
+        return _between(-self.width, z - y, self.width)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.where(xp.abs(z - y) <= self.width, xp.ones_like(z), xp.zeros_like(z))
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        return _within(namespace(u).abs(u) <= self.width, 0.5 * u * u + u * y)
+
+    def clip(self, y: Array, u: Array) -> Array:
+        return _between(-self.width, u, self.width)
+
+
+@dataclass(frozen=True)
+class Quantile(_Plain):
+    """q (y - z) below y, (1 - q) (z - y) above: the q-th quantile, 0 < q < 1."""
+
+    q: float
+    name: ClassVar[str] = "quantile"
+    kinked: ClassVar[bool] = True
+
+    @property
+    def parameter(self) -> float:
+        return float(self.q)
+
+    def value(self, y: Array, z: Array) -> Array:
+        return self.slope(y, z) * (z - y)
+
+    def slope(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        above, below = (1.0 - self.q) * xp.ones_like(z), -self.q * xp.ones_like(z)
+        return xp.where(z > y, above, xp.where(z < y, below, xp.zeros_like(z)))
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return namespace(z).zeros_like(z)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        return _within((u >= -self.q) & (u <= 1.0 - self.q), u * y)
+
+    def clip(self, y: Array, u: Array) -> Array:
+        return _between(-self.q, u, 1.0 - self.q)
+
+
+@dataclass(frozen=True)
+class Poisson(_Plain):
+    """Half of the deviance of Poisson counts y >= 0 of mean e^z: e^z - y z + y log y - y."""
+
+    name: ClassVar[str] = "poisson"
+
+    @property
+    def steepness(self) -> float:
+        return 1.0
+
+    def value(self, y: Array, z: Array) -> Array:
+        return namespace(z).exp(z) - y * z + (_x_log_x(y) - y)
+
+    def slope(self, y: Array, z: Array) -> Array:
+        return namespace(z).exp(z) - y
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return namespace(z).exp(z)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        mean = u + y
+        return _within(mean >= 0, _x_log_x(mean) - mean - (_x_log_x(y) - y))
+
+    def clip(self, y: Array, u: Array) -> Array:
+        return namespace(u).where(u + y < 0, -y, u)
+
+
+@dataclass(frozen=True)
+class Gamma(_Plain):
+    """Half of the deviance of the Gamma distribution, y > 0, of mean e^z: z + y e^-z - log y - 1."""
+
+    name: ClassVar[str] = "gamma"
+
+    @property
+    def steepness(self) -> float:
+        return 1.0
+
+    def value(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        return z + y * xp.exp(-z) - xp.log(y) - 1.0
+
+    def slope(self, y: Array, z: Array) -> Array:
+        return 1.0 - y * namespace(z).exp(-z)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return y * namespace(z).exp(-z)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        # y e^-z = 1 - u at the supremum
+        rest = 1.0 - u
+        return _within(rest >= 0, _x_log_x(rest) + u * namespace(u).log(y) + u)
+
+    def clip(self, y: Array, u: Array) -> Array:
+        return _between(-np.inf, u, 1.0)
+
+
+@dataclass(frozen=True)
+class Tweedie(_Plain):
+    """Half of the deviance of Tweedie's family of a power 1 < p < 2, y >= 0, of mean e^z:
+    y^(2-p) / ((1-p)(2-p)) - y e^((1-p)z) / (1-p) + e^((2-p)z) / (2-p).
+    """
+
+    power: float
+    name: ClassVar[str] = "tweedie"
+
+    @property
+    def parameter(self) -> float:
+        return float(self.power)
+
+    @property
+    def steepness(self) -> float:
+        return max(self.power - 1.0, 2.0 - self.power)
+
+    def _parts(self, y: Array, z: Array) -> tuple[Array, Array]:
+        """y e^((1-p)z) and e^((2-p)z)."""
+        xp = namespace(z)
+        return y * xp.exp((1.0 - self.power) * z), xp.exp((2.0 - self.power) * z)
+
+    def _constant(self, y: Array) -> Array:
+        xp = namespace(y)
+        power = xp.where(y > 0, xp.where(y > 0, y, xp.ones_like(y)) ** (2.0 - self.power), xp.zeros_like(y))
+        return power / ((1.0 - self.power) * (2.0 - self.power))
+
+    def value(self, y: Array, z: Array) -> Array:
+        falling, rising = self._parts(y, z)
+        return self._constant(y) - falling / (1.0 - self.power) + rising / (2.0 - self.power)
+
+    def slope(self, y: Array, z: Array) -> Array:
+        falling, rising = self._parts(y, z)
+        return rising - falling
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        falling, rising = self._parts(y, z)
+        return (2.0 - self.power) * rising - (1.0 - self.power) * falling
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        xp = namespace(u)
+        inside = (u >= 0) | (y > 0)
+        low, high = -self._reach * xp.ones_like(u), self._reach * xp.ones_like(u)
+        for _ in range(64):  # the slope rises with z
+            middle = 0.5 * (low + high)
+            below = self.slope(y, middle) < u
+            low, high = xp.where(below, middle, low), xp.where(below, high, middle)
+        z = 0.5 * (low + high)
+        value = u * z - self.value(y, z)
+        # without y the supremum at u = 0 is reached at no z
+        return _within(inside, xp.where((u == 0) & (y == 0), xp.zeros_like(u), value))
+
+    @property
+    def _reach(self) -> float:
+        """Beyond this margin an exponential is out of range."""
+        return 700.0 / max(self.power - 1.0, 2.0 - self.power)
+
+    def clip(self, y: Array, u: Array) -> Array:
+        return namespace(u).where((y == 0) & (u < 0), namespace(u).zeros_like(u), u)
+
+
+@dataclass(frozen=True)
+class Student(_Plain):
+    """(nu + 1) / 2 log(1 + (z - y)^2 / nu): noise of Student; errors that are large hardly pull. Not convex."""
+
+    nu: float
+    name: ClassVar[str] = "student"
+    convex: ClassVar[bool] = False
+
+    @property
+    def parameter(self) -> float:
+        return float(self.nu)
+
+    @property
+    def smoothness(self) -> float:
+        return (self.nu + 1.0) / self.nu
+
+    def value(self, y: Array, z: Array) -> Array:
+        return 0.5 * (self.nu + 1.0) * namespace(z).log1p((z - y) ** 2 / self.nu)
+
+    def slope(self, y: Array, z: Array) -> Array:
+        return self.curvature(y, z) * (z - y)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return (self.nu + 1.0) / (self.nu + (z - y) ** 2)
+
+
+@dataclass(frozen=True)
+class Tanh(_Plain):
+    """1 - tanh(y z) for y in {-1, +1}: at most 2, so that outliers hardly pull. Not convex."""
+
+    name: ClassVar[str] = "tanh"
+    convex: ClassVar[bool] = False
+    signs: ClassVar[bool] = True
+
+    @property
+    def smoothness(self) -> float:
+        return 4.0 / 27.0**0.5
+
+    def _small(self, s: Array) -> Array:
+        """1 - tanh(|s|), to full relative accuracy."""
+        xp = namespace(s)
+        e = xp.exp(-2.0 * xp.abs(s))
+        return 2.0 * e / (1.0 + e)
+
+    def value(self, y: Array, z: Array) -> Array:
+        s = y * z
+        small = self._small(s)
+        return namespace(z).where(s > 0, small, 2.0 - small)
+
+    def slope(self, y: Array, z: Array) -> Array:
+        small = self._small(y * z)
+        return -y * small * (2.0 - small)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return self.smoothness * namespace(z).ones_like(z)
+
+
+def _positive(a: Array) -> Array:
+    xp = namespace(a)
+    return xp.where(a > 0, a, xp.zeros_like(a))
+
+
+def _between(low: float, a: Array, high: float) -> Array:
+    xp = namespace(a)
+    a = xp.where(a < low, low * xp.ones_like(a), a) if low > -np.inf else a
+    return xp.where(a > high, high * xp.ones_like(a), a)
+
+
+def _within(inside: Array, value: Array) -> Array:
+    """The value inside of a domain, infinity outside."""
+    xp = namespace(value)
+    return xp.where(inside, value, xp.full_like(value, xp.inf))
 
 
 def _x_log_x(a: Array) -> Array:

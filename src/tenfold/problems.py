@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tenfold.arrays import Floats, Integers
 from tenfold.data import Rows
 from tenfold.losses import Loss
-from tenfold.penalties import L2
+from tenfold.penalties import Penalty
 from tenfold.stats import Derivatives, Params, derivatives, together
 
 
@@ -21,13 +21,13 @@ class Glm:
     """
 
     loss: Loss
-    penalty: L2
+    penalty: Penalty
     intercept: bool
 
 
 class Evaluation(NamedTuple):
-    """An objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the intercept last, Hessian
-    (p + 1, p + 1).
+    """The smooth part of an objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the
+    intercept last, Hessian (p + 1, p + 1).
     """
 
     value: Floats
@@ -36,8 +36,8 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(problem: Glm, rows: Rows, params: Params, order: int = 1, shift: Floats | None = None) -> Evaluation:
-    """The objective of `problem` on `rows` at z = (x - shift).w + b, with its gradient, and its Hessian at order 2:
-    one pass.
+    """The smooth part of the objective of `problem`, loss and ||w||^2, on `rows` at z = (x - shift).w + b, with its
+    gradient, and its Hessian at order 2: one pass.
     """
     return _evaluation(problem, params, rows.fold(derivatives(problem.loss, params, order, shift)))
 

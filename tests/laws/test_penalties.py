@@ -10,16 +10,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tenfold.penalties import L2
+from tenfold.penalties import L2, ElasticNet, Groups
 
-PENALTIES = {
+QUADRATIC = {
     "none": L2(0.0),
     "l2": L2(0.7),
     "strong": L2(50.0),
     "positive": L2(0.0, positive=True),
     "l2 positive": L2(0.7, positive=True),
 }
-every_penalty = pytest.mark.parametrize("penalty", PENALTIES.values(), ids=list(PENALTIES))
+SEPARABLE = QUADRATIC | {
+    "l1": ElasticNet(0.8),
+    "elastic net": ElasticNet(0.8, 0.7),
+    "l1 positive": ElasticNet(0.8, positive=True),
+    "elastic net positive": ElasticNet(0.8, 0.7, positive=True),
+}
+MEMBER = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+PENALTIES = SEPARABLE | {"groups": Groups(MEMBER, np.array([1.1, 0.6]))}
+
+
+def over(penalties):
+    return pytest.mark.parametrize("penalty", penalties.values(), ids=list(penalties))
+
+
+every_penalty = over(PENALTIES)
 
 vectors = hnp.arrays(np.float64, (1, 3), elements=st.floats(-4.0, 4.0))
 GRID = np.linspace(-5.0, 5.0, 401)
@@ -62,7 +76,7 @@ def test_fenchel_young(penalty, w, v):
     assert value + conjugate >= product - 1e-12 * (1.0 + abs(product))
 
 
-@every_penalty
+@over(SEPARABLE)
 @given(v=vectors)
 def test_conjugate_is_the_supremum(penalty, v):
     """Each coordinate has its supremum over a grid; with a finite conjugate the grid nearly reaches it."""
@@ -75,7 +89,17 @@ def test_conjugate_is_the_supremum(penalty, v):
     else:
         pulling = np.maximum(v, 0.0) if penalty.positive else np.abs(v)
         assert penalty.strength == 0.0
-        assert pulling.max() > 0.0
+        assert pulling.max() > getattr(penalty, "l1", 0.0)
+
+
+@every_penalty
+@given(v=vectors)
+def test_share_is_the_largest_inside_the_domain(penalty, v):
+    share = penalty.share(v)[0]
+    assert 0.0 <= share <= 1.0
+    assert np.isfinite(penalty.conjugate(share * v)[0])
+    if share < 1.0:
+        assert penalty.conjugate((share + 1e-9) * v)[0] == np.inf or np.abs(v).max() < 1e-300
 
 
 @every_penalty
@@ -91,7 +115,7 @@ def test_subgradient_distance_is_zero_at_the_minimiser_only(penalty, a, w):
         assert np.linalg.norm(penalty.subgradient_distance(w, w - a)) >= far * (1.0 - 1e-9) - 1e-12
 
 
-@every_penalty
+@over(QUADRATIC)
 @given(w=vectors, gradient=vectors)
 def test_subgradient_distance_is_the_distance_to_the_set(penalty, w, gradient):
     """Minus the gradient to strength * w + normal cone, the cone {<= 0} where a constrained weight is zero."""
@@ -139,3 +163,10 @@ def test_another_namespace(penalty, w, v):
     np.testing.assert_array_equal(np.asarray(penalty.conjugate(V)), penalty.conjugate(v))
     np.testing.assert_array_equal(np.asarray(penalty.prox(W, 0.5)), penalty.prox(w, 0.5))
     np.testing.assert_array_equal(np.asarray(penalty.subgradient_distance(W, V)), penalty.subgradient_distance(w, v))
+
+
+def test_groups_shrink_together():
+    """A group whose pull is below its limit is left out whole; else all of its columns stay."""
+    penalty = Groups(MEMBER, np.array([1.1, 0.6]))
+    np.testing.assert_array_equal(penalty.prox(np.array([[0.6, 0.8, 2.0]]), 1.0), [[0.0, 0.0, 1.4]])
+    np.testing.assert_allclose(penalty.prox(np.array([[3.0, 4.0, -0.5]]), 1.0), [[3.0 * 0.78, 4.0 * 0.78, 0.0]])

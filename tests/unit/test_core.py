@@ -248,10 +248,10 @@ def test_derivatives(shape, dtype, loss, isa):
     sparse = csr(X)
     wide = X.astype(float)
     calls = [
-        (wide, weight, lambda o: _core.derivatives(X, y, weight, coef, intercept, None, loss, o, 2)),
-        (wide - shift, weight, lambda o: _core.derivatives(X, y, weight, coef, intercept, shift, loss, o, 2)),
-        (wide, np.ones(n), lambda o: _core.derivatives(X, y, None, coef, intercept, None, loss, o, 2)),
-        (wide, weight, lambda o: _core.derivatives_csr(*sparse, y, weight, coef, intercept, loss, o, 2)),
+        (wide, weight, lambda o: _core.derivatives(X, y, weight, coef, intercept, None, loss, 0.0, o, 2)),
+        (wide - shift, weight, lambda o: _core.derivatives(X, y, weight, coef, intercept, shift, loss, 0.0, o, 2)),
+        (wide, np.ones(n), lambda o: _core.derivatives(X, y, None, coef, intercept, None, loss, 0.0, o, 2)),
+        (wide, weight, lambda o: _core.derivatives_csr(*sparse, y, weight, coef, intercept, loss, 0.0, o, 2)),
     ]
     for centred, w, call in calls:
         value, slope, gradient, hessian = plain_derivatives(centred, y, w, coef, intercept, loss)
@@ -275,7 +275,7 @@ def test_derivatives_at_huge_margins():
     X = np.array([[1.0], [-1.0], [1e3], [-1e3]])
     y = np.ones((4, 1))
     coef = np.array([[1.0]])
-    result = _core.derivatives(X, y, None, coef, np.zeros(1), None, "logistic", 2, 1)
+    result = _core.derivatives(X, y, None, coef, np.zeros(1), None, "logistic", 0.0, 2, 1)
     small = np.log1p(np.exp(-1))
     np.testing.assert_allclose(result[1], 1000 + 1 + 2 * small, rtol=1e-15)
     np.testing.assert_allclose(result[2], -2.0, rtol=1e-15)
@@ -413,10 +413,10 @@ def calls_for_bits():
         yield lambda t, X=single, Y=Y: _core.moments(X, Y, None, None, 1, t)
         yield lambda t, S=sparse, Y=Y, w=weight, g=group: _core.moments_csr(*S, Y, w, g, 3, t)
         yield lambda t, S=very, Y=Y: _core.moments_csr(*S, Y, None, None, 1, t)
-        yield lambda t, X=X, y=y, c=coef, b=intercept: _core.derivatives(X, y, None, c, b, None, "logistic", 1, t)
-        yield lambda t, X=X, y=first, o=one: _core.derivatives(X, y, None, *o, None, "logistic", 2, t)
-        yield lambda t, S=sparse, y=first, o=one: _core.derivatives_csr(*S, y, None, *o, "square", 2, t)
-        yield lambda t, S=very, y=first, o=one: _core.derivatives_csr(*S, y, None, *o, "logistic", 2, t)
+        yield lambda t, X=X, y=y, c=coef, b=intercept: _core.derivatives(X, y, None, c, b, None, "logistic", 0.0, 1, t)
+        yield lambda t, X=X, y=first, o=one: _core.derivatives(X, y, None, *o, None, "logistic", 0.0, 2, t)
+        yield lambda t, S=sparse, y=first, o=one: _core.derivatives_csr(*S, y, None, *o, "square", 0.0, 2, t)
+        yield lambda t, S=very, y=first, o=one: _core.derivatives_csr(*S, y, None, *o, "logistic", 0.0, 2, t)
         yield lambda t, X=X, c=coef, b=intercept: (_core.times(X, c, b, None, t),)
         yield lambda t, X=X, Y=Y: (_core.times_t(X, Y, None, t),)
         yield lambda t, S=sparse, Y=Y: (_core.times_t_csr(*S, Y, t),)
@@ -519,7 +519,7 @@ def test_other_arrays_are_refused(change):
         lambda A: _core.times_t(A, Y, None, 1),
         lambda A: _core.column_squares(A, np.ones(20), np.zeros(3), 1),
         lambda A: _core.inner_products(A, np.zeros(3), np.ones(20), 1),
-        lambda A: _core.derivatives(A, Y, None, np.ones((2, 3)), np.zeros(2), None, "square", 1, 1),
+        lambda A: _core.derivatives(A, Y, None, np.ones((2, 3)), np.zeros(2), None, "square", 0.0, 1, 1),
     ):
         with pytest.raises(TypeError):
             call(change(X))
@@ -540,12 +540,12 @@ def test_wrong_lengths_are_refused():
         lambda: _core.moments(X, Y, None, None, 1, 0),
         lambda: _core.moments(X, Y, -weight, None, 1, 1),
         lambda: _core.moments(X, Y, weight * np.nan, None, 1, 1),
-        lambda: _core.derivatives(X, Y, None, coef[:, :2].copy(), zero, None, "square", 1, 1),
-        lambda: _core.derivatives(X, Y, None, coef, np.zeros(2), None, "square", 1, 1),
-        lambda: _core.derivatives(X, Y, None, coef, zero, one, "square", 1, 1),
-        lambda: _core.derivatives(X, Y, None, coef, zero, None, "hinge", 1, 1),
-        lambda: _core.derivatives(X, Y, None, coef, zero, None, "square", 3, 1),
-        lambda: _core.derivatives(X, X, None, np.ones((3, 3)), np.zeros(3), None, "square", 2, 1),
+        lambda: _core.derivatives(X, Y, None, coef[:, :2].copy(), zero, None, "square", 0.0, 1, 1),
+        lambda: _core.derivatives(X, Y, None, coef, np.zeros(2), None, "square", 0.0, 1, 1),
+        lambda: _core.derivatives(X, Y, None, coef, zero, one, "square", 0.0, 1, 1),
+        lambda: _core.derivatives(X, Y, None, coef, zero, None, "no such", 0.0, 1, 1),
+        lambda: _core.derivatives(X, Y, None, coef, zero, None, "square", 0.0, 3, 1),
+        lambda: _core.derivatives(X, X, None, np.ones((3, 3)), np.zeros(3), None, "square", 0.0, 2, 1),
         lambda: _core.times(X, coef, np.zeros(2), None, 1),
         lambda: _core.times_t(X, Y[:-1].copy(), None, 1),
         lambda: _core.times_csr(data, indices[:-1].copy(), indptr, p, coef, zero, 1),
@@ -556,7 +556,7 @@ def test_wrong_lengths_are_refused():
         lambda: _core.times_csr(data, indices - 1, indptr, p, coef, zero, 2),
         lambda: _core.times_t_csr(data, indices + 1, indptr, p, Y, 2),
         lambda: _core.moments_csr(data, indices + 1, indptr, p, Y, None, None, 1, 2),
-        lambda: _core.derivatives_csr(data, indices + 1, indptr, p, Y, None, coef, zero, "square", 1, 2),
+        lambda: _core.derivatives_csr(data, indices + 1, indptr, p, Y, None, coef, zero, "square", 0.0, 1, 2),
         lambda: _core.set_isa("pdp-11"),
     ]
     for call in refused:

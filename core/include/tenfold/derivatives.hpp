@@ -17,8 +17,6 @@
 
 namespace tenfold {
 
-enum class Loss { square, logistic };
-
 struct Derivatives {
   double weight = 0.0;
   std::vector<double> value;    // (t)
@@ -36,6 +34,7 @@ template <class Rows> struct Point {
   std::span<const double> intercept;
   std::span<const double> shift;
   Loss loss;
+  double parameter;
 
   Index targets() const { return static_cast<Index>(intercept.size()); }
 };
@@ -68,7 +67,7 @@ void add_losses(const Point<Rows> &point, const double *coef, int order, Index b
                 const DerivativeSums &layout, double *sums) {
   const Index t = point.targets();
   const double *shift = point.shift.empty() ? nullptr : point.shift.data();
-  const LossKernel loss = point.loss == Loss::square ? kernels().square : kernels().logistic;
+  const LossKernel loss = kernels().losses[static_cast<int>(point.loss)];
   if (point.weight.empty())
     std::fill_n(tile.weight.data(), count, 1.0);
   else
@@ -81,8 +80,9 @@ void add_losses(const Point<Rows> &point, const double *coef, int order, Index b
       tile.y[k * tile.step + i] = point.y.data()[(begin + i) * t + k];
   margins(point.x, begin, count, coef, t, shift, point.intercept.data(), tile.z.data(), 1, tile.step);
   for (Index k = 0; k < t; ++k)
-    loss(tile.y.data() + k * tile.step, tile.z.data() + k * tile.step, tile.weight.data(), count, sums + k,
-         sums + layout.slope() + k, tile.u.data() + k * tile.step, order == 2 ? tile.curvature.data() : nullptr);
+    loss(tile.y.data() + k * tile.step, tile.z.data() + k * tile.step, tile.weight.data(), point.parameter, count,
+         sums + k, sums + layout.slope() + k, tile.u.data() + k * tile.step,
+         order == 2 ? tile.curvature.data() : nullptr);
   if (order >= 1)
     gradient(point.x, begin, count, tile.u.data(), t, 1, tile.step, shift, sums + layout.gradient());
 }

@@ -22,9 +22,6 @@ template <class T> struct DenseKernels {
   void (*gradient)(const T *x, Index count, Index columns, const double *u, Index targets, Index row_step,
                    Index target_step, const double *shift, double *g);
   void (*column_squares)(const T *x, Index count, Index columns, const double *u, const double *shift, double *g);
-  // core/src/kernels/row.hpp
-  double (*row_dot)(const T *x, const double *w, Index columns);
-  void (*row_add)(const T *x, double a, Index columns, double *w);
   // core/src/kernels/loo.hpp
   void (*centred_row)(const T *x, const double *centre, Index columns, double *out);
   // core/src/kernels/elementwise.hpp
@@ -32,6 +29,10 @@ template <class T> struct DenseKernels {
   void (*log1p)(const T *x, T *y, Index count);
   void (*sigmoid)(const T *x, T *y, Index count);
   void (*softplus)(const T *x, T *y, Index count);
+  // core/src/kernels/delta.hpp
+  double (*dot)(const T *x, const double *v, Index columns);
+  double (*squares)(const T *x, Index columns);
+  void (*add)(const T *x, Index columns, double c, double *v, double *sums);
 };
 
 template <class T, class I> struct SparseKernels {
@@ -45,8 +46,25 @@ template <class T, class I> struct SparseKernels {
 
 // Value and slope are sums over the tile; u = weight * slope of each row, curvature = weight * curvature of each row.
 // `count` is rounded up to `lanes` inside: y, z and weight are padded by the caller (weight with zeros).
-using LossKernel = void (*)(const double *y, const double *z, const double *weight, Index count, double *value,
-                            double *slope, double *u, double *curvature);
+using LossKernel = void (*)(const double *y, const double *z, const double *weight, double parameter, Index count,
+                            double *value, double *slope, double *u, double *curvature);
+
+enum class Loss {
+  square,
+  logistic,
+  hinge,
+  squared_hinge,
+  epsilon_insensitive,
+  squared_epsilon_insensitive,
+  huber,
+  quantile,
+  poisson,
+  gamma,
+  tweedie,
+  student,
+  tanh
+};
+constexpr int loss_count = 13;
 
 struct Kernels {
   const char *name;
@@ -55,8 +73,7 @@ struct Kernels {
   void (*gram)(const double *panels, Index stride, Index count, Index i0, Index i1, Index j0, Index j1, double *blocks,
                const char *const *next, Index lines);
   // core/src/kernels/loss.hpp
-  LossKernel square;
-  LossKernel logistic;
+  const LossKernel *losses; // in the order of enum Loss
   // core/src/kernels/product.hpp
   void (*product)(const double *a, Index a_step, Index count, Index inner, const double *b, Index stride, Index panels,
                   double *out, Index out_step);
@@ -65,6 +82,9 @@ struct Kernels {
   void (*leverage)(double *spread, Index candidates, double weight, double base, double *largest);
   bool (*loo)(const double *fit, const double *scale, Index candidates, double centred, double weight, double *sums,
               double *errors);
+  // core/src/kernels/delta.hpp
+  void (*truncate)(double *v, double *q, double *average, Index columns, double scale, double due, double lag,
+                   double *sums);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

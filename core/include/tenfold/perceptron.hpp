@@ -34,14 +34,12 @@ template <class T> struct RowOf {
   explicit RowOf(const Dense<T> &rows) : x(rows), kernel(kernels().dense<T>()) {}
 
   const T *at(Index i) const { return x.data + i * x.columns; }
-  double dot(Index i, const double *w) const { return kernel.row_dot(at(i), w, x.columns); }
-  void add(Index i, double a, double *w) const { kernel.row_add(at(i), a, x.columns, w); }
-  double square(Index i) const {
-    double sum = 0.0;
-    for (Index j = 0; j < x.columns; ++j)
-      sum += static_cast<double>(at(i)[j]) * static_cast<double>(at(i)[j]);
-    return sum;
+  double dot(Index i, const double *w) const { return kernel.dot(at(i), w, x.columns); }
+  void add(Index i, double a, double *w) const {
+    double sums[2];
+    kernel.add(at(i), x.columns, a, w, sums);
   }
+  double square(Index i) const { return kernel.squares(at(i), x.columns); }
   // rows come in any order: ask for one before it is needed
   void fetch(Index i) const {
     const char *row = reinterpret_cast<const char *>(at(i));

@@ -1,4 +1,5 @@
 // Compiled once for every instruction set, with TENFOLD_ISA as the namespace and the matching -march.
+#include "delta.hpp"
 #include "elementwise.hpp"
 #include "gradient.hpp"
 #include "gram.hpp"
@@ -7,7 +8,6 @@
 #include "margins.hpp"
 #include "pack.hpp"
 #include "product.hpp"
-#include "row.hpp"
 #include "sparse.hpp"
 
 namespace tenfold::TENFOLD_ISA {
@@ -18,13 +18,14 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    margins<T>,
                                    gradient<T>,
                                    column_squares<T>,
-                                   row_dot<T>,
-                                   row_add<T>,
                                    centred_row<T>,
                                    elementwise<exponential, T>,
                                    elementwise<log_one_plus, T>,
                                    elementwise<logistic, T>,
-                                   elementwise<softplus, T>};
+                                   elementwise<softplus, T>,
+                                   dot<T>,
+                                   squares_of<T>,
+                                   add<T>};
 
 template <class T, class I> constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>};
 
@@ -32,12 +33,12 @@ constexpr Kernels kernels = {
     TENFOLD_ISA_NAME,
     panel,
     gram,
-    loss<Square>,
-    loss<Logistic>,
+    losses,
     product,
     squares,
     leverage,
     loo,
+    truncate,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import least_squares, logistic
+from tenfold.certification import least_squares, logistic, perceptron
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -71,6 +71,7 @@ def _pipeline(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
     **least_squares.JUDGES,
     **logistic.JUDGES,
+    **perceptron.JUDGES,
     "Pipeline": _pipeline,
 }
 """What can be judged, by the name of its class, and how; scikit-learn's and ours alike."""

@@ -70,6 +70,7 @@ def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, b
                 params.coef,
                 intercept,
                 loss.name,
+                loss.parameter,
                 order,
                 threads(entries(X)),
             )
@@ -78,7 +79,16 @@ def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, b
     if is_numpy(X):
         return Derivatives(
             *_core.derivatives(
-                X, block.y, block.weight, params.coef, params.intercept, shift, loss.name, order, threads(entries(X))
+                X,
+                block.y,
+                block.weight,
+                params.coef,
+                params.intercept,
+                shift,
+                loss.name,
+                loss.parameter,
+                order,
+                threads(entries(X)),
             )
         )
     return derivatives_in_arrays(loss, params, order, shift, block)

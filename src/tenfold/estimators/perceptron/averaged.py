@@ -6,7 +6,7 @@ import numpy as np
 
 from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite, with_callbacks
 from tenfold.estimators.parameters import Constraints, check_parameters
-from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Linear, Mistaken
+from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Linear, Mistaken, problem_of
 from tenfold.plans.perceptron import fit_mean
 from tenfold.solvers.perceptron import Memory
 from tenfold.stats import Params
@@ -116,7 +116,7 @@ class AveragedPerceptron(Mistaken, Linear):
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
         course, limits, memory = self._course(label, parts=False), self._limits(X, y), self._remembered(start)
         fitted = refuse_not_finite(
-            self, X, lambda: fit_mean(self._problem(), rows, start, course, limits, rows.dtype, memory)
+            self, X, lambda: fit_mean(problem_of(self), rows, start, course, limits, rows.dtype, memory)
         )
         self._settle(fitted, X)
         self._memory = fitted.memory
@@ -132,7 +132,7 @@ class AveragedPerceptron(Mistaken, Linear):
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
         course, memory = self._course(label, parts=True), self._remembered(start)
         fitted = refuse_not_finite(
-            self, X, lambda: fit_mean(self._problem(), rows, start, course, self._one_pass(), rows.dtype, memory)
+            self, X, lambda: fit_mean(problem_of(self), rows, start, course, self._one_pass(), rows.dtype, memory)
         )
         self._settle_part(fitted, X)
         self._memory = fitted.memory

@@ -10,7 +10,7 @@ from tenfold.arrays import Floats, Integers
 from tenfold.data import Rows
 from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite, with_callbacks
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
-from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Linear, Mistaken
+from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Linear, Mistaken, problem_of
 from tenfold.plans.perceptron import fit_last, held_back
 from tenfold.solvers.perceptron import Course
 from tenfold.stats import Params
@@ -191,7 +191,7 @@ class Perceptron(Mistaken, Linear):
         rows, course = self._held_back(self._rows(X, label, weight), label, weight)
         start = self._first(self._start(X.shape[1]), coef_init, intercept_init)
         limits = self._limits(X, y)
-        fitted = refuse_not_finite(self, X, lambda: fit_last(self._problem(), rows, start, course, limits, rows.dtype))
+        fitted = refuse_not_finite(self, X, lambda: fit_last(problem_of(self), rows, start, course, limits, rows.dtype))
         self._settle(fitted, X)
         if self.record and fitted.updates is not None:
             self.mistakes_ = fitted.updates.rows
@@ -207,7 +207,7 @@ class Perceptron(Mistaken, Linear):
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
         course = self._course(label, parts=True)
         fitted = refuse_not_finite(
-            self, X, lambda: fit_last(self._problem(), rows, start, course, self._one_pass(), rows.dtype)
+            self, X, lambda: fit_last(problem_of(self), rows, start, course, self._one_pass(), rows.dtype)
         )
         self._settle_part(fitted, X)
         return self
@@ -226,7 +226,7 @@ class Perceptron(Mistaken, Linear):
         group = np.zeros(len(label), dtype=np.int32)
         group[chosen] = 1
         rows = rows.grouped(group)
-        return rows, replace(course, score=held_back(self._problem(), rows))
+        return rows, replace(course, score=held_back(problem_of(self), rows))
 
     def _first(self, start: Params, coef: Any, intercept: Any) -> Params:
         """The first weights: those given, or those of the fit before."""

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -24,11 +24,13 @@ from tenfold.estimators.contract import (
     class_factors,
     encoded,
     follow,
+    is_plain,
     numbered,
     unknown_classes,
     validate,
     validate_weights,
     watcher,
+    without_names,
 )
 from tenfold.estimators.parameters import (
     Constraints,
@@ -62,13 +64,8 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     classes_: Array
     t_: float
 
-    def _problem(self) -> Separation:
-        classes = len(self.classes_)
-        joint = classes > 2 and getattr(self, "multi_class", "joint") == "joint"
-        return Separation(classes, joint, bool(self.fit_intercept), self.tie == "positive")
-
     def _course(self, label: Integers, *, parts: bool) -> Course:
-        problem = self._problem()
+        problem = problem_of(self)
         ones = np.ones(problem.targets)
         apart = problem.targets > 1 and not problem.joint
         return Course(
@@ -87,9 +84,14 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _all_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Integers, Floats | None]:
         """X, y, numbers of the classes, and weights, of a whole fit; sets `classes_`."""
-        X, y = validate(self, X, y, numeric=False, multi_output=False)
-        check_classification_targets(y)
-        self.classes_, label = encoded(column_or_1d(y, warn=True), X)
+        if is_plain(X) and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuUS":
+            # values that are not finite are found by the first pass
+            check_consistent_length(X, y)
+            X = without_names(self, X)
+        else:
+            X, y = validate(self, X, y, numeric=False, multi_output=False)
+            check_classification_targets(y)
+        self.classes_, label = _numbered(column_or_1d(y, warn=True), X)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(self.classes_)} class: "
@@ -134,7 +136,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return X, numbered(self.classes_, y, X), validate_weights(sample_weight, X)
 
     def _rows(self, X: Array, label: Integers, weight: Floats | None) -> Rows:
-        weight = weights_of_rows(self, self._problem(), label, weight)
+        weight = weights_of_rows(self, problem_of(self), label, weight)
         return as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, label, weight)
 
     def _limits(self, X: Array, y: Array) -> Limits:
@@ -179,7 +181,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _start(self, p: int) -> Params:
         """The weights after the last row seen, or zero."""
-        t = self._problem().targets
+        t = problem_of(self).targets
         if not hasattr(self, "_last"):
             return Params(np.zeros((t, p)), np.zeros(t))
         if self._last.coef.shape != (t, p):
@@ -211,6 +213,16 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
+def _numbered(y: Array, X: Array) -> tuple[Array, Integers]:
+    """The classes and the number of each row's; two whole numbers are found without sorting."""
+    if y.dtype.kind in "biu":
+        low, high = y.min(), y.max()
+        second = y == high
+        if low != high and np.all(second | (y == low)):
+            return np.array([low, high], dtype=y.dtype), second.astype(np.intp)
+    return encoded(y, X)
+
+
 class Linear(LinearPredictor):
     """Scores of weights that are stored, and their storage."""
 
@@ -231,6 +243,13 @@ class Linear(LinearPredictor):
         check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before sparsifying.")
         self.coef_ = sparse.csr_matrix(self.coef_)
         return self
+
+
+def problem_of(model: Any) -> Separation:
+    """What a perceptron of ours or of scikit-learn, which has no such parameters, looks for."""
+    classes = len(model.classes_)
+    joint = classes > 2 and getattr(model, "multi_class", "joint" if hasattr(model, "tie") else "ovr") == "joint"
+    return Separation(classes, joint, bool(model.fit_intercept), getattr(model, "tie", "mistake") == "positive")
 
 
 def class_weights(class_weight: Any, classes: Array, label: Integers) -> Floats:

@@ -9,7 +9,7 @@ from tenfold.arrays import FLOATS, Array
 from tenfold.data import BatchRows, Block, Table
 from tenfold.estimators.contract import Claims, all_or_nothing, canonical, refuse_not_finite, with_callbacks
 from tenfold.estimators.parameters import Constraints, check_parameters
-from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Mistaken
+from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Mistaken, problem_of
 from tenfold.judge.counts import balance
 from tenfold.plans.perceptron import PerceptronFit, fit_votes
 from tenfold.stats import Voters
@@ -123,7 +123,7 @@ class VotedPerceptron(Mistaken):
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
         course, limits = self._course(label, parts=False), self._limits(X, y)
         fitted = refuse_not_finite(
-            self, X, lambda: fit_votes(self._problem(), rows, start, course, limits, rows.dtype, *self._so_far())
+            self, X, lambda: fit_votes(problem_of(self), rows, start, course, limits, rows.dtype, *self._so_far())
         )
         self._settle(fitted, X)
         self._elect(fitted)
@@ -137,7 +137,7 @@ class VotedPerceptron(Mistaken):
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
         course, limits = self._course(label, parts=True), self._one_pass()
         fitted = refuse_not_finite(
-            self, X, lambda: fit_votes(self._problem(), rows, start, course, limits, rows.dtype, *self._so_far())
+            self, X, lambda: fit_votes(problem_of(self), rows, start, course, limits, rows.dtype, *self._so_far())
         )
         self._settle_part(fitted, X)
         self._elect(fitted)

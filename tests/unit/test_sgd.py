@@ -1,0 +1,445 @@
+"""The delta rule against a recursion written out: every loss, penalty and schedule, averages, batches, storages."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tenfold import _core
+from tenfold.data import BatchRows, MemoryRows, NotFinite
+from tenfold.data.open import rows as table_of
+from tenfold.plans.sgd import Held, Patience, Rule, State, Target, fit, start_at
+from tenfold.solvers.loop import Status
+from tenfold.stats import Params
+
+EPSILON = 0.2
+
+
+def margin_loss(threshold):
+    return lambda y, z: (threshold - y * z, -y) if y * z <= threshold else (0.0, 0.0)
+
+
+def squared_hinge(y, z):
+    excess = max(0.0, 1.0 - y * z)
+    return excess**2, -2.0 * y * excess
+
+
+def modified_huber(y, z):
+    return squared_hinge(y, z) if y * z >= -1.0 else (-4.0 * y * z, -4.0 * y)
+
+
+def huber(y, z):
+    r = z - y
+    return (0.5 * r * r, r) if abs(r) <= EPSILON else (EPSILON * (abs(r) - EPSILON / 2), math.copysign(EPSILON, r))
+
+
+def insensitive(y, z):
+    excess = abs(z - y) - EPSILON
+    return (excess, math.copysign(1.0, z - y)) if excess > 0 else (0.0, 0.0)
+
+
+def squared_insensitive(y, z):
+    value, sign = insensitive(y, z)
+    return value**2, 2.0 * sign * value
+
+
+LOSSES = {
+    "hinge": margin_loss(1.0),
+    "perceptron": margin_loss(0.0),
+    "squared_hinge": squared_hinge,
+    "log_loss": lambda y, z: (math.log1p(math.exp(-y * z)), -y / (1.0 + math.exp(y * z))),
+    "tanh": lambda y, z: (-math.tanh(y * z), -y * (1.0 - math.tanh(y * z) ** 2)),
+    "modified_huber": modified_huber,
+    "squared_error": lambda y, z: (0.5 * (z - y) ** 2, z - y),
+    "huber": huber,
+    "epsilon_insensitive": insensitive,
+    "squared_epsilon_insensitive": squared_insensitive,
+}
+
+
+def step_size(rule, t):
+    if rule.schedule == "optimal":
+        typical = (1.0 / rule.alpha) ** 0.25
+        return 1.0 / (rule.alpha * (1.0 / (typical * rule.alpha) + t - 1.0))
+    return rule.eta0 / t**rule.power_t if rule.schedule == "invscaling" else rule.eta0
+
+
+def truncated(rule, w, q, due, columns):
+    """Tsuruoka's cumulative penalty on some columns."""
+    for j in columns:
+        before = w[j]
+        w[j] = max(0.0, before - (due + q[j])) if before > 0 else min(0.0, before + (due - q[j])) if before < 0 else 0.0
+        q[j] += w[j] - before
+
+
+def recursion(X, y, rule, epochs, weight=None, t=1.0, decay=1.0):
+    """The weights, the averages and the mean objective of the last epoch, by the formulas and nothing else."""
+    n, p = X.shape
+    w, b, q, due = np.zeros(p), 0.0, np.zeros(p), 0.0
+    w_sum, b_sum, count = np.zeros(p), 0.0, 0
+    weight = np.ones(n) if weight is None else weight
+    for _ in range(epochs):
+        objective = 0.0
+        for first in range(0, n, rule.batch):
+            batch = range(first, min(n, first + rule.batch))
+            eta, change = step_size(rule, t), {}
+            norms = (1 - rule.l1_ratio) / 2 * w @ w + rule.l1_ratio * np.abs(w).sum()
+            for i in batch:
+                value, slope = LOSSES[rule.loss](y[i], w @ X[i] + b)
+                objective += value + (rule.alpha * norms if rule.penalised else 0.0)
+                change[i] = -eta * slope * weight[i] / len(batch)
+            if rule.penalised:
+                w *= max(0.0, 1.0 - (1.0 - rule.l1_ratio) * eta * rule.alpha)
+            for i, u in change.items():
+                w += u * X[i]
+                b += decay * u if rule.intercept else 0.0
+            if rule.penalised and rule.l1_ratio:
+                due += rule.l1_ratio * eta * rule.alpha
+                columns = range(p) if decay == 1.0 else np.flatnonzero(np.any(X[list(batch)] != 0.0, axis=0))
+                truncated(rule, w, q, due, columns)
+            if 0 < rule.average <= t:
+                w_sum, b_sum, count = w_sum + w, b_sum + b, count + 1
+            t += 1
+    average = (w_sum / count, b_sum / count) if count else None
+    return w, b, average, objective / n
+
+
+def data(n=60, p=11, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    y = np.where(X @ rng.standard_normal(p) + rng.standard_normal(n) > 0, 1.0, -1.0)
+    return X, y
+
+
+def learned(X, y, rule, epochs, weight=None, **options):
+    start = start_at(np.zeros((1, X.shape[1])), np.zeros(1))
+    return fit(MemoryRows(X, y[:, None], weight), rule, [Target()], start, max_iter=epochs, **options)
+
+
+def check(X, y, rule, epochs=3, weight=None, decay=1.0):
+    fitted = learned(X, y, rule, epochs, weight)
+    dense = X.toarray() if sparse.issparse(X) else X
+    w, b, average, objective = recursion(dense, y, rule, epochs, weight, decay=decay)
+    np.testing.assert_allclose(fitted.state.last.coef[0], w, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(fitted.state.last.intercept, b, rtol=1e-9, atol=1e-12)
+    if average is not None:
+        np.testing.assert_allclose(fitted.params.coef[0], average[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(fitted.params.intercept, average[1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(fitted.trace[-1].objective, objective, rtol=1e-9)
+    return fitted
+
+
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+PENALTIES = {"none": {}, "l2": {"penalised": True}, "l1": {"penalised": True, "l1_ratio": 1.0}}
+PENALTIES["elastic net"] = {"penalised": True, "l1_ratio": 0.3}
+
+
+@every_loss
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("schedule", ["constant", "optimal", "invscaling"])
+def test_dense_rows(loss, penalty, schedule):
+    X, y = data()
+    check(X, y, Rule(loss, EPSILON, alpha=0.3, schedule=schedule, eta0=0.02, power_t=0.7, **PENALTIES[penalty]))
+
+
+@every_loss
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_sparse_rows(loss, penalty):
+    X, y = data()
+    X[np.abs(X) < 0.8] = 0.0
+    rule = Rule(loss, EPSILON, alpha=0.3, schedule="optimal", average=5, **PENALTIES[penalty])
+    check(sparse.csr_array(X), y, rule, decay=0.01)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("batch", [1, 7, 64])
+@pytest.mark.parametrize("average", [0, 1, 30])
+def test_batches_and_averages(penalty, batch, average):
+    X, y = data()
+    weight = np.random.default_rng(3).uniform(0.2, 2.0, 60)
+    rule = Rule("log_loss", alpha=0.05, schedule="invscaling", eta0=0.5, **PENALTIES[penalty])
+    rule = Rule(**{**rule.__dict__, "batch": batch, "average": average})
+    fitted = check(X, y, rule, 4, weight)
+    assert fitted.state.t == 1 + 4 * -(-60 // batch)
+
+
+def test_powers_with_a_shortcut():
+    X, y = data()
+    for power in (0.25, 0.5, 1.0, 0.3):
+        check(X, y, Rule("log_loss", schedule="invscaling", eta0=0.5, power_t=power))
+
+
+def test_a_penalty_so_strong_that_weights_are_put_to_zero():
+    X, y = data()
+    for ratio in (0.0, 0.5, 1.0):
+        check(X, y, Rule("hinge", penalised=True, alpha=20.0, l1_ratio=ratio, schedule="constant", eta0=0.1, average=1))
+
+
+def test_a_scale_that_becomes_small_is_settled():
+    """A thousand decays by 0.9 would leave 1e-46 of the scale."""
+    X, y = data(200)
+    check(X, y, Rule("log_loss", penalised=True, alpha=1.0, schedule="constant", eta0=0.1, average=50), epochs=5)
+
+
+@pytest.mark.parametrize("isa", _core.available_isas())
+@pytest.mark.parametrize("p", [1, 3, 8, 17, 64, 101])
+def test_every_instruction_set(isa, p):
+    best = _core.isa()
+    X, y = data(40, p)
+    rules = [Rule("log_loss", penalised=True, alpha=0.1, l1_ratio=ratio, average=3, eta0=0.1) for ratio in (0.0, 0.4)]
+    try:
+        _core.set_isa(isa)
+        for rule in rules:
+            check(X, y, rule)
+            single = learned(X.astype(np.float32), y, rule, 3)
+            double = learned(X.astype(np.float32).astype(np.float64), y, rule, 3)
+            np.testing.assert_allclose(single.params.coef, double.params.coef, rtol=1e-12)
+    finally:
+        _core.set_isa(best)
+
+
+def several(X, number, seeds=None, **options):
+    count = int(number.max()) + 1
+    targets = [Target(k, seed=None if seeds is None else seeds[k]) for k in range(count)]
+    start = start_at(np.zeros((count, X.shape[1])), np.zeros(count))
+    rule = Rule("hinge", penalised=True, alpha=0.01, schedule="optimal")
+    return fit(MemoryRows(X, number[:, None].astype(float)), rule, targets, start, max_iter=6, **options)
+
+
+def test_classes_are_learned_one_against_the_rest_whatever_the_threads():
+    from threadpoolctl import threadpool_limits
+
+    X, _ = data(3000, 20)
+    number = np.random.default_rng(1).integers(0, 4, 3000)
+    X += number[:, None]
+    fits = []
+    for limit in (1, 2):
+        with threadpool_limits(limit):
+            fits.append(several(X, number, seeds=[5, 6, 7, 8], patience=Patience(1e-4, 2)))
+    np.testing.assert_array_equal(fits[0].params.coef, fits[1].params.coef)
+    for k in range(4):
+        signs = np.where(number == k, 1.0, -1.0)
+        start = start_at(np.zeros((1, 20)), np.zeros(1))
+        rule = Rule("hinge", penalised=True, alpha=0.01, schedule="optimal")
+        one = fit(
+            MemoryRows(X, signs[:, None]),
+            rule,
+            [Target(seed=5 + k)],
+            start,
+            max_iter=6,
+            patience=Patience(1e-4, 2),
+        )
+        np.testing.assert_array_equal(one.params.coef[0], fits[0].params.coef[k])
+
+
+def test_a_shuffle_takes_every_row_once_and_another_order_each_epoch():
+    n = 50
+    X, y = np.eye(n), np.ones(n)
+    start = start_at(np.zeros((1, n)), np.zeros(1))
+    rule = Rule("squared_error", schedule="invscaling", eta0=1.0, power_t=1.0, intercept=False)
+    one = fit(MemoryRows(X, y[:, None]), rule, [Target(seed=3)], start, max_iter=1).params.coef[0]
+    # the weight of a row is the step size at its turn
+    np.testing.assert_allclose(np.sort(1.0 / one), np.arange(1, n + 1), rtol=1e-12)
+    assert not np.array_equal(one, np.sort(one)[::-1])
+    again = fit(MemoryRows(X, y[:, None]), rule, [Target(seed=3)], start, max_iter=1).params.coef[0]
+    np.testing.assert_array_equal(one, again)
+
+
+def test_a_row_of_weight_zero_is_a_removed_row():
+    X, y = data()
+    weight = np.random.default_rng(5).uniform(0.5, 2.0, 60)
+    weight[::4] = 0.0
+    rule = Rule("log_loss", penalised=True, alpha=0.1, schedule="optimal")
+    for seed in (None, 9):
+        kept = weight > 0
+        fits = []
+        for rows in (MemoryRows(X, y[:, None], weight), MemoryRows(X[kept], y[kept][:, None], weight[kept])):
+            start = start_at(np.zeros((1, 11)), np.zeros(1))
+            fits.append(fit(rows, rule, [Target(seed=seed)], start, max_iter=3))
+        np.testing.assert_array_equal(fits[0].params.coef, fits[1].params.coef)
+        assert fits[0].state.t == fits[1].state.t == 1 + 3 * kept.sum()
+
+
+def test_rows_in_blocks_are_the_rows_in_memory():
+    X, y = data(1000, 5)
+    blocks = table_of([(X[:300], y[:300]), (X[300:], y[300:])])
+    rule = Rule("log_loss", penalised=True, alpha=0.1, schedule="optimal", average=10)
+    start = start_at(np.zeros((1, 5)), np.zeros(1))
+    one = fit(BatchRows(blocks, y[:, None]), rule, [Target()], start, max_iter=3)
+    np.testing.assert_array_equal(one.params.coef, learned(X, y, rule, 3).params.coef)
+    shuffled = fit(BatchRows(blocks, y[:, None]), rule, [Target(seed=2)], start, max_iter=3)
+    assert not np.array_equal(one.params.coef, shuffled.params.coef)
+    np.testing.assert_allclose(one.params.coef, shuffled.params.coef, atol=0.1)
+
+
+def test_a_state_is_gone_on_from():
+    X, y = data()
+    rule = Rule("log_loss", penalised=True, alpha=0.1, schedule="optimal", average=10)
+    start = start_at(np.zeros((1, 11)), np.zeros(1))
+    rows = MemoryRows(X, y[:, None])
+    whole = fit(rows, rule, [Target()], start, max_iter=4)
+    for _ in range(4):
+        start = fit(rows, rule, [Target()], start, max_iter=1).state
+    np.testing.assert_allclose(start.last.coef, whole.state.last.coef, rtol=1e-12)
+    np.testing.assert_allclose(start.average.coef, whole.params.coef, rtol=1e-12)
+    assert start.t == whole.state.t
+
+
+def test_patience_ends_a_fit_and_the_adaptive_rate_first_slows_down():
+    X, y = data(300)
+    constant = Rule("log_loss", penalised=True, alpha=0.01, schedule="constant", eta0=0.05)
+    ended = learned(X, y, constant, 1000, patience=Patience(1e-3, 3))
+    assert ended.status is Status.CONVERGED
+    assert 4 <= ended.iterations < 100
+    adaptive = learned(X, y, Rule(**{**constant.__dict__, "schedule": "adaptive"}), 1000, patience=Patience(1e-3, 3))
+    assert adaptive.status is Status.CONVERGED
+    assert adaptive.iterations > ended.iterations
+    limit = learned(X, y, constant, 3, patience=Patience(1e-3, 3))
+    assert limit.status is Status.MAX_ITER
+    assert limit.iterations == len(limit.trace) == 3
+
+
+def test_rows_kept_apart_end_a_fit():
+    X, y = data(300)
+    seen = []
+    held = Held(X[200:], y[200:])
+
+    def watch(record, params):
+        seen.append(params)
+        return False
+
+    rule = Rule("squared_error", penalised=True, alpha=0.01, schedule="constant", eta0=0.01)
+    skip = np.zeros(300, dtype=np.uint8)
+    skip[200:] = 1
+    fitted = learned(X, y, rule, 500, patience=Patience(1e-3, 3), held=held, skip=skip, watch=watch)
+    assert fitted.status is Status.CONVERGED
+    assert len(seen) == fitted.iterations
+    only = learned(X[:200], y[:200], rule, fitted.iterations)
+    np.testing.assert_array_equal(fitted.params.coef, only.params.coef)
+    scores = []
+    for params in seen:
+        residual = y[200:] - X[200:] @ params.coef[0] - params.intercept[0]
+        scores.append(1 - residual @ residual / np.sum((y[200:] - y[200:].mean()) ** 2))
+    assert max(scores[:-3]) + 1e-3 > max(scores[-3:])
+
+
+def test_an_overflow_and_what_is_not_finite_are_told():
+    X, y = data()
+    rule = Rule("squared_error", schedule="constant", eta0=10.0)
+    with pytest.raises(NotFinite, match=r"under-/overflow occurred at epoch #\d+"):
+        learned(1e160 * X, y, rule, 1000)
+    X[30, 2] = np.nan
+    for loss in LOSSES:
+        with pytest.raises(NotFinite):
+            learned(X, y, Rule(loss, eta0=0.01), 1)
+    with pytest.raises(NotFinite):
+        learned(sparse.csr_array(np.where(X > 0.5, X, 0.0) + np.where(np.isnan(X), X, 0.0)), y, Rule("hinge"), 1)
+
+
+def test_a_time_limit_and_a_watch_end_a_fit():
+    X, y = data()
+    rule = Rule("hinge", eta0=0.01)
+    assert learned(X, y, rule, 10**6, time_limit=0.05).status is Status.TIME_LIMIT
+    stopped = learned(X, y, rule, 100, watch=lambda record, params: True)
+    assert stopped.status is Status.STOPPED
+    assert stopped.iterations == 1
+
+
+def test_an_interrupt_keeps_the_last_epoch():
+    X, y = data()
+    count = []
+
+    def watch(record, params):
+        count.append(params)
+        if len(count) == 3:
+            raise KeyboardInterrupt
+        return False
+
+    fitted = learned(X, y, Rule("log_loss", eta0=0.1), 100, watch=watch)
+    assert fitted.status is Status.INTERRUPTED
+    np.testing.assert_array_equal(fitted.params.coef, learned(X, y, Rule("log_loss", eta0=0.1), 3).params.coef)
+
+
+def test_the_certificate_says_how_to_ask():
+    X, y = data()
+    certificate = learned(X, y, Rule("hinge"), 1).certificate
+    assert not certificate.ok
+    assert certificate.status == "not judged"
+    assert "tenfold.certify(model, X, y)" in certificate.explain()
+
+
+def test_the_state_knows_which_weights_count():
+    last, average = Params(np.ones((1, 2)), np.ones(1)), Params(np.zeros((1, 2)), np.zeros(1))
+    assert State(last).params(0) is last
+    assert State(last, average, 11.0).params(10) is average
+    assert State(last, average, 10.0).params(10) is last
+
+
+def learner(**changes):
+    settings = {
+        "loss": "hinge",
+        "epsilon": 0.1,
+        "penalised": True,
+        "alpha": 0.1,
+        "l1": 0.0,
+        "schedule": "optimal",
+        "eta0": 1.0,
+        "power": 0.5,
+        "intercept": True,
+        "decay": 1.0,
+        "one_class": False,
+        "average": 0,
+        "batch": 1,
+        "own": -1,
+        "positive": 1.0,
+        "negative": 1.0,
+        "coef": np.zeros(2),
+        "start": 0.0,
+        "t": 1.0,
+    }
+    return _core.Learner(**{**settings, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"loss": "nonsense"}, "loss is not known"),
+        ({"schedule": "nonsense"}, "schedule is not known"),
+        ({"alpha": 0.0}, "needs alpha > 0"),
+        ({"alpha": -1.0}, "alpha must be at least 0"),
+        ({"l1": 1.5}, "l1 between 0 and 1"),
+        ({"batch": 0}, "batch must be at least 1"),
+        ({"average": -1}, "average must not be negative"),
+    ],
+)
+def test_the_loop_refuses_rules_that_mean_nothing(changes, message):
+    with pytest.raises(ValueError, match=message):
+        learner(**changes)
+
+
+def test_the_loop_refuses_what_is_out_of_bounds():
+    X, y, one = np.ones((3, 2)), np.ones(3), learner()
+    good = (X, y, None, None, [one], 0, 3, 1)
+    _core.learn(*good)
+    for place, value, message in [
+        (0, np.ones((3, 4)), "one a column"),
+        (1, np.ones(2), "y must have one entry a row"),
+        (2, np.ones(2), "weight must have one entry a row"),
+        (3, np.ones(2, dtype=np.uint8), "skip must have one entry a row"),
+        (5, -1, "positions must be within"),
+        (6, 4, "positions must be within"),
+        (7, 0, "threads must be at least 1"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            _core.learn(*(value if k == place else part for k, part in enumerate(good)))
+    one.follow(np.array([0, 5, 1], dtype=np.int32))
+    with pytest.raises(ValueError, match="order must be of rows"):
+        _core.learn(*good)
+    with pytest.raises(ValueError, match="must not be negative"):
+        one.follow(np.array([-1], dtype=np.int32))
+    with pytest.raises(ValueError, match="nothing is averaged"):
+        one.resume(np.zeros(2), 0.0, 1.0)
+    indices, indptr = np.array([0, 7], dtype=np.int32), np.array([0, 2], dtype=np.int32)
+    with pytest.raises(ValueError, match="not a column"):
+        _core.learn_csr(np.ones(2), indices, indptr, 2, np.ones(1), None, None, [learner()], 0, 1, 1)
