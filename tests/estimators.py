@@ -5,7 +5,7 @@ A new estimator is tested by adding a row. Laws, certificates, equivalence, cont
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,9 @@ class Row:
     positive : whether weights are constrained to be at least zero.
     iterative : whether the setting max_iter cuts a fit short on any data.
     chooses : whether a penalty is chosen from the data by cross-validation.
+    sequential : whether rows are looked at one after the other, so that results depend on their order and a weight is
+        the length of a step, not a number of repetitions.
+    linear : whether predictions are those of `coef_` and `intercept_`.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
     """
 
@@ -43,7 +46,14 @@ class Row:
     positive: bool = False
     iterative: bool = False
     chooses: bool = False
+    sequential: bool = False
+    linear: bool = True
     outside: str = ""
+
+    @property
+    def separates(self) -> bool:
+        """Whether the certificate asks for classes that can be separated."""
+        return self.kind == "count"
 
     @property
     def intercept(self) -> bool:
@@ -58,6 +68,10 @@ class Row:
         """A new estimator with these settings and `extra` ones."""
         return getattr(tenfold, self.name)(**{**self.settings, **extra})
 
+    def in_order(self) -> "Row":
+        """The same that looks at the rows in their order: a shuffle in memory is not that of blocks."""
+        return replace(self, settings={**self.settings, "shuffle": False}) if self.sequential else self
+
 
 def _regressor(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     return Row(name, settings or {}, **meta)
@@ -69,6 +83,10 @@ def _classifier(name: str, settings: dict[str, Any] | None = None, **meta: Any) 
 
 def _logistic(settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     return _classifier("LogisticRegression", settings, kind="gap", classes=2, iterative=True, **meta)
+
+
+def _perceptron(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return _classifier(name, settings, kind="count", sequential=True, unique=False, iterative=True, **meta)
 
 
 ALPHAS = [1e-3, 0.1, 10.0]
@@ -107,6 +125,9 @@ TABLE = [
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
     _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
     _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
+    _perceptron("Perceptron"),
+    _perceptron("AveragedPerceptron"),
+    _perceptron("VotedPerceptron", linear=False),
 ]
 
 IDS = [row.id for row in TABLE]
@@ -136,8 +157,27 @@ def classes(n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
     return Data(X, np.array(["ant", "bee", "cat", "dog"])[np.searchsorted(cuts, z + noise)])
 
 
+def apart(n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
+    """Two (or `count`) classes with room between them."""
+    X, z, _ = classes(n, p, seed, count)
+    w = np.random.default_rng(seed + 2).standard_normal(p)
+    length = np.linalg.norm(w)
+    z = (X - X.mean(axis=0)) @ w / length
+    cuts = np.quantile(z, np.arange(1, count) / count)
+    which = np.searchsorted(cuts, z)
+    # each class is moved away from the cut below it
+    return Data(X + 0.5 * which[:, None] * w / length, np.array(["ant", "bee", "cat", "dog"])[which])
+
+
+def of_kind(row: Row, n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
+    """Data of n rows and p columns that a row of the table can be certified on."""
+    if not row.classifier:
+        return regression(n, p, seed)
+    return (apart if row.separates else classes)(n, p, seed, count)
+
+
 def _plain(row: Row, n: int, p: int, seed: int = 0) -> Data:
-    return classes(n, p, seed) if row.classifier else regression(n, p, seed)
+    return of_kind(row, n, p, seed)
 
 
 def _collinear(row: Row) -> Data:
@@ -178,7 +218,10 @@ def zero_weights(n: int, seed: int = 5) -> Any:
 
 def _weights(row: Row) -> Data:
     X, y, _ = _plain(row, 60, 4)
-    return Data(X, y, zero_weights(60))
+    weight = zero_weights(60)
+    if row.separates:
+        y = np.where((weight == 0.0) & (np.arange(60) % 2 == 0), np.where(y == "ant", "bee", "ant"), y)
+    return Data(X, y, weight)
 
 
 def _offset(row: Row) -> Data:
