@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import sklearn.linear_model
 from scipy import sparse
 
 import tenfold
@@ -33,6 +34,11 @@ class Row:
     sequential : whether rows are looked at one after the other, so that results depend on their order and a weight is
         the length of a step, not a number of repetitions.
     linear : whether predictions are those of `coef_` and `intercept_`.
+    selects : whether all but a few weights are zero by choice, so that least squares holds for their columns alone.
+    chooses : whether a penalty or a number of columns is chosen from the data by cross-validation.
+    folds : whether rows are split into folds even if the setting cv does not say so.
+    units : whether the unit of a column matters although nothing is penalised.
+    warns : how a warning begins that is right where there is nothing to learn; else empty.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
     """
 
@@ -45,9 +51,13 @@ class Row:
     unique: bool = True
     positive: bool = False
     iterative: bool = False
+    selects: bool = False
     chooses: bool = False
     sequential: bool = False
     linear: bool = True
+    folds: bool = False
+    units: bool = False
+    warns: str = ""
     outside: str = ""
 
     @property
@@ -60,9 +70,19 @@ class Row:
         return bool(self.settings.get("fit_intercept", True))
 
     @property
+    def splits(self) -> bool:
+        """Whether rows are split into folds."""
+        return self.folds or bool(self.settings.get("cv"))
+
+    @property
     def id(self) -> str:
         inside = ",".join(f"{key}={value}" for key, value in self.settings.items())
         return f"{self.name}({inside})"
+
+    @property
+    def peer(self) -> Any:
+        """scikit-learn's class of this name, or None."""
+        return getattr(sklearn.linear_model, self.name, None)
 
     def make(self, **extra: Any) -> Any:
         """A new estimator with these settings and `extra` ones."""
@@ -87,6 +107,11 @@ def _logistic(settings: dict[str, Any] | None = None, **meta: Any) -> Row:
 
 def _perceptron(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     return _classifier(name, settings, kind="count", sequential=True, unique=False, iterative=True, **meta)
+
+
+def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    warns = "Orthogonal matching pursuit ended prematurely"
+    return Row(name, settings or {}, unique=False, selects=True, warns=warns, **meta)
 
 
 ALPHAS = [1e-3, 0.1, 10.0]
@@ -121,6 +146,9 @@ TABLE = [
     _classifier("RidgeClassifierCV", chooses=True),
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "cv": 3}, chooses=True),
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
+    _pursuit("OrthogonalMatchingPursuit", units=True),
+    _pursuit("ForwardSelection"),
+    _pursuit("OrthogonalMatchingPursuitCV", multi_output=False, chooses=True, folds=True, units=True),
     _logistic(),
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
     _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
@@ -248,6 +276,11 @@ def columns_of(row: Row, count: int, n: int = 60, p: int = 4) -> Any:
     """Targets (n, count) for a row that takes several."""
     assert row.multi_output
     return np.column_stack([regression(n, p, seed).y for seed in range(count)])
+
+
+def chosen(model: Any) -> Any:
+    """What a model chose from the data: a penalty, or a number of columns."""
+    return model.alpha_ if hasattr(model, "alpha_") else model.n_nonzero_coefs_
 
 
 def parameters(model: Any) -> Any:

@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from tenfold.certification import certify as certify
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
+    from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
+    from tenfold.estimators.greedy import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
+    from tenfold.estimators.greedy import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+    from tenfold.estimators.greedy import orthogonal_mp as orthogonal_mp
+    from tenfold.estimators.greedy import orthogonal_mp_gram as orthogonal_mp_gram
     from tenfold.estimators.least_squares import LinearRegression as LinearRegression
     from tenfold.estimators.least_squares import Ridge as Ridge
     from tenfold.estimators.least_squares import RidgeClassifier as RidgeClassifier
@@ -29,10 +34,13 @@ __version__ = "0.1.0"
 _HOME = {
     "AveragedPerceptron": "estimators.perceptron",
     "Certificate": "judge",
+    "ForwardSelection": "estimators.greedy",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
     "Perceptron": "estimators.perceptron",
+    "OrthogonalMatchingPursuit": "estimators.greedy",
+    "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
@@ -40,6 +48,8 @@ _HOME = {
     "RidgePath": "choose.path",
     "VotedPerceptron": "estimators.perceptron",
     "certify": "certification",
+    "orthogonal_mp": "estimators.greedy",
+    "orthogonal_mp_gram": "estimators.greedy",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",

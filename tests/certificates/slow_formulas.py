@@ -18,6 +18,7 @@ class Problem(NamedTuple):
     alpha: np.ndarray
     intercept: bool
     positive: bool
+    selects: bool = False
 
 
 def dense(X):
@@ -41,16 +42,22 @@ def problem_of(row, model, data) -> Problem:
         Y = Y[:, 1:] if len(names) == 2 else Y
     else:
         Y = y.reshape(len(y), -1).astype(float)
-    alpha = 1.0 / model.C if row.kind == "gap" else model.alpha_ if row.chooses else getattr(model, "alpha", 0.0)
+    alpha = 1.0 / model.C if row.kind == "gap" else getattr(model, "alpha_", getattr(model, "alpha", 0.0))
     alpha = np.broadcast_to(np.asarray(alpha, dtype=float), Y.shape[1])
     return Problem(
-        dense(data.X).astype(LONG), Y.astype(LONG), weight.astype(LONG), alpha.astype(LONG), row.intercept, row.positive
+        dense(data.X).astype(LONG),
+        Y.astype(LONG),
+        weight.astype(LONG),
+        alpha.astype(LONG),
+        row.intercept,
+        row.positive,
+        row.selects,
     )
 
 
 def cosines(problem: Problem, params) -> np.ndarray:
     """For each target the largest cosine between the penalised residual and a column of the penalised system."""
-    X, Y, weight, alpha, intercept, positive = problem
+    X, Y, weight, alpha, intercept, positive, selects = problem
     w, b = params[:, :-1].astype(LONG), params[:, -1].astype(LONG)
     keep = weight > 0
     X, Y, weight = X[keep], Y[keep], weight[keep]
@@ -64,6 +71,8 @@ def cosines(problem: Problem, params) -> np.ndarray:
         pull = A.T @ r
         if positive:
             pull = np.where(w[t] > 0, np.abs(pull), np.maximum(pull, 0))
+        if selects:
+            pull = np.where(w[t] != 0, pull, 0)
         lengths, size = np.sqrt(np.sum(A**2, axis=0)), np.sqrt(r @ r)
         columns = np.abs(pull) / np.where(lengths > 0, lengths, 1) / size
         ones = abs(root @ r[:n]) / np.sqrt(weight.sum()) / size if intercept else 0.0
@@ -73,7 +82,7 @@ def cosines(problem: Problem, params) -> np.ndarray:
 
 def least_squares_objective(problem: Problem, params) -> float:
     """Weighted mean of half the squared residuals plus the penalty, over all targets."""
-    X, Y, weight, alpha, _, _ = problem
+    X, Y, weight, alpha = problem[:4]
     w, b = params[:, :-1].astype(LONG), params[:, -1].astype(LONG)
     squares = weight @ (Y - X @ w.T - b) ** 2 + alpha * np.sum(w**2, axis=1)
     return float(np.sum(squares) / (2 * weight.sum()))
@@ -81,7 +90,7 @@ def least_squares_objective(problem: Problem, params) -> float:
 
 def ridge(problem: Problem) -> np.ndarray:
     """The minimiser (t, p + 1) of a penalised problem: normal equations in float64, refined in extended precision."""
-    X, Y, weight, alpha, intercept, _ = problem
+    X, Y, weight, alpha, intercept = problem[:5]
     p = X.shape[1]
     total = weight.sum()
     mean = weight @ X / total if intercept else np.zeros(p, LONG)

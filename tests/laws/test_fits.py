@@ -57,10 +57,12 @@ def test_certified_or_refused(row, data):
         if row.settings.get("C") == np.inf:
             # separable classes, in part or in whole: the warning is right
             warnings.simplefilter("ignore", ConvergenceWarning)
-        if row.settings.get("cv"):
+        if row.splits:
             # folds of one row, or of one class: scikit-learn's splitters and scorers say so
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             warnings.simplefilter("ignore", UndefinedMetricWarning)
+        if row.warns:
+            warnings.filterwarnings("ignore", row.warns)
         model = fit(row, X, y, weight)
     enough = np.count_nonzero(counted) >= 2 and (not row.classifier or len(np.unique(y[counted > 0])) == 2)
     if model is None:

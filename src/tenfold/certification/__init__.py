@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import least_squares, logistic, perceptron
+from tenfold.certification import greedy, least_squares, logistic, perceptron
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -23,7 +23,7 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     Parameters
     ----------
     model : a fitted estimator
-        LinearRegression, Ridge, RidgeCV, RidgeClassifier, RidgeClassifierCV or LogisticRegression (two classes, L2
+        LinearRegression, OrthogonalMatchingPursuit, OrthogonalMatchingPursuitCV, Ridge, RidgeCV, RidgeClassifier, RidgeClassifierCV or LogisticRegression (two classes, L2
         penalty or none) of tenfold or of scikit-learn, or a Pipeline of scikit-learn that ends in one of these. What
         scikit-learn's solver "liblinear" minimises has a penalty on the intercept, and is judged with it.
     X, y, sample_weight : as in the model's ``fit``.
@@ -69,6 +69,7 @@ def _pipeline(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 
 JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
+    **greedy.JUDGES,
     **least_squares.JUDGES,
     **logistic.JUDGES,
     **perceptron.JUDGES,

@@ -101,9 +101,14 @@ Constraints = dict[str, tuple[Check, ...]]
 
 def check_parameters(estimator: Any, constraints: Constraints) -> None:
     """Refuse the first parameter of `estimator` that no check allows."""
-    name = type(estimator).__name__
+    values = {parameter: getattr(estimator, parameter) for parameter in constraints}
+    check_arguments(type(estimator).__name__, constraints, **values)
+
+
+def check_arguments(name: str, constraints: Constraints, **values: Any) -> None:
+    """Refuse the first argument of the function `name` that no check allows."""
     for parameter, checks in constraints.items():
-        value = getattr(estimator, parameter)
+        value = values[parameter]
         if not any(test(value) for test, _ in checks):
             allowed = [words for _, words in checks]
             described = allowed[0] if len(allowed) == 1 else f"{', '.join(allowed[:-1])} or {allowed[-1]}"

@@ -17,6 +17,19 @@ count
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
 from tenfold.judge.duality import gap
+from tenfold.judge.greedy import Rule as GreedyRule
+from tenfold.judge.greedy import greedy
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 
-__all__ = ["NOT_JUDGED", "RULES", "Certificate", "Rule", "Verdict", "gap", "residual", "residual_from_moments"]
+__all__ = [
+    "NOT_JUDGED",
+    "RULES",
+    "Certificate",
+    "GreedyRule",
+    "Rule",
+    "Verdict",
+    "gap",
+    "greedy",
+    "residual",
+    "residual_from_moments",
+]

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
@@ -32,17 +33,19 @@ def residual(
     condition: float | None = None,
     status: str = "solved",
     dtype: Any = np.float64,
+    free: NDArray[np.bool_] | None = None,
 ) -> Verdict:
     """Judge least squares with a ridge penalty (alpha = strength times the weight) by one pass over the rows.
 
     With sqrt(alpha) I below X and 0 below y, the gradient of half the sum of squares is -A'r, and |A_j'r| / (|A_j|
-    |r|) are cosines. `dtype` is that in which the weights are kept.
+    |r|) are cosines. `dtype` is that in which the weights are kept. `free` (t, p) are the weights that may differ
+    from zero, all of them where it is not given: only their columns count.
     """
     mean = columns.mean[: columns.features]
     centre = mean if problem.intercept else None
     local = Params(params.coef, params.intercept + along(params.coef, mean) if problem.intercept else params.intercept)
     sums = rows.fold(derivatives(problem.loss, local, 1, centre))
-    return _verdict(problem, params, columns, sums, None, condition, status, dtype)
+    return _verdict(problem, params, columns, sums, None, condition, status, dtype, free)
 
 
 FROM_MOMENTS = "Judged from merged moments, not from the rows, which are gone."
@@ -85,6 +88,7 @@ def _verdict(
     condition: float | None,
     status: str,
     dtype: Any,
+    free: NDArray[np.bool_] | None = None,
 ) -> Verdict:
     """From the sums over the rows about their centre; `lost` is what the gradient in them may have rounded already."""
     eps = float(np.finfo(np.float64).eps)
@@ -97,6 +101,7 @@ def _verdict(
     pulls = np.where(lengths > 0, sums.gradient, 0.0)
     alpha = weight * np.broadcast_to(np.asarray(problem.penalty.strength, dtype=np.float64), sums.value.shape)
     distance = weight * problem.penalty.subgradient_distance(params.coef, pulls / weight)
+    distance = distance if free is None else np.where(free, distance, 0.0)
     lengths = np.hypot(lengths, np.sqrt(alpha)[:, None])
     size = np.hypot(np.sqrt(2.0 * sums.value), np.sqrt(alpha) * _norms(params.coef))
     # what reading a row and adding up its terms can round, offsets included: the intercept takes up the product of

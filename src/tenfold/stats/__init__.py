@@ -18,15 +18,19 @@ from tenfold.stats.derivatives import (
     times,
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_weights
+from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.several import Several, together
 from tenfold.stats.votes import Voters
 
 __all__ = [
+    "BATCH",
     "Columns",
     "Derivatives",
     "Extremes",
+    "Gram",
+    "GramByColumns",
     "GroupedMoments",
     "Moments",
     "Params",
@@ -34,10 +38,12 @@ __all__ = [
     "Several",
     "Total",
     "Voters",
+    "WholeGram",
     "all_but_one",
     "along",
     "back_times",
     "column_squares",
+    "cross_products",
     "curvatures",
     "derivatives",
     "of_columns",

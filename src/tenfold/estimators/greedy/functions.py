@@ -1,0 +1,187 @@
+"""Orthogonal matching pursuit as functions: the weights alone, from data or from products."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from tenfold.arrays import FLOATS, Array, Floats, contiguous
+from tenfold.data import MemoryRows
+from tenfold.estimators.greedy.pursuit import PREMATURE, asked_for
+from tenfold.estimators.parameters import (
+    Constraints,
+    boolean,
+    check_arguments,
+    choice,
+    integer,
+    nothing,
+    real,
+)
+from tenfold.judge import GreedyRule
+from tenfold.plans.greedy import gram_of, paths
+from tenfold.stats import Gram, WholeGram
+
+_LIMITS: Constraints = {
+    "n_nonzero_coefs": (integer(1), nothing()),
+    "tol": (real(0), nothing()),
+    "return_path": (boolean(),),
+    "return_n_iter": (boolean(),),
+}
+
+
+def orthogonal_mp(
+    X: Any,
+    y: Any,
+    *,
+    n_nonzero_coefs: int | None = None,
+    tol: float | None = None,
+    precompute: bool | str = False,
+    copy_X: bool = True,
+    return_path: bool = False,
+    return_n_iter: bool = False,
+    sample_weight: Any = None,
+) -> Any:
+    """Orthogonal matching pursuit as a function, without an intercept.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : array of shape (n_samples,) or (n_samples, n_targets)
+    n_nonzero_coefs, tol, precompute : as in `OrthogonalMatchingPursuit`.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    return_path : bool, default=False
+        Whether to return the weights after every step.
+    return_n_iter : bool, default=False
+        Whether to return the number of columns that were taken.
+    sample_weight : array of shape (n_samples,), default=None
+
+    Returns
+    -------
+    coef : ndarray of shape (n_features,) or (n_features, n_targets), with a last axis of steps for a path
+    n_iters : int or list of int, where `return_n_iter`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import orthogonal_mp
+    >>> orthogonal_mp(np.eye(3), np.array([1.0, 3.0, 2.0]), n_nonzero_coefs=2)
+    array([0., 3., 2.])
+    """
+    check_arguments(
+        "orthogonal_mp",
+        {**_LIMITS, "precompute": (choice("auto"), boolean())},
+        n_nonzero_coefs=n_nonzero_coefs,
+        tol=tol,
+        precompute=precompute,
+        return_path=return_path,
+        return_n_iter=return_n_iter,
+    )
+    X = check_array(X, accept_sparse="csr", dtype=list(FLOATS), input_name="X")
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    Y = contiguous(y[:, None] if y.ndim == 1 else y)
+    if len(Y) != X.shape[0]:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: {[X.shape[0], len(Y)]}")
+    weight = None
+    if sample_weight is not None:
+        weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    most = asked_for(n_nonzero_coefs, tol, X.shape[1])
+    rows = MemoryRows(contiguous(X), Y, weight)
+    whole = None if isinstance(precompute, str) else True if precompute else None
+    gram = gram_of(rows, False, X.shape[1] if most is None else most, whole)
+    return _answer(gram, GreedyRule("correlation", most, tol), return_path, return_n_iter)
+
+
+def orthogonal_mp_gram(
+    Gram: Any,
+    Xy: Any,
+    *,
+    n_nonzero_coefs: int | None = None,
+    tol: float | None = None,
+    norms_squared: Any = None,
+    copy_Gram: bool = True,
+    copy_Xy: bool = True,
+    return_path: bool = False,
+    return_n_iter: bool = False,
+) -> Any:
+    """Orthogonal matching pursuit from the products ``X'X`` and ``X'y`` alone.
+
+    Parameters
+    ----------
+    Gram : array of shape (n_features, n_features)
+    Xy : array of shape (n_features,) or (n_features, n_targets)
+    n_nonzero_coefs, tol : as in `OrthogonalMatchingPursuit`.
+    norms_squared : array of shape (n_targets,), default=None
+        ``y'y`` of every target; needed with `tol`.
+    copy_Gram, copy_Xy : bool, default=True
+        Accepted for compatibility: neither is changed.
+    return_path, return_n_iter : as in `orthogonal_mp`.
+
+    Returns
+    -------
+    coef, n_iters : as in `orthogonal_mp`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import orthogonal_mp_gram
+    >>> orthogonal_mp_gram(np.eye(3), np.array([1.0, 3.0, 2.0]), n_nonzero_coefs=2)
+    array([0., 3., 2.])
+    """
+    check_arguments(
+        "orthogonal_mp_gram",
+        _LIMITS,
+        n_nonzero_coefs=n_nonzero_coefs,
+        tol=tol,
+        return_path=return_path,
+        return_n_iter=return_n_iter,
+    )
+    products = check_array(Gram, dtype=np.float64, input_name="Gram")
+    with_targets = check_array(Xy, ensure_2d=False, dtype=np.float64, input_name="Xy")
+    with_targets = with_targets[:, None] if with_targets.ndim == 1 else with_targets
+    if products.shape != (len(with_targets),) * 2:
+        raise ValueError("The shapes of the inputs Gram and Xy do not match.")
+    if tol is not None and norms_squared is None:
+        raise ValueError("Gram OMP needs the precomputed norms in order to evaluate the error sum of squares.")
+    if tol is None and n_nonzero_coefs is None and len(products) < 10:
+        raise ValueError("The number of atoms must be positive")
+    squares = np.zeros(with_targets.shape[1])
+    if norms_squared is not None:
+        squares = np.ravel(check_array(norms_squared, ensure_2d=False, dtype=np.float64, input_name="norms_squared"))
+    else:
+        # no residual is asked for; any target that is long enough for these products will do
+        lengths = np.sqrt(np.maximum(np.diag(products), np.finfo(np.float64).tiny))
+        squares = np.sum((with_targets / lengths[:, None]) ** 2, axis=0)
+    rule = GreedyRule("correlation", asked_for(n_nonzero_coefs, tol, len(products)), tol)
+    return _answer(WholeGram.given(products, with_targets, squares), rule, return_path, return_n_iter)
+
+
+def _answer(gram: Gram, rule: GreedyRule, return_path: bool, return_n_iter: bool) -> Any:
+    found = paths(gram, rule)
+    if any(path.premature for path in found):
+        warnings.warn(PREMATURE, RuntimeWarning, stacklevel=3)
+    p = gram.squares.size
+    coef: Array
+    if return_path:
+        steps = min(len(path.order) for path in found)
+        each = [np.ldexp(path.every(p)[:steps], r - gram.scales).T for path, r in _with_scales(gram, found)]
+        coef = np.stack(each, axis=1)
+    else:
+        each = [_spread(np.ldexp(path.weights(), r - gram.scales[path.order]), path.order, p)
+                for path, r in _with_scales(gram, found)]  # fmt: skip
+        coef = np.stack(each, axis=1)
+    taken = [len(path.order) for path in found]
+    coef = np.squeeze(coef) if p > 1 else coef[:, 0] if len(found) == 1 else coef
+    return (coef, taken[0] if len(taken) == 1 else taken) if return_n_iter else coef
+
+
+def _with_scales(gram: Gram, found: Any) -> Any:
+    return zip(found, gram.target_scales, strict=True)
+
+
+def _spread(values: Floats, places: Any, p: int) -> Floats:
+    """Values at their places among zeros."""
+    found = np.zeros(p)
+    found[places] = values
+    return found
