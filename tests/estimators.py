@@ -61,6 +61,11 @@ class Row:
     outside: str = ""
 
     @property
+    def where(self) -> tuple[str, ...]:
+        """Where the rows may be."""
+        return getattr(tenfold, self.name)._claims.where
+
+    @property
     def separates(self) -> bool:
         """Whether the certificate asks for classes that can be separated."""
         return self.kind == "count"
@@ -106,7 +111,7 @@ def _logistic(settings: dict[str, Any] | None = None, **meta: Any) -> Row:
 
 
 def _perceptron(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
-    return _classifier(name, settings, kind="count", sequential=True, unique=False, iterative=True, **meta)
+    return _classifier(name, settings, kind="count", sequential=True, unique=False, **meta)
 
 
 def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
@@ -153,7 +158,7 @@ TABLE = [
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
     _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
     _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
-    _perceptron("Perceptron"),
+    _perceptron("Perceptron", iterative=True),
     _perceptron("AveragedPerceptron"),
     _perceptron("VotedPerceptron", linear=False),
 ]
@@ -186,15 +191,18 @@ def classes(n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
 
 
 def apart(n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
-    """Two (or `count`) classes with room between them."""
-    X, z, _ = classes(n, p, seed, count)
-    w = np.random.default_rng(seed + 2).standard_normal(p)
-    length = np.linalg.norm(w)
-    z = (X - X.mean(axis=0)) @ w / length
-    cuts = np.quantile(z, np.arange(1, count) / count)
-    which = np.searchsorted(cuts, z)
-    # each class is moved away from the cut below it
-    return Data(X + 0.5 * which[:, None] * w / length, np.array(["ant", "bee", "cat", "dog"])[which])
+    """Two (or `count`) classes with room between them: two on the sides of a plane, more in a corner each."""
+    X, _, _ = regression(n, p, seed)
+    if count > 2:
+        which = np.arange(n) % count
+        X[np.arange(n), which] += 15.0
+    else:
+        w = np.random.default_rng(seed + 2).standard_normal(p)
+        w /= np.linalg.norm(w)
+        z = (X - X.mean(axis=0)) @ w
+        which = (z > np.median(z)).astype(int)
+        X += np.outer(2.0 * which - 1.0, w)
+    return Data(X, np.array(["ant", "bee", "cat", "dog"])[which])
 
 
 def of_kind(row: Row, n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:

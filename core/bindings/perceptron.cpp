@@ -14,20 +14,19 @@ template <int N> std::vector<double> copied(const In<double, N> &array) {
   return std::vector<double>(array.span().begin(), array.span().end());
 }
 
-PerceptronState make_state(const In<double, 2> &coef, const In<double, 1> &intercept, const In<double, 1> &up,
-                           const In<double, 1> &down, double eta, const std::string &words) {
+PerceptronState make_state(const In<double, 2> &coef, const In<double, 1> &intercept, double eta,
+                           const std::string &words) {
   const Index t = coef.shape(0);
-  require(t >= 1 && intercept.shape(0) == t && up.shape(0) == t && down.shape(0) == t,
-          "coef must be (targets, columns); intercept, up and down one a target");
+  require(t >= 1 && intercept.shape(0) == t, "coef must be (targets, columns), intercept (targets)");
   const auto has = [&](const char *word) { return words.find(word) != std::string::npos; };
   PerceptronState state;
   state.targets = t, state.columns = coef.shape(1), state.eta = eta;
   state.rule = {has("joint"), has("positive"), has("intercept"), has("normalise"), has("batch")};
   require(!state.rule.joint || t >= 2, "a joint problem needs at least two targets");
-  state.up = copied(up), state.down = copied(down), state.coef = copied(coef), state.intercept = copied(intercept);
+  state.coef = copied(coef), state.intercept = copied(intercept);
   const std::size_t targets = static_cast<std::size_t>(t);
   state.active.assign(targets, 1), state.mistakes.assign(targets, 0), state.loss.assign(targets, 0.0);
-  state.z.assign(targets, 0.0);
+  state.z.assign(targets, 0.0), state.weight.assign(targets, 0.0);
   state.begin_pass();
   return state;
 }
@@ -40,9 +39,10 @@ void average(PerceptronState &state, const In<double, 2> &sums, const In<double,
 
 template <class Rows>
 nb::tuple scan(PerceptronState &state, const Rows &x, const In<std::int64_t, 1> &order,
-               const In<std::int32_t, 1> &label, const Maybe<double, 1> &step, bool counted, bool keep) {
+               const In<std::int32_t, 1> &label, const Maybe<double, 1> &weight, bool counted, bool keep) {
   require(x.columns == state.columns, "X must have the columns of coef");
-  require(label.shape(0) == x.rows && (!step || step->shape(0) == x.rows), "label and step must have one entry a row");
+  require(label.shape(0) == x.rows && (!weight || weight->shape(0) == x.rows),
+          "label and weight must have one entry a row");
   bool good = columns_are_inside(x);
   for (const std::int64_t i : order.span())
     good &= i >= 0 && i < x.rows;
@@ -56,7 +56,7 @@ nb::tuple scan(PerceptronState &state, const Rows &x, const In<std::int64_t, 1> 
   updates.keep = keep, updates.counts = counts.span();
   if (keep)
     updates.reserve(order.span().size() * static_cast<std::size_t>(state.rule.joint ? 1 : state.targets));
-  PerceptronScan<Rows> pass(x, label.span(), span_or_none(step), state, updates);
+  PerceptronScan<Rows> pass(x, label.span(), span_or_none(weight), state, updates);
   const double width = static_cast<double>(std::max<Index>(1, state.targets * state.columns));
   const std::size_t piece = static_cast<std::size_t>(products_between_signals / width) + 1;
   const std::span<const std::int64_t> all = order.span();
@@ -81,10 +81,10 @@ template <class T> void bind_dense(Class &c) {
   c.def(
       "scan",
       [](PerceptronState &state, const In<T, 2> &X, const In<std::int64_t, 1> &order, const In<std::int32_t, 1> &label,
-         const Maybe<double, 1> &step, bool counts, bool keep) {
-        return scan(state, Dense<T>{X.data(), X.shape(0), X.shape(1)}, order, label, step, counts, keep);
+         const Maybe<double, 1> &weight, bool counts, bool keep) {
+        return scan(state, Dense<T>{X.data(), X.shape(0), X.shape(1)}, order, label, weight, counts, keep);
       },
-      nb::arg("X"), nb::arg("order"), nb::arg("label"), nb::arg("step").none(), nb::arg("counts"), nb::arg("keep"),
+      nb::arg("X"), nb::arg("order"), nb::arg("label"), nb::arg("weight").none(), nb::arg("counts"), nb::arg("keep"),
       "Look at the rows of X in this order: (counts, rows, others, times, steps) of the updates that are kept.");
 }
 
@@ -92,13 +92,13 @@ template <class T, class I> void bind_sparse(Class &c) {
   c.def(
       "scan_csr",
       [](PerceptronState &state, const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p,
-         const In<std::int64_t, 1> &order, const In<std::int32_t, 1> &label, const Maybe<double, 1> &step, bool counts,
-         bool keep) {
+         const In<std::int64_t, 1> &order, const In<std::int32_t, 1> &label, const Maybe<double, 1> &weight,
+         bool counts, bool keep) {
         const Compressed<T, I> rows(data, indices, indptr, p);
-        return scan(state, rows.view, order, label, step, counts, keep);
+        return scan(state, rows.view, order, label, weight, counts, keep);
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("order"), nb::arg("label"),
-      nb::arg("step").none(), nb::arg("counts"), nb::arg("keep"), "scan of compressed sparse rows.");
+      nb::arg("weight").none(), nb::arg("counts"), nb::arg("keep"), "scan of compressed sparse rows.");
 }
 
 nb::object matrix(const PerceptronState &s, const std::vector<double> &values) {
@@ -114,10 +114,9 @@ void bind_perceptron(nb::module_ &m) {
   auto c = Class(m, "Perceptron", "Weights that change where a row is a mistake.");
   c.def(
       "__init__",
-      [](PerceptronState *self, const In<double, 2> &coef, const In<double, 1> &intercept, const In<double, 1> &up,
-         const In<double, 1> &down, double eta,
-         const std::string &rule) { new (self) PerceptronState(make_state(coef, intercept, up, down, eta, rule)); },
-      nb::arg("coef"), nb::arg("intercept"), nb::arg("up"), nb::arg("down"), nb::arg("eta"), nb::arg("rule"),
+      [](PerceptronState *self, const In<double, 2> &coef, const In<double, 1> &intercept, double eta,
+         const std::string &rule) { new (self) PerceptronState(make_state(coef, intercept, eta, rule)); },
+      nb::arg("coef"), nb::arg("intercept"), nb::arg("eta"), nb::arg("rule"),
       "rule: words among joint, positive, intercept, normalise, batch.");
   c.def("average", &average, nb::arg("sums"), nb::arg("sum_intercept"), nb::arg("seen"),
         "Keep the sums from which the mean of the weights follows, beginning with these.");
@@ -133,6 +132,7 @@ void bind_perceptron(nb::module_ &m) {
   c.def_prop_ro("sums", [](const PerceptronState &s) { return matrix(s, s.sums); });
   c.def_prop_ro("sum_intercept", [](const PerceptronState &s) { return vector(s.sum_intercept); });
   c.def_prop_ro("mistakes", [](const PerceptronState &s) { return give<std::int64_t, 1>(s.mistakes, {s.targets}); });
+  c.def_prop_ro("weight", [](const PerceptronState &s) { return vector(s.weight); });
   c.def_prop_ro("loss", [](const PerceptronState &s) { return vector(s.loss); });
   c.def_ro("seen", &PerceptronState::seen);
   c.def_ro("finite", &PerceptronState::finite);

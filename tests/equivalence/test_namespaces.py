@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import tenfold
-from estimators import IDS, SHAPES, TABLE, chosen, columns_of, zero_weights
+from estimators import SHAPES, TABLE, chosen, columns_of, zero_weights
 
-every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
+every_row = pytest.mark.parametrize("row", [row for row in TABLE if "devices" in row.where], ids=lambda row: row.id)
 
 
 def strict():

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from estimators import IDS, TABLE, classes, columns_of, regression, zero_weights
+from estimators import IDS, TABLE, classes, columns_of, of_kind, regression, zero_weights
 from tenfold import LogisticRegression, Ridge, RidgeCV, certify, rows
 from tenfold.data import blocks, text
 
@@ -132,10 +132,11 @@ def results(model, X, y, weight):
 
 
 def assert_same_bits(row, folder, source, X, y, weight=None):
-    expected = row.make().fit(X, y, weight)
+    row = row.in_order()
+    expected = row.make().fit(X, y, sample_weight=weight)
     found, given = SOURCES[source](folder, X, y, weight)
     y_given, weight_given = given or (None, None)
-    model = row.make().fit(found, y_given, weight_given)
+    model = row.make().fit(found, y_given, sample_weight=weight_given)
     assert results(model, found, y_given, weight_given) == results(expected, X, y, weight)
     if row.classifier:
         assert model.classes_.tolist() == expected.classes_.tolist()
@@ -144,14 +145,14 @@ def assert_same_bits(row, folder, source, X, y, weight=None):
 @every_row
 @every_source
 def test_tall(row, source, small_blocks, tmp_path):
-    X, y, _ = classes(1000, 5) if row.classifier else regression(1000, 5)
+    X, y, _ = of_kind(row, 1000, 5)
     assert_same_bits(row, tmp_path, source, X, y)
 
 
 @every_row
 @every_source
 def test_weights(row, source, small_blocks, tmp_path):
-    X, y, _ = classes(600, 3) if row.classifier else regression(600, 3)
+    X, y, _ = of_kind(row, 600, 3)
     # logistic regression leaves out rows of weight zero in memory, and reads them in files: other blocks
     weight = zero_weights(600) + (0.5 if row.name == "LogisticRegression" else 0.0)
     assert_same_bits(row, tmp_path, source, X, y, weight)
@@ -160,7 +161,7 @@ def test_weights(row, source, small_blocks, tmp_path):
 @every_row
 @every_source
 def test_more_columns_than_rows(row, source, tmp_path):
-    X, y, _ = classes(30, 40) if row.classifier else regression(30, 40)
+    X, y, _ = of_kind(row, 30, 40)
     assert_same_bits(row, tmp_path, source, X, y)
 
 
@@ -176,16 +177,17 @@ def test_several_targets(row, small_blocks, tmp_path):
 @every_row
 def test_sparse_blocks(row, small_blocks, monkeypatch, tmp_path):
     monkeypatch.setattr(blocks, "SPARSE_ROWS", 256)
-    X, y, _ = classes(700, 6) if row.classifier else regression(700, 6)
+    X, y, _ = of_kind(row, 700, 6)
     X = sparse.csr_array(np.where(np.abs(X) < 0.6, 0.0, X))
     found = rows([(X[:10], y[:10]), (X[10:], y[10:])])
+    row = row.in_order()
     assert results(row.make().fit(found), found, None, None) == results(row.make().fit(X, y), X, y, None)
 
 
 @every_row
 @pytest.mark.parametrize("source", ["parquet", "arrow table", "polars", "npy", "memory map", "iterable"])
 def test_float32(row, source, small_blocks, tmp_path):
-    X, y, _ = classes(600, 4) if row.classifier else regression(600, 4)
+    X, y, _ = of_kind(row, 600, 4)
     X = X.astype(np.float32)
     assert_same_bits(row, tmp_path, source, X, y)
     found, given = SOURCES[source](tmp_path, X, y, None)

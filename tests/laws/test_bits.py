@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from estimators import IDS, TABLE, classes, regression
+from estimators import IDS, TABLE, of_kind
 from tenfold.machine import threads
 
 # unpenalised classes that are separated say so; their bits are asked for all the same
@@ -41,7 +41,7 @@ def assert_one(found):
 
 
 def data(row, n, p):
-    X, y, _ = classes(n, p) if row.classifier else regression(n, p)
+    X, y, _ = of_kind(row, n, p)
     return X, y, np.random.default_rng(3).integers(0, 4, n).astype(float)
 
 

@@ -6,8 +6,8 @@
 //           other than y with +1 predicted at z = 0. Then  w_k += a y x, b_k += a y.
 //   joint   one problem: a mistake is z_c <= z_r for the best other class r (where `positive`, ties go to the later
 //           class). Then  w_c += a x, w_r -= a x, and the same for b.
-// a = step_i, times up_k or down_k (apart, by the sign of y) or up_c (joint), over the length of (x, 1) or of x where
-// `normalise`. In a `batch` the scores are those of the weights at the start of the pass.
+// a = eta times the weight of the row, over the length of (x, 1), or of x without an intercept, where `normalise`. In a
+// `batch` the scores are those of the weights at the start of the pass.
 //
 // With sums, s += t a y x beside w += a y x, t being how many rows came before: the mean of the weights over T rows,
 // each after its row, is w - s / T.
@@ -101,22 +101,23 @@ struct PerceptronRule {
   bool batch = false;
 };
 
-// What passes change. Weights and sums are targets x columns; mistakes and loss are those of the pass.
+// What passes change. Weights and sums are targets x columns; mistakes, loss (times the weight of its row) and weight
+// are those of the pass.
 struct PerceptronState {
   Index targets = 0, columns = 0;
   PerceptronRule rule;
   double eta = 1.0;
-  std::vector<double> up, down;     // factors of the steps, one a target
   std::vector<std::int32_t> active; // targets that still learn (apart)
   std::vector<double> coef, intercept, sums, sum_intercept, read, read_intercept;
   double seen = 0.0;
   std::vector<std::int64_t> mistakes;
-  std::vector<double> loss, z;
+  std::vector<double> loss, weight, z;
   bool finite = true;
 
   void begin_pass() {
     std::fill(mistakes.begin(), mistakes.end(), 0);
     std::fill(loss.begin(), loss.end(), 0.0);
+    std::fill(weight.begin(), weight.end(), 0.0);
     if (rule.batch)
       read = coef, read_intercept = intercept;
   }
@@ -136,10 +137,10 @@ struct PerceptronUpdates {
 
 template <class Rows> class PerceptronScan {
 public:
-  // label (rows), step (rows, or empty: one for all).
-  PerceptronScan(const Rows &x, std::span<const std::int32_t> label, std::span<const double> step,
+  // label (rows), weight (rows, or empty: one for all).
+  PerceptronScan(const Rows &x, std::span<const std::int32_t> label, std::span<const double> weight,
                  PerceptronState &state, PerceptronUpdates &updates)
-      : row_(row_of(x)), label_(label), step_(step), state_(state), updates_(updates), rule_(state.rule),
+      : row_(row_of(x)), label_(label), weight_(weight), state_(state), updates_(updates), rule_(state.rule),
         read_(rule_.batch ? state.read.data() : state.coef.data()),
         read_intercept_(rule_.batch ? state.read_intercept.data() : state.intercept.data()) {}
 
@@ -172,11 +173,13 @@ private:
         continue;
       const bool own = state_.targets == 1 ? c == 1 : c == static_cast<std::int32_t>(k);
       const double y = own ? 1.0 : -1.0, margin = y * score(i, k);
+      const double weight = weight_of(i);
+      state_.weight[s] += weight;
       if (margin > 0.0 || (rule_.positive && own && margin == 0.0))
         continue;
-      state_.loss[s] -= margin;
+      state_.loss[s] -= weight * margin;
       ++state_.mistakes[s];
-      const double a = step_of(i) * (own ? state_.up[s] : state_.down[s]);
+      const double a = step_of(i, weight);
       if (a == 0.0)
         continue;
       note(i, static_cast<std::int32_t>(k), a * y);
@@ -194,11 +197,13 @@ private:
         rival = k; // of equal ones the later
     }
     const double margin = state_.z[static_cast<std::size_t>(c)] - state_.z[static_cast<std::size_t>(rival)];
+    const double weight = weight_of(i);
+    state_.weight[0] += weight;
     if (margin > 0.0 || (rule_.positive && c > rival && margin == 0.0))
       return;
-    state_.loss[0] -= margin;
+    state_.loss[0] -= weight * margin;
     ++state_.mistakes[0];
-    const double a = step_of(i) * state_.up[static_cast<std::size_t>(c)];
+    const double a = step_of(i, weight);
     if (a == 0.0)
       return;
     note(i, static_cast<std::int32_t>(rival), a);
@@ -206,8 +211,10 @@ private:
     update(i, rival, -a);
   }
 
-  double step_of(Index i) const {
-    const double a = step_.empty() ? state_.eta : state_.eta * step_[static_cast<std::size_t>(i)];
+  double weight_of(Index i) const { return weight_.empty() ? 1.0 : weight_[static_cast<std::size_t>(i)]; }
+
+  double step_of(Index i, double weight) const {
+    const double a = state_.eta * weight;
     if (!rule_.normalise)
       return a;
     const double square = row_.square(i) + (rule_.intercept ? 1.0 : 0.0);
@@ -239,7 +246,7 @@ private:
 
   decltype(row_of(std::declval<const Rows &>())) row_;
   std::span<const std::int32_t> label_;
-  std::span<const double> step_;
+  std::span<const double> weight_;
   PerceptronState &state_;
   PerceptronUpdates &updates_;
   const PerceptronRule rule_;

@@ -29,9 +29,8 @@ def _given(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Separation, 
     X, y = validated(model, X, y, numeric=False)
     known(model, y)
     label = numbered(model.classes_, y, X)
-    problem = problem_of(model)
-    weight = weights_of_rows(model, problem, label, validate_weights(sample_weight, X))
-    return problem, as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, label, weight)
+    weight = weights_of_rows(model, label, validate_weights(sample_weight, X))
+    return problem_of(model), as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, label, weight)
 
 
 JUDGES = {"Perceptron": linear, "AveragedPerceptron": linear, "VotedPerceptron": votes}

@@ -10,13 +10,19 @@ from scipy import sparse
 
 from tenfold.arrays import Array, Floats, is_sparse
 from tenfold.data import Block, MemoryRows, Rows, weights_of
-from tenfold.judge import Certificate
+from tenfold.judge import NOT_JUDGED, RULES, Certificate
 from tenfold.judge.counts import Scores, balance, count, count_votes, cycle_proves
 from tenfold.plans.fitted import stored
 from tenfold.problems import Separation
 from tenfold.solvers.loop import Status, Watch, run
 from tenfold.solvers.perceptron import Course, Learner, Memory, Pass, Updates
 from tenfold.stats import Params, Total, Voters, times
+
+MOST_SEEN = 2.0**52
+"""Where so many rows were seen, one more is not noticed."""
+
+BALLOTS = 1 << 26
+"""So many votes, of all models on all rows, are counted by a fit."""
 
 PROVED = "The weights came back after a pass, and the rows that were mistakes in between add up to zero: no weights "
 PROVED += "separate these classes."
@@ -64,15 +70,10 @@ def fit_mean(
     mean, which moves to the last weights: as many are counted as the mean needs to make no mistake either.
     """
     learner, status, iterations = _run(problem, rows, start, course, limits, memory)
-    more = 1
-    while True:
-        mean = learner.remembered().mean(learner.params)
-        done = status is not Status.CONVERGED or iterations + more > limits.passes
-        if done or not _wrong(problem, rows, partial(times, params=mean)):
-            break
-        learner.stay(more)
-        iterations, more = iterations + more, 2 * more
-    params = stored(mean, dtype)
+    last = learner.params
+    while status is Status.CONVERGED and _wrong(problem, rows, partial(times, params=learner.remembered().mean(last))):
+        status = _stayed(learner)
+    params = stored(learner.remembered().mean(last), dtype)
     return _fit(learner, params, _judged(learner, status, params, dtype), iterations)
 
 
@@ -87,20 +88,30 @@ def fit_votes(
     before: Voters | None,
 ) -> PerceptronFit:
     """The votes of all weights that there were, each with as many as the rows that it survived; `seen` rows and the
-    models `before` come from an earlier fit.
+    models `before` come from an earlier fit. Where all the votes on all rows would cost more than the fit by far, they
+    are not judged.
     """
     zero = Memory(np.zeros_like(start.coef), np.zeros_like(start.intercept), seen)
     learner, status, iterations = _run(problem, rows, start, replace(course, keep=True), limits, zero)
-    more = 1
-    while True:
+    voters = _voters(problem, learner, before, seen)
+    while status is Status.CONVERGED and _wrong(problem, rows, partial(_ballot, voters)):
+        status = _stayed(learner)
         voters = _voters(problem, learner, before, seen)
-        done = status is not Status.CONVERGED or iterations + more > limits.passes
-        if done or not _wrong(problem, rows, partial(_ballot, voters)):
-            break
-        learner.stay(more)
-        iterations, more = iterations + more, 2 * more
-    certificate = count_votes(problem, rows, voters, status=status.value)
+    certificate = _not_judged()
+    if rows.shape[0] * len(voters.votes) <= BALLOTS:
+        certificate = count_votes(problem, rows, voters, status=status.value)
     return replace(_fit(learner, stored(learner.params, dtype), certificate, iterations), voters=voters)
+
+
+def _stayed(learner: Learner) -> Status:
+    """As many rows again as there were, none of them a mistake: they need not be looked at to be counted."""
+    learner.stay()
+    return Status.CONVERGED if learner.remembered().seen < MOST_SEEN else Status.STALLED
+
+
+def _not_judged() -> Certificate:
+    note = "The votes of so many models on all rows cost much more than the fit; ask with tenfold.certify(model, X, y)."
+    return Certificate("count", np.inf, 1.0, RULES["count"].tol, 0.0, np.inf, status=NOT_JUDGED, note=note)
 
 
 def _ballot(voters: Voters, X: Array) -> Floats:
@@ -143,14 +154,16 @@ def _joined(parts: list[Updates]) -> Updates:
 def _voters(problem: Separation, learner: Learner, before: Voters | None, seen: float) -> Voters:
     """The models after each update; those from `before` stay, and the last of them survived until the first update."""
     found, end = _joined(learner.updates), learner.remembered().seen
+    _, first, row = np.unique(found.rows, return_index=True, return_inverse=True)
     lives = np.diff(np.append(found.time, end))
-    now = Voters(found.X, found.step, found.label, found.other, lives, problem.classes, problem.intercept)
+    now = Voters(found.X[first], row, found.step, found.label, found.other, lives, problem.classes, problem.intercept)
     if before is None or not len(before.step):
         return now
     votes = before.votes.copy()
     votes[-1] += (found.time[0] if len(found.time) else end) - seen
     return Voters(
         _stacked([before.X, now.X]),
+        np.concatenate([before.row, before.X.shape[0] + now.row]),
         np.concatenate([before.step, now.step]),
         np.concatenate([before.up, now.up]),
         np.concatenate([before.down, now.down]),

@@ -25,18 +25,15 @@ class Course:
     Attributes
     ----------
     eta : factor of all updates.
-    up, down : factors (t,) of the updates towards and away from each target's class.
     batch : whether all mistakes of a pass are added at its end; else each at once.
     normalise : whether rows are taken to length one, the constant of the intercept included.
     shuffle, seed : whether rows come in random order (in a table: within each block), a new one in each pass.
-    tol, patience : a target stops when its mean loss did not fall by tol for so many passes; tol None: never.
+    tol, patience : a target stops when its weighted mean loss did not fall by tol for so many passes; tol None: never.
     keep : whether every update is kept.
     score : of each target on rows that are held back, or None; then that must rise by tol.
     """
 
     eta: float
-    up: Floats
-    down: Floats
     batch: bool = False
     normalise: bool = False
     shuffle: bool = False
@@ -107,7 +104,7 @@ class Learner:
             *(["batch"] if self.course.batch else []),
         ]
         c = self.course
-        self._state = _core.Perceptron(self.start.coef, self.start.intercept, c.up, c.down, c.eta, " ".join(words))
+        self._state = _core.Perceptron(self.start.coef, self.start.intercept, c.eta, " ".join(words))
         if self.memory is not None:
             self._state.average(*self.memory)
         # in memory a pass is one block, so that rows of all places are mixed
@@ -131,9 +128,9 @@ class Learner:
         """What `memory` was, now."""
         return Memory(self._state.sums, self._state.sum_intercept, self._state.seen)
 
-    def stay(self, passes: int) -> None:
-        """So many more passes without a mistake: nothing changes but the mean."""
-        self._state.skip(float(passes * self.looked))
+    def stay(self) -> None:
+        """As many rows again as there were, none of them a mistake: nothing changes but the mean."""
+        self._state.skip(max(self._state.seen, 1.0))
 
     def steps(self) -> Iterator[Step]:
         """The start, then a step for every pass; measure 0 when all targets have stopped."""
@@ -154,8 +151,12 @@ class Learner:
             raise NotFinite
         self.looked = looked
         length = float(np.sqrt(np.sum(np.square(self._state.coef)) + np.sum(np.square(self._state.intercept))))
-        loss = float(np.sum(self._state.loss)) / max(looked, 1)
-        self.passes.append(Pass(int(np.sum(self._state.mistakes)), loss, length))
+        self.passes.append(Pass(int(np.sum(self._state.mistakes)), float(np.sum(self._losses())), length))
+
+    def _losses(self) -> Floats:
+        """The weighted mean loss of each problem in the last pass; of those that have stopped, zero."""
+        loss, weight = self._state.loss[: self._groups], self._state.weight[: self._groups]
+        return np.divide(loss, weight, out=np.zeros_like(loss), where=weight > 0.0)
 
     def _from(self, before: tuple[int, int], block: Block) -> tuple[int, int]:
         """A block of a table, the rows of which begin where the last one ended."""
@@ -192,10 +193,9 @@ class Learner:
     def _settle(self) -> None:
         """Which targets stop, and why."""
         c = self.course
-        mistakes, loss = self._state.mistakes[: self._groups], self._state.loss[: self._groups] / max(self.looked, 1)
-        clean = mistakes == 0
+        clean = self._state.mistakes[: self._groups] == 0
         # what should fall: the loss, or the score of rows held back with its sign turned
-        number = loss if c.score is None else -c.score(self.params)
+        number = self._losses() if c.score is None else -c.score(self.params)
         if c.tol is not None:
             self._worse = np.where(number > self._best - c.tol, self._worse + 1, 0)
         self._best = np.minimum(self._best, number)

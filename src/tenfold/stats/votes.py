@@ -14,13 +14,14 @@ CHUNK = 1 << 22
 
 @dataclass(frozen=True)
 class Voters:
-    """Model k has the weights of model k - 1, and step_k times row k more for class `up_k` and less for `down_k`; of
+    """Model k has the weights of model k - 1, and step_k times a row more for class `up_k` and less for `down_k`; of
     two classes it has one weight vector, and step_k is signed. It has `votes_k`.
 
-    X (k, p) dense or CSR, step (k,), up and down (k,), votes (k,).
+    X (m, p) dense or CSR; row (k,) says which of them each model adds; step, up, down and votes (k,).
     """
 
     X: Array
+    row: Integers
     step: Floats
     up: Integers
     down: Integers
@@ -40,7 +41,7 @@ class Voters:
         return (np.concatenate(parts) if parts else np.zeros((0, self.classes))) / total
 
     def _shares(self, X: Array) -> Floats:
-        z = self._products(X) * self.step
+        z = self._products(X)[:, self.row] * self.step
         if self.classes == 2:
             sign = np.sign(np.cumsum(z, axis=1))
             balance = np.sum(sign * self.votes, axis=1)
@@ -54,7 +55,7 @@ class Voters:
         return np.stack([np.sum((winner == c) * self.votes, axis=1) for c in range(self.classes)], axis=1)
 
     def _products(self, X: Array) -> Floats:
-        """Inner products (n, k) of the rows with those of the updates, and one more for the intercept."""
+        """Inner products (n, m) of the rows with those of the updates, and one more for the intercept."""
         one = 1.0 if self.intercept else 0.0
         if is_sparse(self.X):
             product = sparse.csr_array(X, dtype=np.float64) @ self.X.T.astype(np.float64)

@@ -18,16 +18,17 @@ class AveragedPerceptron(Mistaken, Linear):
     Learns as `Perceptron` does, ``w += eta0 s y x`` where ``y (x.w + b) <= 0``, and returns ``(1/T) sum_t w_t`` over
     all T rows seen. More than two classes are learned together: a mistake adds the row to the weights of its class and
     takes it from those of the class that was predicted. On classes that overlap the mean is much steadier than the last
-    weights. After a pass without mistakes further passes only move the mean to the last weights; as many are counted
-    as it needs to make no mistake either.
+    weights. After a pass without mistakes further passes would only move the mean to the last weights; as many are
+    added to it as it needs to make no mistake either, without looking at the rows again.
 
     Parameters
     ----------
     fit_intercept : bool, default=True
-    max_iter : int, default=1000
+    max_iter : int, default=100
         Passes at most, of `fit`.
-    tol : float or None, default=1e-3
-        A fit ends when the mean loss of a pass was not smaller by `tol` than the best for `n_iter_no_change` passes.
+    tol : float or None, default=None
+        None: the fit ends after a pass without mistakes, or after `max_iter`. Else it also
+        ends when the mean loss of a pass was not smaller by `tol` than the best for `n_iter_no_change` passes.
     shuffle : bool, default=True
     eta0 : float, default=1.0
         Factor of all updates.
@@ -65,7 +66,7 @@ class AveragedPerceptron(Mistaken, Linear):
     >>> from sklearn.datasets import load_iris
     >>> from tenfold import AveragedPerceptron
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = AveragedPerceptron(max_iter=20, tol=None).fit(X, y)
+    >>> model = AveragedPerceptron(max_iter=20).fit(X, y)
     >>> model.coef_.shape, model.n_iter_
     ((3, 4), 20)
     >>> model.score(X, y) > 0.9
@@ -79,8 +80,8 @@ class AveragedPerceptron(Mistaken, Linear):
         self,
         *,
         fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
+        max_iter: int = 100,
+        tol: float | None = None,
         shuffle: bool = True,
         eta0: float = 1.0,
         random_state: Any = 0,
@@ -114,7 +115,7 @@ class AveragedPerceptron(Mistaken, Linear):
         self._forget()
         X, y, label, weight = self._all_rows(X, y, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
-        course, limits, memory = self._course(label, parts=False), self._limits(X, y), self._remembered(start)
+        course, limits, memory = self._course(parts=False), self._limits(X, y), self._remembered(start)
         fitted = refuse_not_finite(
             self, X, lambda: fit_mean(problem_of(self), rows, start, course, limits, rows.dtype, memory)
         )
@@ -130,7 +131,7 @@ class AveragedPerceptron(Mistaken, Linear):
         check_parameters(self, self._constraints)
         X, label, weight = self._part(X, y, classes, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
-        course, memory = self._course(label, parts=True), self._remembered(start)
+        course, memory = self._course(parts=True), self._remembered(start)
         fitted = refuse_not_finite(
             self, X, lambda: fit_mean(problem_of(self), rows, start, course, self._one_pass(), rows.dtype, memory)
         )

@@ -51,6 +51,8 @@ class Perceptron(Mistaken, Linear):
         The share of the rows that is held back, of every class alike.
     n_iter_no_change : int, default=5
     class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with the sample weights: of more than two classes too, where scikit-learn's
+        weighs a class against a rest of weight one.
     warm_start : bool, default=False
         Whether a fit goes on from the weights of the one before.
     mode : {"online", "batch"}, default="online"
@@ -205,7 +207,7 @@ class Perceptron(Mistaken, Linear):
             raise ValueError("early_stopping should be False with partial_fit")
         X, label, weight = self._part(X, y, classes, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
-        course = self._course(label, parts=True)
+        course = self._course(parts=True)
         fitted = refuse_not_finite(
             self, X, lambda: fit_last(problem_of(self), rows, start, course, self._one_pass(), rows.dtype)
         )
@@ -214,7 +216,7 @@ class Perceptron(Mistaken, Linear):
 
     def _held_back(self, rows: Rows, label: Integers, weight: Floats | None) -> tuple[Rows, Course]:
         """The rows, some of them in a group of their own where the fit is to end by their score."""
-        course = self._course(label, parts=False)
+        course = self._course(parts=False)
         if not self.early_stopping:
             return rows, course
         splitter = StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)

@@ -64,15 +64,9 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     classes_: Array
     t_: float
 
-    def _course(self, label: Integers, *, parts: bool) -> Course:
-        problem = problem_of(self)
-        ones = np.ones(problem.targets)
-        apart = problem.targets > 1 and not problem.joint
+    def _course(self, *, parts: bool) -> Course:
         return Course(
             eta=float(self.eta0),
-            # each class against the rest: the class has its weight, the rest none, as in scikit-learn
-            up=class_weights(self.class_weight, self.classes_, label) if apart else ones,
-            down=ones,
             batch=getattr(self, "mode", "online") == "batch",
             normalise=bool(self.normalize),
             shuffle=bool(self.shuffle),
@@ -136,7 +130,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return X, numbered(self.classes_, y, X), validate_weights(sample_weight, X)
 
     def _rows(self, X: Array, label: Integers, weight: Floats | None) -> Rows:
-        weight = weights_of_rows(self, problem_of(self), label, weight)
+        weight = weights_of_rows(self, label, weight)
         return as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, label, weight)
 
     def _limits(self, X: Array, y: Array) -> Limits:
@@ -252,16 +246,11 @@ def problem_of(model: Any) -> Separation:
     return Separation(classes, joint, bool(model.fit_intercept), getattr(model, "tie", "mistake") == "positive")
 
 
-def class_weights(class_weight: Any, classes: Array, label: Integers) -> Floats:
-    """The weight of each class; balanced by the number of rows, whatever their weights, as in scikit-learn."""
-    return np.ones(len(classes)) if class_weight is None else class_factors(class_weight, classes, label, None)
-
-
-def weights_of_rows(model: Any, problem: Separation, label: Integers, weight: Floats | None) -> Floats | None:
-    """Sample weight times class weight; where each class is learned against the rest, the sample weight alone."""
-    if model.class_weight is None or (problem.targets > 1 and not problem.joint):
+def weights_of_rows(model: Any, label: Integers, weight: Floats | None) -> Floats | None:
+    """Sample weight times class weight; balanced by the number of rows, whatever their weights, as in scikit-learn."""
+    if model.class_weight is None:
         return weight
-    factor = class_weights(model.class_weight, model.classes_, label)[label]
+    factor = class_factors(model.class_weight, model.classes_, label, None)[label]
     return factor if weight is None else weight * factor
 
 

@@ -21,16 +21,17 @@ class VotedPerceptron(Mistaken):
     Learns as `Perceptron` does. Between two mistakes the weights ``w_k`` stay for ``c_k`` rows; the prediction of two
     classes is the sign of ``sum_k c_k sign(x.w_k + b_k)``, of more classes the one with the most votes (they are
     learned together: a mistake moves the weights of its class and of the class that was predicted). After a pass
-    without mistakes further passes only give votes to the last weights; as many are counted as the votes need to make
-    no mistake either.
+    without mistakes further passes would only give votes to the last weights; as many are given as the votes need to
+    make no mistake either, without looking at the rows again.
 
     Parameters
     ----------
     fit_intercept : bool, default=True
-    max_iter : int, default=10
+    max_iter : int, default=100
         Passes at most, of `fit`: predictions cost as many products as there were mistakes.
     tol : float or None, default=None
-        A fit ends when the mean loss of a pass was not smaller by `tol` than the best for `n_iter_no_change` passes.
+        None: the fit ends after a pass without mistakes, or after `max_iter`. Else it also
+        ends when the mean loss of a pass was not smaller by `tol` than the best for `n_iter_no_change` passes.
     shuffle : bool, default=True
     eta0 : float, default=1.0
         Factor of all updates.
@@ -52,12 +53,13 @@ class VotedPerceptron(Mistaken):
     classes_ : ndarray of shape (n_classes,)
     votes_ : ndarray of shape (n_mistakes,)
         The votes of the weights after each mistake.
-    support_vectors_ : ndarray or sparse matrix of shape (n_mistakes, n_features)
-        The rows that were mistakes, in order: all weights are sums of them.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        The rows that were mistakes, each once: all weights are sums of them.
     coef_, intercept_ : as of `Perceptron`: the last weights, which predictions do not use alone.
     n_iter_, t_, n_mistakes_, status_, trace_ : as of `Perceptron`; mistakes are those of the weights that learn.
     certificate_ : Certificate
-        Kind count: mistakes of the votes, counted again; ok if there are none.
+        Kind count: mistakes of the votes, counted again; ok if there are none. Not judged where that would take more
+        than 2^26 votes.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Notes
@@ -86,7 +88,7 @@ class VotedPerceptron(Mistaken):
         self,
         *,
         fit_intercept: bool = True,
-        max_iter: int = 10,
+        max_iter: int = 100,
         tol: float | None = None,
         shuffle: bool = True,
         eta0: float = 1.0,
@@ -121,7 +123,7 @@ class VotedPerceptron(Mistaken):
         self._forget()
         X, y, label, weight = self._all_rows(X, y, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
-        course, limits = self._course(label, parts=False), self._limits(X, y)
+        course, limits = self._course(parts=False), self._limits(X, y)
         fitted = refuse_not_finite(
             self, X, lambda: fit_votes(problem_of(self), rows, start, course, limits, rows.dtype, *self._so_far())
         )
@@ -135,7 +137,7 @@ class VotedPerceptron(Mistaken):
         check_parameters(self, self._constraints)
         X, label, weight = self._part(X, y, classes, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
-        course, limits = self._course(label, parts=True), self._one_pass()
+        course, limits = self._course(parts=True), self._one_pass()
         fitted = refuse_not_finite(
             self, X, lambda: fit_votes(problem_of(self), rows, start, course, limits, rows.dtype, *self._so_far())
         )
