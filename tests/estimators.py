@@ -29,6 +29,8 @@ class Row:
     multi_output : whether y may have several columns.
     unique : whether there is one minimiser on any data, so that results can be compared by their weights.
     positive : whether weights are constrained to be at least zero.
+    once : whether a fit reads the rows only once, where that says enough.
+    lasso : whether the loss is the square and the penalty L1, a group's, or an elastic net.
     iterative : whether the setting max_iter cuts a fit short on any data.
     chooses : whether a penalty is chosen from the data by cross-validation.
     sequential : whether rows are looked at one after the other, so that results depend on their order and a weight is
@@ -50,6 +52,8 @@ class Row:
     multi_output: bool = True
     unique: bool = True
     positive: bool = False
+    once: bool = False
+    lasso: bool = False
     iterative: bool = False
     selects: bool = False
     chooses: bool = False
@@ -114,6 +118,12 @@ def _perceptron(name: str, settings: dict[str, Any] | None = None, **meta: Any) 
     return _classifier(name, settings, kind="count", sequential=True, unique=False, **meta)
 
 
+def _lasso(name: str, settings: dict[str, Any], **meta: Any) -> Row:
+    # the gap that ends a fit is small here, so that fits can be compared by their weights
+    meta = {"kind": "gap", "lasso": True, "once": True, "units": True, "iterative": True, **meta}
+    return _regressor(name, {"tol": 1e-10, **settings}, **meta)
+
+
 def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     warns = "Orthogonal matching pursuit ended prematurely"
     return Row(name, settings or {}, unique=False, selects=True, warns=warns, **meta)
@@ -161,6 +171,8 @@ TABLE = [
     _perceptron("Perceptron", iterative=True),
     _perceptron("AveragedPerceptron"),
     _perceptron("VotedPerceptron", linear=False),
+    _lasso("Lasso", {"alpha": 0.05}, unique=False),
+    _lasso("ElasticNet", {"alpha": 0.1}),
 ]
 
 IDS = [row.id for row in TABLE]

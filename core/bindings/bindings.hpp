@@ -9,10 +9,12 @@ namespace tenfold {
 
 void bind_moments(nb::module_ &m);
 void bind_derivatives(nb::module_ &m);
+void bind_descent(nb::module_ &m);
 void bind_times(nb::module_ &m);
 void bind_perceptron(nb::module_ &m);
 void bind_sgd(nb::module_ &m);
 void bind_loo(nb::module_ &m);
+void bind_csv(nb::module_ &m);
 void bind_elementwise(nb::module_ &m);
 void bind_blas(nb::module_ &m);
 

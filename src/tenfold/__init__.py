@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tenfold.estimators.greedy import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
     from tenfold.estimators.greedy import orthogonal_mp as orthogonal_mp
     from tenfold.estimators.greedy import orthogonal_mp_gram as orthogonal_mp_gram
+    from tenfold.estimators.lasso import ElasticNet as ElasticNet
+    from tenfold.estimators.lasso import Lasso as Lasso
     from tenfold.estimators.least_squares import LinearRegression as LinearRegression
     from tenfold.estimators.least_squares import Ridge as Ridge
     from tenfold.estimators.least_squares import RidgeClassifier as RidgeClassifier
@@ -34,6 +36,8 @@ __version__ = "0.1.0"
 _HOME = {
     "AveragedPerceptron": "estimators.perceptron",
     "Certificate": "judge",
+    "ElasticNet": "estimators.lasso",
+    "Lasso": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",

@@ -190,10 +190,9 @@ class Ridge:
 @pytest.mark.parametrize(
     "model",
     [
-        theirs.Lasso(),
-        theirs.ElasticNet(),
-        theirs.HuberRegressor(),
-        make_pipeline(StandardScaler(), theirs.Lasso()),
+        theirs.RANSACRegressor(),
+        theirs.TheilSenRegressor(),
+        make_pipeline(StandardScaler(), theirs.TheilSenRegressor()),
         Ridge(),
         3,
     ],

@@ -12,6 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from slow_formulas import (
     cosines,
     dual_gap,
+    lasso_dual,
+    lasso_objective,
+    lasso_of,
+    lasso_optimum,
     least_squares_objective,
     logistic_objective,
     logistic_optimum,
@@ -115,10 +119,36 @@ def check_count(row, model, data, certificate, params=None):
     assert "margin" in certificate.note
 
 
+def check_lasso(row, model, data, certificate, params=None):
+    """The number of each problem is a gap: sound, and at most that of the plain dual points."""
+    problem = problem_of(row, model, data)
+    params = parameters(model) if params is None else params
+    whole = lasso_of(problem, model, joint=row.name.startswith("MultiTask"))
+    W, b = params[:, :-1].T.astype(np.longdouble), params[:, -1]
+    mean = problem.weight @ problem.X / problem.weight.sum()
+    off = b + W.T @ mean - problem.weight @ problem.Y / problem.weight.sum()
+    off = off if problem.intercept else np.zeros_like(off)
+    parts = [slice(None)] if whole.joint else [slice(k, k + 1) for k in range(W.shape[1])]
+    assert len(certificate.parts) == len(parts)
+    total = 0.0
+    for value, part in zip(certificate.parts, parts, strict=True):
+        lasso = whole._replace(Y=whole.Y[:, part])
+        objective = lasso_objective(lasso, W[:, part]) + np.sum(off[part] ** 2) / 2
+        plain = float(objective - lasso_dual(lasso, W[:, part]))
+        assert value + certificate.floor >= float(objective - lasso_optimum(lasso, W[:, part]))
+        assert value <= max(plain, certificate.floor) * (1 + 1e-9) + 4 * certificate.floor
+        if plain <= certificate.allowed:
+            assert abs(value - max(plain, certificate.floor)) <= 4 * certificate.floor + 1e-9 * plain
+        total += float(objective)
+    np.testing.assert_allclose(certificate.objective, total, rtol=1e-9, atol=certificate.floor)
+    if len(parts) == 1:
+        assert certificate.scale == pytest.approx(float(np.sum(whole.Y**2)) / 2, rel=1e-9)
+
+
 def check_number(row, model, data, certificate, params=None):
-    {"residual": check_residual, "gap": check_gap, "count": check_count}[row.kind](
-        row, model, data, certificate, params
-    )
+    kinds = {"residual": check_residual, "gap": check_gap, "count": check_count}
+    check = check_lasso if row.lasso else kinds[row.kind]
+    check(row, model, data, certificate, params)
 
 
 @pytest.mark.parametrize(("row", "shape"), ROWS_AND_SHAPES)
@@ -284,7 +314,7 @@ def test_parts_list_every_target(row):
     model = row.make().fit(X, Y)
     assert len(model.certificate_.parts) == 3
     assert model.certificate_.ok
-    check_residual(row, model, Data(X, Y), model.certificate_)
+    check_number(row, model, Data(X, Y), model.certificate_)
     worse = copy.deepcopy(model)
     worse.coef_ = worse.coef_ * np.array([[1.0], [1.01], [1.0]])
     certificate = tenfold.certify(worse, X, Y)

@@ -442,7 +442,8 @@ def test_targets_of_extreme_scale(row, unit):
     X, y, _ = tall(row)
     model, plain = row.make().fit(X, y * unit), row.make().fit(X, y)
     assert model.certificate_.ok
-    np.testing.assert_allclose(parameters(model) / unit, parameters(plain), rtol=1e-9)
+    if not row.lasso:  # whose penalty is not of the degree of the loss
+        np.testing.assert_allclose(parameters(model) / unit, parameters(plain), rtol=1e-9)
 
 
 @every_row

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import greedy, least_squares, logistic, perceptron
+from tenfold.certification import greedy, lasso, least_squares, logistic, perceptron
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -23,15 +23,16 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     Parameters
     ----------
     model : a fitted estimator
-        LinearRegression, OrthogonalMatchingPursuit, OrthogonalMatchingPursuitCV, Ridge, RidgeCV, RidgeClassifier, RidgeClassifierCV or LogisticRegression (two classes, L2
-        penalty or none) of tenfold or of scikit-learn, or a Pipeline of scikit-learn that ends in one of these. What
-        scikit-learn's solver "liblinear" minimises has a penalty on the intercept, and is judged with it.
+        Of tenfold or of scikit-learn: LinearRegression, Ridge, RidgeCV, RidgeClassifier, RidgeClassifierCV,
+        Lasso, ElasticNet and their CV and MultiTask siblings, OrthogonalMatchingPursuit, OrthogonalMatchingPursuitCV,
+        LogisticRegression (two classes, L2 penalty or none), Perceptron, and a Pipeline of scikit-learn that ends in one of these.
+        What scikit-learn's solver "liblinear" minimises has a penalty on the intercept, and is judged with it.
     X, y, sample_weight : as in the model's ``fit``.
 
     Returns
     -------
     Certificate
-        Kind residual for least squares, gap for logistic regression.
+        Kind residual for least squares, gap for logistic regression, count for perceptrons.
 
     Raises
     ------
@@ -71,6 +72,7 @@ def _pipeline(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
     **greedy.JUDGES,
     **least_squares.JUDGES,
+    **lasso.JUDGES,
     **logistic.JUDGES,
     **perceptron.JUDGES,
     "Pipeline": _pipeline,

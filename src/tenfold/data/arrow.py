@@ -5,10 +5,10 @@ columns asked for, with the row group or the line that each row came from. The c
 all.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import narwhals
 import numpy as np
@@ -22,8 +22,10 @@ from tenfold.arrays import Array
 from tenfold.data.ahead import in_order
 from tenfold.data.files import File
 from tenfold.data.table import EXACT, NOT_RESTARTABLE, Columns, Piece, Place, Survey, common_dtype, too_large
-from tenfold.data.text import NOTHING, Chunk, TextFile
+from tenfold.data.text import NOTHING, Chunk, Numbers, TextFile
 from tenfold.machine import threads
+
+T = TypeVar("T")
 
 PIECE_BYTES = 1 << 22
 """About what a record batch holds in float64: small beside a block, much beside a call."""
@@ -46,6 +48,12 @@ class Part(Protocol):
     def batches(self, columns: Sequence[str]) -> Generator[Batch]:
         """The rows from the first on, in batches of about PIECE_BYTES; the columns in any order."""
         ...
+
+    def pieces(self, columns: Sequence[str]) -> Generator[Piece]:
+        """The same as numbers."""
+        with closing(self.batches(columns)) as batches:
+            for batch in batches:
+                yield _piece(batch, columns)
 
     def count(self) -> int:
         """The number of rows."""
@@ -91,9 +99,8 @@ class ArrowReader:
     def read(self, columns: Sequence[str]) -> Generator[Piece]:
         """See `Reader`."""
         for part in self._parts:
-            with closing(part.batches(columns)) as batches:
-                for batch in batches:
-                    yield Piece(Columns([_numbers(batch, name) for name in columns]), batch.place)
+            with closing(part.pieces(columns)) as pieces:
+                yield from pieces
 
 
 # -- columns ---------------------------------------------------------------------------------------------------------
@@ -175,6 +182,10 @@ def _numbers(batch: Batch, name: str, role: str = "Input X") -> Array:
         row = int(np.argmax((values > EXACT) | (values < -EXACT)))
         raise ValueError(too_large(batch.place(row), name, values[row]))
     return values
+
+
+def _piece(batch: Batch, columns: Sequence[str]) -> Piece:
+    return Piece(Columns([_numbers(batch, name) for name in columns]), batch.place)
 
 
 def _kept(batch: Batch, name: str) -> Array:
@@ -316,7 +327,7 @@ class CsvPart(Part):
         self.schema: pa.Schema = self._inferred() if first is None else self._like(first.schema)
 
     def _inferred(self) -> pa.Schema:
-        if not self._beginning.text:
+        if not self._beginning.size:
             return pa.schema([(name, pa.null()) for name in self._text.header])
         try:
             return self._parse(self._beginning, None, {}).schema
@@ -329,21 +340,62 @@ class CsvPart(Part):
 
     def count(self) -> int:
         """See `Part`."""
-        return sum(batch.columns.num_rows for batch in self.batches(self._text.header[:1], text=True))
+        return sum(self._each(self._rows_of))
+
+    def _rows_of(self, chunk: Chunk) -> int:
+        plain = self._text.numbers(chunk, [], set())
+        if plain is not None:
+            return len(plain.X)
+        first = self._text.header[0]
+        return self._decoded({first: pa.string()}, chunk).columns.num_rows
 
     def example(self, name: str) -> str:
         """See `Part`."""
         fault = self._fault(self._beginning, {name: pa.float64()})
         return "" if fault is None else f" ({fault[2]!r} in line {fault[0]})"
 
-    def batches(self, columns: Sequence[str], text: bool = False) -> Generator[Batch]:
-        """See `Part`; `text` asks for the cells as they are."""
+    def batches(self, columns: Sequence[str]) -> Generator[Batch]:
+        """See `Part`."""
+        return self._each(partial(self._batch, self._kinds(columns)))
+
+    def pieces(self, columns: Sequence[str]) -> Generator[Piece]:
+        """See `Part`."""
+        return self._each(partial(self._piece, self._kinds(columns)))
+
+    def _kinds(self, columns: Sequence[str]) -> dict[str, pa.DataType]:
+        return {name: self.schema.field(name).type for name in columns}
+
+    def _each(self, work: Callable[[Chunk], T]) -> Generator[T]:
+        """What becomes of each chunk, in order."""
         self._file.check()
-        kinds = {name: pa.string() if text else self.schema.field(name).type for name in columns}
-        decode = partial(self._decoded, kinds)
-        with closing(self._text.body()) as body, closing(in_order(decode, body, threads())) as found:
+        with closing(self._text.body()) as body, closing(in_order(work, body, threads())) as found:
             yield from found
         self._file.check()
+
+    def _piece(self, kinds: dict[str, pa.DataType], chunk: Chunk) -> Piece:
+        plain = self._plain(kinds, chunk)
+        if plain is None:
+            return _piece(self._decoded(kinds, chunk), list(kinds))
+        return Piece(plain.X, partial(self._text.place, chunk))
+
+    def _batch(self, kinds: dict[str, pa.DataType], chunk: Chunk) -> Batch:
+        plain = self._plain(kinds, chunk)
+        if plain is None:
+            return self._decoded(kinds, chunk)
+        columns = [
+            plain.X[:, j].astype(np.int64 if name in plain.whole else np.float64) for j, name in enumerate(kinds)
+        ]
+        return Batch(pa.RecordBatch.from_arrays(columns, list(kinds)), partial(self._text.place, chunk))
+
+    def _plain(self, kinds: dict[str, pa.DataType], chunk: Chunk) -> Numbers | None:
+        """A chunk without text, missing values and other oddities, much sooner than Arrow has it."""
+        if not all(types.is_int64(kind) or types.is_float64(kind) or types.is_null(kind) for kind in kinds.values()):
+            return None
+        whole = {name for name, kind in kinds.items() if types.is_int64(kind)} - self._not_whole
+        plain = self._text.numbers(chunk, list(kinds), whole)
+        if plain is not None:
+            self._not_whole |= whole - plain.whole
+        return plain
 
     def _decoded(self, kinds: dict[str, pa.DataType], chunk: Chunk) -> Batch:
         loose = {name: pa.float64() for name in kinds if types.is_null(kinds[name]) or name in self._not_whole}
@@ -368,8 +420,8 @@ class CsvPart(Part):
 
     def _parse(self, chunk: Chunk, columns: list[str] | None, kinds: dict[str, pa.DataType]) -> pa.Table:
         return pa.csv.read_csv(
-            pa.BufferReader(chunk.text),
-            pa.csv.ReadOptions(use_threads=False, block_size=len(chunk.text) + 1, column_names=self._text.header),
+            pa.BufferReader(pa.py_buffer(chunk.text).slice(0, chunk.size)),
+            pa.csv.ReadOptions(use_threads=False, block_size=chunk.size + 1, column_names=self._text.header),
             pa.csv.ParseOptions(delimiter=self._text.delimiter, newlines_in_values=b'"' in chunk.text),
             pa.csv.ConvertOptions(include_columns=columns, column_types=kinds, strings_can_be_null=True),
         )

@@ -3,13 +3,18 @@
 import csv
 import gzip
 import io
+import os
 import zlib
-from collections.abc import Generator, Iterator
-from contextlib import closing
-from itertools import chain, islice
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
+import numpy as np
+
+from tenfold import _core
+from tenfold.arrays import Array
 from tenfold.data.files import File
 
 CHUNK_BYTES = 1 << 21
@@ -20,13 +25,22 @@ RECORD_BYTES = 1 << 26
 
 
 class Chunk(NamedTuple):
-    """Whole records, and the number of their first line."""
+    """Whole records: the first `size` bytes of a text; the number of their first line, and how many lines they are."""
 
-    text: bytearray
+    text: bytes
+    size: int
     line: int
+    lines: int
 
 
-NOTHING = Chunk(bytearray(), 1)
+NOTHING = Chunk(b"", 0, 1, 0)
+
+
+class Numbers(NamedTuple):
+    """The matrix of some columns of a chunk, and which of the columns asked about hold nothing but whole numbers."""
+
+    X: Array
+    whole: set[str]
 
 
 class TextFile:
@@ -35,32 +49,37 @@ class TextFile:
     def __init__(self, file: File) -> None:
         self.file = file
         self.delimiter = "," if file.path.name.lower().removesuffix(".gz").endswith(".csv") else "\t"
-        with closing(self._chunks()) as chunks:
-            start = next(chunks, NOTHING).text
-        _, self.header = next(self.records(Chunk(start[: _first_end(start)], 1)), (1, []))
+        with closing(self._chunks(0, 1)) as chunks:
+            start = next(chunks, NOTHING)
+        end = _first_end(start)
+        lines = start.text.count(b"\n", 0, end)
+        _, self.header = next(self.records(Chunk(start.text, end, 1, lines)), (1, []))
         if not self.header:
             raise ValueError(f"{file.path}, line 1: expected the names of the columns.")
+        self._body = end, 1 + lines
 
-    def _chunks(self) -> Generator[Chunk]:
-        rest, line = bytearray(), 1
+    def _chunks(self, start: int, line: int) -> Generator[Chunk]:
+        """What begins at a byte and a line."""
+        size = CHUNK_BYTES
         try:
-            with _opened(self.file.path) as opened:
-                while text := _read_after(rest, opened):
-                    end = _last_end(text)
-                    if end == 0 and len(text) > RECORD_BYTES:
-                        raise ValueError(
-                            f"{self.file.path}, line {line}: this record has no end. Is a quotation mark not closed?"
-                        )
-                    rest = text[end:]
-                    del text[end:]
-                    if text:
-                        lines = text.count(b"\n")
-                        yield Chunk(text, line)
-                        line += lines
+            with _opened(self.file.path, start) as window:
+                while text := window.look(size):
+                    end, lines = _core.csv_cut(np.frombuffer(text, np.uint8))
+                    if end == 0 and len(text) == size:
+                        size = self._longer(size, line)
+                        continue
+                    # what comes after the last line break of the file is a record, too
+                    chunk = Chunk(text, end, line, lines) if end else Chunk(text, len(text), line, lines + 1)
+                    yield chunk
+                    window.move(chunk.size)
+                    size, line = CHUNK_BYTES, line + lines
         except (EOFError, gzip.BadGzipFile, zlib.error) as reason:
             raise ValueError(f"{self.file.path}, after line {line}: {reason}") from reason
-        if rest:
-            yield Chunk(rest, line)
+
+    def _longer(self, size: int, line: int) -> int:
+        if size > RECORD_BYTES:
+            raise ValueError(f"{self.file.path}, line {line}: this record has no end. Is a quotation mark not closed?")
+        return 2 * size
 
     def beginning(self) -> Chunk:
         """The first records after the header."""
@@ -69,16 +88,31 @@ class TextFile:
 
     def body(self) -> Generator[Chunk]:
         """What comes after the header."""
-        with closing(self._chunks()) as chunks:
-            start = next(chunks, NOTHING).text
-            end = _first_end(start)
-            for chunk in chain([Chunk(start[end:], 1 + start.count(b"\n", 0, end))], chunks):
-                if chunk.text and not chunk.text.isspace():
+        with closing(self._chunks(*self._body)) as chunks:
+            for chunk in chunks:
+                # as a rule the first characters say that it is not empty
+                if not (chunk.text[: min(chunk.size, 64)].isspace() and chunk.text[: chunk.size].isspace()):
                     yield chunk
+
+    def numbers(self, chunk: Chunk, columns: Sequence[str], whole: set[str]) -> Numbers | None:
+        """The columns of a chunk of plain numbers; None of any other chunk, which may be right all the same.
+
+        In columns that are `whole`, whole numbers that float64 does not have are not plain.
+        """
+        place = np.full(len(self.header), -1, np.int32)
+        place[[self.header.index(name) for name in columns]] = np.arange(len(columns))
+        flags = np.array([name in whole for name in columns], np.uint8)
+        found = _core.csv_numbers(
+            np.frombuffer(chunk.text, np.uint8, chunk.size), chunk.lines, ord(self.delimiter), place, flags
+        )
+        if found is None:
+            return None
+        X, rows, still = found
+        return Numbers(X[:rows], {name for name, flag in zip(columns, still, strict=True) if flag})
 
     def records(self, chunk: Chunk) -> Iterator[tuple[int, list[str]]]:
         """The line and the cells of each record; slow and exact."""
-        text = io.StringIO(chunk.text.decode("utf-8-sig", errors="replace"), newline="")
+        text = io.StringIO(chunk.text[: chunk.size].decode("utf-8-sig", errors="replace"), newline="")
         found, line = csv.reader(text, delimiter=self.delimiter), chunk.line
         for cells in found:
             if cells:
@@ -91,34 +125,64 @@ class TextFile:
         return f"{self.file.path}, line {line}"
 
 
-def _opened(path: Path) -> Any:
-    return gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb", buffering=0)
+class _Window(Protocol):
+    """The bytes of a file from a place on."""
+
+    def look(self, size: int) -> bytes:
+        """The next bytes; fewer than `size` at the end of the file alone."""
+        ...
+
+    def move(self, size: int) -> None:
+        """Go on by so many bytes."""
+        ...
 
 
-def _read_after(rest: bytearray, opened: Any) -> bytearray:
-    """What is left and what comes next, in one piece; nothing at the end of the file."""
-    text = bytearray(len(rest) + CHUNK_BYTES)
-    text[: len(rest)] = rest
-    with memoryview(text) as view:
-        count = opened.readinto(view[len(rest) :])
-    del text[len(rest) + count if count else 0 :]
-    return text
+@contextmanager
+def _opened(path: Path, start: int) -> Iterator[_Window]:
+    if path.suffix.lower() == ".gz":
+        with gzip.open(path) as stream:
+            stream.seek(start)
+            yield _Compressed(stream)
+    else:
+        with open(path, "rb", buffering=0) as file:
+            yield _Plain(file.fileno(), start)
 
 
-def _first_end(text: bytearray) -> int:
+class _Plain:
+    def __init__(self, descriptor: int, start: int) -> None:
+        self._descriptor, self._start = descriptor, start
+
+    def look(self, size: int) -> bytes:
+        found = os.pread(self._descriptor, size, self._start)
+        while len(found) < size and (more := os.pread(self._descriptor, size - len(found), self._start + len(found))):
+            found += more
+        return found
+
+    def move(self, size: int) -> None:
+        self._start += size
+
+
+class _Compressed:
+    def __init__(self, stream: gzip.GzipFile) -> None:
+        self._stream, self._rest = stream, b""
+
+    def look(self, size: int) -> bytes:
+        parts = [self._rest]
+        size -= len(self._rest)
+        while size > 0 and (more := self._stream.read(size)):
+            parts.append(more)
+            size -= len(more)
+        self._rest = b"".join(parts)
+        return self._rest
+
+    def move(self, size: int) -> None:
+        self._rest = self._rest[size:]
+
+
+def _first_end(chunk: Chunk) -> int:
     """Where the first record ends: a line break after an even number of quotation marks."""
-    end = text.find(b"\n") + 1
+    text, size = chunk.text, chunk.size
+    end = text.find(b"\n", 0, size) + 1
     while end and text.count(b'"', 0, end) % 2:
-        end = text.find(b"\n", end) + 1
-    return end or len(text)
-
-
-def _last_end(text: bytearray) -> int:
-    """Where the last whole record ends, 0 where none does; the text begins with a record."""
-    end = text.rfind(b"\n") + 1
-    inside = text.count(b'"', 0, end) % 2
-    while end and inside:
-        earlier = text.rfind(b"\n", 0, end - 1) + 1
-        inside ^= text.count(b'"', earlier, end) % 2
-        end = earlier
-    return end
+        end = text.find(b"\n", end, size) + 1
+    return end or size

@@ -19,17 +19,21 @@ from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
+from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 
 __all__ = [
     "NOT_JUDGED",
     "RULES",
     "Certificate",
+    "Gaps",
     "GreedyRule",
     "Rule",
     "Verdict",
     "gap",
     "greedy",
+    "lasso_gap",
+    "lasso_gap_from_moments",
     "residual",
     "residual_from_moments",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 from tenfold.arrays import Array, Floats, Integers, is_sparse, unit_roundoff
 from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.problems import Separation
+from tenfold.problems import Separation, length
 from tenfold.stats import Params, Total, Voters, times
 
 SPLITTER = 134217729.0
@@ -52,8 +52,8 @@ def count(problem: Separation, rows: Rows, params: Params, *, status: str, dtype
     if tally.mistakes.sum() == 0:
         unsure = rows.fold(_unsure(problem, params))
         tally = Tally(unsure.sum, float(unsure.sum.sum()), tally.weight, tally.rows, tally.margin)
-    length = float(np.sqrt(np.sum(np.square(params.coef))))
-    margin = tally.margin / length if length > 0.0 else 0.0
+    size = length(params.coef)
+    margin = tally.margin / size if size > 0.0 else 0.0
     what = "signed distance from the boundary" if problem.targets == 1 else "own score over the best other, |W| = 1"
     return _certificate(tally, status, f"The smallest margin is {margin:.3g} ({what}).", dtype)
 

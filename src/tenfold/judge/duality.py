@@ -1,4 +1,5 @@
-"""Kind gap: convex problems of one target, by a dual point that is made feasible here.
+"""Kind gap: convex problems of one target, by a dual point that is made feasible here; a route of its own for the
+losses of most fits, square and logistic with a square penalty or none, that asks for one pass alone.
 
 For a loss with |loss'''| <= loss'' (logistic and square), slopes u and curvatures c at margins z, and any |s| < 1, the
 conjugate obeys ``conjugate(u + s c) <= conjugate(u) + s c z + c B(|s|)``, ``B(a) = a + (1 - a) log(1 - a)``: moving the
@@ -14,8 +15,10 @@ from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import newton_bound, newton_step, price
+from tenfold.judge.fenchel import LOOSE, fenchel_gap
 from tenfold.judge.points import Data, Point, centred, length, prepare, read
-from tenfold.losses import Loss
+from tenfold.losses import Logistic, Loss, Square
+from tenfold.penalties import L2
 from tenfold.problems import Glm
 from tenfold.stats import Params, curvatures, of_margins, times
 
@@ -30,7 +33,6 @@ SEPARATED = (
     "The classes can be separated, so the likelihood has no maximum: longer weights are always better. "
     "Use a penalty (a finite C)."
 )
-LOOSE = "Bound, not tight: the true distance to the optimum may be much smaller."
 
 
 class _Tilt(NamedTuple):
@@ -57,6 +59,7 @@ def gap(
     status: str = "converged",
     dtype: Any = np.float64,
     direction: Params | None = None,
+    dual: Floats | None = None,
     search: int = SEARCH_STEPS,
 ) -> Certificate:
     """Judge a convex problem of one target: the objective minus a lower bound on every objective.
@@ -64,9 +67,11 @@ def gap(
     With u slopes of the loss at any margins, D(u) = -(1/W) sum weight conjugate(u) - penalty*(-X'(weight u)/W) is such
     a bound, provided that sum weight u = 0 where there is an intercept. Slopes at the parameters' own margins, made to
     sum to zero, give |gradient|^2 / (2 strength); where that is not enough, Newton steps of the judge's own, at most
-    `search` of them, find a better bound. `direction` is an untrusted hint: parameters that are said to separate the
-    classes.
+    `search` of them, find a better bound. Two untrusted hints: `direction`, parameters that are said to separate the
+    classes; `dual` (n,), slopes at the optimum, for losses with kinks.
     """
+    if not (isinstance(problem.loss, Square | Logistic) and isinstance(problem.penalty, L2)):
+        return fenchel_gap(problem, rows, params, dual=dual, tol=tol, status=status, dtype=dtype, search=search)
     data = prepare(problem, rows)
     here = read(data, centred(params, data.centre) if problem.intercept else params, 1)
     scale = data.scale

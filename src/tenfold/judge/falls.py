@@ -1,8 +1,9 @@
 """How far a convex objective can fall from a point, by its Newton step: a bound that needs no penalty and no units.
 
-For a loss with |loss'''| <= loss'' the curvature along a direction d falls by no more than exp(-|x.d|), x the row for
-which that is largest. With v^2 = g'H^-1 g and S^2 the largest x'H^-1 x of a row, no parameters are better by more than
-B(v S) / S^2, B(a) = a + (1 - a) log(1 - a), where v S < 1; there is an optimum then. (After Bach 2010, proposition 2.)
+For a loss with |loss'''| <= M loss'', M its steepness, the curvature along a direction d falls by no more than
+exp(-M |x.d|), x the row for which that is largest. With v^2 = g'H^-1 g and S^2 = M^2 times the largest x'H^-1 x of a
+row, no parameters are better by more than B(v S) / S^2, B(a) = a + (1 - a) log(1 - a), where v S < 1; there is an
+optimum then. (After Bach 2010, proposition 2.)
 """
 
 from typing import Any, NamedTuple
@@ -36,13 +37,18 @@ def newton_bound(data: Data, point: Point) -> float:
     A row whose share of the curvature is m has x'H^-1 x <= 1/m, which is enough for most.
     """
     assert point.hessian is not None
-    factor = _factor(point.hessian)
+    steepness = data.problem.loss.steepness
+    if not np.isfinite(steepness):
+        return np.inf
+    factor = factored(point.hessian)
     if factor is None or not _spans(data, point.hessian, factor):
         return np.inf
     square = float(np.sum(point.gradient * factor.solve(point.gradient)))
     square *= 1.0 + 8.0 * len(data.centre) * EPS / factor.rcond
     if not square > 0.0:
         return 0.0 if square == 0.0 else np.inf
+    if steepness == 0.0:
+        return 0.5 * square
     rows = _Noticed.at(data, point, 100.0 * square)
     found = data.rows.fold(rows.lift)
     if found.small > max(4 * SAMPLE_ROWS, data.rows.shape[0] // 8):
@@ -51,6 +57,7 @@ def newton_bound(data: Data, point: Point) -> float:
     if found.small:
         leverages = data.rows.fold(lambda block: Extremes.of(factor.leverages(rows.dim(block)), None))
         largest = max(largest, float(leverages.high[0]))
+    largest *= steepness * steepness
     return price(float(np.sqrt(square * largest))) / largest if np.isfinite(largest) else np.inf
 
 
@@ -110,7 +117,7 @@ class _Noticed(NamedTuple):
 def newton_step(data: Data, point: Point) -> Point | None:
     """The point a Newton step away, halved until the objective falls; None where it does not."""
     assert point.hessian is not None
-    factor = _factor(point.hessian)
+    factor = factored(point.hessian)
     if factor is None:
         return None
     p = len(data.centre)
@@ -152,7 +159,7 @@ class _Factor(NamedTuple):
         return xp.concat([xp.sum(tile * tile, axis=1, keepdims=True) for tile in tiles], axis=0)
 
 
-def _factor(A: Floats) -> _Factor | None:
+def factored(A: Floats) -> _Factor | None:
     """Factor after scaling, with pivots where it is singular; None where it holds no numbers."""
     if not np.isfinite(A).all():
         return None

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Floats
-from tenfold.data import Rows, sampling_step
+from tenfold.arrays import Floats, on_host
+from tenfold.data import Rows, sampling_step, targets_of, weights_of
 from tenfold.problems import Glm
 from tenfold.stats import Columns, Params, derivatives, of_columns
 
@@ -52,10 +52,37 @@ def prepare(problem: Glm, rows: Rows) -> Data:
     centre = np.zeros(p) if rows.sparse else columns.middle(sample.fold(of_columns))
     with np.errstate(over="ignore", invalid="ignore"):  # rows that are not finite are found when all are read
         squares = columns.squares_about(centre)
-    at_zero = sample.fold(derivatives(problem.loss, Params(np.zeros((1, p)), np.zeros(1)), 0))
-    scale = float(at_zero.value[0]) / at_zero.weight if at_zero.weight > 0.0 else 0.0
+    scale = _without_weights(problem, sample)
     whole = step == 1 and not sample.foreign
     return Data(problem, float(np.max(problem.penalty.strength)), rows, centre, sample, whole, squares, scale)
+
+
+def _without_weights(problem: Glm, sample: Rows) -> float:
+    """The mean loss of a sample at zero weights; that of numbers, which may have any offset, at the best intercept."""
+    loss = problem.loss
+    y, weight = on_host(sample.map(targets_of))[:, 0], on_host(sample.map(weights_of))
+    if not weight.any():
+        return 0.0
+
+    def at(b: float) -> tuple[float, float]:
+        z = np.full_like(y, b)
+        with np.errstate(over="ignore"):
+            value, slope = loss.value(y, z), loss.slope(y, z)
+        return float(np.average(value, weights=weight)), float(np.sum(weight * slope))
+
+    value, slope = at(0.0)
+    if loss.signs or not problem.intercept or not loss.convex or slope == 0.0:
+        return value
+    step, side = 1.0, -float(np.sign(slope))
+    while step < 1e300 and at(side * step)[1] * slope > 0.0:
+        step *= 4.0
+    low, high = sorted((0.0, side * step))
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        found, slope = at(middle)
+        value = min(value, found)
+        low, high = (middle, high) if slope < 0.0 else (low, middle)
+    return value
 
 
 def centred(params: Params, centre: Floats) -> Params:

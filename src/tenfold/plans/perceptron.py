@@ -12,9 +12,10 @@ from tenfold.arrays import Array, Floats, is_sparse
 from tenfold.data import Block, MemoryRows, Rows, weights_of
 from tenfold.judge import NOT_JUDGED, RULES, Certificate
 from tenfold.judge.counts import Scores, balance, count, count_votes, cycle_proves
+from tenfold.plans import sgd
 from tenfold.plans.fitted import stored
 from tenfold.problems import Separation
-from tenfold.solvers.loop import Status, Watch, run
+from tenfold.solvers.loop import Record, Status, Watch, run
 from tenfold.solvers.perceptron import Course, Learner, Memory, Pass, Updates
 from tenfold.stats import Params, Total, Voters, times
 
@@ -31,16 +32,18 @@ PROVED += "separate these classes."
 @dataclass(frozen=True)
 class PerceptronFit:
     """What a fit leaves behind: parameters as stored, and those of the last row, to go on from; what the judge says;
-    passes; updates in their order, where they were kept; and what the mean or the votes need to go on.
+    passes; mistakes, where they were counted, and updates in their order, where they were kept; and what the mean or
+    the votes need to go on.
     """
 
     params: Params
     last: Params
     certificate: Certificate
-    trace: tuple[Pass, ...]
+    trace: tuple[Pass | Record, ...]
     iterations: int
-    updates: Updates | None
-    memory: Memory | None
+    mistakes: int | None
+    updates: Updates | None = None
+    memory: Memory | None = None
     voters: Voters | None = None
 
 
@@ -61,6 +64,54 @@ def fit_last(
     params = stored(learner.params, dtype)
     certificate = _judged(learner, status, params, dtype)
     return _fit(learner, params, certificate, iterations)
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """alpha ((1 - ratio) / 2 ||w||^2 + ratio ||w||_1)."""
+
+    alpha: float
+    ratio: float
+
+
+def fit_penalised(
+    problem: Separation,
+    rows: Rows,
+    start: Params,
+    course: Course,
+    limits: Limits,
+    dtype: Any,
+    penalty: Penalty,
+    held: sgd.Held | None = None,
+    skip: Array | None = None,
+) -> PerceptronFit:
+    """Each class against the rest by the delta rule, whose steps shrink the weights."""
+    rule = sgd.Rule(
+        "perceptron",
+        penalised=True,
+        alpha=penalty.alpha,
+        l1_ratio=penalty.ratio,
+        eta0=course.eta,
+        intercept=problem.intercept,
+    )
+    seeds = np.random.RandomState(course.seed).randint(np.iinfo(np.int32).max, size=problem.targets)
+    own = range(problem.targets) if problem.targets > 1 else (1,)
+    targets = [sgd.Target(k, seed=int(seed) if course.shuffle else None) for k, seed in zip(own, seeds, strict=True)]
+    fitted = sgd.fit(
+        rows,
+        rule,
+        targets,
+        sgd.start_at(start.coef, start.intercept),
+        max_iter=limits.passes,
+        patience=sgd.Patience(course.tol, course.patience),
+        held=held,
+        skip=skip,
+        time_limit=limits.seconds,
+        watch=limits.watch,
+    )
+    params = stored(fitted.params, dtype)
+    certificate = count(problem, rows, params, status=fitted.status.value, dtype=dtype)
+    return PerceptronFit(params, fitted.state.last, certificate, fitted.trace, fitted.iterations or 0, None)
 
 
 def fit_mean(
@@ -130,7 +181,9 @@ def _run(
 def _fit(learner: Learner, params: Params, certificate: Certificate, iterations: int) -> PerceptronFit:
     memory = None if learner.memory is None else learner.remembered()
     updates = _joined(learner.updates) if learner.updates else None
-    return PerceptronFit(params, learner.params, certificate, tuple(learner.passes), iterations, updates, memory)
+    mistakes = sum(line.mistakes for line in learner.passes)
+    trace = tuple(learner.passes)
+    return PerceptronFit(params, learner.params, certificate, trace, iterations, mistakes, updates, memory)
 
 
 def _judged(learner: Learner, status: Status, params: Params, dtype: Any) -> Certificate:

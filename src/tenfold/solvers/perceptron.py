@@ -13,7 +13,7 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, contiguous, is_sparse
 from tenfold.data import Block, MemoryRows, NotFinite, Rows
-from tenfold.problems import Separation
+from tenfold.problems import Separation, length
 from tenfold.solvers.loop import Status, Step
 from tenfold.stats import Params
 
@@ -150,8 +150,8 @@ class Learner:
         if not self._state.finite:
             raise NotFinite
         self.looked = looked
-        length = float(np.sqrt(np.sum(np.square(self._state.coef)) + np.sum(np.square(self._state.intercept))))
-        self.passes.append(Pass(int(np.sum(self._state.mistakes)), float(np.sum(self._losses())), length))
+        mistakes, loss = int(np.sum(self._state.mistakes)), float(np.sum(self._losses()))
+        self.passes.append(Pass(mistakes, loss, length(self._state.coef, self._state.intercept)))
 
     def _losses(self) -> Floats:
         """The weighted mean loss of each problem in the last pass; of those that have stopped, zero."""

@@ -11,8 +11,8 @@ from tenfold.data import Rows
 from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite, with_callbacks
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Linear, Mistaken, problem_of
-from tenfold.plans.perceptron import fit_last, held_back
-from tenfold.solvers.perceptron import Course
+from tenfold.plans.perceptron import Limits, Penalty, PerceptronFit, fit_last, fit_penalised, held_back
+from tenfold.plans.sgd import Held
 from tenfold.stats import Params
 
 
@@ -28,6 +28,8 @@ class Perceptron(Mistaken, Linear):
     Parameters
     ----------
     penalty : {"l2", "l1", "elasticnet"}, default=None
+        With a penalty the weights are learned by the delta rule with the perceptron's loss, and shrink at every row;
+        the intercept of sparse rows then takes steps of a hundredth, as in scikit-learn.
     alpha : float, default=0.0001
         Strength of the penalty.
     l1_ratio : float, default=0.15
@@ -81,7 +83,7 @@ class Perceptron(Mistaken, Linear):
     t_ : float
         One more than the rows seen.
     n_mistakes_ : int
-        Mistakes in all passes.
+        Mistakes in all passes; None with a penalty.
     mistakes_ : ndarray of shape (n_mistakes,)
         With `record`: the rows that were corrected, in order; `tenfold.bounds.mistake_trace` checks on them the
         inequalities by which the bound is proved.
@@ -98,8 +100,8 @@ class Perceptron(Mistaken, Linear):
     Notes
     -----
     A pass costs a product with X and an update a mistake; memory is the weights. Runs on dense and sparse arrays and,
-    block by block, on files. The intercept of sparse rows is learned as that of dense ones: scikit-learn shortens its
-    steps to a hundredth.
+    block by block, on files. Without a penalty the intercept of sparse rows is learned as that of dense ones, where
+    scikit-learn shortens its steps to a hundredth.
     CMU lecture 11; Seeger, section 2.3; Rosasco, section 9.1; Cookbook, ch. 2. Rosenblatt 1958; Novikoff 1962.
 
     Examples
@@ -187,13 +189,13 @@ class Perceptron(Mistaken, Linear):
         self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
     ) -> "Perceptron":
         """Fit to X (n, p), classes y (n,) and optional weights, from zero or the first weights given."""
-        check_parameters(self, self._constraints)
+        self._check()
         self._forget()
         X, y, label, weight = self._all_rows(X, y, sample_weight)
-        rows, course = self._held_back(self._rows(X, label, weight), label, weight)
+        rows, group = self._rows(X, label, weight), self._held_back(label, weight)
         start = self._first(self._start(X.shape[1]), coef_init, intercept_init)
         limits = self._limits(X, y)
-        fitted = refuse_not_finite(self, X, lambda: fit_last(problem_of(self), rows, start, course, limits, rows.dtype))
+        fitted = refuse_not_finite(self, X, lambda: self._learned(rows, group, start, limits, parts=False))
         self._settle(fitted, X)
         if self.record and fitted.updates is not None:
             self.mistakes_ = fitted.updates.rows
@@ -202,23 +204,47 @@ class Perceptron(Mistaken, Linear):
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "Perceptron":
         """One pass over more rows; `classes` names all classes in the first call."""
-        check_parameters(self, self._constraints)
+        self._check()
         if self.early_stopping:
             raise ValueError("early_stopping should be False with partial_fit")
         X, label, weight = self._part(X, y, classes, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
-        course = self._course(parts=True)
-        fitted = refuse_not_finite(
-            self, X, lambda: fit_last(problem_of(self), rows, start, course, self._one_pass(), rows.dtype)
-        )
+        fitted = refuse_not_finite(self, X, lambda: self._learned(rows, None, start, self._one_pass(), parts=True))
         self._settle_part(fitted, X)
         return self
 
-    def _held_back(self, rows: Rows, label: Integers, weight: Floats | None) -> tuple[Rows, Course]:
-        """The rows, some of them in a group of their own where the fit is to end by their score."""
-        course = self._course(parts=False)
+    def _learned(self, rows: Rows, group: Integers | None, start: Params, limits: Limits, parts: bool) -> PerceptronFit:
+        """By the scan of perceptrons, or by the delta rule where there is a penalty."""
+        problem, course = problem_of(self), self._course(parts=parts)
+        if self.penalty is None:
+            if group is not None:
+                rows = rows.grouped(group)
+                course = replace(course, score=held_back(problem, rows))
+            return fit_last(problem, rows, start, course, limits, rows.dtype)
+        ratio = {"l2": 0.0, "l1": 1.0, "elasticnet": float(self.l1_ratio)}[self.penalty]
+        penalty = Penalty(float(self.alpha), ratio)
+        if group is None:
+            return fit_penalised(problem, rows, start, course, limits, rows.dtype, penalty)
+        whole, inside = rows.whole(), group == 1
+        held = Held(whole.X[inside], whole.y[inside, 0], None if whole.weight is None else whole.weight[inside])
+        skip = group.astype(np.uint8)
+        return fit_penalised(problem, rows, start, course, limits, rows.dtype, penalty, held, skip)
+
+    def _check(self) -> None:
+        check_parameters(self, self._constraints)
+        plain = {"mode": "online", "tie": "mistake", "normalize": False, "multi_class": "ovr", "record": False}
+        other = [name for name, value in plain.items() if getattr(self, name) != value]
+        if self.penalty is not None and other:
+            name = other[0]
+            raise ValueError(
+                f"A penalty goes with {name}={plain[name]!r}, not with {name}={getattr(self, name)!r}: penalised "
+                "weights are learned by the delta rule, each class against the rest."
+            )
+
+    def _held_back(self, label: Integers, weight: Floats | None) -> Integers | None:
+        """Which rows are held back, where the fit is to end by their score: group 1."""
         if not self.early_stopping:
-            return rows, course
+            return None
         splitter = StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
         _, chosen = next(splitter.split(np.zeros((len(label), 1)), label))
         if weight is not None and not np.any(weight[chosen] > 0.0):
@@ -227,8 +253,7 @@ class Perceptron(Mistaken, Linear):
             )
         group = np.zeros(len(label), dtype=np.int32)
         group[chosen] = 1
-        rows = rows.grouped(group)
-        return rows, replace(course, score=held_back(problem_of(self), rows))
+        return group
 
     def _first(self, start: Params, coef: Any, intercept: Any) -> Params:
         """The first weights: those given, or those of the fit before."""

@@ -152,7 +152,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.certificate_ = fitted.certificate
         self.status_ = fitted.certificate.status
         self.trace_ = fitted.trace
-        self.n_mistakes_ = sum(line.mistakes for line in fitted.trace)
+        self.n_mistakes_ = fitted.mistakes
         self.t_ = 1.0 + fitted.iterations * X.shape[0]
         unlimited = self.tol is None and self.status_ == Status.MAX_ITER.value
         if not fitted.certificate.ok and self.status_ in UNFINISHED and not unlimited:
@@ -170,7 +170,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             "count", np.inf, 1.0, RULES["count"].tol, 0.0, np.inf, status=NOT_JUDGED, note=PART
         )
         self.t_ = before[0] + X.shape[0]
-        self.n_mistakes_ = before[1] + sum(line.mistakes for line in fitted.trace)
+        self.n_mistakes_ = None if fitted.mistakes is None else before[1] + fitted.mistakes
         self.trace_ = before[2] + fitted.trace
 
     def _start(self, p: int) -> Params:

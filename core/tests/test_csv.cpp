@@ -1,0 +1,159 @@
+// Decimal text against the standard library, and records at the very end of their memory.
+#include "check.hpp"
+
+#include "tenfold/csv.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+using namespace tenfold;
+using namespace tenfold::test;
+
+namespace {
+
+// A copy that ends where its memory ends, so that the sanitizer sees a look beyond it.
+std::vector<char> exactly(const std::string &text) { return {text.begin(), text.end()}; }
+
+void check_number(const std::string &word, bool claimed = true) {
+  const std::vector<char> text = exactly(word);
+  const Number found = read_number(text.data(), text.data() + text.size());
+  check((found.end != nullptr) == claimed, word + (claimed ? " is claimed" : " is not claimed"));
+  if (found.end == nullptr)
+    return;
+  const double expected = std::strtod(word.c_str(), nullptr);
+  check(std::bit_cast<std::uint64_t>(found.value) == std::bit_cast<std::uint64_t>(expected), word + " to the last bit");
+}
+
+std::string printed(const char *format, int digits, double value) {
+  char buffer[512];
+  return {buffer, static_cast<std::size_t>(std::snprintf(buffer, sizeof buffer, format, digits, value))};
+}
+
+void test_random_numbers() {
+  std::mt19937_64 random(0);
+  for (int i = 0; i < 100000; ++i) {
+    const std::uint64_t bits = random();
+    const double any = std::bit_cast<double>(bits);
+    if (std::abs(any) > 1e-300 && std::abs(any) < 1e300)
+      check_number(printed("%.*e", static_cast<int>(bits % 25), any));
+    const double usual = std::ldexp(static_cast<double>(bits >> 11), -static_cast<int>(bits % 80));
+    check_number(printed("%.*f", static_cast<int>(random() % 22), i % 2 == 0 ? usual : -usual));
+    check_number(std::to_string(bits >> (bits % 64)));
+  }
+}
+
+// Halves between two doubles, one more and one less: as whole numbers, and shifted by powers of ten.
+void test_halves() {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    const std::uint64_t half = ((random() >> 11 | std::uint64_t{1} << 52) << 1 | 1) << (random() % 11);
+    for (const std::uint64_t w : {half - 1, half, half + 1})
+      for (const char *power : {"", "e1", "e5", "e-1", "e-3", "e-4", "e-5", "e22", "e23", "e24", "e-17", "e-18"})
+        check_number(std::to_string(w) + power);
+  }
+}
+
+void test_edges() {
+  for (const char *word : {"0",
+                           "-0",
+                           "+1",
+                           "1.",
+                           ".5",
+                           "-.5",
+                           "0.0",
+                           "00012",
+                           "1e5",
+                           "1E+5",
+                           "1e-5",
+                           "18446744073709551615",
+                           "18446744073709551616",
+                           "9999999999999999999",
+                           "9007199254740993",
+                           "1e55",
+                           "1e56",
+                           "1e-55",
+                           "1e-56",
+                           "1e308",
+                           "0e99999",
+                           "0.000000000000000000000000000012345678901234567",
+                           "5e-324",
+                           "2.2250738585072014e-308",
+                           "1.7976931348623157e308",
+                           "123456789012345678901234567890.5"})
+    check_number(word);
+  for (const char *word : {"", "-", "+", ".", "-.", "e5", "1e", "1e+", "inf", "nan", "1e999", "1e-999"})
+    check_number(word, false);
+}
+
+Index records(const std::string &content, std::vector<std::int32_t> place, std::vector<double> &out) {
+  const std::vector<char> text = exactly(content);
+  const auto columns = static_cast<Index>(std::count_if(place.begin(), place.end(), [](auto j) { return j >= 0; }));
+  std::vector<std::uint8_t> whole(static_cast<std::size_t>(columns), 0);
+  const Index lines = 1 + std::count(text.begin(), text.end(), '\n');
+  out.assign(static_cast<std::size_t>(lines * columns), 0.0);
+  return read_records({text, ',', place, columns}, lines, out, whole);
+}
+
+void test_cuts() {
+  const auto same = [](const std::string &text, Index size, Index lines) {
+    const Cut cut = whole_records(exactly(text));
+    check(cut.size == size && cut.lines == lines, "cut: " + text);
+  };
+  same("", 0, 0);
+  same("a,b", 0, 0);
+  same("a,b\n", 4, 1);
+  same("a\n\nb\nc", 5, 3);
+  same("\"a\nb\"\nc", 6, 2);
+  same("x\n\"a\nb", 2, 1);
+  same("x\n\"a\n\"\"b\n", 2, 1);
+  same("x\n\"a\"\"b\"\n", 9, 2);
+}
+
+void test_records() {
+  std::vector<double> out;
+  check(records("", {0}, out) == 0, "no text");
+  check(records("\n\r\n\n", {0}, out) == 0, "empty lines");
+  check(records("1,2\n3,4", {0, 1}, out) == 2 && out == std::vector<double>{1, 2, 3, 4}, "no line break at the end");
+  check(records("1,2\r\n3,4\r\n", {1, 0}, out) == 2 && out[0] == 2 && out[3] == 3, "another order");
+  check(records("1,a b,3\n4,\"x,\ny\"\"\",6\n", {0, -1, 1}, out) == 2 && out[2] == 4 && out[3] == 6, "fields between");
+  check(records("a,\"b\nc\",3,\"d\"\n", {-1, -1, 0, -1}, out) == 1 && out[0] == 3, "quotation marks");
+  check(records("1,2,3\n", {-1, -1, -1}, out) == 1, "nothing read");
+  for (const char *text : {"1\n", "1,2,3\n", "1,2\r3,4\n", "1,2\n3\n", "1,\n", "1,x\n", "1,2\r"})
+    check(records(text, {0, 1}, out) == not_claimed, std::string("not claimed: ") + text);
+  for (const char *text : {"1,\"2\n", "1,\"2\"3\n", "1\n", "1,2,3\n", "1,2\r3,4\n"})
+    check(records(text, {0, -1}, out) == not_claimed, std::string("not passed over: ") + text);
+}
+
+// Long fields in all positions, so that every piece of sixteen characters ends everywhere in a record.
+void test_fields_passed_over() {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 3000; ++i) {
+    const std::size_t fields = 1 + random() % 40, wanted = random() % fields;
+    std::string line;
+    for (std::size_t field = 0; field < fields; ++field) {
+      const bool quoted = random() % 9 == 0;
+      std::string cell(random() % 30, random() % 7 == 0 ? ' ' : 'a');
+      cell = field == wanted ? "17" : quoted ? "\"" + cell + ",\"\"\n\"" : cell;
+      line += (field == 0 ? "" : ",") + cell;
+    }
+    std::vector<std::int32_t> place(fields, -1);
+    place[wanted] = 0;
+    std::vector<double> out;
+    check(records(line + "\n" + line, place, out) == 2 && out[0] == 17 && out[1] == 17, "passed over: " + line);
+    place.push_back(-1);
+    check(records(line + "\n", place, out) == not_claimed, "one field less: " + line);
+  }
+}
+
+} // namespace
+
+int main() {
+  test_random_numbers();
+  test_halves();
+  test_edges();
+  test_cuts();
+  test_records();
+  test_fields_passed_over();
+  return result();
+}
