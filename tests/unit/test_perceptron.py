@@ -142,11 +142,11 @@ def test_weights_that_come_back_prove_that_classes_cannot_be_separated(cls):
 
 def test_a_cycle_that_rounding_made_proves_nothing():
     """Steps that are lost beside huge weights: the weights stay, but the classes can be separated."""
-    X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
-    model = Perceptron(shuffle=False, tol=None).fit(X, y, coef_init=[[0.0]], intercept_init=[1e300])
+    X, y = np.array([[1.0, 1.0], [1.0, 2.0]]), np.array([0, 1])
+    model = Perceptron(shuffle=False, tol=None, fit_intercept=False).fit(X, y, coef_init=[[1e300, 1e300]])
     assert model.status_ == "cycling"
     assert "no weights separate" not in model.certificate_.explain()
-    assert Perceptron(shuffle=False, tol=None).fit(X, y).certificate_.ok
+    assert Perceptron(shuffle=False, tol=None, fit_intercept=False).fit(X, y).certificate_.ok
 
 
 def test_a_cycle_of_one_class_against_the_rest_lets_the_others_learn():

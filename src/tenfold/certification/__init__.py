@@ -25,7 +25,8 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     model : a fitted estimator
         Of tenfold or of scikit-learn: LinearRegression, Ridge, RidgeCV, RidgeClassifier, RidgeClassifierCV,
         Lasso, ElasticNet and their CV and MultiTask siblings, OrthogonalMatchingPursuit, OrthogonalMatchingPursuitCV,
-        LogisticRegression (two classes, L2 penalty or none), Perceptron, and a Pipeline of scikit-learn that ends in one of these.
+        LogisticRegression (two classes, L2 penalty or none), Perceptron, and a Pipeline of scikit-learn that ends in one
+        of these.
         What scikit-learn's solver "liblinear" minimises has a penalty on the intercept, and is judged with it.
     X, y, sample_weight : as in the model's ``fit``.
 
