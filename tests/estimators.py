@@ -40,6 +40,7 @@ class Row:
     chooses : whether a penalty or a number of columns is chosen from the data by cross-validation.
     folds : whether rows are split into folds even if the setting cv does not say so.
     units : whether the unit of a column matters although nothing is penalised.
+    counts : whether targets must be positive.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
     """
@@ -61,6 +62,7 @@ class Row:
     linear: bool = True
     folds: bool = False
     units: bool = False
+    counts: bool = False
     warns: str = ""
     outside: str = ""
 
@@ -118,6 +120,12 @@ def _perceptron(name: str, settings: dict[str, Any] | None = None, **meta: Any) 
     return _classifier(name, settings, kind="count", sequential=True, unique=False, **meta)
 
 
+def _deviance(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return Row(
+        name, settings or {}, **{"kind": "gap", "multi_output": False, "iterative": True, "counts": True, **meta}
+    )
+
+
 def _lasso(name: str, settings: dict[str, Any], **meta: Any) -> Row:
     # the gap that ends a fit is small here, so that fits can be compared by their weights
     meta = {"kind": "gap", "lasso": True, "once": True, "units": True, "iterative": True, **meta}
@@ -134,6 +142,7 @@ ALPHAS = [1e-3, 0.1, 10.0]
 COUNTS = "balanced classes are balanced by their counts, not by their weights, so weights are not repeated rows"
 SIGNED = "weights of one sign cannot separate the classes of the checks"
 CENTRED = "class weights move the offset, and there is none"
+UNCENTRED = "the targets of the checks are far from one, and without an intercept their score is not reached"
 SEPARATED = "classes of the checks are separable: without a penalty there is no maximum, and the warning says so"
 
 TABLE = [
@@ -171,8 +180,12 @@ TABLE = [
     _perceptron("Perceptron", iterative=True),
     _perceptron("AveragedPerceptron"),
     _perceptron("VotedPerceptron", linear=False),
+    _deviance("PoissonRegressor"),
+    _deviance("GammaRegressor", {"alpha": 0.1, "fit_intercept": False, "solver": "newton-cholesky"}, outside=UNCENTRED),
+    _deviance("TweedieRegressor", counts=False, iterative=False),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
+    _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),
 ]
 
 IDS = [row.id for row in TABLE]
@@ -217,41 +230,38 @@ def apart(n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
     return Data(X, np.array(["ant", "bee", "cat", "dog"])[which])
 
 
-def of_kind(row: Row, n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
+def plain(row: Row, n: int, p: int, seed: int = 0, count: int = 2) -> Data:
     """Data of n rows and p columns that a row of the table can be certified on."""
-    if not row.classifier:
-        return regression(n, p, seed)
-    return (apart if row.separates else classes)(n, p, seed, count)
-
-
-def _plain(row: Row, n: int, p: int, seed: int = 0) -> Data:
-    return of_kind(row, n, p, seed)
+    if row.classifier:
+        return (apart if row.separates else classes)(n, p, seed, count)
+    X, y, _ = regression(n, p, seed)
+    return Data(X, np.abs(y) + 0.1 if row.counts else y)
 
 
 def _collinear(row: Row) -> Data:
-    X, y, _ = _plain(row, 60, 4)
+    X, y, _ = plain(row, 60, 4)
     return Data(np.column_stack([X, X[:, 0] - X[:, 1], 2.0 * X[:, 2]]), y)
 
 
 def _constant(row: Row) -> Data:
-    X, y, _ = _plain(row, 60, 4)
+    X, y, _ = plain(row, 60, 4)
     X[:, 2] = 3.0
     return Data(X, y)
 
 
 def _single(row: Row) -> Data:
-    X, y, _ = _plain(row, 60, 4)
+    X, y, _ = plain(row, 60, 4)
     return Data(X.astype(np.float32), y if row.classifier else y.astype(np.float32))
 
 
 def _sparse(row: Row) -> Data:
-    X, y, _ = _plain(row, 80, 6)
+    X, y, _ = plain(row, 80, 6)
     X[np.abs(X) < 0.6] = 0.0
     return Data(sparse.csr_array(X), y)
 
 
 def _sparse_constant(row: Row) -> Data:
-    X, y, _ = _plain(row, 60, 4)
+    X, y, _ = plain(row, 60, 4)
     X[:, 2] = 0.1
     X[np.abs(X) < 0.09] = 0.0
     return Data(sparse.csr_array(X), y)
@@ -265,23 +275,25 @@ def zero_weights(n: int, seed: int = 5) -> Any:
 
 
 def _weights(row: Row) -> Data:
-    X, y, _ = _plain(row, 60, 4)
+    X, y, _ = plain(row, 60, 4)
     weight = zero_weights(60)
     if row.separates:
         y = np.where((weight == 0.0) & (np.arange(60) % 2 == 0), np.where(y == "ant", "bee", "ant"), y)
     return Data(X, y, weight)
+    X, y, _ = plain(row, 60, 4)
+    return Data(X, y, zero_weights(60))
 
 
 def _offset(row: Row) -> Data:
-    X, y, _ = _plain(row, 60, 4)
+    X, y, _ = plain(row, 60, 4)
     return Data(X + 1e6, y)
 
 
 SHAPES: dict[str, Callable[[Row], Data]] = {
-    "tall": lambda row: _plain(row, 60, 4),
-    "wide": lambda row: _plain(row, 20, 50),
-    "square": lambda row: _plain(row, 30, 30),
-    "one column": lambda row: _plain(row, 40, 1),
+    "tall": lambda row: plain(row, 60, 4),
+    "wide": lambda row: plain(row, 20, 50),
+    "square": lambda row: plain(row, 30, 30),
+    "one column": lambda row: plain(row, 40, 1),
     "collinear": _collinear,
     "constant column": _constant,
     "float32": _single,

@@ -1,5 +1,6 @@
 """Optimality of linear models by slow formulas in extended precision; nothing here is shared with the judge."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ def problem_of(row, model, data) -> Problem:
     weight = np.ones(len(y)) if data.weight is None else np.asarray(data.weight, dtype=float)
     if row.classifier:
         names = np.unique(y)
-        if row.kind == "gap":
+        if row.name == "LogisticRegression":
             # scikit-learn balances classes by their weights here, by their counts in ridge classification
             if model.class_weight is not None:
                 factor = compute_class_weight(model.class_weight, classes=names, y=y, sample_weight=weight)
@@ -193,6 +194,61 @@ def dual_gap(X, y, weight, strength, intercept, w, b) -> float:
 
 def _x_log_x(a):
     return np.where(a > 0, a * np.log(np.where(a > 0, a, 1)), 0)
+
+
+# -- deviances, in the units (1/W) sum weight loss(y, z) + strength / 2 ||w||^2
+
+
+class SlowLoss(NamedTuple):
+    value: Callable
+    slope: Callable
+    curvature: Callable
+
+
+DEVIANCES = {
+    "PoissonRegressor": SlowLoss(
+        lambda y, z: np.exp(z) - y * z + _x_log_x(y) - y, lambda y, z: np.exp(z) - y, lambda y, z: np.exp(z)
+    ),
+    "GammaRegressor": SlowLoss(
+        lambda y, z: z + y * np.exp(-z) - np.log(y) - 1, lambda y, z: 1 - y * np.exp(-z), lambda y, z: y * np.exp(-z)
+    ),
+    "TweedieRegressor": SlowLoss(lambda y, z: (z - y) ** 2 / 2, lambda y, z: z - y, lambda y, z: np.ones_like(z)),
+}
+
+
+def deviance_objective(loss, X, y, weight, strength, w, b) -> LONG:
+    return weight @ loss.value(y, X @ w + b) / weight.sum() + strength * (w @ w) / 2
+
+
+def deviance_optimum(loss, X, y, weight, strength, intercept) -> Optimum:
+    """Newton's method with halved steps from zero; directions in float64, the rest in extended precision."""
+    keep = weight > 0
+    X, y, weight = X[keep], y[keep], weight[keep]
+    centre = X.mean(axis=0) if intercept else np.zeros(X.shape[1], LONG)
+    D = np.column_stack([X - centre, np.ones(len(y), LONG)]) if intercept else X
+    ridge_part = np.full(D.shape[1], LONG(strength))
+    ridge_part[X.shape[1] :] = 0
+
+    def value(v):
+        return weight @ loss.value(y, D @ v) / weight.sum() + ridge_part @ (v * v) / 2
+
+    v = np.zeros(D.shape[1], LONG)
+    best = value(v)
+    for _ in range(200):
+        z = D @ v
+        gradient = D.T @ (weight * loss.slope(y, z)) / weight.sum() + ridge_part * v
+        H = (D.T * (weight * loss.curvature(y, z))) @ D / weight.sum() + np.diag(ridge_part)
+        d = np.sqrt(np.diag(H))
+        d[d == 0] = 1
+        step = np.linalg.lstsq((H / d[:, None] / d).astype(float), (gradient / d).astype(float), rcond=None)[0] / d
+        size = LONG(1)
+        while size > 1e-12 and not value(v - size * step) < best:
+            size /= 2
+        if size <= 1e-12:
+            break
+        v = v - size * step
+        best = value(v)
+    return Optimum(v[: X.shape[1]], v[-1] - v[:-1] @ centre if intercept else LONG(0), best)
 
 
 # -- the square loss with an L1 penalty and a ridge, in the units (1 / 2W) sum weight |y - z|^2 + l1 |w|_1 + l2/2 |w|^2

@@ -10,7 +10,10 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from slow_formulas import (
+    DEVIANCES,
     cosines,
+    deviance_objective,
+    deviance_optimum,
     dual_gap,
     lasso_dual,
     lasso_objective,
@@ -24,7 +27,7 @@ from slow_formulas import (
 )
 
 import tenfold
-from estimators import IDS, SHAPES, TABLE, Data, classes, columns_of, of_kind, parameters, regression, zero_weights
+from estimators import IDS, SHAPES, TABLE, Data, columns_of, parameters, plain, zero_weights
 from tenfold import Certificate
 
 every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
@@ -119,6 +122,26 @@ def check_count(row, model, data, certificate, params=None):
     assert "margin" in certificate.note
 
 
+def check_deviance(row, model, data, certificate, params=None):
+    """The number is a gap: sound, with objective and scale as they must be."""
+    problem = problem_of(row, model, data)
+    params = parameters(model) if params is None else params
+    X, y, weight, strength = problem.X, problem.Y[:, 0], problem.weight, problem.alpha[0]
+    loss, (w, b) = DEVIANCES[row.name], (params[0, :-1].astype(np.longdouble), params[0, -1])
+    best = deviance_optimum(loss, X, y, weight, strength, row.intercept)
+    objective = deviance_objective(loss, X, y, weight, strength, w, b)
+    np.testing.assert_allclose(certificate.objective, float(objective), rtol=1e-10, atol=certificate.floor)
+    assert certificate.value + certificate.floor >= float(objective - best.value)
+    assert certificate.lower_bound <= float(best.value) + certificate.floor
+    # far from the optimum the bound may be zero, which every loss has
+    assert certificate.value <= max(certificate.objective - certificate.lower_bound, certificate.floor) * (1 + 1e-9)
+    constant = np.zeros(X.shape[1], np.longdouble)
+    mean = weight @ y / weight.sum()
+    z = (np.log(mean) if row.counts else mean) if row.intercept else 0.0
+    scale = deviance_objective(loss, X, y, weight, 0.0, constant, z)
+    np.testing.assert_allclose(certificate.scale, float(scale), rtol=1e-9)
+
+
 def check_lasso(row, model, data, certificate, params=None):
     """The number of each problem is a gap: sound, and at most that of the plain dual points."""
     problem = problem_of(row, model, data)
@@ -146,8 +169,9 @@ def check_lasso(row, model, data, certificate, params=None):
 
 
 def check_number(row, model, data, certificate, params=None):
-    kinds = {"residual": check_residual, "gap": check_gap, "count": check_count}
-    check = check_lasso if row.lasso else kinds[row.kind]
+    gap = check_deviance if row.name in DEVIANCES else check_gap
+    check = {"residual": check_residual, "gap": gap, "count": check_count}[row.kind]
+    check = check_lasso if row.lasso else check
     check(row, model, data, certificate, params)
 
 
@@ -252,7 +276,7 @@ def test_a_worsened_copy_is_refused(row, shape, worsen):
 
 @every_row
 def test_a_model_of_other_data_is_refused(row):
-    data, other = SHAPES["tall"](row), classes(60, 4, seed=9) if row.classifier else regression(60, 4, seed=9)
+    data, other = SHAPES["tall"](row), plain(row, 60, 4, seed=9)
     assert not tenfold.certify(fit(row, data), other.X, other.y).ok
 
 
@@ -272,6 +296,7 @@ def test_one_iteration_is_not_enough(row):
         y = np.where(z + 0.3 * np.random.default_rng(0).standard_normal(60) > np.median(z), "bee", "ant")
     else:
         y = X @ np.arange(1.0, 5.0)
+        y = np.exp(0.3 * y) if row.counts else y
     with pytest.warns(ConvergenceWarning, match=row.name) as caught:
         model = row.make(max_iter=1).fit(X, y)
     assert not model.certificate_.ok
@@ -325,7 +350,7 @@ def test_parts_list_every_target(row):
 
 @pytest.mark.parametrize("row", [row for row in TABLE if row.classes > 2], ids=lambda row: row.id)
 def test_several_classes(row):
-    X, y, _ = of_kind(row, 90, 4, count=3)
+    X, y, _ = plain(row, 90, 4, count=3)
     model = row.make().fit(X, y)
     assert model.certificate_.ok
     assert len(model.certificate_.parts) == 3

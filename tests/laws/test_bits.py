@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from estimators import IDS, TABLE, of_kind
+from estimators import IDS, TABLE, plain
 from tenfold.machine import threads
 
 # unpenalised classes that are separated say so; their bits are asked for all the same
@@ -41,7 +41,7 @@ def assert_one(found):
 
 
 def data(row, n, p):
-    X, y, _ = of_kind(row, n, p)
+    X, y, _ = plain(row, n, p)
     return X, y, np.random.default_rng(3).integers(0, 4, n).astype(float)
 
 

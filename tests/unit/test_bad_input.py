@@ -278,7 +278,8 @@ def test_integers_near_overflow(row):
     model, plain = row.make().fit(whole, y), row.make().fit(whole.astype(float), y)
     assert model.certificate_.ok or row.separates  # where an intercept of ones is nothing beside the rows
     np.testing.assert_array_equal(parameters(model), parameters(plain))
-    if not row.classifier and not row.positive and not row.selects and row.intercept:
+    skipped = row.classifier or row.positive or row.selects or row.counts or (row.lasso and row.chooses)
+    if not skipped and row.intercept:
         # the same fit as in other units, the penalty negligible
         free = tenfold.LinearRegression().fit(X, y)
         np.testing.assert_allclose(model.predict(whole), free.predict(X), rtol=1e-6)
@@ -396,6 +397,8 @@ def test_constant_target(row):
 
 @regressors
 def test_zero_target(row):
+    if row.counts:
+        return  # out of range, or the logarithm of zero
     X, _, _ = tall(row)
     model = row.make().fit(X, np.zeros(60))
     assert model.certificate_.ok
@@ -439,6 +442,8 @@ def test_columns_at_the_ends_of_the_numbers(row, unit):
 @regressors
 @pytest.mark.parametrize("unit", [1e-150, 1e150])
 def test_targets_of_extreme_scale(row, unit):
+    if row.counts:
+        return  # a logarithm does not know units
     X, y, _ = tall(row)
     model, plain = row.make().fit(X, y * unit), row.make().fit(X, y)
     assert model.certificate_.ok

@@ -63,10 +63,12 @@ enum class Loss {
   poisson,
   gamma,
   tweedie,
+  log_deviance,
+  identity_deviance,
   student,
   tanh
 };
-constexpr int loss_count = 13;
+constexpr int loss_count = 15;
 
 struct Kernels {
   const char *name;

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import greedy, lasso, least_squares, logistic, perceptron
+from tenfold.certification import glm, greedy, lasso, least_squares, logistic, perceptron
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -23,11 +23,9 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     Parameters
     ----------
     model : a fitted estimator
-        Of tenfold or of scikit-learn: LinearRegression, Ridge, RidgeCV, RidgeClassifier, RidgeClassifierCV,
-        Lasso, ElasticNet and their CV and MultiTask siblings, OrthogonalMatchingPursuit, OrthogonalMatchingPursuitCV,
-        LogisticRegression (two classes, L2 penalty or none), Perceptron, and a Pipeline of scikit-learn that ends in one
-        of these.
-        What scikit-learn's solver "liblinear" minimises has a penalty on the intercept, and is judged with it.
+        One of tenfold's or of scikit-learn's of the same name (the TypeError of any other lists them), or a Pipeline of
+        scikit-learn that ends in one. LogisticRegression is judged with two classes and an L2 penalty or none. What
+        scikit-learn's solver "liblinear" minimises has a penalty on the intercept, and is judged with it.
     X, y, sample_weight : as in the model's ``fit``.
 
     Returns
@@ -71,6 +69,7 @@ def _pipeline(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 
 JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
+    **glm.JUDGES,
     **greedy.JUDGES,
     **least_squares.JUDGES,
     **lasso.JUDGES,

@@ -13,14 +13,18 @@ gap
 count
     Models that are meant to separate classes. The mistakes of the returned model, counted again, ties by exact sums;
     the note has the smallest margin.
+stationarity
+    Losses that are not convex. The norm of the gradient, or of its distance to the penalty's subdifferential: zero
+    where the objective is at rest, which need not be the best place.
 """
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
-from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments
+from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
+from tenfold.judge.stationarity import stationarity
 
 __all__ = [
     "NOT_JUDGED",
@@ -34,6 +38,8 @@ __all__ = [
     "greedy",
     "lasso_gap",
     "lasso_gap_from_moments",
+    "path_gaps",
     "residual",
     "residual_from_moments",
+    "stationarity",
 ]

@@ -1,9 +1,9 @@
 """How far a convex objective can fall from a point, by its Newton step: a bound that needs no penalty and no units.
 
-For a loss with |loss'''| <= M loss'', M its steepness, the curvature along a direction d falls by no more than
-exp(-M |x.d|), x the row for which that is largest. With v^2 = g'H^-1 g and S^2 = M^2 times the largest x'H^-1 x of a
-row, no parameters are better by more than B(v S) / S^2, B(a) = a + (1 - a) log(1 - a), where v S < 1; there is an
-optimum then. (After Bach 2010, proposition 2.)
+For a loss with |loss'''| <= M loss'' the curvature along a direction d falls by no more than exp(-M |x.d|), x the row
+for which that is largest. With v^2 = g'H^-1 g and S^2 the largest x'H^-1 x of a row, no parameters are better by more
+than B(v S) / S^2, B(a) = (M a + (1 - M a) log(1 - M a)) / M^2, where M v S < 1; there is an optimum then. For M = 0
+that is v^2 / 2. (After Bach 2010, proposition 2.)
 """
 
 from typing import Any, NamedTuple
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Array, Floats, is_sparse, like, namespace
-from tenfold.data import Block
+from tenfold.arrays import Array, Floats, is_numpy, is_sparse, like, namespace
+from tenfold.data import Block, Lifted, Pending
 from tenfold.judge.points import SAMPLE_ROWS, Data, Point, local, read
 from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
@@ -24,11 +24,12 @@ TILE = 4096
 """So many rows at a time."""
 
 
-def price(a: float) -> float:
-    """B(a) = a + (1 - a) log(1 - a), infinite from 1 on; for small a, where digits cancel, a bound from above."""
-    if not a < 1.0:
+def price(a: float, steepness: float) -> float:
+    """B(a), infinite from a = 1 / M on; for small a, where digits cancel, a bound from above."""
+    m = steepness * a
+    if not m < 1.0:
         return np.inf
-    return 0.5 * a * a / (1.0 - a) if a < 1e-4 else a + (1.0 - a) * float(np.log1p(-a))
+    return 0.5 * a * a / (1.0 - m) if m < 1e-4 else (m + (1.0 - m) * float(np.log1p(-m))) / steepness**2
 
 
 def newton_bound(data: Data, point: Point) -> float:
@@ -57,8 +58,8 @@ def newton_bound(data: Data, point: Point) -> float:
     if found.small:
         leverages = data.rows.fold(lambda block: Extremes.of(factor.leverages(rows.dim(block)), None))
         largest = max(largest, float(leverages.high[0]))
-    largest *= steepness * steepness
-    return price(float(np.sqrt(square * largest))) / largest if np.isfinite(largest) else np.inf
+    bound = price(float(np.sqrt(square * largest)), data.problem.loss.steepness)
+    return bound / largest if np.isfinite(largest) else np.inf
 
 
 class _Shares(NamedTuple):
@@ -66,6 +67,11 @@ class _Shares(NamedTuple):
 
     small: int
     least: float
+
+    @classmethod
+    def of(cls, small: Any, least: Any) -> "_Shares":
+        """From arrays of one number each."""
+        return cls(int(small), float(least))
 
     def merge(self, other: "_Shares") -> "_Shares":
         return _Shares(self.small + other.small, min(self.least, other.least))
@@ -96,12 +102,14 @@ class _Noticed(NamedTuple):
         share = share * block.weight
         return share, (block.weight > 0.0) & (share < self.limit)
 
-    def lift(self, block: Block) -> _Shares:
+    def lift(self, block: Block) -> Lifted[_Shares]:
+        if not block.y.shape[0]:
+            return _Shares(0, np.inf)
         xp = namespace(block.y)
         share, small = self._shares(block)
         inside = ~small if block.weight is None else (block.weight > 0.0) & ~small
-        least = xp.min(xp.where(inside, share, xp.inf)) if share.shape[0] else np.inf
-        return _Shares(int(xp.count_nonzero(small)), float(least))
+        found = xp.sum(xp.astype(small, xp.float64)), xp.min(xp.where(inside, share, xp.inf))
+        return _Shares.of(*found) if is_numpy(block.y) else Pending.of(found, lambda _, *parts: _Shares.of(*parts))
 
     def dim(self, block: Block) -> Array:
         """The small rows (m, k) of a block about the centre, dense, with a one for the intercept."""

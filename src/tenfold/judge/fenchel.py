@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from tenfold.arrays import Array, Floats, contiguous, namespace, on_host, unit_roundoff
-from tenfold.data import Block, Rows, targets_of, weights_of
+from tenfold.data import Block, Lifted, Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import factored, newton_bound, newton_step
 from tenfold.judge.points import Data, Point, centred, local, prepare, read
@@ -246,8 +246,9 @@ def _fit_by_columns(data: Data, free: _Free) -> Params | None:
     zero = Params(np.zeros((1, p)), np.zeros(1))
     square = derivatives(Square(), zero, 2, c)
 
-    def gram(block: Block) -> Derivatives:
-        return square(Block(block.X, contiguous(block.y[:, :1]), weights_of(block) * free.freedom(block)[:, 0]))
+    def gram(block: Block) -> Lifted[Derivatives]:
+        y, weight = contiguous(block.y[:, :1]), weights_of(block) * free.freedom(block)[:, 0]
+        return square(replace(block, y=y, weight=weight))
 
     H = data.rows.fold(gram).hessian
     assert H is not None

@@ -13,13 +13,15 @@ curved
     times the smallest eigenvalue of the correlations: for any penalty, none too, where columns are independent.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh
+from scipy.linalg.blas import dgemm
 
-from tenfold.arrays import Floats, unit_roundoff
+from tenfold.arrays import Floats, Integers, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.points import centred
@@ -108,26 +110,64 @@ def lasso_gap_from_moments(
 
     With V the weights in the units of the moments, the squares are yy - 2 C'V + V'SV and the pulls C - SV.
     """
-    p, e, weight = moments.features, moments.exponent.astype(np.int64), moments.weight
+    read = _read_moments(problem, moments, params, np.arange(len(params.coef)))
+    return _judged(problem, read, params, Columns.of(moments), tol, moments, status, dtype)
+
+
+def path_gaps(
+    problem: SparseLeastSquares,
+    moments: Moments,
+    params: Params,
+    penalties: Sequence[tuple[float, float]],
+    *,
+    dtype: Any = np.float64,
+) -> Floats:
+    """Gaps of many fits, for l1 and l2 of each: parameters of all targets of the first fit, then of the second, ... The
+    gaps are (A,), or (A, t) for targets that are not joint.
+    """
+    t, columns = moments.yy.size, Columns.of(moments)
+    read = _read_moments(problem, moments, params, np.arange(len(params.coef)) % t)
+    several = _repeated(columns, len(params.coef) // t)
+    found = np.empty((len(penalties), 1 if problem.joint else t))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for a, (l1, l2) in enumerate(penalties):
+            this = replace(problem, l1=l1, l2=l2)
+            for k in range(found.shape[1]):
+                part = slice(a * t, (a + 1) * t) if problem.joint else slice(a * t + k, a * t + k + 1)
+                found[a, k] = _one(this, read, params, several, part, 0.0, None, dtype).value
+    return np.maximum(found[:, 0] if problem.joint else found, 0.0)
+
+
+def _repeated(columns: Columns, times: int) -> Columns:
+    """The same columns of X, with those of y repeated."""
+    p = columns.features
+    mean, spread = (np.concatenate([part[:p], np.tile(part[p:], times)]) for part in (columns.mean, columns.spread))
+    return Columns(p, columns.weight, mean, spread)
+
+
+def _read_moments(problem: SparseLeastSquares, moments: Moments, params: Params, target: Integers) -> _Read:
+    """Sums at parameters of some targets, by their numbers; a target may come often."""
+    p, weight = moments.features, moments.weight
+    e, y = moments.exponent[:p].astype(np.int64), moments.exponent[p:][target].astype(np.int64)
     S, C, yy = moments.about(origin=not problem.intercept)
-    V = np.ldexp(params.coef, e[:p] - e[p:, None])
+    C, yy = C.T[target], yy[target]
+    V = np.ldexp(params.coef, e - y[:, None])
     used = np.flatnonzero(V.any(axis=0))
     with one_blas_thread:
-        inner = V[:, used] @ S[used]
-        sizes = np.abs(V[:, used]) @ np.abs(S[used])
-    pull = C.T - inner
-    squares = yy - np.einsum("tp,tp->t", V, C.T + pull)
+        inner = dgemm(1.0, V[:, used], S[used])
+        sizes = dgemm(1.0, np.abs(V[:, used]), np.abs(S[used]))
+    pull = C - inner
+    squares = yy - np.einsum("tp,tp->t", V, C + pull)
     noise = EPS * (4.0 + np.sqrt(p))
-    lost = noise * (yy + np.einsum("tp,tp->t", np.abs(V), sizes + 2.0 * np.abs(C.T)))
-    unit = np.ldexp(1.0, 2 * e[p:]) / weight
+    lost = noise * (yy + np.einsum("tp,tp->t", np.abs(V), sizes + 2.0 * np.abs(C)))
+    unit = np.ldexp(1.0, 2 * y) / weight
     squares, lost = np.maximum(squares, 0.0) * unit, lost * unit
     off = np.zeros(len(yy))
     if problem.intercept:
-        off = _moved(params, moments.mean) - moments.target_mean
-    pull = np.ldexp(pull, e[:p] + e[p:, None]) / weight
-    lost_pull = noise * np.ldexp(sizes + np.abs(C.T), e[:p] + e[p:, None]) / weight
-    read = _Read(0.5 * (squares + off**2), squares, pull, lost, lost_pull)
-    return _judged(problem, read, params, Columns.of(moments), tol, moments, status, dtype)
+        off = _moved(params, moments.mean) - moments.target_mean[target]
+    pull = np.ldexp(pull, e + y[:, None]) / weight
+    lost_pull = noise * np.ldexp(sizes + np.abs(C), e + y[:, None]) / weight
+    return _Read(0.5 * (squares + off**2), squares, pull, lost, lost_pull)
 
 
 def _moved(params: Params, centre: Floats) -> Floats:

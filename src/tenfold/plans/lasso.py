@@ -37,6 +37,15 @@ class SparseFit(Fitted):
 
 
 @dataclass(frozen=True)
+class Path:
+    """Weights (A, t, p), intercepts (A, t) and sweeps (A, k) of k problems, for each of A penalties."""
+
+    coef: Floats
+    intercept: Floats
+    sweeps: Integers
+
+
+@dataclass(frozen=True)
 class Settings:
     """How a problem is solved: relative gap, most sweeps, columns one after the other or at random from a seed, most
     seconds, and who is told of each step.
@@ -88,6 +97,37 @@ def from_moments(
     if rows is not None and judged.certificate.floor > 0.01 * judged.certificate.tol * judged.certificate.scale:
         judged = lasso_gap(problem, rows, params, Columns.of(moments), tol=settings.tol, moments=moments, dtype=dtype)
     return finished(params, judged, found, "gram", moments)
+
+
+def path_from_moments(
+    moments: Moments,
+    problem: SparseLeastSquares,
+    penalties: Sequence[tuple[float, float]],
+    settings: Settings,
+    start: Floats | None = None,
+) -> Path:
+    """Solve for every (l1, l2), each from the weights of the one before, from moments alone."""
+    _refuse_huge(moments)
+    gram = Gram.of(moments, problem.intercept, joint=problem.joint)
+    found = [
+        descent.path(
+            gram,
+            part,
+            penalties,
+            positive=problem.positive,
+            tol=MARGIN * settings.tol,
+            max_iter=settings.max_iter,
+            start=None if start is None else start[part],
+            seed=settings.seed,
+        )
+        for part in parts_of(problem, moments.yy.size)
+    ]
+    coef = np.concatenate([one.coef for one in found], axis=1)
+    intercept = np.zeros(coef.shape[:2])
+    if problem.intercept:
+        mean = np.einsum("atp,p->at", coef, moments.mean)
+        intercept = moments.target_mean - mean
+    return Path(coef, intercept, np.stack([one.sweeps for one in found], axis=1))
 
 
 def _refuse_huge(moments: Moments) -> None:

@@ -17,6 +17,7 @@ from tenfold.estimators.contract import (
     with_callbacks,
 )
 from tenfold.estimators.lasso.fitting import GRAM, NO_PENALTY, SETTINGS, SparseModel, problem_of
+from tenfold.estimators.lasso.functions import enet_path
 from tenfold.estimators.parameters import Constraints, check_parameters, real
 
 
@@ -86,6 +87,8 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
     >>> round(model.score(X, y), 3), model.certificate_.ok
     (0.458, True)
     """
+
+    path = staticmethod(enet_path)
 
     __metadata_request__fit: ClassVar = {"check_input": UNUSED}
 
