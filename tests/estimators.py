@@ -4,6 +4,7 @@ A new estimator is tested by adding a row. Laws, certificates, equivalence, cont
 `TABLE`; the metadata of a row says what a test may ask of it.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -40,9 +41,17 @@ class Row:
     chooses : whether a penalty or a number of columns is chosen from the data by cross-validation.
     folds : whether rows are split into folds even if the setting cv does not say so.
     units : whether the unit of a column matters although nothing is penalised.
+    tall : whether rows must outnumber columns.
+    repeats : whether weights count as repeated rows, so that their unit matters.
+    angles : whether products of the residual with columns are to be equal, not zero.
     counts : whether targets must be positive.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
+    checked : settings without which scikit-learn's own checks cannot hold, for its own class as for ours.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
+    judged : whether fit is judged, and solves a problem.
+    random : whether fit draws random numbers, which tests fix.
+    outliers : whether it finds outliers, and needs no y.
+    exempt : scikit-learn's checks that its own class fails, too.
     """
 
     name: str
@@ -62,9 +71,17 @@ class Row:
     linear: bool = True
     folds: bool = False
     units: bool = False
+    tall: bool = False
+    repeats: bool = False
+    angles: bool = False
     counts: bool = False
     warns: str = ""
+    checked: dict[str, Any] = field(default_factory=dict)
     outside: str = ""
+    judged: bool = True
+    random: bool = False
+    outliers: bool = False
+    exempt: tuple[str, ...] = ()
 
     @property
     def where(self) -> tuple[str, ...]:
@@ -97,7 +114,17 @@ class Row:
 
     def make(self, **extra: Any) -> Any:
         """A new estimator with these settings and `extra` ones."""
-        return getattr(tenfold, self.name)(**{**self.settings, **extra})
+        return getattr(tenfold, self.name)(**{**self.seeded, **extra})
+
+    def his(self) -> Any:
+        """scikit-learn's with these settings; some are deprecated there."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            return self.peer(**self.seeded)
+
+    @property
+    def seeded(self) -> dict[str, Any]:
+        return {**self.settings, **({"random_state": 0} if self.random else {})}
 
     def in_order(self) -> "Row":
         """The same that looks at the rows in their order: a shuffle in memory is not that of blocks."""
@@ -137,6 +164,10 @@ def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
     return Row(name, settings or {}, unique=False, selects=True, warns=warns, **meta)
 
 
+def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return Row(name, settings or {}, kind="gap", lasso=True, unique=False, units=True, **meta)
+
+
 ALPHAS = [1e-3, 0.1, 10.0]
 
 COUNTS = "balanced classes are balanced by their counts, not by their weights, so weights are not repeated rows"
@@ -172,6 +203,12 @@ TABLE = [
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
     _pursuit("OrthogonalMatchingPursuit", units=True),
     _pursuit("ForwardSelection"),
+    _regressor("Lars", unique=False, units=True, angles=True),
+    _angles("LassoLars"),
+    _angles("LassoLars", {"alpha": 0.1, "positive": True}, positive=True),
+    _angles("LassoLarsIC", multi_output=False, chooses=True, tall=True, repeats=True, checked={"noise_variance": 1.0}),
+    _regressor("LarsCV", unique=False, units=True, angles=True, multi_output=False, chooses=True, folds=True),
+    _angles("LassoLarsCV", multi_output=False, chooses=True, folds=True),
     _pursuit("OrthogonalMatchingPursuitCV", multi_output=False, chooses=True, folds=True, units=True),
     _logistic(),
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
@@ -189,6 +226,28 @@ TABLE = [
 ]
 
 IDS = [row.id for row in TABLE]
+
+STEPS = tuple(f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
+"""A weight is a factor of a row's step: the same row twice is two steps."""
+
+
+def _learner(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    known = {"kind": "gap", "multi_output": False, "judged": False, "random": True, "exempt": STEPS}
+    return Row(name, settings or {}, **{**known, **meta})
+
+
+LEARNERS = [
+    _learner("SGDClassifier", classifier=True, classes=np.inf),
+    _learner("SGDRegressor"),
+    _learner("SGDOneClassSVM", outliers=True),
+    _learner("PassiveAggressiveClassifier", classifier=True, classes=np.inf),
+    _learner("PassiveAggressiveRegressor"),
+]
+"""Estimators that learn from one row after the other, and end somewhere near an optimum: the contract is asked of them,
+not what holds at the optimum alone.
+"""
+
+EVERY = [*TABLE, *LEARNERS]
 
 
 class Data(NamedTuple):
@@ -304,10 +363,21 @@ SHAPES: dict[str, Callable[[Row], Data]] = {
 }
 
 
+def fits(row: Row, shape: str) -> bool:
+    """Whether data of this shape can be fitted at all."""
+    return not (row.tall and shape in ("wide", "square"))
+
+
 def columns_of(row: Row, count: int, n: int = 60, p: int = 4) -> Any:
     """Targets (n, count) for a row that takes several."""
     assert row.multi_output
     return np.column_stack([regression(n, p, seed).y for seed in range(count)])
+
+
+def kind_of(row: Row, model: Any) -> str:
+    """The kind of the certificate: a path without a penalty at its end is least squares."""
+    free = row.lasso and not row.iterative and getattr(model, "alpha_", getattr(model, "alpha", 1.0)) == 0.0
+    return "residual" if free else row.kind
 
 
 def chosen(model: Any) -> Any:

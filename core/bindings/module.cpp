@@ -43,6 +43,7 @@ NB_MODULE(_core, m) {
   bind_times(m);
   bind_perceptron(m);
   bind_sgd(m);
+  bind_lars(m);
   bind_loo(m);
   bind_csv(m);
   bind_elementwise(m);

@@ -14,8 +14,15 @@ if TYPE_CHECKING:
     from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
     from tenfold.estimators.glm import TweedieRegressor as TweedieRegressor
     from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
+    from tenfold.estimators.greedy import Lars as Lars
+    from tenfold.estimators.greedy import LarsCV as LarsCV
+    from tenfold.estimators.greedy import LassoLars as LassoLars
+    from tenfold.estimators.greedy import LassoLarsCV as LassoLarsCV
+    from tenfold.estimators.greedy import LassoLarsIC as LassoLarsIC
     from tenfold.estimators.greedy import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+    from tenfold.estimators.greedy import lars_path as lars_path
+    from tenfold.estimators.greedy import lars_path_gram as lars_path_gram
     from tenfold.estimators.greedy import orthogonal_mp as orthogonal_mp
     from tenfold.estimators.greedy import orthogonal_mp_gram as orthogonal_mp_gram
     from tenfold.estimators.lasso import ElasticNet as ElasticNet
@@ -39,6 +46,11 @@ if TYPE_CHECKING:
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
+    from tenfold.estimators.sgd import PassiveAggressiveClassifier as PassiveAggressiveClassifier
+    from tenfold.estimators.sgd import PassiveAggressiveRegressor as PassiveAggressiveRegressor
+    from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
+    from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
+    from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
     from tenfold.judge import Certificate as Certificate
     from tenfold.stats import Moments as Moments
 
@@ -50,9 +62,14 @@ _HOME = {
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
+    "GammaRegressor": "estimators.glm",
+    "Lars": "estimators.greedy",
+    "LarsCV": "estimators.greedy",
     "Lasso": "estimators.lasso",
     "LassoCV": "estimators.lasso",
-    "GammaRegressor": "estimators.glm",
+    "LassoLars": "estimators.greedy",
+    "LassoLarsCV": "estimators.greedy",
+    "LassoLarsIC": "estimators.greedy",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
@@ -63,6 +80,8 @@ _HOME = {
     "MultiTaskLassoCV": "estimators.lasso",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
+    "PassiveAggressiveClassifier": "estimators.sgd",
+    "PassiveAggressiveRegressor": "estimators.sgd",
     "PoissonRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
@@ -70,9 +89,14 @@ _HOME = {
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
     "VotedPerceptron": "estimators.perceptron",
+    "SGDClassifier": "estimators.sgd",
+    "SGDOneClassSVM": "estimators.sgd",
+    "SGDRegressor": "estimators.sgd",
     "TweedieRegressor": "estimators.glm",
     "certify": "certification",
     "enet_path": "estimators.lasso",
+    "lars_path": "estimators.greedy",
+    "lars_path_gram": "estimators.greedy",
     "lasso_path": "estimators.lasso",
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",

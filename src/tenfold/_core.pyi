@@ -154,6 +154,24 @@ def learn_csr(
     end: int,
     threads: int,
 ) -> None: ...
+
+class Lars:
+    def __init__(
+        self,
+        c: _Float,
+        squares: _Float,
+        target_square: float,
+        lasso: bool,
+        positive: bool,
+        end: float,
+        most_steps: int,
+        dependent: float,
+    ) -> None: ...
+    def advance(self) -> int: ...
+    def give(self, column: int, row: _Float) -> None: ...
+    def correlations(self) -> _Float: ...
+    def path(self) -> tuple[_Float, _Float, NDArray[np.int64]]: ...
+
 def loo(
     X: _Real,
     Y: _Float,

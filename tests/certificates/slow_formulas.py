@@ -20,6 +20,7 @@ class Problem(NamedTuple):
     intercept: bool
     positive: bool
     selects: bool = False
+    level: np.ndarray | None = None  # (t,), what products of the residual with columns are to be
 
 
 def dense(X):
@@ -44,6 +45,7 @@ def problem_of(row, model, data) -> Problem:
     else:
         Y = y.reshape(len(y), -1).astype(float)
     alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
+    alpha = 0.0 if row.angles else alpha
     alpha = 1.0 / model.C if row.kind == "gap" and row.classifier else alpha
     alpha = np.broadcast_to(np.asarray(alpha, dtype=float), Y.shape[1])
     return Problem(
@@ -54,12 +56,18 @@ def problem_of(row, model, data) -> Problem:
         row.intercept,
         row.positive,
         row.selects,
+        _level(model, weight) if row.angles else None,
     )
+
+
+def _level(model, weight):
+    paths = model.alphas_ if isinstance(model.alphas_, list) else [model.alphas_]
+    return np.array([path[-1] for path in paths]) * weight.sum()
 
 
 def cosines(problem: Problem, params) -> np.ndarray:
     """For each target the largest cosine between the penalised residual and a column of the penalised system."""
-    X, Y, weight, alpha, intercept, positive, selects = problem
+    X, Y, weight, alpha, intercept, positive, selects, level = problem
     w, b = params[:, :-1].astype(LONG), params[:, -1].astype(LONG)
     keep = weight > 0
     X, Y, weight = X[keep], Y[keep], weight[keep]
@@ -73,6 +81,8 @@ def cosines(problem: Problem, params) -> np.ndarray:
         pull = A.T @ r
         if positive:
             pull = np.where(w[t] > 0, np.abs(pull), np.maximum(pull, 0))
+        if level is not None:
+            pull = np.where(w[t] != 0, np.abs(pull) - level[t], np.maximum(np.abs(pull) - level[t], 0))
         if selects:
             pull = np.where(w[t] != 0, pull, 0)
         lengths, size = np.sqrt(np.sum(A**2, axis=0)), np.sqrt(r @ r)

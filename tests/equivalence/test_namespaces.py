@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 import tenfold
-from estimators import SHAPES, TABLE, chosen, columns_of, zero_weights
+from estimators import SHAPES, TABLE, chosen, columns_of, fits, zero_weights
 from tenfold import arrays
 from tenfold.data import blocks
 
@@ -78,6 +78,8 @@ DENSE = [name for name in SHAPES if not name.startswith("sparse")]
 def test_equal_to_numpy(start, row, shape):
     put = start()
     X, y, weight = SHAPES[shape](row)
+    if not fits(row, shape):
+        return
     if row.settings.get("C") == np.inf and shape in ("wide", "square"):
         return  # separable: there is no maximum to compare
     if shape == "offset 1e6" and not row.intercept:

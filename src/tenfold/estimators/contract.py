@@ -55,6 +55,7 @@ __all__ = [
     "numbered",
     "own_target",
     "refuse_not_finite",
+    "remember_columns",
     "rowwise",
     "store",
     "total_weight",
@@ -209,7 +210,7 @@ def _target_of(estimator: Any, table: Table, y: Any, *, numeric: bool, multi_out
         raise ValueError("These rows have no target: name its column, tenfold.rows(..., target=...), or give y.")
     if numeric and table.y is not None and table.y.dtype.kind == "U":
         _refuse_text(table)
-    _remember_columns(estimator, table)
+    remember_columns(estimator, table)
     y = check_array(y, ensure_2d=False, dtype="numeric" if numeric else None, input_name="y", estimator=estimator)
     if y.ndim == 2 and not multi_output:
         y = column_or_1d(y, warn=True)
@@ -242,7 +243,8 @@ def own_target(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
     return _own(X.y, y, "y", "target"), _own(X.weight, sample_weight, "sample_weight", "weight")
 
 
-def _remember_columns(estimator: Any, table: Table) -> None:
+def remember_columns(estimator: Any, table: Table) -> None:
+    """Set the number and the names of the columns."""
     estimator.n_features_in_ = table.shape[1]
     if table.feature_names is not None:
         estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
@@ -380,10 +382,10 @@ def factor_of_each(factors: Floats, number: Array) -> Array:
 
 
 def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result:
-    """Do `work`; if it met a value that is not finite, raise scikit-learn's own error for it."""
+    """Do `work`; if it met a value that is not finite, raise scikit-learn's own error for it, or what `work` says."""
     try:
         return work()
-    except NotFinite:
+    except NotFinite as reason:
         if isinstance(X, Table):
             place = X.place_of(lambda part: ~np.isfinite(part))
             if place is not None:
@@ -396,8 +398,9 @@ def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Res
         else:
             check_array(X, accept_sparse=True, dtype=None, input_name="X", estimator=estimator)
         raise ValueError(
-            "Input X holds values so large that sums of their products overflow. Divide the columns by their largest "
-            "value."
+            str(reason)
+            or "Input X holds values so large that sums of their products overflow. Divide the columns by their "
+            "largest value."
         ) from None
 
 
