@@ -120,7 +120,7 @@ def _classifier(name: str, settings: dict[str, Any] | None = None, **meta: Any) 
 
 
 def _logistic(settings: dict[str, Any] | None = None, **meta: Any) -> Row:
-    return _classifier("LogisticRegression", settings, kind="gap", classes=2, iterative=True, **meta)
+    return _classifier("LogisticRegression", settings, kind="gap", iterative=True, **meta)
 
 
 def _deviance(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:

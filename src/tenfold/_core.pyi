@@ -71,6 +71,28 @@ def derivatives_csr(
     order: int,
     threads: int,
 ) -> _Derivatives: ...
+def softmax(
+    X: _Real,
+    Y: _Float,
+    weight: _Float | None,
+    coef: _Float,
+    intercept: _Float,
+    shift: _Float | None,
+    order: int,
+    threads: int,
+) -> tuple[float, _Float, _Float, _Float | None]: ...
+def softmax_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    Y: _Float,
+    weight: _Float | None,
+    coef: _Float,
+    intercept: _Float,
+    order: int,
+    threads: int,
+) -> tuple[float, _Float, _Float, _Float | None]: ...
 def times(X: _Real, coef: _Float, intercept: _Float, shift: _Float | None, threads: int) -> _Float: ...
 def times_csr(
     data: _Real, indices: _Index, indptr: _Index, p: int, coef: _Float, intercept: _Float, threads: int

@@ -1,16 +1,16 @@
 """What is minimised or solved: frozen values that solvers consume and the judge reads."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.data import Rows
+from tenfold.data import Block, Lifted, Rows
 from tenfold.losses import Loss
 from tenfold.penalties import Penalty
-from tenfold.stats import Derivatives, Params, derivatives, together
+from tenfold.stats import Derivatives, Params, derivatives, softmax, together
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ def duality_gap(penalty: tuple[float, float], positive: bool, w: Floats, pull: F
 
 class Evaluation(NamedTuple):
     """The smooth part of an objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the
-    intercept last, Hessian (p + 1, p + 1).
+    intercept last, Hessian (p + 1, p + 1). Of a loss of k joint predictions: value (1,), gradient (1, k (p + 1)), one
+    prediction after the other, and the Hessian of all.
     """
 
     value: Floats
@@ -85,7 +86,7 @@ def evaluate(problem: Glm, rows: Rows, params: Params, order: int = 1, shift: Fl
     """The smooth part of the objective of `problem`, loss and ||w||^2, on `rows` at z = (x - shift).w + b, with its
     gradient, and its Hessian at order 2: one pass.
     """
-    return _evaluation(problem, params, rows.fold(derivatives(problem.loss, params, order, shift)))
+    return _evaluation(problem, params, rows.fold(_lift(problem.loss, params, order, shift)))
 
 
 def evaluate_ahead(
@@ -96,15 +97,20 @@ def evaluate_ahead(
     """
     if not others:
         return evaluate(problem, rows, params, order, shift), []
-    lifts = [derivatives(problem.loss, at, 0, shift) for at in others]
-    first, *rest = rows.fold(together([derivatives(problem.loss, params, order, shift), *lifts])).parts
+    lifts = [_lift(problem.loss, at, 0, shift) for at in others]
+    first, *rest = rows.fold(together([_lift(problem.loss, params, order, shift), *lifts])).parts
     values = [float(_value(problem, at, sums)[0]) for at, sums in zip(others, rest, strict=True)]
     return _evaluation(problem, params, first), values
 
 
+def _lift(loss: Loss, params: Params, order: int, shift: Floats | None) -> Callable[[Block], Lifted[Derivatives]]:
+    return softmax(params, order, shift) if loss.joint else derivatives(loss, params, order, shift)
+
+
 def _value(problem: Glm, params: Params, sums: Derivatives) -> Floats:
     strength = np.asarray(problem.penalty.strength, dtype=np.float64).reshape(-1)
-    return sums.value / sums.weight + 0.5 * strength * np.einsum("tp,tp->t", params.coef, params.coef)
+    penalty = 0.5 * strength * np.einsum("tp,tp->t", params.coef, params.coef)
+    return sums.value / sums.weight + (penalty.sum() if problem.loss.joint else penalty)
 
 
 def _evaluation(problem: Glm, params: Params, sums: Derivatives) -> Evaluation:
@@ -115,11 +121,15 @@ def _evaluation(problem: Glm, params: Params, sums: Derivatives) -> Evaluation:
     gradient[:, :p] = sums.gradient / sums.weight + strength * params.coef
     if problem.intercept:
         gradient[:, p] = sums.slope / sums.weight
+    value = _value(problem, params, sums)
+    outputs = t if problem.loss.joint else 1
     hessian = None
     if sums.hessian is not None:
         hessian = sums.hessian / sums.weight
-        hessian.ravel()[: p * (p + 1) : p + 2] += strength[0, 0]
-        if not problem.intercept:
-            hessian[-1, :] = hessian[:, -1] = 0.0
-            hessian[-1, -1] = 1.0
-    return Evaluation(_value(problem, params, sums), gradient, hessian)
+        for first in range(0, outputs * (p + 1), p + 1):
+            within = np.arange(first, first + p)
+            hessian[within, within] += strength[0, 0]
+            if not problem.intercept:
+                hessian[first + p, :] = hessian[:, first + p] = 0.0
+                hessian[first + p, first + p] = 1.0
+    return Evaluation(value, gradient.reshape(-1, outputs * (p + 1)), hessian)

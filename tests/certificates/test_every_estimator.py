@@ -23,6 +23,8 @@ from slow_formulas import (
     logistic_optimum,
     problem_of,
     ridge,
+    softmax_objective,
+    softmax_optimum,
 )
 
 import tenfold
@@ -98,6 +100,21 @@ def check_gap(row, model, data, certificate, params=None):
             # good enough at once: this is the number
             assert abs(certificate.value - max(plain, certificate.floor)) <= 4 * certificate.floor + 1e-9 * plain
     np.testing.assert_allclose(certificate.scale, np.log(2.0), rtol=1e-12)
+
+
+def check_gap_of_classes(row, model, data, certificate):
+    """Three classes: sound, and close to the truth near the optimum."""
+    problem = problem_of(row, model, data)
+    number = np.searchsorted(np.unique(data.y), data.y)
+    strength = problem.alpha[0] / problem.weight.sum()
+    best = softmax_optimum(problem.X, number, problem.weight, strength, row.intercept, 3)
+    params = parameters(model).astype(np.longdouble)
+    objective = softmax_objective(problem.X, number, problem.weight, strength, params[:, :-1], params[:, -1])
+    np.testing.assert_allclose(certificate.objective, float(objective), rtol=1e-12)
+    excess = float(objective - best.value)
+    assert certificate.value + certificate.floor >= excess
+    assert certificate.ok or certificate.value <= 1.5 * excess + 4 * certificate.floor
+    np.testing.assert_allclose(certificate.scale, np.log(3.0), rtol=1e-12)
 
 
 def check_deviance(row, model, data, certificate, params=None):
@@ -310,8 +327,25 @@ def test_several_classes(row):
     X, y, _ = classes(90, 4, count=3)
     model = row.make().fit(X, y)
     assert model.certificate_.ok
-    assert len(model.certificate_.parts) == 3
-    check_residual(row, model, Data(X, y), model.certificate_)
+    if row.kind == "residual":
+        assert len(model.certificate_.parts) == 3
+        check_residual(row, model, Data(X, y), model.certificate_)
+        return
+    check_gap_of_classes(row, model, Data(X, y), model.certificate_)
+    again = tenfold.certify(model, X, y)
+    assert again.ok
+    assert abs(again.value - model.certificate_.value) <= 2 * again.floor
+    for worsen in (scaled, one_weight_off, intercept_off):
+        if worsen is intercept_off:
+            model.intercept_ = model.intercept_ + np.array([0.04, 0.0, 0.0]) * row.intercept
+            if not row.intercept:
+                continue
+        worse = copy.deepcopy(model)
+        if worsen is not intercept_off:
+            worsen(row, worse, Data(X, y))
+        certificate = tenfold.certify(worse, X, y)
+        assert not certificate.ok
+        check_gap_of_classes(row, worse, Data(X, y), certificate)
 
 
 # -- radius and decided for least squares ----------------------------------------------------------------------------

@@ -218,10 +218,36 @@ def test_words_as_targets(row):
     refused(row, X, np.array(["ant", "bee"] * 30), "(?i)could not convert|numeric|string")
 
 
-def test_three_classes_for_a_binary_classifier():
+def test_weights_that_remove_one_of_three_classes():
     X, _, _ = tall(TABLE[0])
-    with pytest.raises(NotImplementedError, match=r"(?i)multinomial|three|3"):
-        tenfold.LogisticRegression().fit(X, np.arange(60) % 3)
+    y = np.array(["ant", "bee", "cat"] * 20)
+    with pytest.raises(ValueError, match=r"\['cat'\] have weight zero"):
+        tenfold.LogisticRegression().fit(X, y, sample_weight=(y != "cat").astype(float))
+    with pytest.raises(ValueError, match=r"one class: .*'ant'"):
+        tenfold.LogisticRegression().fit(X, y, sample_weight=(y == "ant").astype(float))
+
+
+@pytest.mark.parametrize("labels", [[0.0, 1.0, 2.0], ["ant", "bee", "cat"], [-5, 1000000, 7], [3, 4, 9]])
+def test_labels_of_three_classes(labels):
+    X, _, _ = tall(TABLE[0])
+    y = np.array(labels)[np.arange(60) % 3]
+    model = tenfold.LogisticRegression().fit(X, y)
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+    assert model.classes_.dtype == y.dtype
+    assert set(model.predict(X)) <= set(labels)
+
+
+def test_labels_that_are_booleans():
+    X, _, _ = tall(TABLE[0])
+    model = tenfold.LogisticRegression().fit(X, X[:, 0] > 0.3)
+    assert model.classes_.dtype == bool
+    assert model.predict(X).dtype == bool
+
+
+def test_labels_of_mixed_types_are_refused():
+    X, _, _ = tall(TABLE[0])
+    with pytest.raises((TypeError, ValueError)):
+        tenfold.LogisticRegression().fit(X, np.array(["ant", 1] * 30, dtype=object))
 
 
 # -- dtypes ----------------------------------------------------------------------------------------------------------

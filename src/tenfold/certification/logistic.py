@@ -9,23 +9,23 @@ from scipy import sparse
 from tenfold.arrays import Array, contiguous, is_sparse, namespace
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Table
-from tenfold.estimators.contract import as_rows, counted, rowwise, validate_weights
-from tenfold.estimators.logistic import class_weights, signs_of, strength
-from tenfold.judge import Certificate, gap
-from tenfold.losses import Logistic
+from tenfold.estimators.contract import as_rows, counted, numbered, rowwise, validate_weights
+from tenfold.estimators.logistic.labels import targets, weighted
+from tenfold.estimators.logistic.settings import strength
+from tenfold.judge import Certificate, gap, gap_of_classes
+from tenfold.losses import Logistic, Softmax
 from tenfold.penalties import L2
 from tenfold.problems import Glm
 from tenfold.stats import Params
 
 
 def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    if model.classes_.shape[0] != 2:
-        raise TypeError(f"certify judges LogisticRegression of two classes; this model has {model.classes_.shape[0]}.")
     X, y = validated(model, X, y, numeric=False)
     known(model, y)
-    second = y == model.classes_[1]
-    weight = class_weights(model.class_weight, model.classes_, second, validate_weights(sample_weight, X))
-    fitted, dtype = params(model, 1)
+    count = int(model.classes_.shape[0])
+    number = numbered(model.classes_, y, X)
+    weight = weighted(model.class_weight, model.classes_, number, validate_weights(sample_weight, X))
+    fitted, dtype = params(model, 1 if count == 2 else count)
     C, intercept = _inverse_strength(model), bool(model.fit_intercept)
     if intercept and model.solver == "liblinear" and type(model).__module__.startswith("sklearn."):
         # liblinear: the intercept is the weight of one more column, and penalised
@@ -34,9 +34,11 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         X = rowwise(partial(_with_column, unit), X)
         fitted = Params(np.column_stack([fitted.coef, fitted.intercept / unit]), np.zeros(1))
         intercept = False
-    X, signs, weight = counted(X, signs_of(second), weight)
-    rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, signs, weight)
-    penalty = L2(strength(C, signs.shape[0] if weight is None else float(namespace(weight).sum(weight))))
+    X, target, weight = counted(X, targets(number, count), weight)
+    rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, target, weight)
+    penalty = L2(strength(C, target.shape[0] if weight is None else float(namespace(weight).sum(weight))))
+    if count > 2:
+        return gap_of_classes(Glm(Softmax(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
     return gap(Glm(Logistic(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
 
 

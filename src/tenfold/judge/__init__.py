@@ -21,6 +21,7 @@ from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
+from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.stationarity import stationarity
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Rule",
     "Verdict",
     "gap",
+    "gap_of_classes",
     "greedy",
     "lasso_gap",
     "lasso_gap_from_moments",

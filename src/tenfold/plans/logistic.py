@@ -1,4 +1,4 @@
-"""Logistic regression of two classes.
+"""Logistic regression of two classes, and the softmax of several (multinomial.py).
 
 Few columns, few rows: Newton's method. Few columns, many rows: Newton's method on samples of the rows, then L-BFGS on
 all of them from there, on top of the sample's inverse Hessian, so that a handful of passes is enough; Newton's method
@@ -15,16 +15,17 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows, sampling_step
-from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap
-from tenfold.losses import Logistic
+from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap, gap_of_classes
+from tenfold.losses import Logistic, Softmax
 from tenfold.penalties import L2
+from tenfold.plans import multinomial
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
-from tenfold.plans.separation import recession, refuse_tiny, unit
+from tenfold.plans.separation import recession, recession_of_classes, refuse_tiny, unit
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Solution, Status, Step, Watch, run
-from tenfold.stats import Params, derivatives, of_weights
+from tenfold.stats import Params, of_weights, total_weight
 
 FEW_COLUMNS = 128
 """Up to so many a Hessian costs next to nothing."""
@@ -68,10 +69,11 @@ class LogisticFit(Fitted):
 class StoppingRule:
     """At most one where no entry of the gradient exceeds `tol` and the judge is content; `tighten` asks for more."""
 
-    def __init__(self, strength: float, tol: float) -> None:
+    def __init__(self, strength: float, tol: float, outputs: int = 1) -> None:
         self.strength = strength
         self.tol = max(tol, float(np.finfo(np.float64).tiny))
-        self.allowed = 0.8 * RULES["gap"].tol * LOG2
+        self.outputs = outputs
+        self.allowed = 0.8 * RULES["gap"].tol * float(np.log(max(outputs, 2)))
 
     def tighten(self) -> None:
         self.allowed *= 1e-3
@@ -82,7 +84,8 @@ class StoppingRule:
         bound = 1e4 * fall
         if self.strength > 0.0:
             # the judge's number; the intercept is not penalised, and counts by what it can gain
-            bound = float(np.sum(gradient[:-1] ** 2)) / (2.0 * self.strength) + fall
+            weights = gradient.reshape(self.outputs, -1)[:, :-1]
+            bound = float(np.sum(weights**2)) / (2.0 * self.strength) + fall
         wanted = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
         # whatever the units of the columns, there is nothing below rounding
         return min(wanted, abs(fall) / 1e-26)
@@ -93,6 +96,7 @@ def fit(
     strength: float,
     intercept: bool,
     *,
+    classes: int = 2,
     solver: str,
     tol: float,
     max_iter: int,
@@ -101,22 +105,28 @@ def fit(
     watch: Watch | None = None,
     dtype: Any = np.float64,
 ) -> LogisticFit:
-    """Minimise the weighted mean logistic loss + strength / 2 ||w||^2; targets are -1 and +1.
+    """Minimise the weighted mean logistic loss + strength / 2 ||w||^2; targets are -1 and +1, or for three classes and
+    more their numbers.
 
     `solver` is "newton", for Newton's method on all rows where the Hessian is formed, or "lbfgs", for what suits the
     shape of the data.
     """
-    problem = Glm(Logistic(), L2(strength), intercept)
+    joint = classes > 2
+    problem = Glm(Softmax() if joint else Logistic(), L2(strength), intercept)
     hessian = forms_hessian(rows, strength)
-    samples = _samples(rows, solver) if hessian else []
+    samples = _samples(rows, solver) if hessian and not joint else []
     centre = middle(samples[0][0] if samples else rows, hessian) if intercept else np.zeros(rows.shape[1])
     frame = Frame.of(rows, centre)
-    rule = StoppingRule(strength, tol)
-    path = _until_separated(_steps(problem, frame, samples, start, rule, solver if hessian else None), problem, rows)
+    rule = StoppingRule(strength, tol, classes if joint else 1)
+    if joint:
+        path = multinomial.steps(problem, frame, classes, start, rule)
+    else:
+        path = _steps(problem, frame, samples, start, rule, solver if hessian else None)
+    path = _until_separated(path, problem, rows)
     heard: Watch | None = None if watch is None else lambda record, params: watch(record, frame.outside(params))
     solution = run(path, max_iter, time_limit, heard)
     # where a Hessian is dear, more steps are cheaper than a search of the judge's own
-    dear = strength > 0.0 and (not hessian or _by_sample(rows, solver))
+    dear = strength > 0.0 and (joint or not hessian or _by_sample(rows, solver))
     search = 0 if dear else SEARCH_STEPS
     params, certificate, direction = _finished(problem, rows, frame, solution, dtype, search)
     for _ in range(ATTEMPTS):
@@ -248,8 +258,7 @@ def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator
     if np.max(problem.penalty.strength) > 0.0:
         yield from path
         return
-    zero = Params(np.zeros((1, rows.shape[1])), np.zeros(1))
-    total = rows.fold(derivatives(problem.loss, zero, 0)).weight
+    total = rows.fold(total_weight).sum
     enough = LOG2 * float(rows.fold(of_weights).low[0]) / total
     for step in path:
         yield step._replace(measure=0.0) if step.objective < enough else step
@@ -273,13 +282,14 @@ def _finished(
 def _judged(
     problem: Glm, rows: Rows, params: Params, status: str, dtype: Any, search: int
 ) -> tuple[Certificate, Params | None]:
-    certificate = gap(problem, rows, params, status=status, dtype=dtype, search=search)
+    judge, direction_of = (gap_of_classes, recession_of_classes) if problem.loss.joint else (gap, recession)
+    certificate = judge(problem, rows, params, status=status, dtype=dtype, search=search)
     if certificate.status == Status.NO_MAXIMUM.value:
         return certificate, unit(params)
     if certificate.ok or np.max(problem.penalty.strength) > 0.0:
         return certificate, None
     refuse_tiny(rows)
-    direction = recession(problem, rows, params)
+    direction = direction_of(problem, rows, params)
     if direction is not None:
-        certificate = gap(problem, rows, params, status=status, dtype=dtype, direction=direction, search=0)
+        certificate = judge(problem, rows, params, status=status, dtype=dtype, direction=direction, search=0)
     return certificate, direction if certificate.status == Status.NO_MAXIMUM.value else None
