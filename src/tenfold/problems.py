@@ -40,6 +40,37 @@ class SparseLeastSquares:
     joint: bool = False
 
 
+def pulled(pull: Floats, positive: bool) -> Floats:
+    """How hard columns are pulled, (p,), from pulls (t, p) of targets that are joint: upwards only where weights are at
+    least zero.
+    """
+    if positive:
+        pull = np.maximum(pull, 0.0)
+    return np.abs(pull[0]) if len(pull) == 1 else np.sqrt(np.sum(pull * pull, axis=0))
+
+
+def duality_gap(penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, squares: float) -> float:
+    """For `SparseLeastSquares` of one target or of joint ones, the objective at weights (t, p) minus the better of two
+    dual values at their residuals, of which mean products with the columns (t, p) and the mean square are given: scaled
+    until they are feasible, or as they are. Without a penalty, the squares of the pulls.
+    """
+    l1, l2 = penalty
+    lengths, ridge = float(np.sum(np.sqrt(np.sum(w * w, axis=0)))), float(np.sum(w * w))
+    along, dual = squares + float(np.sum(w * pull)), 0.0
+    if l1 == l2 == 0.0:
+        return float(np.sum(pull * pull))
+    if l1 > 0.0:
+        whole = squares + l2 * ridge
+        largest = float(np.max(pulled(pull - l2 * w, positive), initial=0.0))
+        scale = max(along / whole, 0.0) if whole > 0.0 else 0.0
+        scale = min(scale, l1 / largest) if largest > 0.0 else scale
+        dual = scale * along - 0.5 * scale * scale * whole
+    if l2 > 0.0:
+        over = np.maximum(pulled(pull, positive) - l1, 0.0)
+        dual = max(dual, along - 0.5 * squares - 0.5 * float(np.sum(over * over)) / l2)
+    return 0.5 * squares + l1 * lengths + 0.5 * l2 * ridge - dual
+
+
 class Evaluation(NamedTuple):
     """The smooth part of an objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the
     intercept last, Hessian (p + 1, p + 1). Of a loss of k joint predictions: value (1,), gradient (1, k (p + 1)), one

@@ -16,7 +16,7 @@ from tenfold.judge import Gaps, lasso_gap, lasso_gap_from_moments
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.least_squares import DENSE_COLUMNS, SPARSE_COLUMNS, fold_moments
 from tenfold.problems import SparseLeastSquares
-from tenfold.solvers import descent, working_set
+from tenfold.solvers import descent, halves, proximal, working_set
 from tenfold.solvers.descent import Gram
 from tenfold.solvers.loop import Record, Solution, Status, Watch, run
 from tenfold.stats import Columns, Moments, Params
@@ -28,6 +28,9 @@ TOO_LARGE = "Input X has a column of values beyond 1e150, beside which no penalt
 
 FEW_COLUMNS, PASS_COLUMNS = 256, 32
 """Up to so many columns all products cost next to nothing; and as much as a pass over the rows for each so many."""
+
+FIRST_ORDER = ("ista", "fista", "uv")
+"""Solvers by name that take steps of all weights at once."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -55,7 +58,7 @@ class Path:
 @dataclass(frozen=True)
 class Settings:
     """How a problem is solved: relative gap, most sweeps, columns one after the other or at random from a seed, most
-    seconds, and who is told of each step.
+    seconds, who is told of each step, by which solver, and whether on the products of all columns in any case.
     """
 
     tol: float
@@ -63,6 +66,8 @@ class Settings:
     seed: int | None = None
     time_limit: float | None = None
     watch: Watch | None = None
+    solver: str = "cd"
+    gram: bool = False
 
 
 def parts_of(problem: SparseLeastSquares, targets: int) -> list[slice]:
@@ -80,7 +85,9 @@ def fit(
     dtype: Any = np.float64,
 ) -> SparseFit:
     """Fit and judge; `start` are weights (t, p) to begin with, `moments` those of the rows where they are known."""
-    if moments is None and way(rows, 1) == "columns":
+    if settings.solver in FIRST_ORDER:
+        return _by_passes(rows, problem, settings, start, dtype)
+    if moments is None and not settings.gram and way(rows, 1) == "columns":
         return _by_columns(rows, problem, settings, start, dtype)
     return from_moments(rows, fold_moments(rows) if moments is None else moments, problem, settings, start, dtype)
 
@@ -159,6 +166,28 @@ def path_from_moments(
         mean = np.einsum("atp,p->at", coef, moments.mean)
         intercept = moments.target_mean - mean
     return Path(coef, intercept, np.stack([one.sweeps for one in found], axis=1))
+
+
+def _by_passes(
+    rows: Rows, problem: SparseLeastSquares, settings: Settings, start: Floats | None, dtype: Any
+) -> SparseFit:
+    """Solvers by name that read the rows once or twice a step, wherever they are."""
+    stats = columns_statistics(rows)
+    p = stats.features
+    centre = stats.mean[:p] if problem.intercept else np.zeros(p)
+    target_mean = stats.mean[p:] if problem.intercept else np.zeros(rows.targets)
+    tol = MARGIN * settings.tol
+    if settings.solver == "uv":
+        path = halves.steps(problem, rows, stats, tol, start)
+    else:
+        fast = settings.solver == "fista"
+        path = proximal.steps(problem, rows, centre, target_mean, tol, start, accelerated=fast)
+    solution = run(path, settings.max_iter, settings.time_limit, settings.watch)
+    mean = solution.params.coef.astype(np.longdouble) @ centre.astype(np.longdouble)
+    params = stored(Params(solution.params.coef, np.asarray(target_mean - mean, dtype=np.float64)), dtype)
+    judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
+    count = 1 if problem.joint else rows.targets
+    return finished(params, judged, [(solution, solution.iterations)] * count, settings.solver)
 
 
 @dataclass(frozen=True)

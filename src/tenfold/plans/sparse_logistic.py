@@ -13,7 +13,7 @@ from tenfold.arrays import Floats, contiguous
 from tenfold.data import MemoryRows, Rows, sampling_step
 from tenfold.judge import RULES
 from tenfold.problems import Evaluation, Glm, evaluate
-from tenfold.solvers import proximal
+from tenfold.solvers import proximal_newton
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params, of_weights
 
@@ -65,11 +65,11 @@ def steps(
     if outputs * (p + 1) <= NEWTON_SIZE:
         if given is None:
             start = _from_sample(problem, rows, start, shift, measure)
-        yield from proximal.newton_steps(problem, rows, start, shift, measure)
+        yield from proximal_newton.newton_steps(problem, rows, start, shift, measure)
     elif isinstance(rows, MemoryRows) and not rows.foreign:
         yield from _working_sets(problem, rows, start, shift, measure)
     else:
-        yield from proximal.fista_steps(problem, rows, start, shift, measure)
+        yield from proximal_newton.fista_steps(problem, rows, start, shift, measure)
 
 
 def _from_sample(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRule) -> Params:
@@ -81,7 +81,7 @@ def _from_sample(problem: Glm, rows: Rows, start: Params, shift: Floats, measure
     sample = rows.thin(step)
     if not sample.fold(of_weights).low[0] < np.inf:
         return start
-    for count, found in enumerate(proximal.newton_steps(problem, sample, start, shift, measure)):
+    for count, found in enumerate(proximal_newton.newton_steps(problem, sample, start, shift, measure)):
         start = found.params
         if count == 6 or found.measure <= 1e4:
             break
@@ -106,7 +106,7 @@ def _working_sets(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, 
         beyond = beyond[np.argsort(-pull[beyond], kind="stable")[: max(size - int(np.count_nonzero(used)), 0)]]
         chosen = np.sort(np.concatenate([np.flatnonzero(used), beyond]))
         if not chosen.size or chosen.size * outputs > MOST or (f >= before and not beyond.size):
-            yield from proximal.fista_steps(problem, rows, params, shift, measure)
+            yield from proximal_newton.fista_steps(problem, rows, params, shift, measure)
             return
         before, size = f, 2 * size
         params = _on_columns(problem, rows, params, shift, chosen, measure, now)
@@ -118,7 +118,7 @@ def _on_columns(
     """The parameters after the problem of some columns was solved, better by far than it was `now`."""
     part = MemoryRows(contiguous(rows.X[:, chosen]), rows.y, rows.weight)
     inside = Params(np.ascontiguousarray(params.coef[:, chosen]), params.intercept)
-    for count, step in enumerate(proximal.newton_steps(problem, part, inside, shift[chosen], measure)):
+    for count, step in enumerate(proximal_newton.newton_steps(problem, part, inside, shift[chosen], measure)):
         inside = step.params
         if count == 20 or step.measure <= max(0.3, 1e-3 * now):
             break

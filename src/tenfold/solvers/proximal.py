@@ -1,190 +1,98 @@
-"""Penalties with a kink: proximal Newton steps, and accelerated proximal gradient steps where no Hessian is formed.
+"""Proximal gradient descent for least squares with a sparse penalty: ISTA, and FISTA with restarts (Beck and Teboulle
+2009; O'Donoghue and Candes 2015).
 
-A Newton step minimises the quadratic model of the smooth part plus l1 ||w||_1 (Lee, Sun and Saunders 2014): with the
-intercepts, which are not penalised, eliminated, it is a Lasso on the Hessian, solved by coordinate descent. FISTA (Beck
-and Teboulle 2009, started afresh where the objective rises) takes one pass a step and vectors of memory.
+w <- prox(w + step q), q the pulls of the columns at w, step one over the largest curvature. One pass over the rows a
+step, wherever they are: the loss is quadratic, so that the pulls at a point between two weights follow from theirs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg import lapack
 
-from tenfold import _core
 from tenfold.arrays import Floats
-from tenfold.data import NotFinite, Rows
-from tenfold.machine import one_blas_thread
-from tenfold.problems import Evaluation, Glm, evaluate
+from tenfold.data import Rows
+from tenfold.losses import Square
+from tenfold.problems import SparseLeastSquares, duality_gap
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params
+from tenfold.stats import Params, derivatives
 
-EPS = float(np.finfo(np.float64).eps)
-
-SWEEPS = 1000
-"""At most so many sweeps of coordinate descent a step."""
-
-Measure = Callable[[Params, Evaluation], float]
-"""From a point and the smooth part there to the number that the stopping rule compares with one."""
+POWER_STEPS, MARGIN = 20, 1.05
+"""Products with the rows that find the largest curvature, and how much is added to what they find."""
 
 
-def newton_steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
-    """Steps in the coordinates z = (x - shift).w + b."""
-    l1 = float(problem.penalty.l1)  # type: ignore[attr-defined]
-    params, here = start, _finite(evaluate(problem, rows, start, 2, shift))
-    while True:
-        f = float(here.value[0]) + l1 * float(np.sum(np.abs(params.coef)))
-        yield Step(params, f, measure(params, here))
-        d = _direction(params, here, l1, problem.intercept)
-        found = _search(problem, rows, params, here, d, l1, shift, 2)
-        if found is None:
-            return
-        params, here = found
-
-
-def fista_steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
-    """Steps with a step length that halves where it was too long and grows slowly again."""
-    l1 = float(problem.penalty.l1)  # type: ignore[attr-defined]
-    params, ahead, momentum, length = start, start, 1.0, 1.0
-    before = np.inf
-    here = _finite(evaluate(problem, rows, start, 1, shift))
-    f = float(here.value[0]) + l1 * float(np.sum(np.abs(params.coef)))
-    while True:
-        yield Step(params, f, measure(params, here))
-        there = here if ahead is params else evaluate(problem, rows, ahead, 1, shift)
-        new, found, length = _proximal_step(problem, rows, ahead, there, l1, shift, 1.1 * length)
-        if new is None or found is None:
-            return
-        value = float(found.value[0]) + l1 * float(np.sum(np.abs(new.coef)))
-        if value > f + 4.0 * EPS * abs(f):
-            if ahead is params:
-                return  # rounding: there is nothing to gain
-            ahead, momentum = params, 1.0
-            continue
-        if ahead is params and value == f == before:
-            return
-        faster = 0.5 * (1.0 + float(np.sqrt(1.0 + 4.0 * momentum * momentum)))
-        share = (momentum - 1.0) / faster
-        ahead = Params(
-            new.coef + share * (new.coef - params.coef), new.intercept + share * (new.intercept - params.intercept)
-        )
-        params, here, f, before, momentum = new, found, value, f, faster
-
-
-def _proximal_step(
-    problem: Glm, rows: Rows, params: Params, here: Evaluation, l1: float, shift: Floats, length: float
-) -> tuple[Params | None, Evaluation | None, float]:
-    """The step of the largest of length, length / 2, ... below the quadratic with that curvature."""
-    g = here.gradient.reshape(len(params.intercept), -1)
-    while length > 1e-18:
-        moved = params.coef - length * g[:, :-1]
-        coef = np.sign(moved) * np.maximum(np.abs(moved) - length * l1, 0.0)
-        new = Params(coef, params.intercept - length * g[:, -1])
-        there = evaluate(problem, rows, new, 1, shift)
-        dw, db = new.coef - params.coef, new.intercept - params.intercept
-        square = float(np.sum(dw * dw) + np.sum(db * db))
-        linear = float(np.sum(g[:, :-1] * dw) + np.sum(g[:, -1] * db))
-        bound = float(here.value[0]) + linear + square / (2.0 * length)
-        if float(there.value[0]) <= bound + 4.0 * EPS * abs(bound):
-            return new, there, length
-        length *= 0.5
-    return None, None, length
-
-
-def _direction(params: Params, here: Evaluation, l1: float, intercept: bool) -> Floats:
-    """The step (K, p + 1) to the minimum of the quadratic model plus l1 ||w||_1."""
-    K, p = params.coef.shape
-    H = here.hessian
-    assert H is not None
-    if not np.isfinite(H).all():
-        raise NotFinite
-    H = H.reshape(K, p + 1, K, p + 1)
-    g = here.gradient.reshape(K, p + 1)
-    S = np.array(H[:, :p, :, :p]).reshape(K * p, K * p)
-    r = g[:, :p].ravel().copy()
-    back = np.zeros((K, K * p))
-    b_step = np.zeros(K)
-    if intercept:
-        corner = H[:, p, :, p] + (np.trace(H[:, p, :, p]) / K**2 if K > 1 else 0.0)
-        cross = H[:, p, :, :p].reshape(K, K * p)
-        with one_blas_thread:
-            lower, info = lapack.dpotrf(np.asfortranarray(corner), lower=1)
-            if info == 0:
-                back = lapack.dpotrs(lower, np.asfortranarray(cross), lower=1)[0]
-                b_step = -lapack.dpotrs(lower, g[:, p], lower=1)[0]
-        S -= cross.T @ back if K * p <= 512 else _product(cross, back)
-        r += cross.T @ b_step
-    w = params.coef.ravel()
-    C = np.einsum("ij,j->i", S, w) - r
-    u = _lasso(np.ascontiguousarray(S), C, w, l1)
-    d = np.zeros((K, p + 1))
-    d[:, :p] = (u - w).reshape(K, p)
-    if intercept:
-        d[:, p] = b_step - back @ (u - w)
-    return d
-
-
-def _product(cross: Floats, back: Floats) -> Floats:
-    with one_blas_thread:
-        return np.asarray(cross.T @ back)
-
-
-def _lasso(S: Floats, C: Floats, start: Floats, l1: float) -> Floats:
-    """argmin u'S u / 2 - C.u + l1 ||u||_1, from `start`."""
-    diagonal = S.diagonal()
-    scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    lifted = np.asfortranarray(S / scale / scale[:, None])
-    lifted[np.diag_indices_from(lifted)] += 1e-9
-    with one_blas_thread:
-        lower, info = lapack.dpotrf(lifted, lower=1)
-        # the square of the targets that would have this Gram matrix: their part along the columns
-        yy = float(C @ (lapack.dpotrs(lower, C / scale, lower=1)[0] / scale)) if info == 0 else 0.0
-    yy = max(1.001 * yy, float(start @ C), 1e-300)
-    found = _core.descent(
-        S,
-        np.ascontiguousarray(C[None, :]),
-        yy,
-        np.ones(len(C)),
-        np.ascontiguousarray(start[None, :]),
-        np.array([l1]),
-        np.zeros(1),
-        False,
-        1e-13 * yy,
-        1e-10,
-        SWEEPS,
-        None,
-    )[0]
-    return np.asarray(found[0, 0])
-
-
-def _search(
-    problem: Glm,
+def steps(
+    problem: SparseLeastSquares,
     rows: Rows,
-    params: Params,
-    here: Evaluation,
-    d: Floats,
-    l1: float,
-    shift: Floats,
-    order: int,
-) -> tuple[Params, Evaluation] | None:
-    """The first of the steps d, d/2, d/4, ... with sufficient descent, or None where rounding hides any."""
-    p = params.coef.shape[1]
-    norm = float(np.sum(np.abs(params.coef)))
-    f = float(here.value[0]) + l1 * norm
-    fall = -float(np.sum(here.gradient.reshape(d.shape) * d)) - l1 * (
-        float(np.sum(np.abs(params.coef + d[:, :p]))) - norm
-    )
-    if not fall > 1e-15 * abs(f):
-        return None
-    for length in (0.5**k for k in range(14)):
-        new = Params(params.coef + length * d[:, :p], params.intercept + length * d[:, p])
-        there = evaluate(problem, rows, new, order, shift)
-        value = float(there.value[0]) + l1 * float(np.sum(np.abs(new.coef)))
-        if value <= f - 1e-4 * length * fall + 4.0 * EPS * abs(f) and np.isfinite(there.gradient).all():
-            return new, there
-    return None
+    centre: Floats,
+    target_mean: Floats,
+    tol: float,
+    start: Floats | None,
+    *,
+    accelerated: bool,
+) -> Iterator[Step]:
+    """Steps for all targets at once, until every gap is at most `tol` times the mean square of the targets; rows are
+    measured from `centre`.
+    """
+    p, t = rows.shape[1], len(target_mean)
+    w = np.zeros((t, p)) if start is None else start
+    squares, q = _read(rows, w, centre, target_mean)
+    scale = _read(rows, np.zeros((t, p)), centre, target_mean)[0]
+    curvature = _largest_curvature(rows, centre, t)
+    before, q_before, speed = w, q, 1.0
+    while True:
+        yield _step(problem, w, q, squares, scale, tol)
+        ahead, faster = 0.0, 1.0
+        if accelerated:
+            faster = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * speed * speed))
+            ahead = (speed - 1.0) / faster
+        z, pull = w + ahead * (w - before), q + ahead * (q - q_before)
+        new = prox(problem, z + pull / curvature, 1.0 / curvature)
+        if accelerated and float(np.sum((z - new) * (new - w))) > 0.0:
+            faster = 1.0  # the last step went uphill: begin anew
+        found, q_new = _read(rows, new, centre, target_mean)
+        # the curvature was found by a few products, and may be a little too small
+        model = squares - 2.0 * np.sum(q * (new - w), axis=1) + curvature * np.sum((new - w) ** 2, axis=1)
+        if ahead == 0.0 and np.any(found > model * (1.0 + 1e-12) + 1e-300):
+            curvature *= 2.0
+            continue
+        before, q_before, w, q, squares, speed = w, q, new, q_new, found, faster
 
 
-def _finite(found: Evaluation) -> Evaluation:
-    if not (np.isfinite(found.value).all() and np.isfinite(found.gradient).all()):
-        raise NotFinite
-    return found
+def prox(problem: SparseLeastSquares, w: Floats, step: float) -> Floats:
+    """argmin_v  step (l1 |v| + l2 / 2 |v|^2) + |v - w|^2 / 2, with v >= 0 where weights are."""
+    w = np.maximum(w, 0.0) if problem.positive else w
+    length = np.sqrt(np.sum(w * w, axis=0)) if problem.joint else np.abs(w)
+    kept = np.maximum(1.0 - step * problem.l1 / np.where(length > 0, length, 1.0), 0.0)
+    return np.asarray(kept * w / (1.0 + step * problem.l2))
+
+
+def _read(rows: Rows, w: Floats, centre: Floats, target_mean: Floats) -> tuple[Floats, Floats]:
+    """Mean squares (t,) of the residuals and the pulls (t, p) at weights: one pass."""
+    sums = rows.fold(derivatives(Square(), Params(np.ascontiguousarray(w), target_mean), 1, centre))
+    assert sums.gradient is not None
+    return 2.0 * sums.value / sums.weight, -sums.gradient / sums.weight
+
+
+def _largest_curvature(rows: Rows, centre: Floats, t: int) -> float:
+    """The largest eigenvalue of X'X / W, by the power method from a fixed start."""
+    p = rows.shape[1]
+    v = np.random.default_rng(0).standard_normal((t, p))
+    zero = np.zeros(t)
+    base = _read(rows, np.zeros((t, p)), centre, zero)[1]
+    largest = 0.0
+    for _ in range(POWER_STEPS):
+        v = v / (np.sqrt(np.sum(v * v, axis=1, keepdims=True)) + 1e-300)
+        v = base - _read(rows, v, centre, zero)[1]
+        largest = float(np.max(np.sqrt(np.sum(v * v, axis=1))))
+    return MARGIN * largest or 1.0
+
+
+def _step(problem: SparseLeastSquares, w: Floats, q: Floats, squares: Floats, scale: Floats, tol: float) -> Step:
+    parts = [slice(None)] if problem.joint else [slice(k, k + 1) for k in range(len(w))]
+    lengths = np.sqrt(np.sum(w * w, axis=0)) if problem.joint else np.abs(w)
+    objective = 0.5 * float(squares.sum()) + problem.l1 * float(lengths.sum()) + 0.5 * problem.l2 * float(np.sum(w * w))
+    measure = 0.0
+    for part in parts:
+        gap = duality_gap((problem.l1, problem.l2), problem.positive, w[part], q[part], float(squares[part].sum()))
+        measure = max(measure, gap / (tol * float(scale[part].sum()) or 1e-300))
+    return Step(Params(w, np.zeros(len(w))), objective, measure)

@@ -18,6 +18,7 @@ from scipy.linalg.blas import dgemm
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, is_sparse
 from tenfold.machine import one_blas_thread, threads
+from tenfold.problems import duality_gap, pulled
 from tenfold.stats import back_times
 
 FIRST = 64
@@ -207,9 +208,10 @@ def path(
         for k, i in enumerate(these):
             sweeps[i] += counts[k]
             squares = float(np.sum(R[:, k * t : (k + 1) * t] ** 2))
-            gaps[i] = _gap(penalties[i], positive, W[k], pulls[k], state.chosen.index, squares) / (yy or 1.0)
-            coef[i] = 0.0
-            coef[i][:, state.chosen.index] = W[k]
+            inside = np.zeros((t, p))
+            inside[:, state.chosen.index] = W[k]
+            gaps[i] = duality_gap(penalties[i], positive, inside, pulls[k], squares) / (yy or 1.0)
+            coef[i] = inside
             if gaps[i] > tol and sweeps[i] < max_iter:
                 ends = k
                 break
@@ -218,7 +220,7 @@ def path(
         if ends == len(these):
             first, count, inner, before = first + ends, min(2 * count, TOGETHER), INNER, 0.0
         else:
-            beyond = np.flatnonzero(_distances(pulls[k], positive) > penalties[these[k]][0])
+            beyond = np.flatnonzero(pulled(pulls[k], positive) > penalties[these[k]][0])
             # where no column is missing the working set itself is to be solved further
             lacks = bool(np.setdiff1d(beyond, state.chosen.index).size)
             inner, before = (inner, float(gaps[these[k]])) if lacks else (0.1 * inner, 0.0)
@@ -248,19 +250,12 @@ def _begun(columns: DenseColumns | SparseColumns, Y: Floats, start: Floats | Non
     return _State(chosen, weights, columns.pulls(Y - columns.fits(chosen, weights)), np.inf)
 
 
-def _distances(pull: Floats, positive: bool) -> Floats:
-    """How hard columns are pulled."""
-    if positive:
-        return np.maximum(pull[0], 0.0)
-    return np.abs(pull[0]) if len(pull) == 1 else np.sqrt(np.sum(pull * pull, axis=0))
-
-
 def _trimmed(state: _State) -> _State:
     """Without most of the members that are not used, where these are many."""
     used: NDArray[np.bool_] = np.array(state.weights.any(axis=0))
     if state.weights.shape[1] <= 4 * max(FIRST, int(used.sum())):
         return state
-    near = np.argsort(-_distances(state.pull[:, state.chosen.index], False))[: 2 * max(FIRST, int(used.sum()))]
+    near = np.argsort(-pulled(state.pull[:, state.chosen.index], False))[: 2 * max(FIRST, int(used.sum()))]
     used[near] = True
     kept = np.flatnonzero(used)
     chosen = Chosen(state.chosen.index[kept], state.chosen.columns[:, kept], state.chosen.gram[np.ix_(kept, kept)])
@@ -273,7 +268,7 @@ def _joined_by(
     """Admit the columns that are beyond the constraint, the furthest first; on the way to smaller penalties also those
     that will probably be (the strong rule of Tibshirani et al. 2012), and in any case the nearest few.
     """
-    distance: Floats = np.array(_distances(state.pull, positive))
+    distance: Floats = np.array(pulled(state.pull, positive))
     l1 = penalty[0]
     distance[state.chosen.index] = -np.inf
     limit = 2.0 * l1 - state.l1 if np.isfinite(state.l1) and state.l1 > l1 else l1
@@ -308,26 +303,3 @@ def _descended(
         state.chosen.gram, C, yy, unit, state.weights, l1, l2, positive, tol * yy, tol, max(most, 1), seed
     )
     return W, sweeps
-
-
-def _gap(
-    penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, index: Integers, squares: float
-) -> float:
-    """Objective minus the better of two dual values at the residuals: scaled until feasible, or as they are."""
-    l1, l2 = penalty
-    lengths, ridge = float(np.sum(np.sqrt(np.sum(w * w, axis=0)))), float(np.sum(w * w))
-    along = squares + float(np.sum(w * pull[:, index]))
-    dual = 0.0
-    if l1 > 0.0:
-        whole, inner = squares + l2 * ridge, pull.copy()
-        inner[:, index] -= l2 * w
-        largest = float(np.max(_distances(inner, positive), initial=0.0))
-        scale = max(along / whole, 0.0) if whole > 0.0 else 0.0
-        scale = min(scale, l1 / largest) if largest > 0.0 else scale
-        dual = scale * along - 0.5 * scale * scale * whole
-    if l2 > 0.0:
-        over = np.maximum(_distances(pull, positive) - l1, 0.0)
-        dual = max(dual, along - 0.5 * squares - 0.5 * float(np.sum(over * over)) / l2)
-    if l1 == l2 == 0.0:
-        return float(np.sum(pull * pull))
-    return 0.5 * squares + l1 * lengths + 0.5 * l2 * ridge - dual
