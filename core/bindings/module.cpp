@@ -42,6 +42,7 @@ NB_MODULE(_core, m) {
   bind_softmax(m);
   bind_descent(m);
   bind_times(m);
+  bind_perceptron(m);
   bind_sgd(m);
   bind_lars(m);
   bind_loo(m);

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import glm, greedy, lasso, least_squares, logistic, sgd
+from tenfold.certification import glm, greedy, lasso, least_squares, logistic, perceptron, sgd
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -31,7 +31,7 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     Returns
     -------
     Certificate
-        Kind residual for least squares, gap for logistic regression and the delta rule.
+        Kind residual for least squares, gap for logistic regression and the delta rule, count for perceptrons.
 
     Raises
     ------
@@ -74,6 +74,7 @@ JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
     **least_squares.JUDGES,
     **lasso.JUDGES,
     **logistic.JUDGES,
+    **perceptron.JUDGES,
     **sgd.JUDGES,
     "Pipeline": _pipeline,
 }
