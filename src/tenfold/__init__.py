@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from tenfold.estimators.least_squares import ridge_path as ridge_path
     from tenfold.estimators.least_squares import ridge_regression as ridge_regression
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
+    from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
+    from tenfold.estimators.perceptron import Perceptron as Perceptron
+    from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
     from tenfold.estimators.sgd import PassiveAggressiveClassifier as PassiveAggressiveClassifier
     from tenfold.estimators.sgd import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "AveragedPerceptron": "estimators.perceptron",
     "Certificate": "judge",
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
@@ -80,6 +84,7 @@ _HOME = {
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PassiveAggressiveClassifier": "estimators.sgd",
     "PassiveAggressiveRegressor": "estimators.sgd",
+    "Perceptron": "estimators.perceptron",
     "PoissonRegressor": "estimators.glm",
     "QuantileRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
@@ -91,6 +96,7 @@ _HOME = {
     "SGDOneClassSVM": "estimators.sgd",
     "SGDRegressor": "estimators.sgd",
     "TweedieRegressor": "estimators.glm",
+    "VotedPerceptron": "estimators.perceptron",
     "certify": "certification",
     "enet_path": "estimators.lasso",
     "lars_path": "estimators.greedy",

@@ -25,7 +25,7 @@ from tenfold.plans import least_squares
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
-every_row = pytest.mark.parametrize("row", [row for row in TABLE if row.reads("Dask")], ids=lambda row: row.id)
+every_row = pytest.mark.parametrize("row", [row for row in TABLE if "Dask" in row.where], ids=lambda row: row.id)
 DENSE = [name for name in SHAPES if not name.startswith("sparse")]
 
 

@@ -10,6 +10,9 @@ residual
 gap
     Convex problems. Objective minus the dual value at a point that is made feasible here: no parameters whatever can
     be better by more.
+count
+    Models that are meant to separate classes. The mistakes of the returned model, counted again, ties by exact sums;
+    the note has the smallest margin.
 stationarity
     Losses that are not convex. The norm of the gradient, or of its distance to the penalty's subdifferential: zero
     where the objective is at rest, which need not be the best place.
@@ -22,6 +25,7 @@ from tenfold.judge.greedy import greedy
 from tenfold.judge.kinks import at_kinks
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
+from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.scaled import scaled_gap
 from tenfold.judge.stationarity import stationarity
 
@@ -35,6 +39,7 @@ __all__ = [
     "Verdict",
     "at_kinks",
     "gap",
+    "gap_of_classes",
     "greedy",
     "lasso_gap",
     "lasso_gap_from_moments",

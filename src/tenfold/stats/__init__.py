@@ -16,6 +16,7 @@ from tenfold.stats.derivatives import (
     derivatives,
     predictions,
     times,
+    total_weight,
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
@@ -23,6 +24,8 @@ from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scaled import Scaled, scaled
 from tenfold.stats.several import Several, together
+from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
+from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
@@ -39,22 +42,28 @@ __all__ = [
     "Scaled",
     "Several",
     "Total",
+    "Voters",
     "WholeGram",
     "all_but_one",
     "along",
     "back_times",
     "best_constant",
+    "class_curvatures",
     "cross_products",
     "curvatures",
     "derivatives",
     "mean_loss",
     "mean_over_targets",
+    "noticed_hessian",
     "of_columns",
     "of_predictions",
     "of_recession",
+    "of_right_margins",
     "of_weights",
     "predictions",
     "scaled",
+    "softmax",
     "times",
     "together",
+    "total_weight",
 ]
