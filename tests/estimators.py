@@ -29,12 +29,19 @@ class Row:
     multi_output : whether y may have several columns.
     unique : whether there is one minimiser on any data, so that results can be compared by their weights.
     positive : whether weights are constrained to be at least zero.
+    once : whether a fit reads the rows only once, where that says enough.
+    lasso : whether the loss is the square and the penalty L1, a group's, or an elastic net.
     iterative : whether the setting max_iter cuts a fit short on any data.
     selects : whether all but a few weights are zero by choice, so that least squares holds for their columns alone.
     chooses : whether a penalty or a number of columns is chosen from the data by cross-validation.
     folds : whether rows are split into folds even if the setting cv does not say so.
     units : whether the unit of a column matters although nothing is penalised.
+    tall : whether rows must outnumber columns.
+    repeats : whether weights count as repeated rows, so that their unit matters.
+    angles : whether products of the residual with columns are to be equal, not zero.
+    counts : whether targets must be positive.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
+    checked : settings without which scikit-learn's own checks cannot hold, for its own class as for ours.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
     """
 
@@ -46,12 +53,19 @@ class Row:
     multi_output: bool = True
     unique: bool = True
     positive: bool = False
+    once: bool = False
+    lasso: bool = False
     iterative: bool = False
     selects: bool = False
     chooses: bool = False
     folds: bool = False
     units: bool = False
+    tall: bool = False
+    repeats: bool = False
+    angles: bool = False
+    counts: bool = False
     warns: str = ""
+    checked: dict[str, Any] = field(default_factory=dict)
     outside: str = ""
 
     @property
@@ -90,9 +104,25 @@ def _logistic(settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     return _classifier("LogisticRegression", settings, kind="gap", classes=2, iterative=True, **meta)
 
 
+def _deviance(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return Row(
+        name, settings or {}, **{"kind": "gap", "multi_output": False, "iterative": True, "counts": True, **meta}
+    )
+
+
+def _lasso(name: str, settings: dict[str, Any], **meta: Any) -> Row:
+    # the gap that ends a fit is small here, so that fits can be compared by their weights
+    meta = {"kind": "gap", "lasso": True, "once": True, "units": True, "iterative": True, **meta}
+    return _regressor(name, {"tol": 1e-10, **settings}, **meta)
+
+
 def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     warns = "Orthogonal matching pursuit ended prematurely"
     return Row(name, settings or {}, unique=False, selects=True, warns=warns, **meta)
+
+
+def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return Row(name, settings or {}, kind="gap", lasso=True, unique=False, units=True, **meta)
 
 
 ALPHAS = [1e-3, 0.1, 10.0]
@@ -100,6 +130,7 @@ ALPHAS = [1e-3, 0.1, 10.0]
 COUNTS = "balanced classes are balanced by their counts, not by their weights, so weights are not repeated rows"
 SIGNED = "weights of one sign cannot separate the classes of the checks"
 CENTRED = "class weights move the offset, and there is none"
+UNCENTRED = "the targets of the checks are far from one, and without an intercept their score is not reached"
 SEPARATED = "classes of the checks are separable: without a penalty there is no maximum, and the warning says so"
 
 TABLE = [
@@ -129,11 +160,23 @@ TABLE = [
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
     _pursuit("OrthogonalMatchingPursuit", units=True),
     _pursuit("ForwardSelection"),
+    _regressor("Lars", unique=False, units=True, angles=True),
+    _angles("LassoLars"),
+    _angles("LassoLars", {"alpha": 0.1, "positive": True}, positive=True),
+    _angles("LassoLarsIC", multi_output=False, chooses=True, tall=True, repeats=True, checked={"noise_variance": 1.0}),
+    _regressor("LarsCV", unique=False, units=True, angles=True, multi_output=False, chooses=True, folds=True),
+    _angles("LassoLarsCV", multi_output=False, chooses=True, folds=True),
     _pursuit("OrthogonalMatchingPursuitCV", multi_output=False, chooses=True, folds=True, units=True),
     _logistic(),
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
     _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
     _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
+    _deviance("PoissonRegressor"),
+    _deviance("GammaRegressor", {"alpha": 0.1, "fit_intercept": False, "solver": "newton-cholesky"}, outside=UNCENTRED),
+    _deviance("TweedieRegressor", counts=False, iterative=False),
+    _lasso("Lasso", {"alpha": 0.05}, unique=False),
+    _lasso("ElasticNet", {"alpha": 0.1}),
+    _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),
 ]
 
 IDS = [row.id for row in TABLE]
@@ -163,34 +206,37 @@ def classes(n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
     return Data(X, np.array(["ant", "bee", "cat", "dog"])[np.searchsorted(cuts, z + noise)])
 
 
-def _plain(row: Row, n: int, p: int, seed: int = 0) -> Data:
-    return classes(n, p, seed) if row.classifier else regression(n, p, seed)
+def plain(row: Row, n: int, p: int, seed: int = 0) -> Data:
+    if row.classifier:
+        return classes(n, p, seed)
+    X, y, _ = regression(n, p, seed)
+    return Data(X, np.abs(y) + 0.1 if row.counts else y)
 
 
 def _collinear(row: Row) -> Data:
-    X, y, _ = _plain(row, 60, 4)
+    X, y, _ = plain(row, 60, 4)
     return Data(np.column_stack([X, X[:, 0] - X[:, 1], 2.0 * X[:, 2]]), y)
 
 
 def _constant(row: Row) -> Data:
-    X, y, _ = _plain(row, 60, 4)
+    X, y, _ = plain(row, 60, 4)
     X[:, 2] = 3.0
     return Data(X, y)
 
 
 def _single(row: Row) -> Data:
-    X, y, _ = _plain(row, 60, 4)
+    X, y, _ = plain(row, 60, 4)
     return Data(X.astype(np.float32), y if row.classifier else y.astype(np.float32))
 
 
 def _sparse(row: Row) -> Data:
-    X, y, _ = _plain(row, 80, 6)
+    X, y, _ = plain(row, 80, 6)
     X[np.abs(X) < 0.6] = 0.0
     return Data(sparse.csr_array(X), y)
 
 
 def _sparse_constant(row: Row) -> Data:
-    X, y, _ = _plain(row, 60, 4)
+    X, y, _ = plain(row, 60, 4)
     X[:, 2] = 0.1
     X[np.abs(X) < 0.09] = 0.0
     return Data(sparse.csr_array(X), y)
@@ -204,20 +250,20 @@ def zero_weights(n: int, seed: int = 5) -> Any:
 
 
 def _weights(row: Row) -> Data:
-    X, y, _ = _plain(row, 60, 4)
+    X, y, _ = plain(row, 60, 4)
     return Data(X, y, zero_weights(60))
 
 
 def _offset(row: Row) -> Data:
-    X, y, _ = _plain(row, 60, 4)
+    X, y, _ = plain(row, 60, 4)
     return Data(X + 1e6, y)
 
 
 SHAPES: dict[str, Callable[[Row], Data]] = {
-    "tall": lambda row: _plain(row, 60, 4),
-    "wide": lambda row: _plain(row, 20, 50),
-    "square": lambda row: _plain(row, 30, 30),
-    "one column": lambda row: _plain(row, 40, 1),
+    "tall": lambda row: plain(row, 60, 4),
+    "wide": lambda row: plain(row, 20, 50),
+    "square": lambda row: plain(row, 30, 30),
+    "one column": lambda row: plain(row, 40, 1),
     "collinear": _collinear,
     "constant column": _constant,
     "float32": _single,
@@ -228,10 +274,21 @@ SHAPES: dict[str, Callable[[Row], Data]] = {
 }
 
 
+def fits(row: Row, shape: str) -> bool:
+    """Whether data of this shape can be fitted at all."""
+    return not (row.tall and shape in ("wide", "square"))
+
+
 def columns_of(row: Row, count: int, n: int = 60, p: int = 4) -> Any:
     """Targets (n, count) for a row that takes several."""
     assert row.multi_output
     return np.column_stack([regression(n, p, seed).y for seed in range(count)])
+
+
+def kind_of(row: Row, model: Any) -> str:
+    """The kind of the certificate: a path without a penalty at its end is least squares."""
+    free = row.lasso and not row.iterative and getattr(model, "alpha_", getattr(model, "alpha", 1.0)) == 0.0
+    return "residual" if free else row.kind
 
 
 def chosen(model: Any) -> Any:

@@ -10,11 +10,31 @@ if TYPE_CHECKING:
     from tenfold.certification import certify as certify
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
+    from tenfold.estimators.glm import GammaRegressor as GammaRegressor
+    from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
+    from tenfold.estimators.glm import TweedieRegressor as TweedieRegressor
     from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
+    from tenfold.estimators.greedy import Lars as Lars
+    from tenfold.estimators.greedy import LarsCV as LarsCV
+    from tenfold.estimators.greedy import LassoLars as LassoLars
+    from tenfold.estimators.greedy import LassoLarsCV as LassoLarsCV
+    from tenfold.estimators.greedy import LassoLarsIC as LassoLarsIC
     from tenfold.estimators.greedy import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
+    from tenfold.estimators.greedy import lars_path as lars_path
+    from tenfold.estimators.greedy import lars_path_gram as lars_path_gram
     from tenfold.estimators.greedy import orthogonal_mp as orthogonal_mp
     from tenfold.estimators.greedy import orthogonal_mp_gram as orthogonal_mp_gram
+    from tenfold.estimators.lasso import ElasticNet as ElasticNet
+    from tenfold.estimators.lasso import ElasticNetCV as ElasticNetCV
+    from tenfold.estimators.lasso import Lasso as Lasso
+    from tenfold.estimators.lasso import LassoCV as LassoCV
+    from tenfold.estimators.lasso import MultiTaskElasticNet as MultiTaskElasticNet
+    from tenfold.estimators.lasso import MultiTaskElasticNetCV as MultiTaskElasticNetCV
+    from tenfold.estimators.lasso import MultiTaskLasso as MultiTaskLasso
+    from tenfold.estimators.lasso import MultiTaskLassoCV as MultiTaskLassoCV
+    from tenfold.estimators.lasso import enet_path as enet_path
+    from tenfold.estimators.lasso import lasso_path as lasso_path
     from tenfold.estimators.least_squares import LinearRegression as LinearRegression
     from tenfold.estimators.least_squares import Ridge as Ridge
     from tenfold.estimators.least_squares import RidgeClassifier as RidgeClassifier
@@ -30,18 +50,38 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Certificate": "judge",
+    "ElasticNet": "estimators.lasso",
+    "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
+    "GammaRegressor": "estimators.glm",
+    "Lars": "estimators.greedy",
+    "LarsCV": "estimators.greedy",
+    "Lasso": "estimators.lasso",
+    "LassoCV": "estimators.lasso",
+    "LassoLars": "estimators.greedy",
+    "LassoLarsCV": "estimators.greedy",
+    "LassoLarsIC": "estimators.greedy",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
+    "MultiTaskElasticNet": "estimators.lasso",
+    "MultiTaskElasticNetCV": "estimators.lasso",
+    "MultiTaskLasso": "estimators.lasso",
+    "MultiTaskLassoCV": "estimators.lasso",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
+    "PoissonRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
+    "TweedieRegressor": "estimators.glm",
     "certify": "certification",
+    "enet_path": "estimators.lasso",
+    "lars_path": "estimators.greedy",
+    "lars_path_gram": "estimators.greedy",
+    "lasso_path": "estimators.lasso",
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",
     "ridge_path": "estimators.least_squares",

@@ -147,6 +147,24 @@ def learn_csr(
     end: int,
     threads: int,
 ) -> None: ...
+
+class Lars:
+    def __init__(
+        self,
+        c: _Float,
+        squares: _Float,
+        target_square: float,
+        lasso: bool,
+        positive: bool,
+        end: float,
+        most_steps: int,
+        dependent: float,
+    ) -> None: ...
+    def advance(self) -> int: ...
+    def give(self, column: int, row: _Float) -> None: ...
+    def correlations(self) -> _Float: ...
+    def path(self) -> tuple[_Float, _Float, NDArray[np.int64]]: ...
+
 def loo(
     X: _Real,
     Y: _Float,
@@ -175,3 +193,17 @@ def set_isa(name: str) -> None: ...
 def pool_size() -> int: ...
 def blas_bridge_ready() -> bool: ...
 def load_blas_bridge() -> None: ...
+def descent(
+    S: _Float,
+    C: _Float,
+    yy: float,
+    unit: _Float,
+    start: _Float,
+    l1: _Float,
+    l2: _Float,
+    positive: bool,
+    allowed: float,
+    change: float,
+    most: int,
+    seed: int | None,
+) -> tuple[_Float, _Float, NDArray[np.int64]]: ...

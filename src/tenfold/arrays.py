@@ -4,7 +4,8 @@ Mathematics above this file is written in the Array API and asks `namespace` whe
 """
 
 import math
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +21,19 @@ FLOATS = (np.float64, np.float32)
 """The dtypes that fitted arrays keep; every other input becomes float64."""
 
 
+_NAMESPACES: dict[type, Any] = {}
+
+
 def namespace(array: Array) -> Any:
     """The Array API namespace of `array`; NumPy is its own."""
     if isinstance(array, (np.ndarray, np.generic, float, int)):
         return np
-    # an optional cost: only arrays of another library pay for this import
-    from array_api_compat import array_namespace
+    if type(array) not in _NAMESPACES:
+        # an optional cost: only arrays of another library pay for this import
+        from array_api_compat import array_namespace
 
-    return array_namespace(array)
+        _NAMESPACES[type(array)] = array_namespace(array)
+    return _NAMESPACES[type(array)]
 
 
 def is_sparse(array: Array) -> bool:
@@ -44,13 +50,17 @@ def is_foreign(array: Array) -> bool:
     """Whether `array` belongs to another library of the Array API: torch, CuPy, Dask, ..."""
     if isinstance(array, (np.ndarray, np.generic)):
         return False
-    root = type(array).__module__.partition(".")[0]
-    return hasattr(array, "__array_namespace__") or root in ("torch", "cupy", "dask")
+    return hasattr(array, "__array_namespace__") or _library(array) in ("torch", "cupy", "dask")
+
+
+def _library(array: Array) -> str:
+    """The package that an array comes from; nothing is imported to tell."""
+    return type(array).__module__.partition(".")[0]
 
 
 def is_dask(array: Array) -> bool:
-    """Whether `array` is a collection of Dask's: an array or a data frame; Dask is not imported to tell."""
-    return type(array).__module__.partition(".")[0] == "dask"
+    """Whether `array` is a collection of Dask's: an array or a data frame."""
+    return _library(array) == "dask"
 
 
 def numpy_dtype(dtype: Any) -> np.dtype[Any]:
@@ -68,7 +78,17 @@ def like(array: Array, other: Array) -> Array:
     if not is_foreign(other):
         return array
     # torch takes no reversed and no read-only arrays
-    return namespace(other).asarray(np.array(array, order="C"), device=device_of(other))
+    array = namespace(other).asarray(np.array(array, order="C"))
+    if _library(array) == "torch":  # which else would wait for all that the device has to do
+        return array.to(device_of(other), non_blocking=True)
+    return namespace(other).asarray(array, device=device_of(other))
+
+
+def likes(arrays: Sequence[Floats], other: Array) -> list[Array]:
+    """`like` for several arrays, which go together."""
+    if not is_foreign(other):
+        return list(arrays)
+    return apart(like(np.concatenate([np.ravel(array) for array in arrays]), other), [array.shape for array in arrays])
 
 
 def ones(count: int, other: Array) -> Array:
@@ -102,20 +122,95 @@ def on_host(array: Array) -> Array:
     return np.from_dlpack(array) if not isinstance(array, np.ndarray) else array
 
 
+def flat(arrays: Sequence[Array]) -> Array:
+    """The numbers of arrays of one library and dtype, one array after the other."""
+    xp = namespace(arrays[0])
+    return xp.concat([array if array.ndim == 1 else xp.reshape(array, (-1,)) for array in arrays], axis=0)
+
+
+def apart(numbers: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Arrays of these shapes that lie one after the other: what `flat` has put together."""
+    xp, start, found = namespace(numbers), 0, []
+    for shape in shapes:
+        part = numbers[start : (start := start + math.prod(shape))]
+        found.append(part if len(shape) == 1 else xp.reshape(part, tuple(shape)))
+    return found
+
+
+def softplus(x: Array) -> Array:
+    """log(1 + e^x) without overflow."""
+    xp = namespace(x)
+    if is_foreign(x):  # few calls: each is as dear as reading some megabytes
+        with np.errstate(invalid="ignore"):
+            return xp.logaddexp(x, xp.zeros_like(x))
+    # the exponential of a negative number only
+    return xp.log1p(xp.exp(-xp.abs(x))) + xp.where(x > 0, x, xp.zeros_like(x))
+
+
+def falling_sigmoid(x: Array) -> Array:
+    """1 / (1 + e^x), to full relative accuracy on both sides."""
+    xp = namespace(x)
+    if is_foreign(x):  # few calls, and an infinity on the way is right
+        with np.errstate(over="ignore"):
+            return (1.0 + xp.exp(x)) ** -1.0
+    e = xp.exp(-xp.abs(x))
+    return xp.where(x >= 0, e, xp.ones_like(e)) / (1.0 + e)
+
+
+SLICES = 256
+
+
+def cross(left: Array, right: Array) -> Array:
+    """left'right of matrices with as many rows: for very long ones the sum over slices, for in one long product a
+    device leaves a part of itself idle.
+    """
+    xp, (m, p) = namespace(left), left.shape
+    count = min(SLICES, m // (16 * p))  # what the slices come to is a small part of the rows
+    if count < 16 or _library(left) == "cupy":  # which would copy what is transposed in slices
+        return xp.matmul(left.T, right)
+    cut = m - m % count
+    parts = [xp.reshape(part[:cut, :], (count, cut // count, -1)) for part in (left, right)]
+    total = xp.sum(xp.matmul(parts[0].mT, parts[1]), axis=0)
+    return total if cut == m else total + xp.matmul(left[cut:, :].T, right[cut:, :])
+
+
 HEAD = 1024
 """Rows from which the place and the spread of a block are guessed."""
 
 
-def head_of(X: Array) -> tuple[Floats, Floats, Floats]:
-    """Mean and standard deviation of the columns of the first rows, and the value of those that are constant in them,
-    not a number for others.
+class Head(NamedTuple):
+    """Mean and mean absolute deviation from it of the columns of the first rows, and the value of those that are
+    constant in them, not a number for others.
+    """
+
+    mean: Floats
+    deviation: Floats
+    constant: Floats
+
+
+def heads_of(X: Array, y: Array, cuts: Sequence[tuple[int, int]]) -> list[Head]:
+    """Of the columns of [X y], for each range of rows; one way from the device for all.
+
+    A head that differs from the first by less than the deviation counts as the first: what is measured from one place
+    can be added up.
     """
     xp = namespace(X)
-    head = xp.astype(X[: min(HEAD, X.shape[0]), :], xp.float64, copy=False)
-    low = xp.min(head, axis=0)
-    constant = xp.where(low == xp.max(head, axis=0), low, xp.nan)
-    found = on_host(xp.stack([xp.mean(head, axis=0), xp.std(head, axis=0), constant], axis=0))
-    return found[0], found[1], found[2]
+    size = min(HEAD, max(stop - start for start, stop in cuts))
+    index = like(np.concatenate([start + np.arange(size) % (stop - start) for start, stop in cuts]), X)
+    parts = [xp.astype(xp.take(part, index, axis=0), xp.float64, copy=False) for part in (X, y)]
+    head = xp.reshape(xp.concat(parts, axis=1), (len(cuts), size, -1))
+    with np.errstate(invalid="ignore"):  # rows that are not finite are refused by whoever sums them
+        mean = xp.mean(head, axis=1)
+        deviation = xp.mean(xp.abs(head - mean[:, None, :]), axis=1)
+    found = on_host(xp.stack([mean, deviation, xp.min(head, axis=1), xp.max(head, axis=1)], axis=1))
+    heads = [Head(mean, away, np.where(low == high, low, np.nan)) for mean, away, low, high in found]
+    return [heads[0] if _agree(heads[0], head) else head for head in heads]
+
+
+def _agree(one: Head, other: Head) -> bool:
+    with np.errstate(invalid="ignore"):  # as in heads_of
+        near = np.all(np.abs(other.mean - one.mean) <= one.deviation)
+    return bool(near and np.array_equal(one.constant, other.constant, equal_nan=True))
 
 
 def some_rows(array: Array, which: slice) -> Array:

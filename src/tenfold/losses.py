@@ -6,7 +6,8 @@ the slope at z. No loss is negative, and its least value over z is zero: u = 0 i
 conjugate there is zero.
 
 A loss with a kink has the slope of one side there, or zero between the two. A loss that is not convex has no
-conjugate, and as curvature that of a parabola above it that touches it at z.
+conjugate, and as curvature that of a parabola above it that touches it at z, or, for deviances, Fisher's: what is
+expected of the second derivative when the model is right.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from tenfold.arrays import Array, namespace
+from tenfold.arrays import Array, falling_sigmoid, namespace, softplus
 
 
 class Loss(Protocol):
@@ -26,6 +27,8 @@ class Loss(Protocol):
     """Whether the slope jumps."""
     signs: ClassVar[bool]
     """Whether targets are -1 and +1."""
+    link: ClassVar[str | None]
+    """How z stands for the mean of the targets, which is then the best constant: "identity", "log", or None."""
 
     @property
     def parameter(self) -> float: ...
@@ -47,6 +50,10 @@ class Loss(Protocol):
         """The point nearest to u at which the conjugate is finite."""
         ...
 
+    def recession(self, y: Array, d: Array) -> Array:
+        """At least zero where the loss never grows when z moves along d for ever; positive where it falls then."""
+        ...
+
 
 class _Plain:
     """What most losses have in common."""
@@ -54,6 +61,7 @@ class _Plain:
     convex: ClassVar[bool] = True
     kinked: ClassVar[bool] = False
     signs: ClassVar[bool] = False
+    link: ClassVar[str | None] = None
 
     @property
     def parameter(self) -> float:
@@ -67,12 +75,22 @@ class _Plain:
     def steepness(self) -> float:
         return np.inf
 
+    def conjugate(self, y: Array, u: Array) -> Array:
+        raise TypeError(f"{type(self).__name__} is not convex: it has no conjugate.")
+
+    def clip(self, y: Array, u: Array) -> Array:
+        raise TypeError(f"{type(self).__name__} is not convex: it has no conjugate.")
+
+    def recession(self, y: Array, d: Array) -> Array:
+        return y * d if self.signs else -namespace(d).abs(d)
+
 
 @dataclass(frozen=True)
 class Square(_Plain):
     """Square loss (z - y)^2 / 2: Gaussian noise of unit variance."""
 
     name: ClassVar[str] = "square"
+    link: ClassVar[str | None] = "identity"
 
     @property
     def smoothness(self) -> float:
@@ -114,16 +132,11 @@ class Logistic(_Plain):
         return 1.0
 
     def value(self, y: Array, z: Array) -> Array:
-        xp = namespace(z)
-        s = y * z
-        # log(1 + e^-s) without overflow: the exponential of a negative number only
-        return xp.log1p(xp.exp(-xp.abs(s))) + xp.where(s < 0, -s, xp.zeros_like(s))
+        return softplus(-y * z)
 
     def wrong(self, s: Array) -> Array:
-        """The probability 1 / (1 + e^s) of the other class, to full relative accuracy on both sides."""
-        xp = namespace(s)
-        e = xp.exp(-xp.abs(s))
-        return xp.where(s >= 0, e, xp.ones_like(e)) / (1.0 + e)
+        """The probability 1 / (1 + e^s) of the other class."""
+        return falling_sigmoid(s)
 
     def slope(self, y: Array, z: Array) -> Array:
         return -y * self.wrong(y * z)
@@ -339,6 +352,7 @@ class Poisson(_Plain):
     """Half of the deviance of Poisson counts y >= 0 of mean e^z: e^z - y z + y log y - y."""
 
     name: ClassVar[str] = "poisson"
+    link: ClassVar[str | None] = "log"
 
     @property
     def steepness(self) -> float:
@@ -360,12 +374,16 @@ class Poisson(_Plain):
     def clip(self, y: Array, u: Array) -> Array:
         return namespace(u).where(u + y < 0, -y, u)
 
+    def recession(self, y: Array, d: Array) -> Array:
+        return _towards_zero(y, d)
+
 
 @dataclass(frozen=True)
 class Gamma(_Plain):
     """Half of the deviance of the Gamma distribution, y > 0, of mean e^z: z + y e^-z - log y - 1."""
 
     name: ClassVar[str] = "gamma"
+    link: ClassVar[str | None] = "log"
 
     @property
     def steepness(self) -> float:
@@ -398,6 +416,7 @@ class Tweedie(_Plain):
 
     power: float
     name: ClassVar[str] = "tweedie"
+    link: ClassVar[str | None] = "log"
 
     @property
     def parameter(self) -> float:
@@ -412,14 +431,8 @@ class Tweedie(_Plain):
         xp = namespace(z)
         return y * xp.exp((1.0 - self.power) * z), xp.exp((2.0 - self.power) * z)
 
-    def _constant(self, y: Array) -> Array:
-        xp = namespace(y)
-        power = xp.where(y > 0, xp.where(y > 0, y, xp.ones_like(y)) ** (2.0 - self.power), xp.zeros_like(y))
-        return power / ((1.0 - self.power) * (2.0 - self.power))
-
     def value(self, y: Array, z: Array) -> Array:
-        falling, rising = self._parts(y, z)
-        return self._constant(y) - falling / (1.0 - self.power) + rising / (2.0 - self.power)
+        return _deviance_constant(y, self.power) + _deviance_at(y, z, self.power)
 
     def slope(self, y: Array, z: Array) -> Array:
         falling, rising = self._parts(y, z)
@@ -449,6 +462,83 @@ class Tweedie(_Plain):
 
     def clip(self, y: Array, u: Array) -> Array:
         return namespace(u).where((y == 0) & (u < 0), namespace(u).zeros_like(u), u)
+
+    def recession(self, y: Array, d: Array) -> Array:
+        return _towards_zero(y, d)
+
+
+@dataclass(frozen=True)
+class LogDeviance(_Plain):
+    """The formula of `Tweedie` for any power but 1 and 2: not convex outside of 1 < p < 2. Curvature is Fisher's."""
+
+    power: float
+    name: ClassVar[str] = "log deviance"
+    convex: ClassVar[bool] = False
+    link: ClassVar[str | None] = "log"
+
+    @property
+    def parameter(self) -> float:
+        return float(self.power)
+
+    def value(self, y: Array, z: Array) -> Array:
+        return _deviance_constant(y, self.power) + _deviance_at(y, z, self.power)
+
+    def slope(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.exp((2.0 - self.power) * z) - y * xp.exp((1.0 - self.power) * z)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return namespace(z).exp((2.0 - self.power) * z)
+
+
+@dataclass(frozen=True)
+class IdentityDeviance(_Plain):
+    """Half of the deviance of Tweedie's family of any power but 0, of mean z > 0; infinite elsewhere. Curvature is
+    Fisher's.
+    """
+
+    power: float
+    name: ClassVar[str] = "identity deviance"
+    convex: ClassVar[bool] = False
+    link: ClassVar[str | None] = "identity"
+
+    @property
+    def parameter(self) -> float:
+        return float(self.power)
+
+    def value(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        mean = self._mean(z)
+        log = xp.log(mean)
+        if self.power == 1.0:
+            value = _x_log_x(y) - y + mean - y * log
+        elif self.power == 2.0:
+            value = log - xp.log(y) + y / mean - 1.0
+        else:
+            value = _deviance_constant(y, self.power) + _deviance_at(y, log, self.power)
+        return _within(z > 0, value)
+
+    def _mean(self, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.where(z > 0, z, xp.ones_like(z))
+
+    def slope(self, y: Array, z: Array) -> Array:
+        return self.curvature(y, z) * (z - y)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.where(z > 0, self._mean(z) ** -self.power, xp.zeros_like(z))
+
+
+def deviance(power: float, link: str) -> Loss:
+    """Half of the deviance of Tweedie's family, of the mean z or e^z: link "identity" or "log"."""
+    if link == "identity":
+        return Square() if power == 0 else IdentityDeviance(power)
+    if power == 1:
+        return Poisson()
+    if power == 2:
+        return Gamma()
+    return Tweedie(power) if 1 < power < 2 else LogDeviance(power)
 
 
 @dataclass(frozen=True)
@@ -506,6 +596,25 @@ class Tanh(_Plain):
 
     def curvature(self, y: Array, z: Array) -> Array:
         return self.smoothness * namespace(z).ones_like(z)
+
+
+def _deviance_constant(y: Array, power: float) -> Array:
+    """max(y, 0)^(2-p) / ((1-p)(2-p)): with it the least value is zero."""
+    xp = namespace(y)
+    root = xp.where(y > 0, xp.where(y > 0, y, xp.ones_like(y)) ** (2.0 - power), xp.zeros_like(y))
+    return root / ((1.0 - power) * (2.0 - power))
+
+
+def _deviance_at(y: Array, z: Array, power: float) -> Array:
+    """e^((2-p)z) / (2-p) - y e^((1-p)z) / (1-p)."""
+    xp = namespace(z)
+    return xp.exp((2.0 - power) * z) / (2.0 - power) - y * xp.exp((1.0 - power) * z) / (1.0 - power)
+
+
+def _towards_zero(y: Array, d: Array) -> Array:
+    """The recession of counts: where they are zero, the mean may fall for ever."""
+    xp = namespace(d)
+    return xp.where(y == 0, -d, -xp.abs(d))
 
 
 def _positive(a: Array) -> Array:

@@ -24,6 +24,22 @@ class Glm:
     intercept: bool
 
 
+@dataclass(frozen=True)
+class SparseLeastSquares:
+    """min over W (t, p) and b (t,) of  (1 / 2W) sum_i weight_i |y_i - W x_i - b|^2 + l1 sum_j |W_j| + l2 / 2 |W|^2,
+    W the sum of the weights; b = 0 without `intercept`; weights >= 0 where `positive`.
+
+    |W_j| is the sum of the absolute values of the weights of column j, so that each target is a problem of its own, or
+    their Euclidean length where they are `joint`: a column is then used by all targets or by none.
+    """
+
+    l1: float
+    l2: float
+    intercept: bool
+    positive: bool = False
+    joint: bool = False
+
+
 class Evaluation(NamedTuple):
     """The smooth part of an objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the
     intercept last, Hessian (p + 1, p + 1).

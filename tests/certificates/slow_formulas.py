@@ -1,5 +1,6 @@
 """Optimality of linear models by slow formulas in extended precision; nothing here is shared with the judge."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ class Problem(NamedTuple):
     intercept: bool
     positive: bool
     selects: bool = False
+    level: np.ndarray | None = None  # (t,), what products of the residual with columns are to be
 
 
 def dense(X):
@@ -31,7 +33,7 @@ def problem_of(row, model, data) -> Problem:
     weight = np.ones(len(y)) if data.weight is None else np.asarray(data.weight, dtype=float)
     if row.classifier:
         names = np.unique(y)
-        if row.kind == "gap":
+        if row.name == "LogisticRegression":
             # scikit-learn balances classes by their weights here, by their counts in ridge classification
             if model.class_weight is not None:
                 factor = compute_class_weight(model.class_weight, classes=names, y=y, sample_weight=weight)
@@ -42,7 +44,9 @@ def problem_of(row, model, data) -> Problem:
         Y = Y[:, 1:] if len(names) == 2 else Y
     else:
         Y = y.reshape(len(y), -1).astype(float)
-    alpha = 1.0 / model.C if row.kind == "gap" else getattr(model, "alpha_", getattr(model, "alpha", 0.0))
+    alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
+    alpha = 0.0 if row.angles else alpha
+    alpha = 1.0 / model.C if row.kind == "gap" and row.classifier else alpha
     alpha = np.broadcast_to(np.asarray(alpha, dtype=float), Y.shape[1])
     return Problem(
         dense(data.X).astype(LONG),
@@ -52,12 +56,18 @@ def problem_of(row, model, data) -> Problem:
         row.intercept,
         row.positive,
         row.selects,
+        _level(model, weight) if row.angles else None,
     )
+
+
+def _level(model, weight):
+    paths = model.alphas_ if isinstance(model.alphas_, list) else [model.alphas_]
+    return np.array([path[-1] for path in paths]) * weight.sum()
 
 
 def cosines(problem: Problem, params) -> np.ndarray:
     """For each target the largest cosine between the penalised residual and a column of the penalised system."""
-    X, Y, weight, alpha, intercept, positive, selects = problem
+    X, Y, weight, alpha, intercept, positive, selects, level = problem
     w, b = params[:, :-1].astype(LONG), params[:, -1].astype(LONG)
     keep = weight > 0
     X, Y, weight = X[keep], Y[keep], weight[keep]
@@ -71,6 +81,8 @@ def cosines(problem: Problem, params) -> np.ndarray:
         pull = A.T @ r
         if positive:
             pull = np.where(w[t] > 0, np.abs(pull), np.maximum(pull, 0))
+        if level is not None:
+            pull = np.where(w[t] != 0, np.abs(pull) - level[t], np.maximum(np.abs(pull) - level[t], 0))
         if selects:
             pull = np.where(w[t] != 0, pull, 0)
         lengths, size = np.sqrt(np.sum(A**2, axis=0)), np.sqrt(r @ r)
@@ -192,3 +204,132 @@ def dual_gap(X, y, weight, strength, intercept, w, b) -> float:
 
 def _x_log_x(a):
     return np.where(a > 0, a * np.log(np.where(a > 0, a, 1)), 0)
+
+
+# -- deviances, in the units (1/W) sum weight loss(y, z) + strength / 2 ||w||^2
+
+
+class SlowLoss(NamedTuple):
+    value: Callable
+    slope: Callable
+    curvature: Callable
+
+
+DEVIANCES = {
+    "PoissonRegressor": SlowLoss(
+        lambda y, z: np.exp(z) - y * z + _x_log_x(y) - y, lambda y, z: np.exp(z) - y, lambda y, z: np.exp(z)
+    ),
+    "GammaRegressor": SlowLoss(
+        lambda y, z: z + y * np.exp(-z) - np.log(y) - 1, lambda y, z: 1 - y * np.exp(-z), lambda y, z: y * np.exp(-z)
+    ),
+    "TweedieRegressor": SlowLoss(lambda y, z: (z - y) ** 2 / 2, lambda y, z: z - y, lambda y, z: np.ones_like(z)),
+}
+
+
+def deviance_objective(loss, X, y, weight, strength, w, b) -> LONG:
+    return weight @ loss.value(y, X @ w + b) / weight.sum() + strength * (w @ w) / 2
+
+
+def deviance_optimum(loss, X, y, weight, strength, intercept) -> Optimum:
+    """Newton's method with halved steps from zero; directions in float64, the rest in extended precision."""
+    keep = weight > 0
+    X, y, weight = X[keep], y[keep], weight[keep]
+    centre = X.mean(axis=0) if intercept else np.zeros(X.shape[1], LONG)
+    D = np.column_stack([X - centre, np.ones(len(y), LONG)]) if intercept else X
+    ridge_part = np.full(D.shape[1], LONG(strength))
+    ridge_part[X.shape[1] :] = 0
+
+    def value(v):
+        return weight @ loss.value(y, D @ v) / weight.sum() + ridge_part @ (v * v) / 2
+
+    v = np.zeros(D.shape[1], LONG)
+    best = value(v)
+    for _ in range(200):
+        z = D @ v
+        gradient = D.T @ (weight * loss.slope(y, z)) / weight.sum() + ridge_part * v
+        H = (D.T * (weight * loss.curvature(y, z))) @ D / weight.sum() + np.diag(ridge_part)
+        d = np.sqrt(np.diag(H))
+        d[d == 0] = 1
+        step = np.linalg.lstsq((H / d[:, None] / d).astype(float), (gradient / d).astype(float), rcond=None)[0] / d
+        size = LONG(1)
+        while size > 1e-12 and not value(v - size * step) < best:
+            size /= 2
+        if size <= 1e-12:
+            break
+        v = v - size * step
+        best = value(v)
+    return Optimum(v[: X.shape[1]], v[-1] - v[:-1] @ centre if intercept else LONG(0), best)
+
+
+# -- the square loss with an L1 penalty and a ridge, in the units (1 / 2W) sum weight |y - z|^2 + l1 |w|_1 + l2/2 |w|^2
+
+
+class Lasso(NamedTuple):
+    """Balanced and weighted rows in mean units, so that the loss is half a sum of squares; several targets are joint or
+    apart.
+    """
+
+    X: np.ndarray
+    Y: np.ndarray
+    l1: np.longdouble
+    l2: np.longdouble
+    positive: bool
+    joint: bool
+
+
+def lasso_of(problem: Problem, model, joint: bool) -> Lasso:
+    ratio = LONG(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0)))
+    root = np.sqrt(problem.weight / problem.weight.sum())[:, None]
+    X, Y = problem.X, problem.Y
+    if problem.intercept:
+        X, Y = X - root.T**2 @ X, Y - root.T**2 @ Y
+    alpha = problem.alpha[0]
+    return Lasso(root * X, root * Y, alpha * ratio, alpha * (1 - ratio), problem.positive, joint)
+
+
+def lengths(W):
+    return np.sqrt(np.sum(W * W, axis=1))
+
+
+def lasso_objective(lasso: Lasso, W) -> LONG:
+    """At weights (p, t)."""
+    norms = lengths(W) if lasso.joint else np.sum(np.abs(W), axis=1)
+    R = lasso.Y - lasso.X @ W
+    return np.sum(R * R) / 2 + lasso.l1 * norms.sum() + lasso.l2 * np.sum(W * W) / 2
+
+
+def lasso_dual(lasso: Lasso, W) -> LONG:
+    """The better of two dual values at the residuals: scaled until they are feasible, and as they are."""
+    R = lasso.Y - lasso.X @ W
+    Q = lasso.X.T @ R
+    up = (lambda V: np.maximum(V, 0)) if lasso.positive else (lambda V: V)
+    along, squares = np.sum(lasso.Y * R), np.sum(R * R)
+    whole = squares + lasso.l2 * np.sum(W * W)
+    best = LONG(0)
+    if lasso.l1 > 0 and whole > 0:
+        largest = lengths(up(Q - lasso.l2 * W)).max()
+        scale = along / whole if largest == 0 else min(along / whole, lasso.l1 / largest)
+        best = max(best, max(scale, 0) * along - max(scale, 0) ** 2 * whole / 2)
+    if lasso.l2 > 0:
+        over = np.maximum(lengths(up(Q)) - lasso.l1, 0)
+        best = max(best, along - squares / 2 - np.sum(over**2) / (2 * lasso.l2))
+    return best
+
+
+def lasso_optimum(lasso: Lasso, W) -> LONG:
+    """The least objective of one target (or of joint ones), by coordinate descent in extended precision from W."""
+    G, C = lasso.X.T @ lasso.X, lasso.X.T @ lasso.Y
+    W, best = W.astype(LONG).copy(), lasso_objective(lasso, W.astype(LONG))
+    for sweep in range(2000):
+        for j in range(len(W)):
+            pull = C[j] - G[j] @ W + G[j, j] * W[j]
+            pull = np.maximum(pull, 0) if lasso.positive else pull
+            length = np.sqrt(pull @ pull)
+            kept = max(1 - lasso.l1 / length, 0) if length > 0 else 0
+            W[j] = kept * pull / (G[j, j] + lasso.l2) if G[j, j] + lasso.l2 > 0 else 0
+        if sweep % 20 == 19:
+            new = lasso_objective(lasso, W)
+            if best - new <= 1e-17 * best:
+                break
+            best = new
+    return min(best, lasso_objective(lasso, W))

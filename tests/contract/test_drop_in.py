@@ -116,7 +116,7 @@ def test_shapes_for_several_classes(row):
 def test_iterative_fits_have_a_status_and_a_trace(row):
     data = SHAPES["tall"](row)
     model = row.make().fit(data.X, data.y)
-    if row.kind == "gap":
+    if row.kind == "gap" and row.iterative:
         assert model.status_ == "converged" or "converged" in str(model.status_).lower()
         assert len(model.trace_) >= 1
         objectives = [record.objective for record in model.trace_]

@@ -8,7 +8,19 @@ from sklearn.linear_model import LogisticRegression as TheirLogisticRegression
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 
 import tenfold
-from estimators import IDS, SHAPES, TABLE, chosen, classes, columns_of, parameters, regression, zero_weights
+from estimators import (
+    IDS,
+    SHAPES,
+    TABLE,
+    chosen,
+    classes,
+    columns_of,
+    fits,
+    kind_of,
+    parameters,
+    regression,
+    zero_weights,
+)
 from tenfold.plans import least_squares
 
 dask = pytest.importorskip("dask")
@@ -37,6 +49,8 @@ def wide_and_chosen(row, shape):
 @pytest.mark.parametrize("shape", DENSE)
 def test_equal_to_numpy(row, shape):
     X, y, weight = SHAPES[shape](row)
+    if not fits(row, shape):
+        return
     if row.settings.get("C") == np.inf and shape in ("wide", "square"):
         return  # separable: there is no maximum to compare
     if shape == "offset 1e6" and not row.intercept:
@@ -45,10 +59,10 @@ def test_equal_to_numpy(row, shape):
     lazy = put(X), put(y), None if weight is None else put(weight)
     if wide_and_chosen(row, shape):
         with pytest.raises(ValueError, match=r"never brought together. Pass X\.compute"):
-            there.fit(*lazy)
+            there.fit(lazy[0], lazy[1], sample_weight=lazy[2])
         return
     here = row.make().fit(X, y, sample_weight=weight)
-    there.fit(*lazy)
+    there.fit(lazy[0], lazy[1], sample_weight=lazy[2])
     assert there.certificate_.ok == here.certificate_.ok
     for name in ("coef_", "intercept_"):
         found = getattr(there, name)
@@ -77,7 +91,7 @@ def test_equal_to_numpy(row, shape):
     np.testing.assert_allclose(there.score(*lazy), there.score(X, y, weight), rtol=1e-5, atol=1e-12)
     again = tenfold.certify(there, *lazy)
     assert again.ok == there.certificate_.ok
-    assert again.kind == row.kind
+    assert again.kind == kind_of(row, there)
     pickle.loads(pickle.dumps(there)).predict(X)
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import tenfold
-from estimators import SHAPES, TABLE, parameters, zero_weights
+from estimators import SHAPES, TABLE, chosen, fits, parameters, zero_weights
 
 # a splitter sees rows, not weights, and balanced ridge classes are counted, not weighted
 PLAIN = [row for row in TABLE if not row.chooses and "balanced" not in str(row.settings)]
@@ -17,7 +17,7 @@ every_kind = pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids
 
 
 def no_maximum(row, shape):
-    return row.settings.get("C") == np.inf and shape in ("wide", "square")
+    return not fits(row, shape) or (row.settings.get("C") == np.inf and shape in ("wide", "square"))
 
 
 def assert_same_fit(row, X, a, b):
@@ -25,7 +25,8 @@ def assert_same_fit(row, X, a, b):
     assert a.certificate_.ok
     assert b.certificate_.ok
     if row.kind == "gap" and not row.unique:
-        np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), rtol=2e-3, atol=2e-3)
+        raw = [m.decision_function(X) if row.classifier else m.predict(X) for m in (a, b)]
+        np.testing.assert_allclose(*raw, rtol=2e-3, atol=2e-3)
     elif row.kind == "gap":
         np.testing.assert_allclose(parameters(a), parameters(b), rtol=2e-3, atol=2e-4)
     elif row.positive and not row.unique:
@@ -64,7 +65,8 @@ def test_zero_weight_is_a_removed_row(row, shape, kind):
     weighted = row.make().fit(kind(X), y, sample_weight=weight)
     removed = row.make().fit(kind(X[keep]), y[keep], sample_weight=weight[keep])
     if row.chooses:
-        assert weighted.alpha_ == removed.alpha_
+        np.testing.assert_allclose(chosen(weighted), chosen(removed), rtol=1e-9)
+    if hasattr(weighted, "best_score_"):
         # scikit-learn's score is a mean over all rows, those without weight included
         np.testing.assert_allclose(weighted.best_score_ * len(X), removed.best_score_ * keep.sum(), rtol=1e-6)
     assert_same_fit(row, X[keep], weighted, removed)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from estimators import IDS, TABLE, classes, regression
+from estimators import IDS, TABLE, plain
 from tenfold.machine import threads
 
 # unpenalised classes that are separated say so; their bits are asked for all the same
@@ -41,7 +41,7 @@ def assert_one(found):
 
 
 def data(row, n, p):
-    X, y, _ = classes(n, p) if row.classifier else regression(n, p)
+    X, y, _ = plain(row, n, p)
     return X, y, np.random.default_rng(3).integers(0, 4, n).astype(float)
 
 
@@ -60,6 +60,8 @@ def test_sparse(row):
 
 @pytest.mark.parametrize("row", TABLE, ids=IDS)
 def test_wide(row):
+    if row.tall:
+        return
     assert_one(fits(row, *data(row, 40, 150)))
 
 

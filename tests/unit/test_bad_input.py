@@ -160,7 +160,7 @@ def test_one_row(row):
 @every_row
 @pytest.mark.parametrize("n", [2, 3])
 def test_two_and_three_rows(row, n):
-    if row.splits:
+    if row.splits or row.tall:
         return
     X, y, _ = tall(row)
     y = np.array(["ant", "bee", "ant"][:n]) if row.classifier else y[:n]
@@ -278,7 +278,8 @@ def test_integers_near_overflow(row):
     model, plain = row.make().fit(whole, y), row.make().fit(whole.astype(float), y)
     assert model.certificate_.ok
     np.testing.assert_array_equal(parameters(model), parameters(plain))
-    if not row.classifier and not row.positive and not row.selects and row.intercept:
+    skipped = row.classifier or row.positive or row.selects or row.counts or (row.lasso and row.chooses)
+    if not skipped and row.intercept:
         # the same fit as in other units, the penalty negligible
         free = tenfold.LinearRegression().fit(X, y)
         np.testing.assert_allclose(model.predict(whole), free.predict(X), rtol=1e-6)
@@ -336,11 +337,11 @@ def test_bad_weights(row, kind):
 def test_weights_of_extreme_size(row):
     """The unit of the weights matters only to a penalty; without one it does not matter at all."""
     X, y, _ = tall(row)
-    for unit in (1e-150, 1e150):
+    for unit in (1e150,) if row.repeats else (1e-150, 1e150):
         model = row.make().fit(X, y, sample_weight=np.full(60, unit))
         assert np.isfinite(parameters(model)).all()
         assert model.certificate_.ok, (unit, model.certificate_.explain())
-        if not row.unique:
+        if not row.unique and not row.repeats:
             np.testing.assert_allclose(parameters(model), parameters(row.make().fit(X, y)), rtol=1e-6, atol=1e-9)
 
 
@@ -396,6 +397,8 @@ def test_constant_target(row):
 
 @regressors
 def test_zero_target(row):
+    if row.counts:
+        return  # out of range, or the logarithm of zero
     X, _, _ = tall(row)
     model = row.make().fit(X, np.zeros(60))
     assert model.certificate_.ok
@@ -438,10 +441,13 @@ def test_columns_at_the_ends_of_the_numbers(row, unit):
 @regressors
 @pytest.mark.parametrize("unit", [1e-150, 1e150])
 def test_targets_of_extreme_scale(row, unit):
+    if row.counts:
+        return  # a logarithm does not know units
     X, y, _ = tall(row)
     model, plain = row.make().fit(X, y * unit), row.make().fit(X, y)
     assert model.certificate_.ok
-    np.testing.assert_allclose(parameters(model) / unit, parameters(plain), rtol=1e-9)
+    if not row.lasso:  # whose penalty is not of the degree of the loss
+        np.testing.assert_allclose(parameters(model) / unit, parameters(plain), rtol=1e-9)
 
 
 @every_row

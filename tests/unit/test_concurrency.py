@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from estimators import SHAPES, TABLE, classes, parameters, regression
+from estimators import SHAPES, TABLE, parameters, plain, regression
 
 # one row a class is enough here: what is tested is the machinery below them
 ROWS = list({row.name: row for row in reversed(TABLE)}.values())
@@ -21,7 +21,7 @@ HERE = Path(__file__).parents[1]
 
 def large(row):
     """Enough rows that our own threads are used."""
-    return classes(6000, 24) if row.classifier else regression(6000, 24)
+    return plain(row, 6000, 24)
 
 
 def bits(model):
@@ -93,7 +93,7 @@ def test_after_fork():
         from estimators import TABLE, classes, regression, parameters
 
         rows = list({row.name: row for row in reversed(TABLE)}.values())
-        data = [classes(6000, 24) if row.classifier else regression(6000, 24) for row in rows]
+        data = [plain(row, 6000, 24) for row in rows]
 
         def fits():
             return b"".join(parameters(row.make().fit(X, y)).tobytes() for row, (X, y, _) in zip(rows, data))
@@ -174,7 +174,7 @@ def test_in_workers_of_joblib(backend):
         def fit(k):
             rows = list({{row.name: row for row in reversed(TABLE)}}.values())
             row = rows[k]
-            X, y, _ = classes(6000, 24) if row.classifier else regression(6000, 24)
+            X, y, _ = plain(row, 6000, 24)
             return parameters(row.make().fit(X, y)).tobytes(), threads()
 
         if __name__ == "__main__":

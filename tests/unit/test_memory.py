@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 import tenfold
-from estimators import TABLE, classes, regression
+from estimators import TABLE, classes, plain, regression
 
 MIB = 1 << 20
 
@@ -174,7 +174,7 @@ def test_predictions_do_not_copy(rows, kind):
 @pytest.mark.parametrize("row", list({row.name: row for row in reversed(TABLE)}.values()), ids=lambda row: row.name)
 def test_fits_leave_nothing_behind(row):
     """The memory of the process does not grow with the number of fits."""
-    X, y, _ = classes(4000, 30) if row.classifier else regression(4000, 30)
+    X, y, _ = plain(row, 4000, 30)
     for _ in range(5):
         row.make().fit(X, y)
     gc.collect()

@@ -24,6 +24,8 @@ template <class T> struct DenseKernels {
   void (*column_squares)(const T *x, Index count, Index columns, const double *u, const double *shift, double *g);
   // core/src/kernels/loo.hpp
   void (*centred_row)(const T *x, const double *centre, Index columns, double *out);
+  // core/src/kernels/vectors.hpp
+  void (*add_scaled)(double a, const T *x, Index count, double *y);
   // core/src/kernels/elementwise.hpp
   void (*exp)(const T *x, T *y, Index count);
   void (*log1p)(const T *x, T *y, Index count);
@@ -61,10 +63,12 @@ enum class Loss {
   poisson,
   gamma,
   tweedie,
+  log_deviance,
+  identity_deviance,
   student,
   tanh
 };
-constexpr int loss_count = 13;
+constexpr int loss_count = 15;
 
 struct Kernels {
   const char *name;

@@ -1,4 +1,4 @@
-// exp, log1p, sigmoid and softplus of a vector, each within a few units in the last place for every argument.
+// exp, log1p, log, sigmoid and softplus of a vector, each within a few units in the last place for every argument.
 #pragma once
 
 #include "simd.hpp"
@@ -74,6 +74,21 @@ inline Vector log_one_plus(Vector x) {
   y = x == -1.0 ? all(-__builtin_inf()) : y;
   y = x < -1.0 ? all(__builtin_nan("")) : y;
   return x <= 0x1.fffffffffffffp1023 ? y : x; // infinity and NaN stay what they are
+}
+
+// log x = k log 2 + log m, x = 2^k m, m in [sqrt(1/2), sqrt(2)), for finite x > 0; numbers below 2^-1000 are scaled
+// first.
+inline Vector logarithm(Vector x) {
+  constexpr double ln2_high = 0x1.62e42feep-1;
+  constexpr double ln2_low = 0x1.a39ef35793c76p-33;
+  constexpr unsigned long long one = 0x3ff0000000000000ULL;
+  constexpr unsigned long long root_half = 0x3fe6a09e667f3bcdULL;
+  const auto small = x < 0x1p-1000;
+  const Bits b = vector_to_bits(small ? x * 0x1p100 : x) + (one - root_half);
+  const Vector m = bits_to_vector((b & 0x000fffffffffffffULL) + root_half);
+  const Vector k =
+      bits_to_vector((b >> 52) | 0x4330000000000000ULL) - (small ? all(0x1p52 + 1123.0) : all(0x1p52 + 1023.0));
+  return k * ln2_high + (k * ln2_low + log_one_plus(m - 1.0));
 }
 
 inline Vector logistic(Vector x) {

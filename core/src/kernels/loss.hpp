@@ -4,7 +4,7 @@
 // and writes u = weight * loss' and, unless curvature is null, weight * loss''. Rows of weight zero give zero whatever
 // z. `parameter` is the one number that some losses have: a width, a quantile, a power. The formulas, the domains of
 // the targets and the conjugates stand in losses.py. The curvature of a loss that is not convex is that of the
-// parabola above it that touches it at z, so that it is never negative.
+// parabola above it that touches it at z, or Fisher's, so that it is never negative.
 #pragma once
 
 #include "functions.hpp"
@@ -17,9 +17,6 @@ struct Point {
 };
 
 inline Vector positive(Vector v) { return v > 0.0 ? v : Vector{}; }
-
-// log x, for x > 0
-inline Vector logarithm(Vector x) { return log_one_plus(x - 1.0); }
 
 // (z - y)^2 / 2
 struct Square {
@@ -123,6 +120,37 @@ struct Tweedie {
   }
 };
 
+// The same for any power but 1 and 2; the curvature is Fisher's.
+struct LogDeviance {
+  static Point at(Vector y, Vector z, double power) {
+    const double first = 1.0 - power, second = 2.0 - power;
+    const Vector falling = y * exponential(first * z), rising = exponential(second * z);
+    const Vector constant = y > 0.0 ? exponential(second * logarithm(y)) / (first * second) : Vector{};
+    return {constant - falling / first + rising / second, rising - falling, rising};
+  }
+};
+
+// half of the deviance of Tweedie's family of mean z > 0, infinite elsewhere; the curvature is Fisher's, z^-p
+struct IdentityDeviance {
+  static Point at(Vector y, Vector z, double power) {
+    const auto inside = z > 0.0;
+    const Vector mean = inside ? z : all(1.0), log = logarithm(mean);
+    const Vector curvature = exponential(-power * log);
+    Vector value;
+    if (power == 1.0)
+      value = (y > 0.0 ? y * logarithm(y) - y : Vector{}) + mean - y * log;
+    else if (power == 2.0)
+      value = log - logarithm(y) + y / mean - 1.0;
+    else {
+      const double first = 1.0 - power, second = 2.0 - power;
+      const Vector constant = y > 0.0 ? exponential(second * logarithm(y)) / (first * second) : Vector{};
+      value = constant + curvature * mean * (mean / second - y / first);
+    }
+    return {inside ? value : all(__builtin_inf()), inside ? curvature * (mean - y) : Vector{},
+            inside ? curvature : Vector{}};
+  }
+};
+
 // (nu + 1) / 2 log(1 + (z - y)^2 / nu)
 struct Student {
   static Point at(Vector y, Vector z, double nu) {
@@ -173,6 +201,8 @@ constexpr LossKernel losses[] = {loss<Square>,
                                  loss<Poisson>,
                                  loss<Gamma>,
                                  loss<Tweedie>,
+                                 loss<LogDeviance>,
+                                 loss<IdentityDeviance>,
                                  loss<Student>,
                                  loss<Tanh>};
 static_assert(sizeof(losses) / sizeof(losses[0]) == static_cast<unsigned long>(loss_count));

@@ -9,6 +9,7 @@
 #include "pack.hpp"
 #include "product.hpp"
 #include "sparse.hpp"
+#include "vectors.hpp"
 
 namespace tenfold::TENFOLD_ISA {
 namespace {
@@ -19,6 +20,7 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    gradient<T>,
                                    column_squares<T>,
                                    centred_row<T>,
+                                   add_scaled<T>,
                                    elementwise<exponential, T>,
                                    elementwise<log_one_plus, T>,
                                    elementwise<logistic, T>,

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import greedy, least_squares, logistic
+from tenfold.certification import glm, greedy, lasso, least_squares, logistic
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -23,8 +23,8 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     Parameters
     ----------
     model : a fitted estimator
-        LinearRegression, OrthogonalMatchingPursuit, OrthogonalMatchingPursuitCV, Ridge, RidgeCV, RidgeClassifier, RidgeClassifierCV or LogisticRegression (two classes, L2
-        penalty or none) of tenfold or of scikit-learn, or a Pipeline of scikit-learn that ends in one of these. What
+        One of tenfold's or of scikit-learn's of the same name (the TypeError of any other lists them), or a Pipeline of
+        scikit-learn that ends in one. LogisticRegression is judged with two classes and an L2 penalty or none. What
         scikit-learn's solver "liblinear" minimises has a penalty on the intercept, and is judged with it.
     X, y, sample_weight : as in the model's ``fit``.
 
@@ -69,8 +69,10 @@ def _pipeline(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 
 JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
+    **glm.JUDGES,
     **greedy.JUDGES,
     **least_squares.JUDGES,
+    **lasso.JUDGES,
     **logistic.JUDGES,
     "Pipeline": _pipeline,
 }

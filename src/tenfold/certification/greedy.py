@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
+from tenfold.arrays import Floats, on_host
 from tenfold.certification.models import params, status, validated
 from tenfold.estimators.contract import as_rows, validate_weights
 from tenfold.judge import Certificate, GreedyRule, greedy
+from tenfold.plans.lars import Walk, verdict
 from tenfold.stats import Columns
 
 PROMISES = {
@@ -24,4 +28,27 @@ def pursuit(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     return greedy(rule, rows, fitted, columns, model.fit_intercept, status=status(model), dtype=dtype).certificate
 
 
-JUDGES = dict.fromkeys(PROMISES, pursuit)
+def angles(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """Equal angles at the end of the path that the model says it has reached, or the gap of the Lasso."""
+    X, y = validated(model, X, y, numeric=True)
+    rows = as_rows(X, y, validate_weights(sample_weight, X))
+    fitted, dtype = params(model, rows.targets)
+    lasso = type(model).__name__.startswith("LassoLars")
+    ends = np.full(rows.targets, _alpha(model)) if lasso else _ends(model, rows.targets)
+    how = Walk(lasso, bool(getattr(model, "positive", False)), float(ends[0]), 0, 0.0)
+    return verdict(rows, fitted, rows.fold(Columns.lift), ends, how, model.fit_intercept, dtype)
+
+
+def _alpha(model: Any) -> float:
+    return float(getattr(model, "alpha_", getattr(model, "alpha", 0.0)))
+
+
+def _ends(model: Any, targets: int) -> Floats:
+    """The last alpha of every target's path."""
+    paths = [model.alphas_] if targets == 1 else model.alphas_
+    return np.array([float(on_host(path)[-1]) for path in paths])
+
+
+ANGLES = ("Lars", "LarsCV", "LassoLars", "LassoLarsCV", "LassoLarsIC")
+
+JUDGES = {**dict.fromkeys(PROMISES, pursuit), **dict.fromkeys(ANGLES, angles)}

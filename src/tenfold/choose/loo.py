@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Floats, is_foreign, is_numpy, is_sparse, like, namespace, on_host
+from tenfold.arrays import Array, Floats, is_foreign, is_numpy, is_sparse, likes, namespace, on_host, ones
 from tenfold.choose.spectrum import Tall, Wide, intercepts, inverse
-from tenfold.data import Block, Rows
+from tenfold.data import Block, Lifted, Pending, Rows, is_near
 from tenfold.machine import one_blas_thread, require_memory, threads
 
 
@@ -29,7 +29,7 @@ class LeaveOneOut:
     """
 
     squares: Floats
-    errors: Floats | None
+    errors: Floats | None = None
 
     def merge(self, other: "LeaveOneOut") -> "LeaveOneOut":
         errors = None if self.errors is None or other.errors is None else np.concatenate([self.errors, other.errors])
@@ -76,7 +76,7 @@ def leave_one_out(
     return rows.fold(partial(_compiled, products, keep))
 
 
-def _compiled(products: _Products, keep: bool, block: Block) -> LeaveOneOut:
+def _compiled(products: _Products, keep: bool, block: Block) -> Lifted[LeaveOneOut]:
     if not is_numpy(block.X):
         return loo_in_arrays(products, keep, block)
     P = products
@@ -88,33 +88,53 @@ def _compiled(products: _Products, keep: bool, block: Block) -> LeaveOneOut:
     return LeaveOneOut(squares, errors)
 
 
-def loo_in_arrays(products: _Products, keep: bool, block: Block) -> LeaveOneOut:
+def loo_in_arrays(products: _Products, keep: bool, block: Block) -> Lifted[LeaveOneOut]:
     """The lift in the Array API, a tile of rows at a time: for sparse rows and other namespaces, and the reference for
     the compiled loop.
+
+    On a device the rotated rows z - s are not formed where s, the rotated centre, is small beside them, which saves a
+    pass: their products are z^2 D - 2 z (s D) + s^2 D and z C - s C.
     """
-    xp = namespace(block.y)
-    V, D, target_mean = (like(part, block.y) for part in (products.V, products.D, products.target_mean))
-    t, candidates, r = products.C.shape
-    squares, kept = np.zeros((t, candidates)), []
+    xp, P = namespace(block.y), products
+    t, candidates, r = P.C.shape
+    C, base, mean = P.C.reshape(t * candidates, r), np.asarray(P.base), P.target_mean[:, None]
+    near = is_foreign(block.X) and is_near(P.centre, block)
     with one_blas_thread:
-        shift = like(products.centre @ products.V, block.y)
-    C = like(products.C.reshape(t * candidates, r), block.y)
+        shift = P.centre @ P.V
+        if near:
+            base, mean = base + P.D @ shift**2, mean - (C @ shift).reshape(t, candidates)
+            C = np.vstack([C, 2.0 * shift * P.D])
+    V, D, C, shift, base, mean, squares = likes((P.V, P.D, C, shift, base, mean, np.zeros((t, candidates))), block.y)
+    kept = []
     tile = max(64, (1 << (25 if is_foreign(block.X) else 20)) // max(1, r))
     for start in range(0, block.X.shape[0], tile):
         part = slice(start, min(start + tile, block.X.shape[0]))
         X = block.X[part] if is_sparse(block.X) else xp.astype(block.X[part, :], xp.float64, copy=False)
         with one_blas_thread:
-            Z = X @ V - shift
-            h = products.base + xp.matmul(Z * Z, D.T)
-            fits = xp.reshape(xp.matmul(Z, C.T), (-1, t, candidates))
+            Z = X @ V if near else X @ V - shift
+            h = base + xp.matmul(Z * Z, D.T)
+            fits = xp.matmul(Z, C.T)
+        if near:
+            h, fits = h - fits[:, t * candidates :], fits[:, : t * candidates]
         weight = None if block.weight is None else block.weight[part]
         h = h if weight is None else h * weight[:, None]
-        e = ((block.y[part, :] - target_mean)[:, :, None] - fits) / (1.0 - h)[:, None, :]
-        e2 = e * e if weight is None else e * e * weight[:, None, None]
-        squares += on_host(xp.sum(e2, axis=0))
+        e = (block.y[part, :][:, :, None] - mean - xp.reshape(fits, (-1, t, candidates))) / (1.0 - h)[:, None, :]
+        squares = squares + _sum_of_squares(e, weight)
         if keep:
             kept.append(on_host(e))
-    return LeaveOneOut(squares, np.concatenate(kept) if kept else np.zeros((0, t, candidates)) if keep else None)
+    if is_sparse(block.X) or keep:
+        return LeaveOneOut(on_host(squares), np.concatenate([np.zeros((0, t, candidates)), *kept]) if keep else None)
+    return Pending.of((squares,), lambda _, found: LeaveOneOut(found), key=True)
+
+
+def _sum_of_squares(e: Array, weight: Array | None) -> Array:
+    """Over the rows of e (m, t, A), weighted."""
+    xp = namespace(e)
+    if is_foreign(e):
+        # as a product: down a long column a library's own sum may be many times slower
+        flat = xp.reshape(e * e, (e.shape[0], -1))
+        return xp.reshape(xp.matmul(ones(e.shape[0], e) if weight is None else weight, flat), e.shape[1:])
+    return xp.sum(e * e if weight is None else e * e * weight[:, None, None], axis=0)
 
 
 def _wide(rows: Rows, spectrum: Wide, alphas: Floats, keep: bool) -> LeaveOneOut:

@@ -10,10 +10,12 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dgemm, dgemv
 
 from tenfold.arrays import Floats, on_host
-from tenfold.choose.kfold import Fold, Split, score_from_moments, score_from_rows, subset, training_moments
+from tenfold.choose.kfold import Fold, Split, score_from_rows, subset, training_moments
 from tenfold.data import Rows, targets_of, weights_of
+from tenfold.machine import one_blas_thread
 from tenfold.stats import Gram, GramByColumns, Moments, Params, WholeGram, predictions
 
 Models = Callable[[Gram], tuple[Floats, Floats]]
@@ -55,12 +57,32 @@ def squared_errors(rows: Rows, split: Split, fold: Fold) -> Floats:
     """The weighted mean squared error (A,) of every model of a fold on its test rows; not a number where these have no
     weight.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # columns at the ends of the numbers: read from the rows
-        found = score_from_moments("neg_mean_squared_error", fold)
+    found = _errors_from_moments(fold)
     if found is not None:
-        return -found
+        return found
     with np.errstate(invalid="ignore"):
         return _errors_on_rows(rows, split, fold)
+
+
+def _errors_from_moments(fold: Fold) -> Floats | None:
+    """From the moments of the test rows: sum (y - x.w - b)^2 = yy - 2 c.w + w.Sw + W (ybar - m.w - b)^2. None where
+    they are not at hand, or digits would be lost.
+    """
+    test = fold.test
+    if test is None or test.count < 2:
+        return None
+    p, e = test.features, test.exponent
+    W = fold.coef[:, 0]
+    # columns at the ends of the numbers: read from the rows
+    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread:
+        S, c = np.ldexp(test.XX, e[:p, None] + e[:p]), np.ldexp(test.XY[:, 0], e[:p] + e[p])
+        curved = np.einsum("ap,ap->a", dgemm(1.0, S, W.T, trans_a=1).T, W)
+        away = test.target_mean[0] - dgemv(1.0, W, test.mean) - fold.intercept[:, 0]
+        yy = float(np.ldexp(test.yy[0], 2 * int(e[p])))
+        squares = yy - 2.0 * dgemv(1.0, W, c) + curved + test.weight * away**2
+    if not (squares > 1e-6 * (yy + curved)).all():
+        return None
+    return np.asarray(squares / test.weight)
 
 
 def _errors_on_rows(rows: Rows, split: Split, fold: Fold) -> Floats:

@@ -3,11 +3,16 @@
 from tenfold.data.batches import BatchRows
 from tenfold.data.blocks import (
     Block,
+    Lifted,
     NotFinite,
+    Pending,
     Rows,
     Statistic,
     block_length,
+    head_of,
+    is_near,
     sampling_step,
+    settled,
     targets_of,
     weights_of,
 )
@@ -17,13 +22,18 @@ from tenfold.data.table import Table
 __all__ = [
     "BatchRows",
     "Block",
+    "Lifted",
     "MemoryRows",
     "NotFinite",
+    "Pending",
     "Rows",
     "Statistic",
     "Table",
     "block_length",
+    "head_of",
+    "is_near",
     "sampling_step",
+    "settled",
     "targets_of",
     "weights_of",
 ]

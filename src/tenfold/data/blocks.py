@@ -1,17 +1,20 @@
 """Blocks of rows, the protocol of their sources, and the one rule by which rows are cut."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
+from functools import partial
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
-from tenfold.arrays import Array, contiguous, namespace, ones, some_rows
+import numpy as np
+
+from tenfold.arrays import Array, Floats, Head, apart, contiguous, flat, heads_of, namespace, on_host, ones, some_rows
 
 BLOCK_BYTES = 1 << 25
 """About what a block holds in float64: large enough to travel, small enough to keep several in memory."""
 
-DEVICE_BYTES = 1 << 30
-"""The same on a device, where a block is a dozen calls, each as dear as reading some megabytes."""
+DEVICE_BYTES = 1 << 31
+"""The same on a device, where a block is some thirty calls, each as dear as reading some tens of megabytes."""
 
 SPARSE_ROWS = 1 << 16
 
@@ -19,13 +22,14 @@ SPARSE_ROWS = 1 << 16
 @dataclass(frozen=True, slots=True)
 class Block:
     """Consecutive rows in one array namespace: X (m, p), y (m, t), weight (m,), group (m,) with a class or fold
-    number of each row.
+    number of each row; and what looks up the head of [X y] where its source keeps it.
     """
 
     X: Array
     y: Array
     weight: Array | None = None
     group: Array | None = None
+    head: Callable[[], Head] | None = None
 
 
 class Statistic(Protocol):
@@ -36,6 +40,84 @@ class Statistic(Protocol):
 
 S = TypeVar("S", bound=Statistic)
 T = TypeVar("T")
+
+WAITING = 1 << 24
+"""So many numbers at most wait on a device for the end of a pass."""
+
+
+class Numbers(NamedTuple, Generic[S]):
+    """What blocks come to, (k,), where their rows are; `finish(sources, numbers)` makes a statistic of it. Numbers with
+    the same `key` are sums, and may be added up.
+    """
+
+    numbers: Array
+    finish: Callable[[tuple[Any, ...], Floats], S]
+    key: Any
+    sources: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending(Generic[S]):
+    """Statistics of blocks whose numbers a device may still be computing. It is asked for them once, at the end of a
+    pass, for every question is a wait. `done` is the statistic of the blocks before those that are `waiting`.
+    """
+
+    waiting: tuple[Numbers[S], ...]
+    done: S | None = None
+
+    @classmethod
+    def of(
+        cls, parts: Sequence[Array], finish: Callable[..., S], *, key: Any = None, source: Any = None
+    ) -> "Pending[S]":
+        """The statistic finish(sources, *parts), with the parts as NumPy arrays in float64.
+
+        Where blocks with the same `key` follow each other, their parts are added up, and each has its `source` among
+        the sources. What is kept here is held until the end of the pass: views of rows, not copies.
+        """
+        shapes = [tuple(part.shape) for part in parts]
+        return cls((Numbers(flat(parts), partial(_finished, finish, shapes), key, (source,)),))
+
+    def merge(self, other: "Pending[S]") -> "Pending[S]":
+        if other.done is not None:
+            return Pending((), self.settle().merge(other.settle()))
+        waiting = list(self.waiting)
+        for after in other.waiting:
+            before = waiting[-1] if waiting else None
+            if before is not None and before.key is not None and before.key == after.key:
+                with np.errstate(invalid="ignore"):  # rows that are not finite are refused by whoever folds them
+                    sums = before.numbers + after.numbers
+                waiting[-1] = before._replace(numbers=sums, sources=before.sources + after.sources)
+            else:
+                waiting.append(after)
+        both = Pending(tuple(waiting), self.done)
+        size = sum(entry.numbers.shape[0] for entry in waiting)
+        return Pending((), both.settle()) if len(waiting) > 1 and size > WAITING else both
+
+    def settle(self) -> S:
+        """The statistic of all blocks, merged in their order."""
+        total = self.done
+        if self.waiting:
+            found = on_host(flat([entry.numbers for entry in self.waiting]))
+            each = apart(found, [entry.numbers.shape for entry in self.waiting])
+            for numbers, entry in zip(each, self.waiting, strict=True):
+                part = entry.finish(entry.sources, numbers)
+                total = part if total is None else total.merge(part)
+        assert total is not None
+        return total
+
+
+def _finished(finish: Callable[..., S], shapes: list[tuple[int, ...]], sources: tuple[Any, ...], numbers: Floats) -> S:
+    return finish(sources, *apart(numbers, shapes))
+
+
+Lifted: TypeAlias = S | Pending[S]
+"""What a lift gives: the statistic of a block, or the promise of one."""
+
+
+def settled(found: Any) -> Any:
+    """A statistic without pending parts."""
+    settle = getattr(found, "settle", None)
+    return found if settle is None else settle()
 
 
 class NotFinite(ValueError):
@@ -71,7 +153,7 @@ class Rows(Protocol):
         """How many numbers are stored."""
         ...
 
-    def fold(self, lift: Callable[[Block], S]) -> S:
+    def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
         """Merge the statistics of all blocks, in the order of the rows."""
         ...
 
@@ -133,14 +215,14 @@ class InOrder(Parts):
         """The blocks, from the first row on."""
         raise NotImplementedError
 
-    def fold(self, lift: Callable[[Block], S]) -> S:
+    def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
         """See `Rows`."""
         with closing(self.blocks()) as blocks:
-            total = lift(next(blocks))
+            total: Any = lift(next(blocks))
             for block in blocks:
                 total = total.merge(lift(block))
                 del block
-        return total
+        return settled(total)
 
     def scan(self, step: Callable[[T, Block], T], start: T) -> T:
         """See `Rows`."""
@@ -185,6 +267,18 @@ def block_length(width: int, sparse: bool, device: bool = False) -> int:
 def weights_of(block: Block) -> Any:
     """The weights of the rows of a block, ones where there are none."""
     return ones(block.y.shape[0], block.y) if block.weight is None else block.weight
+
+
+def head_of(block: Block) -> Head:
+    """The head of [X y]: what its source keeps, or read."""
+    return heads_of(block.X, block.y, [(0, block.X.shape[0])])[0] if block.head is None else block.head()
+
+
+def is_near(shift: Floats, block: Block) -> bool:
+    """Whether no column of X is shifted by more than it deviates from its mean: sums may then be moved afterwards,
+    which costs a bit and saves a pass.
+    """
+    return not shift.size or bool(block.X.shape[0] and np.all(np.abs(shift) <= head_of(block).deviation[: shift.size]))
 
 
 def targets_of(block: Block) -> Any:

@@ -25,7 +25,7 @@ from dask.highlevelgraph import HighLevelGraph
 from dask.task_spec import DataNode, Task, TaskRef
 
 from tenfold.arrays import FLOATS, Array, contiguous, is_dask, is_sparse
-from tenfold.data.blocks import Block, Parts, S, block_length
+from tenfold.data.blocks import Block, Lifted, Parts, S, block_length
 from tenfold.data.memory import MemoryRows
 from tenfold.machine import sharing
 
@@ -83,7 +83,7 @@ class DaskRows(Parts):
     def _parts(self) -> tuple[da.Array | None, ...]:
         return self.X, self.y, self.weight, self.group
 
-    def fold(self, lift: Callable[[Block], S]) -> S:
+    def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
         """See `Rows`."""
         return reduce(partial(_lift, lift), _merge, self._parts)
 
@@ -132,7 +132,7 @@ class DaskRows(Parts):
         return replace(self, y=aligned(y, self.X), sample=[])
 
 
-def _lift(lift: Callable[[Block], S], number: int, *chunks: Array) -> S:
+def _lift(lift: Callable[[Block], Lifted[S]], number: int, *chunks: Array) -> S:
     return _in_memory(*chunks).fold(lift)
 
 

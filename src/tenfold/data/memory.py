@@ -2,13 +2,31 @@
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
-from tenfold.arrays import Array, contiguous, entries, is_numpy, is_sparse, like, numpy_dtype, some_rows
+from tenfold.arrays import (
+    Array,
+    Head,
+    contiguous,
+    entries,
+    heads_of,
+    is_numpy,
+    is_sparse,
+    like,
+    numpy_dtype,
+    on_host,
+    some_rows,
+)
 from tenfold.data.blocks import Block, InOrder, block_length, every, rows_of
 
+SMALL = 1 << 20
+"""A sample of at most so many numbers comes from a device to the host, where working on it takes less time than telling
+a device to.
+"""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class MemoryRows(InOrder):
     """X (n, p) dense or CSR, y (n, t) float64, weight (n,) float64 or None, group (n,) int32 or None; all arrays are of
     one library, on one device.
@@ -38,7 +56,7 @@ class MemoryRows(InOrder):
     def blocks(self) -> Generator[Block]:
         n, p = self.shape
         length = block_length(p, self.sparse, self.foreign)
-        for start in range(0, max(n, 1), length):
+        for k, start in enumerate(range(0, max(n, 1), length)):
             stop = min(n, start + length)
             X = self.X if stop - start == n else some_rows(self.X, slice(start, stop))
             # a Fortran or strided array is put in C order one block at a time, never as a whole
@@ -47,10 +65,43 @@ class MemoryRows(InOrder):
                 contiguous(rows_of(self.y, start, stop)),
                 rows_of(self.weight, start, stop),
                 rows_of(self.group, start, stop),
+                partial(self._head, k) if self.foreign and n else None,
             )
 
+    def _head(self, block: int) -> Head:
+        return self._heads[block]
+
+    @cached_property
+    def _heads(self) -> list[Head]:
+        """The head of every block, read once for all passes."""
+        n, p = self.shape
+        length = block_length(p, self.sparse, self.foreign)
+        cuts = [(start, min(n, start + length)) for start in range(0, n, length)]
+        return heads_of(self.X, self.y, cuts)
+
     def thin(self, step: int) -> "MemoryRows":
+        if not self.foreign:
+            return self._thinned(step)
+        if step == 1:
+            return self
+        for kept, sample in self._samples:
+            if step % kept == 0:
+                return sample.thin(step // kept)
+        sample = self._thinned(step)
+        if sample.entries > SMALL:
+            return sample
+        parts = (sample.X, sample.y, sample.weight, sample.group)
+        sample = MemoryRows(*(None if part is None else on_host(part) for part in parts))
+        self._samples.append((step, sample))
+        return sample
+
+    def _thinned(self, step: int) -> "MemoryRows":
         return MemoryRows(*(every(part, step) for part in (self.X, self.y, self.weight, self.group)))
+
+    @cached_property
+    def _samples(self) -> list[tuple[int, "MemoryRows"]]:
+        """Small samples that came from a device, with their steps."""
+        return []
 
     def whole(self) -> Block:
         return Block(self.X, self.y, self.weight, self.group)

@@ -58,17 +58,24 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
     """Weights (n,) in float64: finite, not negative, not all zero; None stays None."""
     if sample_weight is None:
         return None
-    weight = dask.aligned(np.full(X.shape[0], sample_weight) if isinstance(sample_weight, Number) else sample_weight, X)
-    if weight.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar, got {weight.ndim}D array.")
-    if (place := dask.place_of(weight, _not_finite)) is not None:
-        raise ValueError(f"Input sample_weight contains NaN or infinity: {place}.")
+    weight = np.full(X.shape[0], sample_weight) if isinstance(sample_weight, Number) else sample_weight
+    weight = beside(weight, X, "sample_weight")
     low, high = dask.reduce(_ends, _wider, (weight,))
     if low < 0:
         raise ValueError("Negative values in data passed to `sample_weight`: weights must be at least zero.")
     if not high > 0:
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weight
+
+
+def beside(values: Any, X: Array, name: str) -> Array:
+    """Finite numbers (n,) in float64, in the memory of the workers beside X."""
+    found = dask.aligned(values, X)
+    if found.ndim != 1:
+        raise ValueError(f"{name} must be 1D array, one number a row, got {found.ndim}D array.")
+    if (place := dask.place_of(found, _not_finite)) is not None:
+        raise ValueError(f"Input {name} contains NaN or infinity: {place}.")
+    return found
 
 
 def _ends(number: int, chunk: Array) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 models.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -11,6 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from sklearn.callback import CallbackSupportMixin
 from sklearn.callback import with_callbacks as sklearn_with_callbacks
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -31,7 +33,7 @@ from tenfold.arrays import (
 from tenfold.data import BatchRows, Block, MemoryRows, NotFinite, Rows, Table
 from tenfold.estimators import foreign
 from tenfold.plans import Fitted
-from tenfold.solvers.loop import Record, Watch
+from tenfold.solvers.loop import Record, Status, Watch
 from tenfold.stats import Params, times
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "Scored",
     "all_or_nothing",
     "as_rows",
+    "beside",
     "canonical",
     "chosen_classes",
     "class_factors",
@@ -50,12 +53,15 @@ __all__ = [
     "follow",
     "names_of",
     "numbered",
+    "own_target",
     "refuse_not_finite",
     "rowwise",
     "store",
+    "total_weight",
     "unknown_classes",
     "validate",
     "validate_weights",
+    "warn_unless_certified",
     "watcher",
     "with_callbacks",
     "without_names",
@@ -229,6 +235,13 @@ def _own(own: Array | None, given: Any, name: str, role: str) -> Any:
     return own if given is None else given
 
 
+def own_target(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Target and weights to score with: a table may bring its own."""
+    if not isinstance(X, Table):
+        return y, sample_weight
+    return _own(X.y, y, "y", "target"), _own(X.weight, sample_weight, "sample_weight", "weight")
+
+
 def _remember_columns(estimator: Any, table: Table) -> None:
     estimator.n_features_in_ = table.shape[1]
     if table.feature_names is not None:
@@ -257,8 +270,9 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
     n = X.shape[0]
     if is_foreign(sample_weight):
         foreign.refuse_elsewhere(X, sample_weight, "sample_weight")
-        weight = validate_weights(on_host(sample_weight), np.zeros((n, 1)))
-        return like(weight, X)
+        if tuple(sample_weight.shape) == (n,) and (weight := foreign.weights(sample_weight)) is not None:
+            return weight
+        return like(validate_weights(on_host(sample_weight), np.zeros((n, 1))), X)
     if isinstance(sample_weight, Number):
         weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
     else:
@@ -277,13 +291,23 @@ def validate_weights(sample_weight: Any, X: Array) -> Array | None:
     return like(weight, X) if is_foreign(X) else weight
 
 
+def beside(values: Any, X: Array, name: str) -> Array:
+    """Finite numbers (n,) in float64 beside the rows of a cluster."""
+    return _cluster().beside(values, X, name)
+
+
+def total_weight(y: Array, weight: Array | None) -> float:
+    """The sum of the weights of the rows of y."""
+    return float(y.shape[0] if weight is None else on_host(namespace(weight).sum(weight)))
+
+
 def as_rows(X: Array, y: Array, weight: Array | None) -> Rows:
     """Rows with targets (n, t) in float64."""
     if is_dask(X):
         return _cluster().as_rows(X, y, weight)
     if is_foreign(X):
         xp = namespace(X)
-        y = xp.astype(like(y, X) if not is_foreign(y) else y, xp.float64)
+        y = xp.astype(like(y, X) if not is_foreign(y) else y, xp.float64, copy=False)
         return MemoryRows(X, y[:, None] if y.ndim == 1 else y, weight)
     y = np.asarray(y, dtype=np.float64)
     y = contiguous(y[:, None] if y.ndim == 1 else y)
@@ -451,9 +475,7 @@ class Scored:
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """scikit-learn's score, R^2 or accuracy; a table brings its own target and weights."""
-        if isinstance(X, Table):
-            y = _own(X.y, y, "y", "target")
-            sample_weight = _own(X.weight, sample_weight, "sample_weight", "weight")
+        y, sample_weight = own_target(X, y, sample_weight)
         if is_dask(X):
             return _cluster().score(self, X, y, sample_weight)
         if is_foreign(X):
@@ -467,6 +489,19 @@ def store(estimator: Any, fitted: Fitted, X: Array, *, coef_flat: bool, intercep
     estimator.coef_ = follow(coef[0] if coef_flat else coef, X)
     estimator.intercept_ = follow(b[0] if intercept_flat else b, X) if intercept else 0.0
     estimator.certificate_ = fitted.certificate
+
+
+ADVICE = {status.value: status.message for status in Status if status is not Status.NO_MAXIMUM}
+"""What to do after a fit that is not certified; where there is no maximum the certificate says it."""
+
+
+def warn_unless_certified(estimator: Any) -> None:
+    """A ConvergenceWarning with the certificate's sentence, and what to do, where a fit is not certified."""
+    certificate = estimator.certificate_
+    if not certificate.ok:
+        advice = ADVICE.get(certificate.status, "")
+        message = f"{type(estimator).__name__} ({certificate.status}): {certificate.explain()} {advice}"
+        warnings.warn(message.rstrip(), ConvergenceWarning, stacklevel=5)
 
 
 def follow(array: Array, X: Array) -> Array:

@@ -71,6 +71,14 @@ def refuse_elsewhere(X: Array, other: Array, name: str) -> None:
         )
 
 
+def weights(given: Array) -> Array | None:
+    """Weights in float64, looked at where they are; None where they are to be refused."""
+    xp = namespace(given)
+    weight = xp.astype(given, xp.float64, copy=False)
+    fine = xp.all(xp.isfinite(weight) & (weight >= 0.0)) & xp.any(weight > 0.0)
+    return weight if bool(fine) else None
+
+
 def predictions(model: Any, X: Array) -> Array:
     """Raw predictions of a linear model in the namespace and on the device of X."""
     X = matrix(model, X)
@@ -100,8 +108,7 @@ def score(estimator: Any, X: Array, y: Any, weight: Array | None) -> float:
         right = xp.min(right, axis=1) if right.ndim == 2 else right
         return float(xp.sum(weight * right) / xp.sum(weight))
     y, found = (xp.astype(xp.reshape(part, (X.shape[0], -1)), xp.float64) for part in (y, found))
-    w = weight[:, None]
-    residual = xp.sum(w * (y - found) ** 2, axis=0)
-    total = xp.sum(w * (y - xp.sum(w * y, axis=0) / xp.sum(w)) ** 2, axis=0)
+    residual = xp.matmul(weight, (y - found) ** 2)
+    total = xp.matmul(weight, (y - xp.matmul(weight, y) / xp.sum(weight)) ** 2)
     r2 = xp.where(total > 0, 1.0 - residual / xp.where(total > 0, total, xp.ones_like(total)), xp.zeros_like(total))
     return float(xp.mean(xp.where((total == 0) & (residual == 0), xp.ones_like(r2), r2)))

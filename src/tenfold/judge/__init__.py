@@ -10,23 +10,33 @@ residual
 gap
     Convex problems. Objective minus the dual value at a point that is made feasible here: no parameters whatever can
     be better by more.
+stationarity
+    Losses that are not convex. The norm of the gradient, or of its distance to the penalty's subdifferential: zero
+    where the objective is at rest, which need not be the best place.
 """
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
+from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
+from tenfold.judge.stationarity import stationarity
 
 __all__ = [
     "NOT_JUDGED",
     "RULES",
     "Certificate",
+    "Gaps",
     "GreedyRule",
     "Rule",
     "Verdict",
     "gap",
     "greedy",
+    "lasso_gap",
+    "lasso_gap_from_moments",
+    "path_gaps",
     "residual",
     "residual_from_moments",
+    "stationarity",
 ]

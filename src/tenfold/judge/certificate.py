@@ -39,7 +39,7 @@ RULES = {
     "stationarity": Rule(
         1e-6,
         "norm of the gradient",
-        "norm of the gradient at the start",
+        "root mean square of the slopes without weights (the gradient in unit columns is at most that)",
         "rounding of the gradient",
         "the objective is at rest here up to {value}; it is not convex, and another start may find a better place",
     ),

@@ -1,8 +1,10 @@
-"""Kind gap: convex problems of one target, by a dual point that is made feasible here.
+"""Kind gap: convex problems of one target, by a dual point that is made feasible here; a route of its own for the
+smooth losses of most fits with a square penalty or none, that asks for one pass alone.
 
-For a loss with |loss'''| <= loss'' (logistic and square), slopes u and curvatures c at margins z, and any |s| < 1, the
-conjugate obeys ``conjugate(u + s c) <= conjugate(u) + s c z + c B(|s|)``, ``B(a) = a + (1 - a) log(1 - a)``: moving the
-slopes along the curvatures keeps them in the conjugate's domain, at a known price.
+For a loss with |loss'''| <= M loss'' (logistic and square loss, Poisson, Gamma and Tweedie deviance), slopes u and
+curvatures c at margins z, and any |s| < 1 / M, the conjugate obeys ``conjugate(u + s c) <= conjugate(u) + s c z +
+c B(|s|)``, ``B(a) = (M a + (1 - M a) log(1 - M a)) / M^2``: moving the slopes along the curvatures keeps them in the
+conjugate's domain, at a known price.
 """
 
 from dataclasses import replace
@@ -10,14 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Floats, unit_roundoff
-from tenfold.data import Rows, weights_of
+from tenfold.arrays import Floats, namespace, on_host, unit_roundoff
+from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import newton_bound, newton_step, price
-from tenfold.judge.points import Data, Point, centred, length, prepare, read
+from tenfold.judge.fenchel import LOOSE, fenchel_gap
+from tenfold.judge.points import Data, Point, centred, length, local, prepare, read
 from tenfold.losses import Loss
+from tenfold.penalties import L2
 from tenfold.problems import Glm
-from tenfold.stats import Params, curvatures, of_margins, times
+from tenfold.stats import Params, Total, curvatures, of_recession, times
 
 SEARCH_COLUMNS = 4096
 """With at most so many columns the judge looks for a better lower bound by Newton steps of its own."""
@@ -30,7 +34,10 @@ SEPARATED = (
     "The classes can be separated, so the likelihood has no maximum: longer weights are always better. "
     "Use a penalty (a finite C)."
 )
-LOOSE = "Bound, not tight: the true distance to the optimum may be much smaller."
+RECEDES = (
+    "The likelihood has no maximum: along some weights the means of counts that are zero fall for ever, and the others "
+    "stay. Use a penalty (alpha > 0), or leave these columns out."
+)
 
 
 class _Tilt(NamedTuple):
@@ -57,6 +64,7 @@ def gap(
     status: str = "converged",
     dtype: Any = np.float64,
     direction: Params | None = None,
+    dual: Floats | None = None,
     search: int = SEARCH_STEPS,
 ) -> Certificate:
     """Judge a convex problem of one target: the objective minus a lower bound on every objective.
@@ -64,17 +72,24 @@ def gap(
     With u slopes of the loss at any margins, D(u) = -(1/W) sum weight conjugate(u) - penalty*(-X'(weight u)/W) is such
     a bound, provided that sum weight u = 0 where there is an intercept. Slopes at the parameters' own margins, made to
     sum to zero, give |gradient|^2 / (2 strength); where that is not enough, Newton steps of the judge's own, at most
-    `search` of them, find a better bound. `direction` is an untrusted hint: parameters that are said to separate the
-    classes.
+    `search` of them, find a better bound. Two untrusted hints: `direction`, parameters that are said to separate the
+    classes; `dual` (n,), slopes at the optimum, for losses with kinks.
     """
+    plain = isinstance(problem.penalty, L2) and not problem.penalty.positive
+    if not (plain and np.isfinite(problem.loss.steepness)):
+        return fenchel_gap(problem, rows, params, dual=dual, tol=tol, status=status, dtype=dtype, search=search)
     data = prepare(problem, rows)
     here = read(data, centred(params, data.centre) if problem.intercept else params, 1)
-    scale = data.scale
-    floor = _floor(data, params, max(here.value, scale), dtype)
+    bends = _bends(data, here)
+    data = data._replace(slope=float(bends[0]))
+    floor = _floor(data, params, here, bends, dtype)
     tol = RULES["gap"].tol if tol is None else tol
-    certificate = Certificate("gap", here.value, scale, tol, floor, here.value, 0.0, status=status, parts=(here.value,))
+    value = here.value
+    certificate = Certificate("gap", value, data.scale, tol, floor, value, 0.0, status=status, parts=(value,))
     if data.strength == 0.0 and any(_separates(data, d) for d in (params, direction) if d is not None):
-        return replace(certificate, status="no maximum", note=SEPARATED)
+        return replace(certificate, status="no maximum", note=SEPARATED if problem.loss.signs else RECEDES)
+    if not np.isfinite(value):
+        return certificate  # parameters so far away that their losses are beyond all numbers
     proof = _first_proof(data, here, floor)
     if search and here.value - proof.lower > certificate.allowed and rows.shape[1] <= SEARCH_COLUMNS:
         proof = _search(data, here, proof, certificate.allowed, search)
@@ -95,16 +110,38 @@ def gap(
     )
 
 
-def _floor(data: Data, params: Params, size: float, dtype: Any) -> float:
+def _floor(data: Data, params: Params, here: Point, bends: Floats, dtype: Any) -> float:
     """Rounding of the objective and of the margins, and what storing the parameters in `dtype` can cost."""
     w = np.abs(params.coef[0])
     about = float(np.sum(w * np.sqrt(data.squares)))
     offset = float(np.sum(w * np.abs(data.centre))) + abs(float(params.intercept[0]))
-    # slopes are at most about one; the intercept was moved to the centre in extended precision
-    computed = 8.0 * EPS * size + EPS * about + EXTENDED_EPS * offset
+    # the intercept was moved to the centre in extended precision
+    computed = 8.0 * EPS * max(here.value, data.scale) + data.slope * (EPS * about + EXTENDED_EPS * offset)
     rounded = unit_roundoff(dtype) * (about + offset)
-    floor = computed + 0.5 * data.problem.loss.smoothness * rounded * rounded
+    rounded += EPS * about
+    floor = computed + EPS * float(bends[2]) + 0.5 * float(bends[1]) * rounded * rounded
     return floor if np.isfinite(floor) else 8.0 * EPS
+
+
+def _bends(data: Data, here: Point) -> Floats:
+    """Means over the sample: of the slopes' size, of the curvature, and of the terms that cancel in a loss."""
+    loss = data.problem.loss
+    if loss.signs:
+        return np.array([1.0, loss.smoothness, 0.0])
+    params, centre = local(data, here.params), data.centre
+
+    def lift(block: Block) -> Total:
+        z, weight = times(block.X, params, centre), weights_of(block)[:, None]
+        xp = namespace(z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = [xp.abs(loss.slope(block.y, z)), loss.curvature(block.y, z)]
+            if loss.link == "log":
+                zero = xp.zeros_like(z)
+                parts.append(loss.value(block.y, zero) + xp.abs(loss.slope(block.y, zero) * z))
+            return Total(np.array([float(on_host(xp.sum(weight * part))) for part in (xp.ones_like(z), *parts)]))
+
+    total = data.sample.fold(lift).sum
+    return np.append(total[1:] / total[0], 0.0)[:3]
 
 
 def _first_proof(data: Data, here: Point, floor: float) -> _Proof:
@@ -169,13 +206,13 @@ def _dual_gap(data: Data, point: Point, tilt: _Tilt) -> float:
     if data.problem.intercept:
         g, slope = g[:-1], float(g[-1])
         moved = -slope / tilt.h if tilt.h > 0.0 else np.inf
-    if not abs(moved) < 1.0:
+    if not np.isfinite(moved):
         return np.inf
     # sums over rows are rounded: about this much of each column's length
     offset = 0.0 if data.problem.intercept else float(np.sum(data.centre**2))
-    rounding = EPS * float(np.sqrt(np.sum(data.squares) + offset))
+    rounding = data.slope * EPS * float(np.sqrt(np.sum(data.squares) + offset))
     distance = length(g + moved * tilt.q) + rounding
-    return distance * distance / (2.0 * data.strength) + tilt.h * price(abs(moved))
+    return distance * distance / (2.0 * data.strength) + tilt.h * price(abs(moved), data.problem.loss.steepness)
 
 
 def _drift(data: Data, here: Point, proof: _Proof) -> tuple[Floats, float]:
@@ -193,9 +230,10 @@ def _drift(data: Data, here: Point, proof: _Proof) -> tuple[Floats, float]:
         return data.centre, np.inf
     step, tilted = q / h, abs(float(point.gradient[-1])) / h
     distance = length(point.gradient[:-1] - point.gradient[-1] * step)
-    excess = max(here.value - point.value, 0.0) + distance * distance / (2.0 * data.strength) + 8.0 * EPS * here.value
+    excess = max(here.value - point.value, 0.0) + distance * distance / (2.0 * data.strength)
+    excess += 8.0 * EPS * max(here.value, data.scale)
     e = min(0.5, float(np.sqrt(2.0 * excess / h)))
-    far = (excess + h * price(e + tilted)) / (e * h)
+    far = (excess + h * price(e + tilted, data.problem.loss.steepness)) / (e * h)
     if point is not here:
         between = centred(Params(here.params.coef - point.params.coef, here.params.intercept), step).intercept
         far += abs(float(between[0] - point.params.intercept[0]))
@@ -221,10 +259,10 @@ def _search(data: Data, here: Point, proof: _Proof, allowed: float, steps: int) 
 
 
 def _separates(data: Data, params: Params) -> bool:
-    """Whether no row of positive weight is on the wrong side, and some are well on the right one; up to the rounding of
-    a sum over a row.
+    """Whether no row of positive weight loses along the parameters, and some clearly gain; up to the rounding of a sum
+    over a row.
     """
-    right = data.rows.fold(of_margins(centred(params, data.centre), data.centre))
+    right = data.rows.fold(of_recession(data.problem.loss, centred(params, data.centre), data.centre))
     low, high = float(right.low[0]), float(right.high[0])
     largest = max(abs(low), abs(high))
     return 0.0 < largest < np.inf and high > 1e-3 * largest and low >= -1e-12 * largest

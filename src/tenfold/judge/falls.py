@@ -1,8 +1,9 @@
 """How far a convex objective can fall from a point, by its Newton step: a bound that needs no penalty and no units.
 
-For a loss with |loss'''| <= loss'' the curvature along a direction d falls by no more than exp(-|x.d|), x the row for
-which that is largest. With v^2 = g'H^-1 g and S^2 the largest x'H^-1 x of a row, no parameters are better by more than
-B(v S) / S^2, B(a) = a + (1 - a) log(1 - a), where v S < 1; there is an optimum then. (After Bach 2010, proposition 2.)
+For a loss with |loss'''| <= M loss'' the curvature along a direction d falls by no more than exp(-M |x.d|), x the row
+for which that is largest. With v^2 = g'H^-1 g and S^2 the largest x'H^-1 x of a row, no parameters are better by more
+than B(v S) / S^2, B(a) = (M a + (1 - M a) log(1 - M a)) / M^2, where M v S < 1; there is an optimum then. For M = 0
+that is v^2 / 2. (After Bach 2010, proposition 2.)
 """
 
 from typing import Any, NamedTuple
@@ -10,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Array, Floats, is_sparse, like, namespace
-from tenfold.data import Block
+from tenfold.arrays import Array, Floats, is_numpy, is_sparse, like, namespace
+from tenfold.data import Block, Lifted, Pending
 from tenfold.judge.points import SAMPLE_ROWS, Data, Point, local, read
 from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
@@ -23,11 +24,12 @@ TILE = 4096
 """So many rows at a time."""
 
 
-def price(a: float) -> float:
-    """B(a) = a + (1 - a) log(1 - a), infinite from 1 on; for small a, where digits cancel, a bound from above."""
-    if not a < 1.0:
+def price(a: float, steepness: float) -> float:
+    """B(a), infinite from a = 1 / M on; for small a, where digits cancel, a bound from above."""
+    m = steepness * a
+    if not m < 1.0:
         return np.inf
-    return 0.5 * a * a / (1.0 - a) if a < 1e-4 else a + (1.0 - a) * float(np.log1p(-a))
+    return 0.5 * a * a / (1.0 - m) if m < 1e-4 else (m + (1.0 - m) * float(np.log1p(-m))) / steepness**2
 
 
 def newton_bound(data: Data, point: Point) -> float:
@@ -36,13 +38,18 @@ def newton_bound(data: Data, point: Point) -> float:
     A row whose share of the curvature is m has x'H^-1 x <= 1/m, which is enough for most.
     """
     assert point.hessian is not None
-    factor = _factor(point.hessian)
+    steepness = data.problem.loss.steepness
+    if not np.isfinite(steepness):
+        return np.inf
+    factor = factored(point.hessian)
     if factor is None or not _spans(data, point.hessian, factor):
         return np.inf
     square = float(np.sum(point.gradient * factor.solve(point.gradient)))
     square *= 1.0 + 8.0 * len(data.centre) * EPS / factor.rcond
     if not square > 0.0:
         return 0.0 if square == 0.0 else np.inf
+    if steepness == 0.0:
+        return 0.5 * square
     rows = _Noticed.at(data, point, 100.0 * square)
     found = data.rows.fold(rows.lift)
     if found.small > max(4 * SAMPLE_ROWS, data.rows.shape[0] // 8):
@@ -51,7 +58,8 @@ def newton_bound(data: Data, point: Point) -> float:
     if found.small:
         leverages = data.rows.fold(lambda block: Extremes.of(factor.leverages(rows.dim(block)), None))
         largest = max(largest, float(leverages.high[0]))
-    return price(float(np.sqrt(square * largest))) / largest if np.isfinite(largest) else np.inf
+    bound = price(float(np.sqrt(square * largest)), data.problem.loss.steepness)
+    return bound / largest if np.isfinite(largest) else np.inf
 
 
 class _Shares(NamedTuple):
@@ -59,6 +67,11 @@ class _Shares(NamedTuple):
 
     small: int
     least: float
+
+    @classmethod
+    def of(cls, small: Any, least: Any) -> "_Shares":
+        """From arrays of one number each."""
+        return cls(int(small), float(least))
 
     def merge(self, other: "_Shares") -> "_Shares":
         return _Shares(self.small + other.small, min(self.least, other.least))
@@ -89,12 +102,14 @@ class _Noticed(NamedTuple):
         share = share * block.weight
         return share, (block.weight > 0.0) & (share < self.limit)
 
-    def lift(self, block: Block) -> _Shares:
+    def lift(self, block: Block) -> Lifted[_Shares]:
+        if not block.y.shape[0]:
+            return _Shares(0, np.inf)
         xp = namespace(block.y)
         share, small = self._shares(block)
         inside = ~small if block.weight is None else (block.weight > 0.0) & ~small
-        least = xp.min(xp.where(inside, share, xp.inf)) if share.shape[0] else np.inf
-        return _Shares(int(xp.count_nonzero(small)), float(least))
+        found = xp.sum(xp.astype(small, xp.float64)), xp.min(xp.where(inside, share, xp.inf))
+        return _Shares.of(*found) if is_numpy(block.y) else Pending.of(found, lambda _, *parts: _Shares.of(*parts))
 
     def dim(self, block: Block) -> Array:
         """The small rows (m, k) of a block about the centre, dense, with a one for the intercept."""
@@ -110,7 +125,7 @@ class _Noticed(NamedTuple):
 def newton_step(data: Data, point: Point) -> Point | None:
     """The point a Newton step away, halved until the objective falls; None where it does not."""
     assert point.hessian is not None
-    factor = _factor(point.hessian)
+    factor = factored(point.hessian)
     if factor is None:
         return None
     p = len(data.centre)
@@ -152,7 +167,7 @@ class _Factor(NamedTuple):
         return xp.concat([xp.sum(tile * tile, axis=1, keepdims=True) for tile in tiles], axis=0)
 
 
-def _factor(A: Floats) -> _Factor | None:
+def factored(A: Floats) -> _Factor | None:
     """Factor after scaling, with pivots where it is singular; None where it holds no numbers."""
     if not np.isfinite(A).all():
         return None

@@ -34,18 +34,20 @@ def residual(
     status: str = "solved",
     dtype: Any = np.float64,
     free: NDArray[np.bool_] | None = None,
+    level: Floats | None = None,
 ) -> Verdict:
     """Judge least squares with a ridge penalty (alpha = strength times the weight) by one pass over the rows.
 
     With sqrt(alpha) I below X and 0 below y, the gradient of half the sum of squares is -A'r, and |A_j'r| / (|A_j|
     |r|) are cosines. `dtype` is that in which the weights are kept. `free` (t, p) are the weights that may differ
-    from zero, all of them where it is not given: only their columns count.
+    from zero, all of them where it is not given: only their columns count. `level` (t,) is asked for by least angles:
+    the size of the products of the residual with columns of weights that are not zero, no others being larger.
     """
     mean = columns.mean[: columns.features]
     centre = mean if problem.intercept else None
     local = Params(params.coef, params.intercept + along(params.coef, mean) if problem.intercept else params.intercept)
     sums = rows.fold(derivatives(problem.loss, local, 1, centre))
-    return _verdict(problem, params, columns, sums, None, condition, status, dtype, free)
+    return _verdict(problem, params, columns, sums, None, condition, status, dtype, free, level)
 
 
 FROM_MOMENTS = "Judged from merged moments, not from the rows, which are gone."
@@ -89,6 +91,7 @@ def _verdict(
     status: str,
     dtype: Any,
     free: NDArray[np.bool_] | None = None,
+    level: Floats | None = None,
 ) -> Verdict:
     """From the sums over the rows about their centre; `lost` is what the gradient in them may have rounded already."""
     eps = float(np.finfo(np.float64).eps)
@@ -102,6 +105,9 @@ def _verdict(
     alpha = weight * np.broadcast_to(np.asarray(problem.penalty.strength, dtype=np.float64), sums.value.shape)
     distance = weight * problem.penalty.subgradient_distance(params.coef, pulls / weight)
     distance = distance if free is None else np.where(free, distance, 0.0)
+    if level is not None:
+        above = np.abs(pulls) - level[:, None]
+        distance = np.where(lengths > 0, np.where(params.coef != 0.0, np.abs(above), np.maximum(above, 0.0)), 0.0)
     lengths = np.hypot(lengths, np.sqrt(alpha)[:, None])
     size = np.hypot(np.sqrt(2.0 * sums.value), np.sqrt(alpha) * _norms(params.coef))
     # what reading a row and adding up its terms can round, offsets included: the intercept takes up the product of

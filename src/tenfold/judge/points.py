@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Floats
-from tenfold.data import Rows, sampling_step
+from tenfold.arrays import Floats, on_host
+from tenfold.data import Rows, sampling_step, targets_of, weights_of
+from tenfold.losses import Loss
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Params, derivatives, of_columns
+from tenfold.stats import Columns, Params, best_constant, derivatives, mean_loss, of_columns
 
 SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
 """How many rows the judge reads first, to place the centre and to balance slopes; and at most so many numbers."""
@@ -15,7 +16,7 @@ SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
 
 class Data(NamedTuple):
     """What is judged: rows measured from `centre`; a sample of them, and whether it is the `whole`, at hand; the mean
-    squares (p,) of its columns about the centre, and its mean loss at zero.
+    squares (p,) of its columns about the centre, and the mean loss without weights.
     """
 
     problem: Glm
@@ -26,6 +27,8 @@ class Data(NamedTuple):
     whole: bool
     squares: Floats
     scale: float
+    slope: float = 1.0
+    """About how large the slopes are."""
 
 
 class Point(NamedTuple):
@@ -52,10 +55,49 @@ def prepare(problem: Glm, rows: Rows) -> Data:
     centre = np.zeros(p) if rows.sparse else columns.middle(sample.fold(of_columns))
     with np.errstate(over="ignore", invalid="ignore"):  # rows that are not finite are found when all are read
         squares = columns.squares_about(centre)
-    at_zero = sample.fold(derivatives(problem.loss, Params(np.zeros((1, p)), np.zeros(1)), 0))
-    scale = float(at_zero.value[0]) / at_zero.weight if at_zero.weight > 0.0 else 0.0
+    scale = _without_weights(problem, rows, sample)
     whole = step == 1 and not sample.foreign
     return Data(problem, float(np.max(problem.penalty.strength)), rows, centre, sample, whole, squares, scale)
+
+
+def _without_weights(problem: Glm, rows: Rows, sample: Rows) -> float:
+    """The mean loss at zero weights, of a sample where it must be searched for; that of numbers, which may have any
+    offset, at the best intercept. Targets that are all equal leave nothing to explain: then at no intercept.
+    """
+    loss = problem.loss
+    if loss.link is not None:
+        zero = mean_loss(loss, rows, 0.0)
+        best = best_constant(loss, rows).value if problem.intercept else zero
+    else:
+        zero, best = _at_best(loss, sample, problem.intercept and not loss.signs and loss.convex)
+    return best if best > 1e-9 * zero or not np.isfinite(zero) else zero or 1.0
+
+
+def _at_best(loss: Loss, sample: Rows, searched: bool) -> tuple[float, float]:
+    """The mean loss of a sample at zero, and at the best constant where that is searched for."""
+    y, weight = on_host(sample.map(targets_of))[:, 0], on_host(sample.map(weights_of))
+    if not weight.any():
+        return 0.0, 0.0
+
+    def at(b: float) -> tuple[float, float]:
+        z = np.full_like(y, b)
+        with np.errstate(over="ignore"):
+            value, slope = loss.value(y, z), loss.slope(y, z)
+        return float(np.average(value, weights=weight)), float(np.sum(weight * slope))
+
+    zero, slope = at(0.0)
+    if not searched or slope == 0.0:
+        return zero, zero
+    value, step, side = zero, 1.0, -float(np.sign(slope))
+    while step < 1e300 and at(side * step)[1] * slope > 0.0:
+        step *= 4.0
+    low, high = sorted((0.0, side * step))
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        found, slope = at(middle)
+        value = min(value, found)
+        low, high = (middle, high) if slope < 0.0 else (low, middle)
+    return zero, value
 
 
 def centred(params: Params, centre: Floats) -> Params:

@@ -38,6 +38,11 @@ CHEAP_HESSIAN = 2e8
 SAMPLED_ROWS = 4096
 """From so many rows on, and a hundred times as many as columns, a sample comes first."""
 
+DEVICE_SAMPLE = 10_000
+"""So many rows a column, a tenth of all at most, are in the sample on a device, where their Hessian is cheaper than a
+pass; a hundred elsewhere.
+"""
+
 PATIENCE = 12
 """So many steps of L-BFGS on top of a sample's Hessian, more with many columns, are tried before Newton's method on all
 rows takes over.
@@ -208,7 +213,8 @@ def _by_sample(rows: Rows, solver: str) -> bool:
 def _samples(rows: Rows, solver: str) -> list[tuple[Rows, int]]:
     """Samples of growing size, with the Newton steps to take on each; none where that would not pay."""
     n, p = rows.shape
-    small, large = max(SAMPLED_ROWS // 4, 25 * p), max(10 * p, min(n // 10, 100 * p))
+    dense = DEVICE_SAMPLE if rows.foreign and not rows.scattered else 100
+    small, large = max(SAMPLED_ROWS // 4, 25 * p), max(10 * p, min(n // 10, dense * p))
     if p > NEWTON_COLUMNS:
         return []
     chosen = []

@@ -1,4 +1,6 @@
-"""Classes that can be separated: without a penalty the likelihood has no maximum, and grows along a direction."""
+"""Classes that can be separated, and counts that are zero along some direction: without a penalty the likelihood has no
+maximum, and grows along it.
+"""
 
 from collections.abc import Callable
 
@@ -6,12 +8,12 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, namespace
-from tenfold.data import Block, Rows, sampling_step
+from tenfold.data import Block, Rows, sampling_step, settled
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
 from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
 from tenfold.problems import Glm
-from tenfold.stats import Params, Total, derivatives, of_columns, of_margins, times
+from tenfold.stats import Params, Total, derivatives, of_columns, of_recession, times
 
 
 def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
@@ -36,7 +38,7 @@ def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
         if info != 0 or not null.size:
             continue
         d = np.append(null @ (null.T @ (theta * scale)) / scale, 0.0)[: p + 1]
-        right = rows.fold(of_margins(Params(d[None, :p], d[p:]), shift))
+        right = rows.fold(of_recession(problem.loss, Params(d[None, :p], d[p:]), shift))
         if right.low[0] <= right.high[0] and right.low[0] >= -1e-12 * right.high[0]:
             return unit(moved(Params(d[None, :p], d[p:]), -shift))
     return None
@@ -55,7 +57,7 @@ def _gram(problem: Glm, params: Params, threshold: float, shift: Floats) -> Call
             chosen = chosen & (block.weight > 0.0)
         xp = namespace(block.y)
         rows = Block(block.X, block.y, xp.astype(chosen, xp.float64))
-        return Total(np.asarray(derivatives(Square(), zero, 2, shift)(rows).hessian)[:k, :k])
+        return Total(np.asarray(settled(derivatives(Square(), zero, 2, shift)(rows)).hessian)[:k, :k])
 
     return lift
 

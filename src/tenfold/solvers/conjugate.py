@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from tenfold.arrays import Floats, namespace
-from tenfold.data import Block, Rows
+from tenfold.data import Block, Lifted, Rows
 from tenfold.losses import Square
 from tenfold.solvers.loop import Step
 from tenfold.stats import Derivatives, Params, along, derivatives
@@ -68,6 +68,6 @@ def rows_product(rows: Rows, d: Floats, centre: Floats, alpha: Floats) -> Floats
     return found + alpha[:, None] * d
 
 
-def _without_targets(d: Floats, centre: Floats, block: Block) -> Derivatives:
+def _without_targets(d: Floats, centre: Floats, block: Block) -> Lifted[Derivatives]:
     y = namespace(block.y).zeros_like(block.y)
     return derivatives(Square(), Params(d, np.zeros(d.shape[0])), 1, centre)(replace(block, y=y))

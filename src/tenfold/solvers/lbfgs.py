@@ -7,13 +7,15 @@ passes over the rows. `Points` and `Margins` are the two ways to walk along a di
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot, dnrm2
 
-from tenfold.arrays import Floats
-from tenfold.data import NotFinite, Rows, targets_of, weights_of
+from tenfold.arrays import Array, Floats, namespace, on_host
+from tenfold.data import Block, Lifted, NotFinite, Rows, targets_of, weights_of
+from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm, evaluate_ahead
 from tenfold.solvers.loop import Step
@@ -145,6 +147,7 @@ class Margins:
         rows = self.rows.retarget(u[:, None])
         return np.asarray(rows.fold(lambda block: Total(back_times(block.X, block.y, self.shift))).sum[0])
 
+    @np.errstate(over="ignore", invalid="ignore")  # a trial may be out of range, and is refused then
     def _place(self, x: Floats) -> Place:
         """Value and gradient near x, whose margins are known: the intercept takes a Newton step of its own first."""
         loss, slope = self.problem.loss, 0.0
@@ -174,13 +177,15 @@ class Margins:
         self.z = kept
         return None
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _minimum(self, dz: Floats, slope: float, curvature: float, fall: float) -> float:
-        """Where the slope along the line is a tenth of that at its start: Newton's method in a bracket.
+        """Where the slope along the line is a tenth of that at its start: Newton's method in a bracket, halved where it
+        crawls.
 
         `slope` at the start and `curvature` are those of the penalty.
         """
-        low, high, length = 0.0, np.inf, 1.0
-        for _ in range(30):
+        low, high, length, before = 0.0, np.inf, 1.0, np.inf
+        for _ in range(40):
             z = self.z + length * dz
             first = float(np.sum(self.share * self.problem.loss.slope(self.y, z) * dz)) + slope + length * curvature
             if abs(first) <= 0.1 * fall:
@@ -189,19 +194,51 @@ class Margins:
             low, high = (length, high) if first < 0.0 else (low, length)
             new = length - first / second if second > 0.0 else np.inf
             middle = 0.5 * (low + high) if high < np.inf else 4.0 * length
-            length = new if low < new < min(high, 10.0 * length) else middle
+            # far out on an exponential Newton's method crawls, by equal steps
+            crawls = high < np.inf and not abs(new - length) <= 0.5 * before
+            new = new if low < new < min(high, 10.0 * length) and not crawls else middle
+            length, before = new, abs(new - length)
         return length
 
 
-def diagonal(problem: Glm, rows: Rows, shift: Floats) -> Map:
-    """The inverse of the Hessian's diagonal at the largest curvature of the loss, as a map; one pass."""
-    columns = rows.fold(Columns.lift)
-    mean, squares = columns.mean[: columns.features], columns.squares_about(shift)
+def diagonal(problem: Glm, rows: Rows, shift: Floats, mean: float | None = None) -> Map:
+    """The inverse of the Hessian's diagonal as a map, one pass: at the largest curvature of the loss or, where there is
+    none, at means halfway between each target and the `mean` of all.
+    """
+    loss = problem.loss
+
+    def lift(block: Block) -> Lifted[Columns]:
+        return Columns.lift(block if mean is None else _weighed(block, loss, mean))
+
+    columns = rows.fold(lift)
+    bend = loss.smoothness
+    if mean is not None:
+        total, weight = rows.fold(partial(_bends, loss, mean)).sum
+        bend = float(total / weight)
+    centre, squares = columns.mean[: columns.features], columns.squares_about(shift)
     # never less than a thousandth of the raw squares: a difference of nearly equal numbers has no digits
-    squares = np.maximum(squares, 1e-3 * (squares + shift * (2.0 * mean - shift)))
-    curvature = np.append(problem.loss.smoothness * squares + np.max(problem.penalty.strength), problem.loss.smoothness)
+    squares = np.maximum(squares, 1e-3 * (squares + shift * (2.0 * centre - shift)))
+    curvature = np.append(bend * squares + np.max(problem.penalty.strength), bend)
     inverse = 1.0 / np.where(curvature > 0.0, curvature, 1.0)
     return lambda g: inverse * g
+
+
+def _halfway(loss: Loss, mean: float, y: Array) -> Array:
+    """The curvature of the loss for means halfway between the targets and `mean`."""
+    z = 0.5 * (y + mean)
+    return loss.curvature(y, namespace(z).log(z) if loss.link == "log" else z)
+
+
+def _weighed(block: Block, loss: Loss, mean: float) -> Block:
+    return Block(block.X, block.y, weights_of(block) * _halfway(loss, mean, block.y)[:, 0])
+
+
+def _bends(loss: Loss, mean: float, block: Block) -> Total:
+    """Sums of weight times curvature, and of weight."""
+    weight = weights_of(block)
+    xp = namespace(weight)
+    parts = (xp.sum(weight * _halfway(loss, mean, block.y)[:, 0]), xp.sum(weight))
+    return Total(np.array([float(on_host(part)) for part in parts]))
 
 
 def _dot(a: Floats, b: Floats) -> float:

@@ -5,19 +5,19 @@ other namespace, and the tests run both.
 """
 
 from tenfold.stats.columns import Columns
+from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
     Derivatives,
     Params,
     Total,
     along,
     back_times,
-    column_squares,
     curvatures,
     derivatives,
     predictions,
     times,
 )
-from tenfold.stats.extremes import Extremes, of_columns, of_margins, of_predictions, of_weights
+from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
@@ -26,6 +26,7 @@ from tenfold.stats.several import Several, together
 __all__ = [
     "BATCH",
     "Columns",
+    "Constant",
     "Derivatives",
     "Extremes",
     "Gram",
@@ -40,13 +41,15 @@ __all__ = [
     "all_but_one",
     "along",
     "back_times",
-    "column_squares",
+    "best_constant",
     "cross_products",
     "curvatures",
     "derivatives",
+    "mean_loss",
+    "mean_over_targets",
     "of_columns",
-    "of_margins",
     "of_predictions",
+    "of_recession",
     "of_weights",
     "predictions",
     "times",

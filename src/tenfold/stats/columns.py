@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, is_sparse, namespace, on_host
-from tenfold.data import Block, weights_of
-from tenfold.stats.derivatives import back_times, column_squares
+from tenfold import _core
+from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, namespace, on_host
+from tenfold.data import Block, Lifted, Pending, weights_of
+from tenfold.machine import threads
+from tenfold.stats.derivatives import back_times
 from tenfold.stats.extremes import Extremes
 from tenfold.stats.moments import Moments, is_noise
 
@@ -26,12 +28,14 @@ class Columns:
     spread: Floats
 
     @classmethod
-    def lift(cls, block: Block) -> "Columns":
+    def lift(cls, block: Block) -> "Lifted[Columns]":
         """The statistic of one block."""
+        if not (is_sparse(block.X) or is_numpy(block.X)):
+            return columns_in_arrays(block)
         weight = weights_of(block)
         mx, sx = _sparse(block.X, weight) if is_sparse(block.X) else _dense(block.X, weight)
         my, sy = _dense(block.y, weight)
-        return cls(block.X.shape[1], _total(weight), np.concatenate([mx, my]), np.concatenate([sx, sy]))
+        return cls(block.X.shape[1], float(np.sum(weight)), np.concatenate([mx, my]), np.concatenate([sx, sy]))
 
     @classmethod
     def of(cls, moments: Moments) -> "Columns":
@@ -67,21 +71,45 @@ class Columns:
         return lengths[: self.features], lengths[self.features :]
 
 
-def _total(weight: Array) -> float:
-    return float(namespace(weight).sum(weight))
+def columns_in_arrays(block: Block) -> Pending[Columns]:
+    """The lift in the Array API: for other namespaces."""
+    xp, weight = namespace(block.X), weights_of(block)
+    total = xp.sum(weight)
+    parts = [total]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for part in (block.X, block.y):
+            part = xp.astype(part, xp.float64, copy=False)
+            mean = xp.matmul(weight, part) / xp.where(total > 0, total, xp.ones_like(total))
+            away = part - mean
+            parts += [mean, xp.matmul(weight, away * away)]
+    return Pending.of(parts, _from_sums, source=block)
 
 
-def _dense(X: Array, weight: Array) -> tuple[Floats, Floats]:
+def _from_sums(blocks: tuple[Block, ...], total: Floats, mx: Floats, sx: Floats, my: Floats, sy: Floats) -> Columns:
+    block = blocks[0]
+    p, weight = block.X.shape[1], float(total)
+    if weight == 0.0:
+        return Columns(p, weight, np.zeros(p + len(my)), np.zeros(p + len(my)))
+    spreads = [
+        _lengths(X, weights_of(block), mean, squares) for X, mean, squares in ((block.X, mx, sx), (block.y, my, sy))
+    ]
+    return Columns(p, weight, np.concatenate([mx, my]), np.concatenate(spreads))
+
+
+def _dense(X: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Means and lengths about them."""
-    total = _total(weight)
+    total = float(np.sum(weight))
     if total == 0.0 or X.shape[1] == 0:
         return np.zeros(X.shape[1]), np.zeros(X.shape[1])
     mean = back_times(X, weight[:, None])[0] / total
-    with np.errstate(over="ignore", under="ignore"):
-        spread = np.sqrt(column_squares(X, weight, mean))
-    if not np.all((spread > 1e-140) & (spread < 1e140)):
-        spread = _extreme(X, weight, mean, spread)
-    return mean, spread
+    squares = _core.column_squares(X, weight, mean, threads(entries(X)))
+    return mean, _lengths(X, weight, mean, squares)
+
+
+def _lengths(X: Array, weight: Array, mean: Floats, squares: Floats) -> Floats:
+    """Roots of sums of squares about the means; columns whose squares overflow or vanish are read again."""
+    spread = np.sqrt(squares)
+    return spread if np.all((spread > 1e-140) & (spread < 1e140)) else _extreme(X, weight, mean, spread)
 
 
 def _extreme(X: Array, weight: Array, mean: Floats, spread: Floats) -> Floats:

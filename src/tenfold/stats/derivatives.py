@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, entries, head_of, is_numpy, is_sparse, like, namespace, on_host
-from tenfold.data import Block, weights_of
+from tenfold.arrays import Array, Floats, cross, entries, is_numpy, is_sparse, like, likes, namespace, on_host
+from tenfold.data import Block, Lifted, Pending, is_near, weights_of
 from tenfold.losses import Loss
 from tenfold.machine import threads
 
@@ -48,14 +48,16 @@ class Derivatives:
         )
 
 
-def derivatives(loss: Loss, params: Params, order: int, shift: Floats | None = None) -> Callable[[Block], Derivatives]:
+def derivatives(
+    loss: Loss, params: Params, order: int, shift: Floats | None = None
+) -> Callable[[Block], Lifted[Derivatives]]:
     """The lift of `Derivatives` at z = (x - shift).w + b; order 0 stops at the slope, 1 at the gradient, 2 adds the
     Hessian (one target).
     """
     return partial(_derivatives, loss, params, order, shift)
 
 
-def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, block: Block) -> Derivatives:
+def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, block: Block) -> Lifted[Derivatives]:
     X = block.X
     if is_sparse(X):
         intercept = params.intercept if shift is None else params.intercept - along(params.coef, shift)
@@ -107,30 +109,47 @@ def _shifted(found: Derivatives, shift: Floats) -> Derivatives:
     return Derivatives(found.weight, found.value, found.slope, gradient, hessian)
 
 
-def derivatives_in_arrays(loss: Loss, params: Params, order: int, shift: Floats | None, block: Block) -> Derivatives:
+def derivatives_in_arrays(
+    loss: Loss, params: Params, order: int, shift: Floats | None, block: Block
+) -> Pending[Derivatives]:
     """The lift of `Derivatives` in the Array API: for other namespaces, and the reference for the compiled loop."""
-    if shift is not None and _is_near(shift, block.X):
-        moved = Params(params.coef, params.intercept - along(params.coef, shift))
-        return _shifted(derivatives_in_arrays(loss, moved, order, None, block), shift)
+    after = None
+    if shift is not None and is_near(shift, block):
+        params, shift, after = Params(params.coef, params.intercept - along(params.coef, shift)), None, shift
     xp = namespace(block.X)
     X = _away(block.X, shift)
-    z = xp.matmul(X, like(params.coef, X).T) + like(params.intercept, X)
-    weight = weights_of(block)
-    slopes = weight[:, None] * loss.slope(block.y, z)
-    gradient = on_host(xp.matmul(slopes.T, X)) if order >= 1 else None
+    coef, intercept = likes(params, X)
+    z = xp.matmul(X, coef.T) + intercept
+    # sums are products: down a long column a library's own may be many times slower
+    weight, slopes = weights_of(block), loss.slope(block.y, z)
+    parts = [xp.matmul(weight, loss.value(block.y, z)), xp.matmul(weight, slopes)]
+    if order >= 1:
+        parts.append(xp.matmul(_weighted(slopes, block).T, X))
+    if order == 2:
+        curvature = _weighted(loss.curvature(block.y, z), block)
+        parts += [cross(curvature * X, X), xp.matmul(curvature.T, X)[0, :], xp.reshape(xp.sum(curvature), (1,))]
+    if block.weight is not None:
+        parts.append(xp.reshape(xp.sum(weight), (1,)))
+    rows = None if block.weight is not None else float(z.shape[0])
+    return Pending.of(parts, partial(_from_sums, order, after), key=after is None, source=rows)
+
+
+def _weighted(values: Array, block: Block) -> Array:
+    """Values (m, t) times the weights of the rows."""
+    return values if block.weight is None else block.weight[:, None] * values
+
+
+def _from_sums(order: int, shift: Floats | None, rows: tuple[float | None, ...], *sums: Floats) -> Derivatives:
+    """From the sums of blocks of so many rows, or with their weight as the last sum; moved to `shift`."""
+    value, slope, *others = sums
     hessian = None
     if order == 2:
-        joint = xp.concat([X, xp.ones_like(X[:, :1])], axis=1)
-        hessian = on_host(xp.matmul((weight[:, None] * loss.curvature(block.y, z) * joint).T, joint))
-    value = xp.sum(weight[:, None] * loss.value(block.y, z), axis=0)
-    return Derivatives(float(xp.sum(weight)), on_host(value), on_host(xp.sum(slopes, axis=0)), gradient, hessian)
-
-
-def _is_near(shift: Floats, X: Array) -> bool:
-    """Whether no column is shifted by more than its standard deviation: sums may then be moved afterwards, which costs
-    a bit and saves a pass.
-    """
-    return not shift.size or bool(X.shape[0] and np.all(np.abs(shift) <= head_of(X)[1]))
+        p = len(others[2])
+        hessian = np.empty((p + 1, p + 1))
+        hessian[:p, :p], hessian[:p, p], hessian[p, :p], hessian[p, p] = others[1], others[2], others[2], others[3][0]
+    weight = float(others[-1][0]) if rows[0] is None else sum(m or 0.0 for m in rows)
+    found = Derivatives(weight, value, slope, others[0] if order >= 1 else None, hessian)
+    return found if shift is None else _shifted(found, shift)
 
 
 def predictions(params: Params, shift: Floats | None = None) -> Callable[[Block], Any]:
@@ -146,7 +165,8 @@ def times(X: Array, params: Params, shift: Floats | None = None) -> Any:
     if is_numpy(X):
         return _core.times(X, params.coef, params.intercept, shift, threads(entries(X)))
     X = _away(X, shift)
-    return namespace(X).matmul(X, like(params.coef, X).T) + like(params.intercept, X)
+    coef, intercept = likes(params, X)
+    return namespace(X).matmul(X, coef.T) + intercept
 
 
 def _away(X: Array, shift: Floats | None) -> Array:
@@ -176,21 +196,18 @@ def back_times(X: Array, u: Array, shift: Floats | None = None) -> Floats:
     return on_host(namespace(X).matmul(u.T, _away(X, shift)))
 
 
-def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], Total]:
+def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], Lifted[Total]]:
     """The lift of sum weight curvature [x - shift, 1] (p + 1,), for one target."""
 
-    def lift(block: Block) -> Total:
-        c = loss.curvature(block.y, times(block.X, params, shift))
-        if block.weight is not None:
-            c = c * block.weight[:, None]
-        return Total(np.append(back_times(block.X, c, shift)[0], on_host(namespace(c).sum(c))))
+    def lift(block: Block) -> Lifted[Total]:
+        xp, X = namespace(block.y), block.X
+        c = _weighted(loss.curvature(block.y, times(X, params, shift)), block)
+        if is_sparse(X) or is_numpy(X):
+            return Total(np.append(back_times(X, c, shift)[0], c.sum()))
+        return Pending.of((xp.matmul(c.T, _away(X, shift))[0, :], xp.reshape(xp.sum(c), (1,))), _joined, key=True)
 
     return lift
 
 
-def column_squares(X: Array, weight: Array, shift: Floats) -> Floats:
-    """sum_i weight_i (x_ij - shift_j)^2 for each column of dense rows."""
-    if is_numpy(X):
-        return _core.column_squares(X, weight, shift, threads(entries(X)))
-    X = _away(X, shift)
-    return on_host(namespace(X).matmul(weight, X * X))
+def _joined(_: Any, *parts: Floats) -> Total:
+    return Total(np.concatenate(parts))

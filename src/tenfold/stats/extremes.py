@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, namespace, on_host
-from tenfold.data import Block
+from tenfold.arrays import Array, Floats, is_numpy, namespace
+from tenfold.data import Block, Lifted, Pending
+from tenfold.losses import Loss
 from tenfold.stats.derivatives import Params, times
 
 
@@ -18,38 +19,40 @@ class Extremes:
     high: Floats
 
     @classmethod
-    def of(cls, values: Array, weight: Array | None) -> "Extremes":
+    def of(cls, values: Array, weight: Array | None) -> "Lifted[Extremes]":
         """Of values (m, k) in the rows of positive weight."""
         xp = namespace(values)
         if values.shape[0] == 0:
-            return cls(np.full(values.shape[1], np.inf), np.full(values.shape[1], -np.inf))
+            nothing = cls(np.full(values.shape[1], np.inf), np.full(values.shape[1], -np.inf))
+            return nothing if is_numpy(values) else Pending((), nothing)
         low = high = values
         if weight is not None:
             inside = xp.reshape(weight > 0, (-1, 1))
             low, high = xp.where(inside, values, xp.inf), xp.where(inside, values, -xp.inf)
-        return cls(on_host(xp.min(low, axis=0)), on_host(xp.max(high, axis=0)))
+        found = xp.min(low, axis=0), xp.max(high, axis=0)
+        return cls(*found) if is_numpy(values) else Pending.of(found, lambda _, *parts: cls(*parts))
 
     def merge(self, other: "Extremes") -> "Extremes":
         return Extremes(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
 
-def of_columns(block: Block) -> Extremes:
+def of_columns(block: Block) -> Lifted[Extremes]:
     """The lift for the columns of dense rows, whatever their weights."""
     xp = namespace(block.X)
     return Extremes.of(xp.astype(block.X, xp.float64, copy=False), None)
 
 
-def of_predictions(params: Params, shift: Floats | None = None) -> Callable[[Block], Extremes]:
+def of_predictions(params: Params, shift: Floats | None = None) -> Callable[[Block], Lifted[Extremes]]:
     """The lift for (x - shift).w + b of each target."""
     return lambda block: Extremes.of(times(block.X, params, shift), block.weight)
 
 
-def of_margins(params: Params, shift: Floats | None = None) -> Callable[[Block], Extremes]:
-    """The lift for y ((x - shift).w + b), y being +1 or -1."""
-    return lambda block: Extremes.of(block.y * times(block.X, params, shift), block.weight)
+def of_recession(loss: Loss, params: Params, shift: Floats | None = None) -> Callable[[Block], Lifted[Extremes]]:
+    """The lift for the recession of a loss along (x - shift).w + b."""
+    return lambda block: Extremes.of(loss.recession(block.y, times(block.X, params, shift)), block.weight)
 
 
-def of_weights(block: Block) -> Extremes:
+def of_weights(block: Block) -> Lifted[Extremes]:
     """The lift for the positive weights."""
     if block.weight is None:
         return Extremes(np.ones(1), np.ones(1))

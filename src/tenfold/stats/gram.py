@@ -77,12 +77,20 @@ class WholeGram:
         )
 
     @classmethod
-    def given(cls, products: Floats, with_targets: Floats, target_squares: Floats) -> "WholeGram":
-        """From products in the units of the data: X'X (p, p), X'y (p, t) and y'y (t,), about whatever centre."""
-        lengths, targets = np.sqrt(np.maximum(np.diag(products), 0.0)), np.sqrt(np.maximum(target_squares, 0.0))
+    def given(
+        cls, products: Floats, with_targets: Floats, target_squares: Floats | None = None, weight: float = 1.0
+    ) -> "WholeGram":
+        """From products in the units of the data: X'X (p, p), X'y (p, t) and y'y (t,), about whatever centre; where y'y
+        is not known, that of the shortest target that has the products with each column alone.
+        """
+        lengths = np.sqrt(np.maximum(np.diag(products), 0.0))
+        if target_squares is None:
+            cosines = with_targets / np.where(lengths > 0.0, lengths, np.inf)[:, None]
+            target_squares = np.max(cosines**2, axis=0, initial=0.0)
+        targets = np.sqrt(np.maximum(target_squares, 0.0))
         q, r = _exponents(lengths), _exponents(targets)
         matrix = np.ldexp(products, -(q[:, None] + q))
-        columns = Columns(len(q), 1.0, np.zeros(len(q) + len(r)), np.concatenate([lengths, targets]))
+        columns = Columns(len(q), weight, np.zeros(len(q) + len(r)), np.concatenate([lengths, targets]))
         right = np.ldexp(with_targets, -(q[:, None] + r))
         return cls(q, r, np.maximum(np.diag(matrix), 0.0), np.ldexp(target_squares, -2 * r), right, columns, matrix)
 

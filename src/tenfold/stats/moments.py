@@ -1,7 +1,8 @@
 """Counts, means and centred second moments."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from tenfold.arrays import (
     Floats,
     Integers,
     contiguous,
+    cross,
     entries,
-    head_of,
     is_foreign,
     is_numpy,
     is_sparse,
@@ -24,7 +25,7 @@ from tenfold.arrays import (
     on_host,
     ones,
 )
-from tenfold.data import BatchRows, Block, MemoryRows, Table, weights_of
+from tenfold.data import BatchRows, Block, Lifted, MemoryRows, Pending, Table, head_of, settled, weights_of
 from tenfold.machine import threads
 
 SMALLEST, LARGEST = 1e-280, 1e280
@@ -104,9 +105,9 @@ class Moments:
         return cls(int(count), float(weight), *arrays)
 
     @classmethod
-    def lift(cls, block: Block) -> "Moments":
+    def lift(cls, block: Block) -> "Lifted[Moments]":
         """The statistic of one block."""
-        return _grouped(Block(block.X, block.y, block.weight), 1)[0]
+        return _grouped(replace(block, group=None), 1)[0]
 
     @property
     def features(self) -> int:
@@ -210,7 +211,7 @@ class Moments:
 class GroupedMoments:
     """`Moments` of each group of rows, from one pass: of all classes, or of all folds of a shuffled splitter."""
 
-    groups: tuple[Moments, ...]
+    groups: tuple[Any, ...]
 
     @classmethod
     def lifter(cls, count: int) -> Callable[[Block], "GroupedMoments"]:
@@ -219,6 +220,10 @@ class GroupedMoments:
 
     def merge(self, other: "GroupedMoments") -> "GroupedMoments":
         return GroupedMoments(tuple(a.merge(b) for a, b in zip(self.groups, other.groups, strict=True)))
+
+    def settle(self) -> "GroupedMoments":
+        """Without pending parts."""
+        return GroupedMoments(tuple(map(settled, self.groups)))
 
 
 def all_but_one(parts: tuple[Moments, ...]) -> list[Moments]:
@@ -232,7 +237,7 @@ def all_but_one(parts: tuple[Moments, ...]) -> list[Moments]:
     return [suffix[1], *inner, prefix[-2]]
 
 
-def _grouped(block: Block, groups: int) -> list[Moments]:
+def _grouped(block: Block, groups: int) -> "Sequence[Lifted[Moments]]":
     if not (is_sparse(block.X) or is_numpy(block.X)):
         return moments_in_arrays(block, groups)
     data = (block.y, block.weight, block.group, groups, threads(entries(block.X)))
@@ -267,67 +272,84 @@ def _targets(y: Any, n: int) -> Floats:
     return np.ascontiguousarray(y[:, None] if y.ndim == 1 else y)
 
 
-def moments_in_arrays(block: Block, groups: int = 1) -> list[Moments]:
+def moments_in_arrays(block: Block, groups: int = 1) -> list[Pending[Moments]]:
     """The lift of `Moments` in the Array API: for other namespaces, and the reference for the compiled loop."""
-    xp = namespace(block.X)
+    return [_moments_of(block, g) for g in range(groups)]
+
+
+def _counted(block: Block, group: int) -> Block:
+    """The rows of a group that have positive weights."""
     if block.weight is None and block.group is None:
-        return [_moments_of(block.X, block.y, None)]
-    weight, parts = weights_of(block), []
-    for g in range(groups):
-        inside = xp.nonzero(weight > 0 if block.group is None else (weight > 0) & (block.group == g))[0]
-        X, y, w = (xp.take(part, inside, axis=0) for part in (block.X, block.y, weight))
-        parts.append(_moments_of(X, y, w))
-    return parts
+        return block
+    xp, weight = namespace(block.X), weights_of(block)
+    inside = xp.nonzero(weight > 0 if block.group is None else (weight > 0) & (block.group == group))[0]
+    return Block(*(xp.take(part, inside, axis=0) for part in (block.X, block.y, weight)))
 
 
-def _moments_of(X: Array, y: Array, weight: Array | None) -> Moments:
-    """Of rows with positive weights."""
-    m, p, t = X.shape[0], X.shape[1], y.shape[1]
+def _moments_of(block: Block, group: int) -> Pending[Moments]:
+    rows = _counted(block, group)
+    m, p, t = rows.X.shape[0], rows.X.shape[1], rows.y.shape[1]
     if m == 0:
-        return Moments.zero(p, t)
-    xp = namespace(X)
-    X = xp.astype(X, xp.float64, copy=False)
-    x0, y0 = _shift(X), _shift(y)
-    z = X - like(x0, X) if x0.any() else X
-    v, e = y - like(y0, y), np.zeros(p + t, np.int32)
-    found = _sums(z, v, weight)
-    squares = np.concatenate([np.diag(found[0]), found[2]])
+        return Pending((), Moments.zero(p, t))
+    shift = _shift(rows)
+    sums = _sums(rows, shift, np.zeros(p + t, np.int32))
+    return Pending.of(sums, partial(_from_sums, shift), key=shift.tobytes(), source=(block, group, m))
+
+
+def _from_sums(shift: Floats, sources: tuple[tuple[Block, int, int], ...], *sums: Floats) -> Moments:
+    """Where squares overflow or vanish the rows are read again, in units of their largest values."""
+    squares = np.concatenate([np.diag(sums[0]), np.diag(sums[2])[:-1]])
     usual = (squares > SMALLEST) & (squares < LARGEST)
     if not usual.all():
-        largest = np.concatenate([on_host(xp.max(xp.abs(part), axis=0)) for part in (z, v)])
-        e = np.where(~usual & (largest > 0.0), np.frexp(largest)[1], 0).astype(np.int32)
-        z, v = z * like(np.ldexp(1.0, -e[:p]), z), v * like(np.ldexp(1.0, -e[p:]), v)
-        found = _sums(z, v, weight)
-    S, C, yy, sums, total = found
-    offset = sums / total
+        return reduce(Moments.merge, (_scaled(block, group, shift, usual) for block, group, _ in sources))
+    return _about_means(sum(m for _, _, m in sources), shift, np.zeros(len(shift), np.int32), *sums)
+
+
+def _scaled(block: Block, group: int, shift: Floats, usual: NDArray[np.bool_]) -> Moments:
+    """With an exponent for columns that are not usual."""
+    rows, xp = _counted(block, group), namespace(block.X)
+    largest = np.concatenate([on_host(xp.max(xp.abs(part), axis=0)) for part in _moved(rows, shift)])
+    e = np.where(~usual & (largest > 0.0), np.frexp(largest)[1], 0).astype(np.int32)
+    return _about_means(rows.X.shape[0], shift, e, *map(on_host, _sums(rows, shift, e)))
+
+
+def _about_means(count: int, shift: Floats, exponent: Integers, S: Floats, C: Floats, last: Floats) -> Moments:
+    """From the sums about the shift."""
+    p, total = len(S), float(last[-1, -1])
+    offset = np.append(C[-1], last[:-1, -1]) / total
     x, v = offset[:p], offset[p:]
-    S, C = S - total * np.outer(x, x), C - total * np.outer(x, v)
-    yy = np.maximum(yy - total * v * v, 0.0)
-    np.fill_diagonal(S, np.maximum(np.diag(S), 0.0))
-    return Moments(m, total, np.concatenate([x0, y0]), offset, e, S, C, yy)
+    S, C = S - np.outer(total * x, x), C[:-1].T - np.outer(total * x, v)
+    diagonal = S.ravel()[:: p + 1]
+    np.maximum(diagonal, 0.0, out=diagonal)
+    yy = np.maximum(np.diag(last)[:-1] - total * v * v, 0.0)
+    return Moments(count, total, shift, offset, exponent, S, C, yy)
 
 
-def _shift(X: Array) -> Floats:
-    """Near the means of the columns, within sqrt(m / HEAD) standard deviations for m rows, and the very value of one
-    that is constant; zero where no mean is further from zero than a standard deviation: that costs a bit, and saves a
-    pass.
+def _shift(block: Block) -> Floats:
+    """Near the means of the columns, by the head of the block, and the very value of one that is constant; zero for X
+    where no mean is further from zero than the columns deviate from it: that costs a bit, and saves a pass.
     """
-    if X.shape[1] == 0:
-        return np.zeros(0)
-    mean, deviation, constant = head_of(X)
-    if np.all(np.abs(mean) <= deviation):
-        return np.zeros_like(mean)
-    return np.where(np.isnan(constant), mean, constant)
+    mean, deviation, constant = head_of(block)
+    shift, p = np.where(np.isnan(constant), mean, constant), block.X.shape[1]
+    if np.all(np.abs(mean[:p]) <= deviation[:p]):
+        shift[:p] = 0.0
+    return shift
 
 
-def _sums(z: Array, v: Array, weight: Array | None) -> tuple[Floats, Floats, Floats, Floats, float]:
-    """z'z, z'v, the squares of v, the sums of z and v, and the weight: three products, and one way from the device."""
-    xp = namespace(z)
-    p, t = z.shape[1], v.shape[1]
+def _moved(block: Block, shift: Floats) -> tuple[Array, Array]:
+    """The rows of X and y about the shift, in float64."""
+    xp, p = namespace(block.X), block.X.shape[1]
+    X, y = (xp.astype(part, xp.float64, copy=False) for part in (block.X, block.y))
+    return X - like(shift[:p], X) if shift[:p].any() else X, y - like(shift[p:], y)
+
+
+def _sums(block: Block, shift: Floats, exponent: Integers) -> tuple[Array, Array, Array]:
+    """With z and v the columns of X and y about the shift and divided by powers of two: z'z, [v 1]'z, [v 1]'[v 1]."""
+    xp, p = namespace(block.X), block.X.shape[1]
+    z, v = _moved(block, shift)
+    if exponent.any():
+        z, v = z * like(np.ldexp(1.0, -exponent[:p]), z), v * like(np.ldexp(1.0, -exponent[p:]), v)
     joint = xp.concat([v, ones(z.shape[0], z)[:, None]], axis=1)
-    left, below = (z, joint) if weight is None else (weight[:, None] * z, weight[:, None] * joint)
-    products = [xp.matmul(left.T, z), xp.matmul(left.T, joint), xp.matmul(below.T, joint)]
-    flat = on_host(xp.concat([xp.reshape(product, (-1,)) for product in products], axis=0))
-    S, C, last = np.split(flat, [p * p, p * p + p * (t + 1)])
-    C, last = C.reshape(p, t + 1), last.reshape(t + 1, t + 1)
-    return S.reshape(p, p), C[:, :t], np.diag(last)[:t], np.append(C[:, t], last[:t, t]), float(last[t, t])
+    left, below = (z, joint) if block.weight is None else (block.weight[:, None] * z, block.weight[:, None] * joint)
+    with np.errstate(over="ignore", invalid="ignore"):  # such sums are found, and taken again or refused
+        return cross(left, z), xp.matmul(below.T, z), xp.matmul(below.T, joint)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tenfold.data import Block
+from tenfold.data import Block, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,10 @@ class Several:
 
     def merge(self, other: "Several") -> "Several":
         return Several(tuple(a.merge(b) for a, b in zip(self.parts, other.parts, strict=True)))
+
+    def settle(self) -> "Several":
+        """Without pending parts."""
+        return Several(tuple(map(settled, self.parts)))
 
 
 def together(lifts: Sequence[Callable[[Block], Any]]) -> Callable[[Block], Several]:

@@ -146,13 +146,9 @@ def orthogonal_mp_gram(
         raise ValueError("Gram OMP needs the precomputed norms in order to evaluate the error sum of squares.")
     if tol is None and n_nonzero_coefs is None and len(products) < 10:
         raise ValueError("The number of atoms must be positive")
-    squares = np.zeros(with_targets.shape[1])
+    squares = None
     if norms_squared is not None:
         squares = np.ravel(check_array(norms_squared, ensure_2d=False, dtype=np.float64, input_name="norms_squared"))
-    else:
-        # no residual is asked for; any target that is long enough for these products will do
-        lengths = np.sqrt(np.maximum(np.diag(products), np.finfo(np.float64).tiny))
-        squares = np.sum((with_targets / lengths[:, None]) ** 2, axis=0)
     rule = GreedyRule("correlation", asked_for(n_nonzero_coefs, tol, len(products)), tol)
     return _answer(WholeGram.given(products, with_targets, squares), rule, return_path, return_n_iter)
 

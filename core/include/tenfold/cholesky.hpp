@@ -1,0 +1,87 @@
+// A Cholesky factor that grows by a row and loses one: L L' = G for the products G of some columns.
+//
+// append adds a column with its products; it returns the square of the new pivot, what is left of the column beside the
+// others, and leaves L as it was where that is not more than `least`. remove takes a column out and restores the
+// triangle by plane rotations. Both cost k^2 products for k columns.
+#pragma once
+
+#include "tenfold/types.hpp"
+
+#include <cmath>
+#include <span>
+#include <vector>
+
+namespace tenfold {
+
+class Cholesky {
+public:
+  Index size() const { return size_; }
+
+  // products (k) with the columns inside, in their order; square is the column's own.
+  double append(std::span<const double> products, double square, double least) {
+    L_.resize(static_cast<std::size_t>(start(size_ + 1)));
+    double *row = this->row(size_);
+    double left = square;
+    for (Index i = 0; i < size_; ++i) {
+      const double *other = this->row(i);
+      double sum = products[static_cast<std::size_t>(i)];
+      for (Index j = 0; j < i; ++j)
+        sum -= other[j] * row[j];
+      row[i] = sum / other[i];
+      left -= row[i] * row[i];
+    }
+    if (!(left > least))
+      return left;
+    row[size_] = std::sqrt(left);
+    ++size_;
+    return left;
+  }
+
+  void remove(Index place) {
+    for (Index i = place; i + 1 < size_; ++i)
+      for (Index j = 0; j <= i + 1; ++j)
+        row(i)[j] = row(i + 1)[j];
+    --size_;
+    // Row i now reaches one beyond the diagonal: turn columns i and i + 1 so that it does not.
+    for (Index i = place; i < size_; ++i) {
+      const double a = row(i)[i], b = row(i)[i + 1], length = std::hypot(a, b);
+      const double c = a / length, s = b / length;
+      for (Index k = i; k < size_; ++k) {
+        double *r = row(k);
+        const double x = r[i], y = r[i + 1];
+        r[i] = c * x + s * y;
+        r[i + 1] = c * y - s * x;
+      }
+      row(i)[i] = length;
+    }
+  }
+
+  // x becomes (L L')^-1 x.
+  void solve(std::span<double> x) const {
+    double *v = x.data();
+    for (Index i = 0; i < size_; ++i) {
+      const double *r = row(i);
+      double sum = v[i];
+      for (Index j = 0; j < i; ++j)
+        sum -= r[j] * v[j];
+      v[i] = sum / r[i];
+    }
+    for (Index i = size_ - 1; i >= 0; --i) {
+      const double *r = row(i);
+      v[i] /= r[i];
+      for (Index j = 0; j < i; ++j)
+        v[j] -= r[j] * v[i];
+    }
+  }
+
+private:
+  // Row i has a place beyond the diagonal, for rotations.
+  static Index start(Index i) { return i * (i + 3) / 2; }
+  double *row(Index i) { return L_.data() + start(i); }
+  const double *row(Index i) const { return L_.data() + start(i); }
+
+  Index size_ = 0;
+  std::vector<double> L_;
+};
+
+} // namespace tenfold

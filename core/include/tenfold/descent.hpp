@@ -1,0 +1,363 @@
+// Coordinate descent for the square loss with an L1 penalty, or one on groups, and a ridge beside it.
+//
+// For columns x_j (j < p) and t targets y, minimises over weights W (t x p, target by target)
+//   F(W) = 1/2 |y - X W'|^2 + l1 sum_j u_j |W_j| + l2 / 2 sum_j u_j^2 |W_j|^2,
+// |W_j| the Euclidean length of the t weights of column j and u_j its unit; W_j >= 0 where `positive` (t = 1). All sums
+// are over rows, already weighted and centred.
+//
+// Given: a storage of the columns, weights to start from, and the gap at which to stop. A storage knows
+//   columns, targets                how many there are
+//   square(j)                       |x_j|^2
+//   pull(j, out)                    out_k = x_j.r_k, r the residuals at the present weights
+//   move(j, change)                 W_j += change: what the pulls then are
+//   reset(W)                        the same from scratch
+//   squares(W)                      |r|^2
+//   cheap                           whether all pulls cost less than a sweep
+// Returned: the weights, the gap (F minus the dual value at the residuals, scaled until they are feasible) and how many
+// sweeps were taken.
+//
+// Every `memory` sweeps the iterates are extrapolated (Anderson 1965; Bertrand and Massias 2021), which is kept where
+// the objective falls; where it does not, the best place on the line of the last step is taken.
+#pragma once
+
+#include "tenfold/types.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tenfold {
+
+struct ElasticNet {
+  double l1 = 0.0;
+  double l2 = 0.0;
+  bool positive = false;
+};
+
+// Which column comes next: one after the other, or any, by a small generator (splitmix64).
+class Order {
+public:
+  Order() = default;
+  explicit Order(std::uint64_t seed) : state_(seed), random_(true) {}
+
+  Index next(Index i, Index count) {
+    if (!random_)
+      return i;
+    state_ += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return static_cast<Index>((z ^ (z >> 31)) % static_cast<std::uint64_t>(count));
+  }
+
+private:
+  std::uint64_t state_ = 0;
+  bool random_ = false;
+};
+
+// When to stop: the gap is at most `gap` and no weight moved by more than `change` of the largest in the last sweep.
+struct Rest {
+  double gap = 0.0;
+  double change = 0.0;
+};
+
+struct Descended {
+  double gap = std::numeric_limits<double>::infinity();
+  Index sweeps = 0;
+  bool settled = false; // no weight moves by much
+  bool stalled = false; // no weight moves at all
+};
+
+// The gap, from what each column adds to some sums.
+class Gap {
+public:
+  Gap(const ElasticNet &penalty) : penalty_(penalty) {}
+
+  // A column with pulls x_j.r and weights, t apart by `step`.
+  void add(const double *pull, Index pull_step, const double *weight, Index weight_step, Index targets, double square,
+           double unit) {
+    double length = 0.0, pulled = 0.0, free = 0.0;
+    for (Index k = 0; k < targets; ++k) {
+      const double q = pull[k * pull_step], w = weight[k * weight_step];
+      const double inner = q - penalty_.l2 * unit * unit * w;
+      along_ += w * q;
+      length += w * w;
+      pulled += penalty_.positive ? std::max(inner, 0.0) * std::max(inner, 0.0) : inner * inner;
+      free += penalty_.positive ? std::max(q, 0.0) * std::max(q, 0.0) : q * q;
+    }
+    norms_ += unit * std::sqrt(length);
+    lengths_ += unit * unit * length;
+    largest_ = std::max(largest_, std::sqrt(pulled) / unit);
+    const double over = std::sqrt(free) / unit - penalty_.l1;
+    if (over > 0.0)
+      over_ += over * over;
+    if (square > 0.0)
+      falls_ += (length > 0.0 || !penalty_.positive ? pulled : free) / square;
+  }
+
+  double value(double squares) const {
+    const double primal = 0.5 * squares + penalty_.l1 * norms_ + 0.5 * penalty_.l2 * lengths_;
+    const double targets = squares + along_; // y.r
+    if (penalty_.l1 == 0.0 && penalty_.l2 == 0.0)
+      return falls_; // no dual point: twice what the columns can gain one by one
+    double dual = 0.0;
+    if (penalty_.l1 > 0.0) {
+      const double whole = squares + penalty_.l2 * lengths_;
+      double scale = largest_ > 0.0 ? penalty_.l1 / largest_ : std::numeric_limits<double>::infinity();
+      if (whole > 0.0)
+        scale = std::min(scale, std::max(targets / whole, 0.0));
+      if (std::isfinite(scale))
+        dual = scale * targets - 0.5 * scale * scale * whole;
+    }
+    if (penalty_.l2 > 0.0)
+      dual = std::max(dual, targets - 0.5 * squares - 0.5 * over_ / penalty_.l2);
+    return primal - dual;
+  }
+
+private:
+  const ElasticNet penalty_;
+  double along_ = 0.0, norms_ = 0.0, lengths_ = 0.0, largest_ = 0.0, over_ = 0.0, falls_ = 0.0;
+};
+
+template <class Storage> class Descent {
+public:
+  // `weights` (targets x columns) is where it starts and ends; `unit` has one entry a column.
+  Descent(Storage &storage, std::span<const double> unit, std::span<double> weights)
+      : storage_(storage), unit_(unit), weights_(weights), pull_(static_cast<std::size_t>(storage.targets())),
+        change_(pull_.size()), past_((memory + 2) * weights.size()) {}
+
+  // `total` is |y|^2, `most` the largest number of sweeps.
+  Descended run(const ElasticNet &penalty, const Rest &rest, double total, Index most, Order &order) {
+    Descended state;
+    remembered_ = 0;
+    const double still = 4.0 * std::numeric_limits<double>::epsilon() * std::sqrt(total);
+    while (state.sweeps < most) {
+      const Moved moved = sweep(penalty, order);
+      ++state.sweeps;
+      state.stalled = moved.fit <= still;
+      state.settled = moved.weight <= rest.change * moved.largest;
+      const bool extrapolated = !state.stalled && extrapolate(penalty);
+      if (state.settled && (Storage::cheap || extrapolated || state.stalled || state.sweeps == most))
+        state.gap = gap(penalty);
+      if (state.stalled || (state.settled && state.gap <= rest.gap))
+        break;
+    }
+    return state;
+  }
+
+  double gap(const ElasticNet &penalty) {
+    Gap sum(penalty);
+    const Index p = storage_.columns();
+    for (Index j = 0; j < p; ++j) {
+      storage_.pull(j, pull_.data());
+      sum.add(pull_.data(), 1, weights_.data() + j, p, storage_.targets(), storage_.square(j), unit_[at(j)]);
+    }
+    return sum.value(storage_.squares(weights_));
+  }
+
+private:
+  static constexpr std::size_t memory = 5;
+
+  static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+  // The largest change of a fit, |change| |x_j|, and of a weight, and the largest weight; in their units.
+  struct Moved {
+    double fit = 0.0, weight = 0.0, largest = 0.0;
+  };
+
+  // Every column once, or as many columns at random.
+  Moved sweep(const ElasticNet &penalty, Order &order) {
+    const Index p = storage_.columns(), t = storage_.targets();
+    Moved moved;
+    for (Index i = 0; i < p; ++i) {
+      const Index j = order.next(i, p);
+      const double square = storage_.square(j), unit = unit_[at(j)];
+      const double curvature = square + penalty.l2 * unit * unit;
+      storage_.pull(j, pull_.data());
+      double length = 0.0;
+      for (Index k = 0; k < t; ++k) {
+        pull_[at(k)] += square * weights_[at(k * p + j)];
+        length += pull_[at(k)] * pull_[at(k)];
+      }
+      length = t == 1 ? std::abs(pull_[0]) : std::sqrt(length);
+      const bool zero = length <= penalty.l1 * unit || curvature <= 0.0 || (penalty.positive && pull_[0] <= 0.0);
+      const double factor = zero ? 0.0 : (1.0 - penalty.l1 * unit / length) / curvature;
+      double change = 0.0;
+      moved.largest = std::max(moved.largest, factor * length * unit);
+      for (Index k = 0; k < t; ++k) {
+        double &w = weights_[at(k * p + j)];
+        const double next = factor * pull_[at(k)];
+        change_[at(k)] = next - w;
+        change += change_[at(k)] * change_[at(k)];
+        w = next;
+      }
+      if (change > 0.0) {
+        storage_.move(j, change_.data());
+        moved.fit = std::max(moved.fit, std::sqrt(change * square));
+        moved.weight = std::max(moved.weight, std::sqrt(change) * unit);
+      }
+    }
+    return moved;
+  }
+
+  double objective(const ElasticNet &penalty) {
+    const Index p = storage_.columns(), t = storage_.targets();
+    double norms = 0.0, lengths = 0.0;
+    for (Index j = 0; j < p; ++j) {
+      double length = 0.0;
+      for (Index k = 0; k < t; ++k)
+        length += weights_[at(k * p + j)] * weights_[at(k * p + j)];
+      norms += unit_[at(j)] * std::sqrt(length);
+      lengths += unit_[at(j)] * unit_[at(j)] * length;
+    }
+    return 0.5 * storage_.squares(weights_) + penalty.l1 * norms + 0.5 * penalty.l2 * lengths;
+  }
+
+  std::span<double> past(std::size_t i) { return std::span(past_).subspan(i * weights_.size(), weights_.size()); }
+
+  // Remembers the weights; when enough are remembered, tries the combination of them whose steps cancel best.
+  bool extrapolate(const ElasticNet &penalty) {
+    std::copy(weights_.begin(), weights_.end(), past(remembered_++).begin());
+    if (remembered_ <= memory)
+      return false;
+    remembered_ = 0;
+    const std::span<double> mixed = past(memory + 1);
+    const double before = objective(penalty);
+    if (combine(mixed)) {
+      if (penalty.positive)
+        for (double &w : mixed)
+          w = std::max(w, 0.0);
+      if (adopt(mixed, penalty, before))
+        return true;
+    }
+    if (storage_.targets() == 1 && leap(penalty, mixed))
+      adopt(mixed, penalty, before);
+    return true;
+  }
+
+  // Takes other weights, unless the objective there is not below `before`.
+  bool adopt(std::span<const double> other, const ElasticNet &penalty, double before) {
+    std::copy(other.begin(), other.end(), weights_.begin());
+    storage_.reset(weights_);
+    if (objective(penalty) < before)
+      return true;
+    std::copy(past(memory).begin(), past(memory).end(), weights_.begin());
+    storage_.reset(weights_);
+    return false;
+  }
+
+  // Along the last sweep's change to where the objective is least on that line: columns that depend on each other
+  // change by equal steps, sweep for sweep, until one of their weights is zero. One target.
+  bool leap(const ElasticNet &penalty, std::span<double> other) {
+    const std::span<const double> before = past(memory - 1), now = past(memory);
+    const std::size_t p = weights_.size();
+    double slope = 0.0, bend = 0.0;
+    kinks_.clear();
+    const auto pulled = [&](std::size_t j) {
+      storage_.pull(static_cast<Index>(j), pull_.data());
+      return pull_[0];
+    };
+    for (std::size_t j = 0; j < p; ++j)
+      if (const double d = now[j] - before[j]; d != 0.0) {
+        const double unit = unit_[j], q = pulled(j);
+        slope += -q * d + penalty.l2 * unit * unit * now[j] * d;
+        slope += penalty.l1 * unit * (now[j] != 0.0 ? std::copysign(1.0, now[j]) * d : std::abs(d));
+        bend += q * d + penalty.l2 * unit * unit * d * d;
+        if (now[j] * d < 0.0)
+          kinks_.emplace_back(-now[j] / d, 2.0 * penalty.l1 * unit * std::abs(d));
+      }
+    if (!(slope < 0.0))
+      return false;
+    for (std::size_t j = 0; j < p; ++j)
+      other[j] = 2.0 * now[j] - before[j];
+    storage_.reset(other);
+    for (std::size_t j = 0; j < p; ++j)
+      if (const double d = now[j] - before[j]; d != 0.0)
+        bend -= pulled(j) * d;
+    storage_.reset(weights_);
+    std::sort(kinks_.begin(), kinks_.end());
+    double step = 0.0;
+    for (const auto &[place, turn] : kinks_) {
+      if (slope + (place - step) * bend >= 0.0)
+        break;
+      slope += (place - step) * bend;
+      step = place;
+      if (penalty.positive || slope + turn >= 0.0) {
+        slope = 0.0; // the least value is at the kink, or behind it weights would be negative
+        break;
+      }
+      slope += turn;
+    }
+    if (slope < 0.0 && bend > 0.0)
+      step -= slope / bend;
+    if (!std::isfinite(step))
+      return false;
+    for (std::size_t j = 0; j < p; ++j) {
+      other[j] = now[j] + step * (now[j] - before[j]);
+      if (penalty.positive)
+        other[j] = std::max(other[j], 0.0);
+    }
+    return step > 0.0;
+  }
+
+  // sum_i a_i past_{i + 1} with a = z / sum z, (U U' + small) z = 1, U the differences of successive weights.
+  bool combine(std::span<double> mixed) {
+    double system[memory][memory + 1];
+    const std::size_t size = weights_.size();
+    for (std::size_t i = 0; i < memory; ++i)
+      for (std::size_t k = 0; k <= i; ++k) {
+        const std::span<const double> a = past(i), b = past(i + 1), c = past(k), d = past(k + 1);
+        double sum = 0.0;
+        for (std::size_t j = 0; j < size; ++j)
+          sum += (b[j] - a[j]) * (d[j] - c[j]);
+        system[i][k] = system[k][i] = sum;
+      }
+    double trace = 0.0;
+    for (std::size_t i = 0; i < memory; ++i)
+      trace += system[i][i];
+    if (!(trace > 0.0))
+      return false;
+    for (std::size_t i = 0; i < memory; ++i) {
+      system[i][i] += 1e-12 * trace;
+      system[i][memory] = 1.0;
+    }
+    // Elimination of a positive definite matrix needs no pivots.
+    for (std::size_t i = 0; i < memory; ++i)
+      for (std::size_t k = i + 1; k < memory; ++k) {
+        const double factor = system[k][i] / system[i][i];
+        for (std::size_t j = i; j <= memory; ++j)
+          system[k][j] -= factor * system[i][j];
+      }
+    double total = 0.0;
+    for (std::size_t i = memory; i-- > 0;) {
+      for (std::size_t k = i + 1; k < memory; ++k)
+        system[i][memory] -= system[i][k] * system[k][memory];
+      system[i][memory] /= system[i][i];
+      total += system[i][memory];
+    }
+    if (!std::isfinite(total) || total == 0.0)
+      return false;
+    std::fill(mixed.begin(), mixed.end(), 0.0);
+    for (std::size_t i = 0; i < memory; ++i) {
+      const double share = system[i][memory] / total;
+      const std::span<const double> one = past(i + 1);
+      for (std::size_t j = 0; j < size; ++j)
+        mixed[j] += share * one[j];
+    }
+    return true;
+  }
+
+  Storage &storage_;
+  std::span<const double> unit_;
+  std::span<double> weights_;
+  std::vector<double> pull_, change_;
+  std::vector<std::pair<double, double>> kinks_; // how far along, and by how much the slope turns there
+  std::vector<double> past_;                     // memory + 1 weights, and a combination of them
+  std::size_t remembered_ = 0;
+};
+
+} // namespace tenfold

@@ -1,0 +1,103 @@
+"""Cross-validation of paths of the Lasso and its siblings: the paths of all folds from the moments of one pass.
+
+The moments of a training set are those of all other folds, merged; its path never touches the rows. What the models
+leave on the test rows follows from the moments of these, unless digits are lost there.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from tenfold.arrays import Floats, Integers, on_host
+from tenfold.choose.kfold import Fold, Split, score_from_moments, score_from_rows, subset, training_moments
+from tenfold.data import Rows, targets_of, weights_of
+from tenfold.machine import sharing, threads
+from tenfold.plans.lasso import Settings, path_from_moments
+from tenfold.problems import SparseLeastSquares
+from tenfold.stats import Moments, Params, predictions
+
+SCORE = "neg_mean_squared_error"
+
+
+class Grid(NamedTuple):
+    """Penalties (l1, l2) of one share of the L1 penalty."""
+
+    ratio: float
+    alphas: Floats
+
+    @property
+    def penalties(self) -> list[tuple[float, float]]:
+        return [(float(a) * self.ratio, float(a) * (1.0 - self.ratio)) for a in self.alphas]
+
+
+class Parts(NamedTuple):
+    """The moments of the training sets, those of the test sets and of all rows where they came with them, and how."""
+
+    training: list[Moments]
+    tests: Sequence[Moments | None]
+    total: Moments | None
+    how: str
+
+
+def split_moments(rows: Rows, splits: list[Split]) -> Parts:
+    """One pass over the rows for disjoint folds."""
+    training, tests, how = training_moments(rows, splits)
+    for k, part in enumerate([*training, *(test for test in tests if test is not None)]):
+        if part.weight == 0.0:
+            kind = "training" if k < len(training) else "test"
+            raise ValueError(
+                f"The {kind} rows of split {k % len(splits)} have no weight at all: use fewer folds, shuffle the rows, "
+                "or leave out rows of weight zero."
+            )
+    parts = [test for test in tests if test is not None]
+    total = reduce(Moments.merge, parts) if len(parts) == len(splits) else None
+    return Parts(training, tests, total, f"{len(splits)} splits, {how}")
+
+
+def mean_squared_errors(
+    rows: Rows,
+    splits: list[Split],
+    parts: Parts,
+    problem: SparseLeastSquares,
+    grids: Sequence[Grid],
+    settings: Settings,
+) -> Floats:
+    """The mean squared error (R, A, K) of every share, penalty and fold, averaged over the targets; folds at once."""
+
+    def one(k: int) -> Floats:
+        found = []
+        for grid in grids:
+            with sharing:
+                path = path_from_moments(parts.training[k], problem, grid.penalties, settings)
+            fold = Fold(path.coef, path.intercept, parts.tests[k])
+            scores = score_from_moments(SCORE, fold)
+            found.append(-(score_of_rows(rows, splits[k].test, fold) if scores is None else scores))
+        return np.array(found)
+
+    return np.stack(at_once(one, len(splits)), axis=-1)
+
+
+def at_once(work: Callable[[int], Floats], count: int) -> list[Floats]:
+    """work(0), work(1), ... on as many threads as there are for one fit."""
+    workers = min(threads(), count)
+    if workers == 1:
+        return [work(k) for k in range(count)]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, range(count)))
+
+
+def score_of_rows(rows: Rows, test: Integers, fold: Fold) -> Floats:
+    """The score of every penalty on the test rows, by reading them."""
+    if rows.foreign and not rows.scattered:
+        A, t, p = fold.coef.shape
+        part = subset(rows, test)
+        z = on_host(part.map(predictions(Params(fold.coef.reshape(A * t, p), fold.intercept.ravel()))))
+        y, weight = on_host(part.map(targets_of)), on_host(part.map(weights_of))
+        squares = (y[:, None, :] - z.reshape(-1, A, t)) ** 2
+        return np.asarray(-np.einsum("i,iat->a", weight, squares) / (t * weight.sum()))
+    inside = np.zeros(rows.shape[0], dtype=np.int32)
+    inside[test] = 1
+    return score_from_rows(SCORE, rows.grouped(inside), fold, weighted=True, several=False)

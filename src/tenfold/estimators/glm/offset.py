@@ -1,0 +1,35 @@
+"""An offset beside the rows: the part of the raw prediction that is known."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from tenfold.arrays import Array, is_dask, is_foreign, like, namespace, on_host
+from tenfold.estimators.contract import beside
+from tenfold.estimators.foreign import refuse_elsewhere
+
+
+def validate_offset(offset: Any, X: Array) -> Array | None:
+    """An offset (n,) in float64, finite, where X lives; None stays None."""
+    if offset is None:
+        return None
+    n = X.shape[0]
+    if is_dask(X):
+        return beside(offset, X, "offset")
+    if is_foreign(offset):
+        refuse_elsewhere(X, offset, "offset")
+        return like(validate_offset(on_host(offset), np.zeros((n, 1))), X)
+    values = check_array(offset, ensure_2d=False, dtype=np.float64, order="C", input_name="offset")
+    if values.shape != (n,):
+        raise ValueError(f"offset must have one number a row, shape {(n,)}, got shape {values.shape}.")
+    return like(values, X) if is_foreign(X) else values
+
+
+def moved(raw: Array, offset: Any) -> Array:
+    """Raw predictions (n,) and the offset together."""
+    offset = validate_offset(offset, raw)
+    if offset is None:
+        return raw
+    xp = namespace(raw)
+    return raw + (offset if is_dask(raw) else xp.astype(offset, raw.dtype, copy=False))

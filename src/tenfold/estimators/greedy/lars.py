@@ -1,0 +1,241 @@
+"""Least angle regression."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_array, check_random_state
+
+from tenfold.arrays import Array, is_dask, is_foreign, like
+from tenfold.data import Rows
+from tenfold.estimators.contract import (
+    Claims,
+    LinearPredictor,
+    Scored,
+    all_or_nothing,
+    as_rows,
+    follow,
+    refuse_not_finite,
+    store,
+    validate,
+    validate_weights,
+)
+from tenfold.estimators.parameters import (
+    Constraints,
+    boolean,
+    check_parameters,
+    choice,
+    instance,
+    integer,
+    nothing,
+    random_state,
+    real,
+)
+from tenfold.plans.lars import Walk, Walked, fit, products, with_products
+from tenfold.stats import Gram
+
+EPS = float(np.finfo(float).eps)
+
+PATH: Constraints = {
+    "fit_intercept": (boolean(),),
+    "verbose": (integer(0), boolean()),
+    "precompute": (boolean(), choice("auto"), instance(np.ndarray), nothing()),
+    "eps": (real(0),),
+    "copy_X": (boolean(),),
+}
+"""Of parameters that all classes of least angles share."""
+
+
+class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
+    """What classes of least angles share: a path, and the model at its end."""
+
+    _lasso: ClassVar[bool] = False
+
+    fit_intercept: bool
+    precompute: Any
+    eps: float
+
+    def _walk(self, alpha: float, steps: int) -> Walk:
+        return Walk(self._lasso, bool(getattr(self, "positive", False)), alpha, int(steps), float(self.eps))
+
+    def _gram(self, rows: Rows, steps: int, Xy: Any = None) -> Gram:
+        """The products that were given, the whole Gram matrix, or those that are asked for."""
+        given = self.precompute
+        whole = bool(given) if isinstance(given, (bool, np.bool_)) and given else None
+        gram = products(rows, self.fit_intercept, steps, whole)
+        if Xy is not None:
+            Xy = check_array(Xy, ensure_2d=False, dtype=np.float64, input_name="Xy")
+            Xy = Xy[:, None] if Xy.ndim == 1 else Xy
+            if Xy.shape != (rows.shape[1], rows.targets):
+                raise ValueError(
+                    f"Xy are the products of {rows.shape[1]} columns with {rows.targets} target(s), not {Xy.shape}."
+                )
+        if isinstance(given, np.ndarray):
+            given = check_array(given, dtype=np.float64, input_name="precompute")
+            if given.shape != (rows.shape[1],) * 2:
+                raise ValueError(
+                    f"precompute is the Gram matrix of the columns, of shape {(rows.shape[1],) * 2}; got {given.shape}."
+                )
+            return with_products(gram, given, Xy)
+        return gram if Xy is None else with_products(gram, None, Xy)
+
+    def _keep(self, walked: Walked, X: Array, *, flat: bool, path: bool) -> None:
+        """Store the end of the path, and the path."""
+        one = len(walked.knots) == 1
+        store(self, walked.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)
+        for name in ("active_", "coef_path_"):
+            self.__dict__.pop(name, None)
+        steps: Any = [len(knots.sizes) - 1 for knots in walked.knots]
+        alphas: Any = [follow(found if path else found[-1:], X) for found in walked.alphas]
+        self.alphas_ = alphas[0] if one else alphas
+        self.n_iter_ = steps[0] if one else steps
+        if path:
+            active: Any = [knots.active.tolist() for knots in walked.knots]
+            coef: Any = [follow(np.ascontiguousarray(knots.weights.T), X) for knots in walked.knots]
+            self.active_ = active[0] if one else active
+            self.coef_path_ = coef[0] if one else coef
+
+    def predict(self, X: Any) -> Array:
+        """``X w + b``."""
+        return self._raw(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Ends(MultiOutputMixin, LeastAngles):
+    """Classes whose path ends at a given place."""
+
+    fit_path: bool
+    jitter: float | None
+    random_state: Any
+
+    def _fit(self, X: Any, y: Any, Xy: Any, sample_weight: Any, alpha: float, steps: int) -> Self:
+        X, y = validate(self, X, y)
+        weight = validate_weights(sample_weight, X)
+        if self.jitter is not None:
+            y = _jittered(y, float(self.jitter), check_random_state(self.random_state))
+        rows = as_rows(X, y, weight)
+        walked = refuse_not_finite(
+            self,
+            X,
+            lambda: fit(
+                rows, self._gram(rows, steps, Xy), self._walk(alpha, steps), self.fit_intercept, dtype=rows.dtype
+            ),
+        )
+        self._keep(walked, X, flat=y.ndim == 1, path=self.fit_path)
+        return self
+
+
+def _jittered(y: Array, most: float, random: Any) -> Array:
+    """Targets with a little noise, so that no two columns tie."""
+    noise = random.uniform(high=most, size=y.shape[0])
+    noise = noise if y.ndim == 1 else noise[:, None]
+    return y + (like(noise, y) if is_foreign(y) and not is_dask(y) else noise)
+
+
+class Lars(Ends):
+    """Least angle regression.
+
+    Starting from zero weights, the column with the largest ``|x_j.r|`` gets a weight until another column's product
+    with the residual r is as large; then both go on together, so that these products stay equal, until a third joins,
+    and so forth. A forward selection of small steps: at its end stands least squares.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether to fit ``b``.
+    verbose : bool or int, default=False
+        Accepted for compatibility.
+    precompute : bool, "auto" or array-like, default="auto"
+        Whether to form the whole Gram matrix, or the Gram matrix itself, of columns about their means where an
+        intercept is fitted; "auto" forms it where that is cheaper than reading the products of active columns.
+    n_nonzero_coefs : int, default=500
+        After how many steps to stop.
+    eps : float, default=np.finfo(float).eps
+        A column of whose square no more than this share (and never more than 1e-12) is left beside the active columns
+        depends on them: it waits.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    fit_path : bool, default=True
+        Whether to keep the path.
+    jitter : float, default=None
+        Adds uniform noise up to this to y, so that columns do not tie. Ties need none here; with it the certificate is
+        about the targets with noise.
+    random_state : int, RandomState instance or None, default=None
+        For the jitter.
+
+    Attributes
+    ----------
+    alphas_ : ndarray of shape (n_alphas + 1,) or list of such
+        The largest ``|x_j.r|`` over the weight of the rows, at every knot of the path; at its end without `fit_path`.
+    active_ : list of int or list of such
+        Active columns at the end of the path.
+    coef_path_ : ndarray of shape (n_features, n_alphas + 1) or list of such
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or ndarray of shape (n_targets,)
+    n_iter_ : int or list of int
+        Steps of the path.
+    certificate_ : Certificate
+        Kind residual: by how much, as a cosine, products of the residual with active columns differ from
+        ``alphas_[-1]``, or those with others exceed it.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    The Gram matrix from one pass, or products of about 32 columns a pass where few of many are asked for or the columns
+    outnumber the rows; then 2 k p products a step with k active columns, and one pass of the judge. Runs on dense and
+    sparse arrays, files, Dask collections and devices.
+
+    Where a weight passes through zero, scikit-learn turns the sign of its column, so that its path no longer has equal
+    angles from there on; ours has (Efron, Hastie, Johnstone and Tibshirani 2004). Columns that depend on active ones
+    wait without a warning: nothing is lost by it. Cookbook, ch. 18.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import Lars
+    >>> model = Lars(n_nonzero_coefs=1).fit([[-1, 1], [0, 0], [1, 1]], [-1.1111, 0, -1.1111])
+    >>> model.coef_.round(2)
+    array([ 0.  , -1.11])
+    """
+
+    _claims: ClassVar = Claims("Least angle regression", "fold", "residual", "B18", "Lars")
+    _constraints: ClassVar[Constraints] = {
+        **PATH,
+        "n_nonzero_coefs": (integer(1),),
+        "fit_path": (boolean(),),
+        "jitter": (real(0), nothing()),
+        "random_state": (random_state(),),
+    }
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        verbose: bool | int = False,
+        precompute: Any = "auto",
+        n_nonzero_coefs: int = 500,
+        eps: float = EPS,
+        copy_X: bool = True,
+        fit_path: bool = True,
+        jitter: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.verbose = verbose
+        self.precompute = precompute
+        self.n_nonzero_coefs = n_nonzero_coefs
+        self.eps = eps
+        self.copy_X = copy_X
+        self.fit_path = fit_path
+        self.jitter = jitter
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, Xy: Any = None, *, sample_weight: Any = None) -> Self:
+        """Fit to X (n, p), y (n,) or (n, t), optional products X'y (p,) or (p, t) and weights (n,)."""
+        check_parameters(self, self._constraints)
+        return self._fit(X, y, Xy, sample_weight, 0.0, self.n_nonzero_coefs)

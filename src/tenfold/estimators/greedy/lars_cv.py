@@ -1,0 +1,222 @@
+"""Least angle regression and the Lasso by least angles, with alpha chosen by cross-validation."""
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tenfold.choose.angles import Errors, errors_along
+from tenfold.choose.kfold import Split
+from tenfold.data import Rows
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    as_rows,
+    follow,
+    refuse_not_finite,
+    validate,
+    validate_weights,
+)
+from tenfold.estimators.greedy.folds import ByFolds
+from tenfold.estimators.greedy.lars import EPS, PATH, LeastAngles
+from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
+from tenfold.plans.lars import Walked, fit
+from tenfold.stats import WholeGram
+
+_CV: Constraints = {
+    **PATH,
+    "max_iter": (integer(0),),
+    "cv": (splitter(),),
+    "max_n_alphas": (integer(1),),
+    "n_jobs": (integer(-(2**31)), nothing()),
+}
+
+
+class _AnglesCV(ByFolds, LeastAngles):
+    """What LarsCV and LassoLarsCV share."""
+
+    _constraints: ClassVar[Constraints]
+
+    max_iter: int
+    max_n_alphas: int
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **params: Any) -> Self:
+        """Choose alpha and fit to X (n, p), y (n,) and optional weights (n,); further parameters go to the splitter."""
+        check_parameters(self, self._constraints)
+        if isinstance(self.precompute, np.ndarray):
+            warnings.warn(
+                f'Parameter "precompute" cannot be an array in {type(self).__name__}. Automatically switch to "auto" '
+                "instead.",
+                UserWarning,
+                stacklevel=3,
+            )
+        X, y = validate(self, X, y, multi_output=False)
+        rows = as_rows(X, y, validate_weights(sample_weight, X))
+        splits = self._splits(rows, y, params)
+        errors, walked = refuse_not_finite(self, X, lambda: self._choose(rows, splits))
+        self._keep(walked, X, flat=True, path=True)
+        self.alpha_ = errors.best
+        self.cv_alphas_ = follow(errors.alphas, X)
+        self.mse_path_ = errors.errors
+        self.cv_method_ = errors.how
+        return self
+
+    def _choose(self, rows: Rows, splits: list[Split]) -> tuple[Errors, Walked]:
+        errors = errors_along(rows, splits, self._walk(0.0, self.max_iter), self.fit_intercept, self.max_n_alphas)
+        gram = (
+            self._gram(rows, self.max_iter) if errors.total is None else WholeGram.of(errors.total, self.fit_intercept)
+        )
+        walk = self._walk(errors.best, self.max_iter)
+        return errors, fit(rows, gram, walk, self.fit_intercept, dtype=rows.dtype)
+
+
+class LarsCV(_AnglesCV):
+    """Least angle regression with the end of the path chosen by cross-validation.
+
+    The path of every training set is followed to its end, from Gram matrices that are merged from those of the folds,
+    which are read once; errors on the test rows are those at the alphas of all knots, where weights are straight lines
+    between a path's own. The path of all rows then ends at the alpha of the smallest mean squared error.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether to fit ``b``.
+    verbose : bool or int, default=False
+        Accepted for compatibility.
+    max_iter : int, default=500
+        After how many steps to stop.
+    precompute : bool, "auto", default="auto"
+        Accepted for compatibility where folds are merged; else as in `Lars`.
+    cv : int, cross-validation generator or an iterable, default=None
+        As in scikit-learn; None is 5 folds.
+    max_n_alphas : int, default=1000
+        About how many alphas are tried.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
+    eps, copy_X : as in `Lars`.
+
+    Attributes
+    ----------
+    active_, coef_, intercept_, coef_path_, alphas_, n_iter_ : as in `Lars`, of the path of all rows.
+    alpha_ : float
+        The alpha that was chosen.
+    cv_alphas_ : ndarray of shape (n_cv_alphas,)
+        The alphas that were tried.
+    mse_path_ : ndarray of shape (n_cv_alphas, n_folds)
+        Mean squared errors on test rows.
+    cv_method_ : str
+        How the errors came about.
+    certificate_ : Certificate
+        Kind residual, as in `Lars`; the choice is not certified.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass for all folds, then a path for each and one for all rows, and one pass of the judge; memory p x p for each
+    fold. With more columns than rows the training rows of each split are read. Cookbook, ch. 18.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import LarsCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 10))
+    >>> model = LarsCV().fit(X, 3.0 * X[:, 5] - 2.0 * X[:, 1] + 0.1 * rng.standard_normal(100))
+    >>> model.active_[:2]
+    [5, 1]
+    """
+
+    _claims: ClassVar = Claims("Least angle regression, its end chosen by folds", "fold", "residual", "B18", "LarsCV")
+    _constraints: ClassVar[Constraints] = _CV
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        verbose: bool | int = False,
+        max_iter: int = 500,
+        precompute: Any = "auto",
+        cv: Any = None,
+        max_n_alphas: int = 1000,
+        n_jobs: int | None = None,
+        eps: float = EPS,
+        copy_X: bool = True,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.precompute = precompute
+        self.cv = cv
+        self.max_n_alphas = max_n_alphas
+        self.n_jobs = n_jobs
+        self.eps = eps
+        self.copy_X = copy_X
+
+
+class LassoLarsCV(_AnglesCV):
+    """The Lasso by least angles, with alpha chosen by cross-validation among the knots of all paths.
+
+    Minimises ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the number of rows, or the sum of
+    their weights, with the alpha of the smallest mean squared error on test rows. Paths are exact, and the Gram
+    matrices of the training sets are merged from those of the folds, which are read once.
+
+    Parameters
+    ----------
+    fit_intercept, verbose, max_iter, precompute, cv, max_n_alphas, n_jobs, eps, copy_X : as in `LarsCV`.
+    positive : bool, default=False
+        Whether weights must not be negative.
+
+    Attributes
+    ----------
+    active_, coef_, intercept_, coef_path_, alphas_, n_iter_ : as in `Lars`, of the path of all rows.
+    alpha_, cv_alphas_, mse_path_, cv_method_ : as in `LarsCV`.
+    certificate_ : Certificate
+        Kind gap, at `alpha_`: no other weights have an objective that is lower by more; the choice is not certified.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Cost, memory and where it runs as in `LarsCV`. Cookbook, ch. 18; Rosasco, sections 3.3 and 11.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import LassoLarsCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 10))
+    >>> model = LassoLarsCV().fit(X, 3.0 * X[:, 5] - 2.0 * X[:, 1] + 0.1 * rng.standard_normal(100))
+    >>> model.certificate_.ok
+    True
+    """
+
+    _claims: ClassVar = Claims(
+        "Lasso by least angles, alpha chosen by folds", "fold", "gap", "B18, R11.3", "LassoLarsCV"
+    )
+    _lasso: ClassVar[bool] = True
+    _constraints: ClassVar[Constraints] = {**_CV, "positive": (boolean(),)}
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        verbose: bool | int = False,
+        max_iter: int = 500,
+        precompute: Any = "auto",
+        cv: Any = None,
+        max_n_alphas: int = 1000,
+        n_jobs: int | None = None,
+        eps: float = EPS,
+        copy_X: bool = True,
+        positive: bool = False,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.precompute = precompute
+        self.cv = cv
+        self.max_n_alphas = max_n_alphas
+        self.n_jobs = n_jobs
+        self.eps = eps
+        self.copy_X = copy_X
+        self.positive = positive

@@ -1,0 +1,239 @@
+"""The Lasso by least angles: at one alpha, or at the alpha of the best information criterion."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tenfold.arrays import Array
+from tenfold.data import Rows
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    as_rows,
+    follow,
+    refuse_not_finite,
+    store,
+    validate,
+    validate_weights,
+)
+from tenfold.estimators.greedy.lars import EPS, PATH, Ends, LeastAngles
+from tenfold.estimators.parameters import (
+    Constraints,
+    boolean,
+    check_parameters,
+    choice,
+    integer,
+    nothing,
+    random_state,
+    real,
+)
+from tenfold.plans.lars import Chosen, by_criterion
+
+
+class LassoLars(Ends):
+    """The Lasso by least angles: the whole path down to one alpha.
+
+    Minimises ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the number of rows, or the sum of
+    their weights. Weights are straight lines between the knots of the path, where a column joins or leaves; nothing is
+    iterated, and there is no tolerance.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the penalty; 0 is least squares.
+    fit_intercept : bool, default=True
+        Whether to fit ``b``; it is never penalised.
+    verbose : bool or int, default=False
+        Accepted for compatibility.
+    precompute : bool, "auto" or array-like, default="auto"
+        As in `Lars`.
+    max_iter : int, default=500
+        After how many steps to stop; a path that did not come down to alpha by then is not certified.
+    eps, copy_X, fit_path : as in `Lars`.
+    positive : bool, default=False
+        Whether weights must not be negative.
+    jitter, random_state : as in `Lars`.
+
+    Attributes
+    ----------
+    alphas_, active_, coef_path_, coef_, intercept_, n_iter_ : as in `Lars`.
+    certificate_ : Certificate
+        Kind gap: no other weights have an objective that is lower by more. Without a penalty, at alpha 0, kind
+        residual as in `LinearRegression`.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Cost, memory and where it runs as in `Lars`. With `positive` scikit-learn's path ends before alpha where no other
+    column is left to join; ours does not. Cookbook, ch. 18; Rosasco, section 11.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import LassoLars
+    >>> model = LassoLars(alpha=0.01).fit([[-1, 1], [0, 0], [1, 1]], [-1, 0, -1])
+    >>> model.coef_.round(3)
+    array([ 0.   , -0.955])
+    >>> model.certificate_.ok
+    True
+    """
+
+    _claims: ClassVar = Claims("Lasso, the whole path by least angles", "fold", "gap", "B18, R11.3", "LassoLars")
+    _lasso: ClassVar[bool] = True
+    _constraints: ClassVar[Constraints] = {
+        **PATH,
+        "alpha": (real(0),),
+        "max_iter": (integer(0),),
+        "fit_path": (boolean(),),
+        "positive": (boolean(),),
+        "jitter": (real(0), nothing()),
+        "random_state": (random_state(),),
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        verbose: bool | int = False,
+        precompute: Any = "auto",
+        max_iter: int = 500,
+        eps: float = EPS,
+        copy_X: bool = True,
+        fit_path: bool = True,
+        positive: bool = False,
+        jitter: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.verbose = verbose
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.eps = eps
+        self.copy_X = copy_X
+        self.fit_path = fit_path
+        self.positive = positive
+        self.jitter = jitter
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, Xy: Any = None, *, sample_weight: Any = None) -> Self:
+        """Fit to X (n, p), y (n,) or (n, t), optional products X'y (p,) or (p, t) and weights (n,)."""
+        check_parameters(self, self._constraints)
+        return self._fit(X, y, Xy, sample_weight, float(self.alpha), self.max_iter)
+
+
+class LassoLarsIC(LeastAngles):
+    """The Lasso at the knot of its path with the best information criterion, Akaike's or the Bayesian.
+
+    Minimises ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w - b)^2 + alpha ||w||_1`` with the alpha, among the knots of the
+    path, for which ``W log(2 pi s2) + R / s2 + f d`` is smallest: R the sum of squared residuals, s2 the variance of
+    the noise, d the number of weights that are not zero, and f = 2 (aic) or log W (bic).
+
+    Parameters
+    ----------
+    criterion : {"aic", "bic"}, default="aic"
+    fit_intercept : bool, default=True
+        Whether to fit ``b``; it is never penalised.
+    verbose : bool or int, default=False
+        Accepted for compatibility.
+    precompute : bool, "auto" or array-like, default="auto"
+        As in `Lars`.
+    max_iter : int, default=500
+        After how many steps to stop.
+    eps, copy_X : as in `Lars`.
+    positive : bool, default=False
+        Whether weights must not be negative.
+    noise_variance : float, default=None
+        s2; None estimates it from least squares on all columns, for which rows must outnumber them.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    alpha_ : float
+        The alpha of the best criterion.
+    alphas_ : ndarray of shape (n_alphas + 1,)
+        The knots of the path.
+    n_iter_ : int
+        Steps of the path.
+    criterion_ : ndarray of shape (n_alphas + 1,)
+    noise_variance_ : float
+    certificate_ : Certificate
+        Kind gap, at `alpha_`: no other weights have an objective that is lower by more; kind residual at alpha 0.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    As `LassoLars`, and a least squares fit where the variance of the noise is not given. The sums of squares of all
+    knots come from the path itself. Weights count as repeated rows, so that their unit matters here. Zou, Hastie and
+    Tibshirani (2007).
+
+    Examples
+    --------
+    >>> from tenfold import LassoLarsIC
+    >>> X = [[-2, 2], [-1, 1], [0, 0], [1, 1], [2, 2]]
+    >>> model = LassoLarsIC(criterion="bic").fit(X, [-2.2222, -1.1111, 0, -1.1111, -2.2222])
+    >>> model.coef_.round(2)
+    array([ 0.  , -1.11])
+    """
+
+    _claims: ClassVar = Claims("Lasso, alpha by an information criterion", "fold", "gap", "B18", "LassoLarsIC")
+    _lasso: ClassVar[bool] = True
+    _constraints: ClassVar[Constraints] = {
+        **PATH,
+        "criterion": (choice("aic", "bic"),),
+        "max_iter": (integer(0),),
+        "positive": (boolean(),),
+        "noise_variance": (real(0), nothing()),
+    }
+
+    def __init__(
+        self,
+        criterion: str = "aic",
+        *,
+        fit_intercept: bool = True,
+        verbose: bool | int = False,
+        precompute: Any = "auto",
+        max_iter: int = 500,
+        eps: float = EPS,
+        copy_X: bool = True,
+        positive: bool = False,
+        noise_variance: float | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.fit_intercept = fit_intercept
+        self.verbose = verbose
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.eps = eps
+        self.copy_X = copy_X
+        self.positive = positive
+        self.noise_variance = noise_variance
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, copy_X: bool | None = None, *, sample_weight: Any = None) -> Self:
+        """Fit to X (n, p), y (n,) and optional weights (n,); `copy_X` is accepted for compatibility."""
+        check_parameters(self, self._constraints)
+        X, y = validate(self, X, y, multi_output=False)
+        rows = as_rows(X, y, validate_weights(sample_weight, X))
+        chosen = refuse_not_finite(self, X, lambda: self._choose(rows))
+        self._remember(chosen, X)
+        return self
+
+    def _choose(self, rows: Rows) -> Chosen:
+        how = self._walk(0.0, self.max_iter)
+        variance = None if self.noise_variance is None else float(self.noise_variance)
+        gram = self._gram(rows, self.max_iter)
+        return by_criterion(
+            rows, gram, how, self.fit_intercept, self.criterion == "aic", variance, type(self).__name__, rows.dtype
+        )
+
+    def _remember(self, chosen: Chosen, X: Array) -> None:
+        store(self, chosen.fitted, X, coef_flat=True, intercept_flat=True, intercept=self.fit_intercept)
+        self.alphas_ = follow(chosen.alphas, X)
+        self.alpha_ = float(chosen.alphas[chosen.best])
+        self.n_iter_ = len(chosen.alphas) - 1
+        self.criterion_ = np.asarray(chosen.criterion)
+        self.noise_variance_ = chosen.variance

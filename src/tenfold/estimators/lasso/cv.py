@@ -1,0 +1,315 @@
+"""The Lasso and its siblings with the penalty chosen by cross-validation."""
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import RegressorMixin
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils import column_or_1d
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from tenfold.arrays import Array, is_foreign, on_host
+from tenfold.choose.kfold import Split
+from tenfold.choose.sparse import Grid, mean_squared_errors, split_moments
+from tenfold.data import MemoryRows, Rows
+from tenfold.estimators.contract import (
+    Claims,
+    Scored,
+    all_or_nothing,
+    as_rows,
+    refuse_not_finite,
+    validate,
+    validate_weights,
+)
+from tenfold.estimators.lasso.fitting import SparseModel, settings_of
+from tenfold.estimators.lasso.functions import enet_path, lasso_path
+from tenfold.estimators.lasso.grid import alphas_from, given, largest
+from tenfold.estimators.parameters import (
+    Constraints,
+    array_like,
+    boolean,
+    check_parameters,
+    choice,
+    integer,
+    nothing,
+    random_state,
+    real,
+    splitter,
+)
+from tenfold.plans.lasso import SparseFit, from_moments
+from tenfold.plans.least_squares import fold_moments
+from tenfold.problems import SparseLeastSquares
+from tenfold.stats import Moments
+
+PATH: Constraints = {
+    "eps": (real(0, closed="neither"),),
+    "alphas": (integer(1), array_like()),
+    "fit_intercept": (boolean(),),
+    "max_iter": (integer(1),),
+    "tol": (real(0),),
+    "copy_X": (boolean(),),
+    "cv": (splitter(),),
+    "verbose": (integer(0), boolean()),
+    "n_jobs": (nothing(), integer(-(2**31))),
+    "random_state": (random_state(),),
+    "selection": (choice("cyclic", "random"),),
+}
+
+SINGLE: Constraints = {"precompute": (choice("auto"), boolean(), array_like()), "positive": (boolean(),)}
+
+
+class SparseModelCV(Scored, RegressorMixin, SparseModel):
+    """A fit for each penalty and fold, and then one with the best penalty to all rows."""
+
+    _joint: ClassVar[bool] = False
+
+    eps: float
+    alphas: Any
+    tol: float
+    max_iter: int
+    cv: Any
+    l1_ratio_: Any
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
+        """Choose the penalty and fit to X (n, p), y and optional weights; parameters for the splitter by keyword."""
+        check_parameters(self, self._constraints)
+        split = self._routed(sample_weight, params)
+        X, y = validate(self, X, y)
+        y = self._targets(y)
+        rows = as_rows(X, y, validate_weights(sample_weight, X))
+        fitted = refuse_not_finite(self, X, lambda: self._choose(rows, y, split))
+        self._store(fitted, X, flat=not self._joint, joint=self._joint)
+        return self
+
+    def _targets(self, y: Array) -> Array:
+        if y.ndim == 2 and y.shape[1] > 1:
+            raise ValueError(f"For multi-task outputs, use MultiTask{type(self).__name__}")
+        return y if is_foreign(y) and y.ndim == 1 else column_or_1d(y, warn=True)
+
+    def _choose(self, rows: Rows, y: Array, split: dict[str, Any]) -> SparseFit:
+        splits = self._splits(rows, y, split)
+        settings = settings_of(self)
+        positive = bool(getattr(self, "positive", False))
+        problem = SparseLeastSquares(0.0, 0.0, bool(self.fit_intercept), positive, self._joint)
+        ratios = [float(ratio) for ratio in np.atleast_1d(np.asarray(getattr(self, "l1_ratio", 1.0), dtype=float))]
+        parts = split_moments(rows, splits)
+        moments = fold_moments(rows) if parts.total is None else parts.total
+        grids = self._grids(moments, problem, ratios)
+        errors = mean_squared_errors(rows, splits, parts, problem, grids, settings)
+        self.mse_path_ = np.squeeze(errors)
+        mean = errors.mean(axis=2)
+        best = [int(np.argmin(part)) for part in mean]
+        ratio = int(np.argmin([part[index] for part, index in zip(mean, best, strict=True)]))
+        self.alpha_ = float(grids[ratio].alphas[best[ratio]])
+        if hasattr(self, "l1_ratio"):
+            self.l1_ratio_ = ratios[ratio]
+        several = isinstance(self.alphas, Integral) and len(ratios) > 1
+        self.alphas_ = np.stack([grid.alphas for grid in grids]) if several else grids[0].alphas
+        self.cv_method_ = parts.how
+        l1, l2 = grids[ratio].penalties[best[ratio]]
+        chosen = SparseLeastSquares(l1, l2, problem.intercept, positive, self._joint)
+        return from_moments(rows, moments, chosen, settings, None, rows.dtype)
+
+    def _grids(self, moments: Moments, problem: SparseLeastSquares, ratios: list[float]) -> list[Grid]:
+        if not isinstance(self.alphas, Integral):
+            alphas = given(self.alphas)
+            return [Grid(ratio, alphas) for ratio in ratios]
+        p, e = moments.features, moments.exponent.astype(np.int64)
+        C = moments.about(origin=not problem.intercept)[1]
+        top = largest(np.ldexp(C.T, e[:p] + e[p:, None]) / moments.weight, problem.positive)
+        return [Grid(ratio, alphas_from(top, ratio, float(self.eps), int(self.alphas))) for ratio in ratios]
+
+    def _splits(self, rows: Rows, y: Array, split: dict[str, Any]) -> list[Split]:
+        if is_foreign(y):
+            # folds of consecutive or shuffled rows need no more than their number
+            blind = rows.scattered and (self.cv is None or isinstance(self.cv, (Integral, KFold)))
+            y = None if blind else on_host(y)
+        X = rows.whole().X if isinstance(rows, MemoryRows) and not rows.foreign else np.zeros((rows.shape[0], 1))
+        return [Split.of(train, test, rows.shape[0]) for train, test in check_cv(self.cv).split(X, y, **split)]
+
+    def _routed(self, weight: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters for the splitter."""
+        if get_config()["enable_metadata_routing"]:
+            given = params if weight is None else {**params, "sample_weight": weight}
+            return dict(process_routing(self, "fit", **given).splitter.split)
+        if params:
+            raise ValueError(
+                f"[{', '.join(sorted(params))}] are passed but are not explicitly set as requested or not requested: "
+                f"parameters for the splitter reach {type(self).__name__}.fit if enable_metadata_routing=True, which "
+                "you can set using `sklearn.set_config`."
+            )
+        return {}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata for `fit` and for the splitter."""
+        mapping = MethodMapping().add(caller="fit", callee="split")
+        return MetadataRouter(owner=self).add_self_request(self).add(splitter=check_cv(self.cv), method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = not self._joint
+        tags.target_tags.multi_output = self._joint
+        return tags
+
+
+class LassoCV(SparseModelCV):
+    """The Lasso with alpha chosen by cross-validation.
+
+    Minimises the objective of `Lasso` with the alpha of the smallest mean squared error over the folds (the mean of the
+    folds' weighted means). The second moments of all folds come from one pass over the rows; every path is solved on
+    those of the other folds, merged, and never touches the rows again.
+
+    Parameters
+    ----------
+    eps : float, default=1e-3
+        The smallest alpha of the grid over its largest.
+    alphas : int or array-like of shape (n_alphas,), default=100
+        How many, from the smallest at which all weights are zero; or which.
+    fit_intercept : bool, default=True
+    precompute : "auto", bool or array-like, default="auto"
+        Accepted for compatibility: the choice follows the shape of the data.
+    max_iter, tol, copy_X, positive, random_state, selection : as in `Lasso`, for every fit.
+    cv : int, cross-validation generator or an iterable, default=None
+        As in scikit-learn; None is five folds.
+    verbose, n_jobs : accepted for compatibility: folds are solved on the threads that there are.
+
+    Attributes
+    ----------
+    alpha_ : float
+    alphas_ : ndarray of shape (n_alphas,)
+    mse_path_ : ndarray of shape (n_alphas, n_folds)
+    coef_, intercept_, sparse_coef_, dual_gap_, n_iter_, status_, trace_, method_, certificate_ : as in `Lasso`, of the
+        fit with `alpha_`.
+    cv_method_ : str
+        How the training sets were read.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass over the rows, and memory p x p for each fold.
+    Rosasco, sections 3.3 and 11.3; Cookbook, ch. 18.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tenfold import LassoCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LassoCV(cv=5).fit(X, y)
+    >>> round(model.alpha_, 4), round(model.score(X, y), 3)
+    (0.0038, 0.517)
+    """
+
+    _claims: ClassVar = Claims("Lasso, alpha by k-fold", "fold once", "gap", "R3.3, R11.3, B18", "LassoCV")
+    _constraints: ClassVar[Constraints] = {**PATH, **SINGLE}
+
+    path = staticmethod(lasso_path)
+
+    def __init__(
+        self,
+        *,
+        eps: float = 1e-3,
+        alphas: Any = 100,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        copy_X: bool = True,
+        cv: Any = None,
+        verbose: Any = False,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+    ) -> None:
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy_X = copy_X
+        self.cv = cv
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+
+
+class ElasticNetCV(SparseModelCV):
+    """The elastic net with alpha, and the share of the L1 penalty, chosen by cross-validation.
+
+    As `LassoCV`, for the objective of `ElasticNet` and each share in `l1_ratio`.
+
+    Parameters
+    ----------
+    l1_ratio : float or array-like of shape (n_l1_ratio,), default=0.5
+        Shares of the L1 penalty among which to choose.
+    eps, alphas, fit_intercept, precompute, max_iter, tol, cv, copy_X, verbose, n_jobs, positive, random_state,
+    selection : as in `LassoCV`; every share has a grid of its own.
+
+    Attributes
+    ----------
+    alpha_, l1_ratio_ : float
+    alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
+    mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
+    coef_, intercept_, sparse_coef_, dual_gap_, n_iter_, status_, trace_, method_, certificate_, cv_method_ : as in
+        `LassoCV`.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Rosasco, sections 3.3 and 11.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tenfold import ElasticNetCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ElasticNetCV(l1_ratio=[0.5, 0.9, 1.0], cv=5).fit(X, y)
+    >>> model.l1_ratio_, model.certificate_.ok
+    (1.0, True)
+    """
+
+    _claims: ClassVar = Claims(
+        "Elastic net, alpha and share by k-fold", "fold once", "gap", "R3.3, R11.3", "ElasticNetCV"
+    )
+    _constraints: ClassVar[Constraints] = {**PATH, **SINGLE, "l1_ratio": (real(0, 1, "both"), array_like())}
+
+    path = staticmethod(enet_path)
+
+    def __init__(
+        self,
+        *,
+        l1_ratio: Any = 0.5,
+        eps: float = 1e-3,
+        alphas: Any = 100,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        cv: Any = None,
+        copy_X: bool = True,
+        verbose: Any = 0,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+    ) -> None:
+        self.l1_ratio = l1_ratio
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.copy_X = copy_X
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection

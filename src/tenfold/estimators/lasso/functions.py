@@ -1,0 +1,224 @@
+"""Paths of the Lasso and the elastic net as functions."""
+
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from tenfold.arrays import Array, Floats
+from tenfold.data import Rows
+from tenfold.estimators.contract import as_rows, follow, refuse_not_finite, validate, validate_weights
+from tenfold.estimators.lasso.grid import alphas_from, given, largest
+from tenfold.estimators.parameters import InvalidParameterError
+from tenfold.judge import path_gaps
+from tenfold.plans.lasso import Settings, path_from_moments
+from tenfold.plans.least_squares import fold_moments
+from tenfold.problems import SparseLeastSquares
+from tenfold.stats import Params
+
+OLD_COUNT = (
+    "'n_alphas' was deprecated in 1.9 and will be removed in 1.11. 'alphas' now accepts an integer value which removes "
+    "the need to pass 'n_alphas'. The default value of 'alphas' will change from None to 100 in 1.11. Pass an explicit "
+    "value to 'alphas' and leave 'n_alphas' to its default value to silence this warning."
+)
+OLD_NONE = (
+    "'alphas=None' is deprecated and will be removed in 1.11, at which point the default value will be set to 100. Set "
+    "'alphas=100' to silence this warning."
+)
+
+
+def lasso_path(
+    X: Any,
+    y: Any,
+    *,
+    eps: float = 1e-3,
+    n_alphas: Any = "deprecated",
+    alphas: Any = "warn",
+    precompute: Any = "auto",
+    Xy: Any = None,
+    copy_X: bool = True,
+    coef_init: Any = None,
+    verbose: Any = False,
+    return_n_iter: bool = False,
+    positive: bool = False,
+    **params: Any,
+) -> Any:
+    """The path of the Lasso: `enet_path` with ``l1_ratio=1``.
+
+    Examples
+    --------
+    >>> from tenfold import lasso_path
+    >>> X, y = [[1, 2.3], [2, 5.4], [3.1, 4.3]], [1, 2, 3.1]
+    >>> alphas, coefs, gaps = lasso_path(X, y, alphas=[5.0, 1.0, 0.5], tol=1e-8)
+    >>> coefs.round(3)
+    array([[0.   , 0.   , 0.469],
+           [0.216, 0.443, 0.237]])
+    """
+    return enet_path(
+        X,
+        y,
+        l1_ratio=1.0,
+        eps=eps,
+        n_alphas=n_alphas,
+        alphas=alphas,
+        precompute=precompute,
+        Xy=Xy,
+        copy_X=copy_X,
+        coef_init=coef_init,
+        verbose=verbose,
+        return_n_iter=return_n_iter,
+        positive=positive,
+        **params,
+    )
+
+
+def enet_path(
+    X: Any,
+    y: Any,
+    *,
+    l1_ratio: float = 0.5,
+    eps: float = 1e-3,
+    n_alphas: Any = "deprecated",
+    alphas: Any = "warn",
+    precompute: Any = "auto",
+    Xy: Any = None,
+    copy_X: bool = True,
+    coef_init: Any = None,
+    verbose: Any = False,
+    return_n_iter: bool = False,
+    positive: bool = False,
+    check_input: bool = True,
+    **params: Any,
+) -> Any:
+    """The elastic nets of many alphas, without an intercept: ``(1 / 2n) |y - Xw|^2 + alpha l1_ratio |w|_1 + alpha (1 -
+    l1_ratio) / 2 |w|^2``; for targets (n, t) |w|_1 is the sum over columns of the lengths of their weights.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or `tenfold.rows`, (n, p)
+    y : array-like of shape (n,) or (n, t)
+    l1_ratio : float, default=0.5
+    eps : float, default=1e-3
+        The smallest alpha of a grid over its largest.
+    n_alphas : deprecated as in scikit-learn: give `alphas` a number.
+    alphas : int or array-like, default=100
+        How many alphas, from the smallest at which all weights are zero; or which.
+    precompute, Xy, copy_X, verbose, check_input : accepted for compatibility, without effect on the result.
+    coef_init : array-like of shape (p,) or (t, p), default=None
+        Weights to start from.
+    return_n_iter : bool, default=False
+    positive : bool, default=False
+        Whether weights are at least zero; for one target.
+    **params : tol, max_iter, selection, random_state, sample_weight
+        As in `ElasticNet`.
+
+    Returns
+    -------
+    alphas : ndarray of shape (n_alphas,), falling
+    coefs : ndarray of shape (p, n_alphas) or (t, p, n_alphas)
+    dual_gaps : ndarray of shape (n_alphas,)
+        Found by the judge at these weights.
+    n_iters : list of int
+        Sweeps, where ``return_n_iter``.
+
+    Notes
+    -----
+    One pass over the rows and memory p x p for any number of alphas.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tenfold import enet_path
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> alphas, coefs, gaps = enet_path(X, y - y.mean(), l1_ratio=0.8, alphas=50)
+    >>> coefs.shape
+    (10, 50)
+    """
+    wanted = _wanted(n_alphas, alphas)
+    settings, weight = _settings(params)
+    if not 0.0 <= l1_ratio <= 1.0:
+        raise InvalidParameterError(
+            f"The 'l1_ratio' parameter of enet_path must be a float in the range [0.0, 1.0]. Got {l1_ratio!r} instead."
+        )
+    owner = BaseEstimator()
+    X, y = validate(owner, X, y)
+    joint = y.ndim == 2
+    if joint and positive:
+        raise ValueError("positive=True is not allowed for multi-output (y.ndim != 1)")
+    rows = as_rows(X, y, validate_weights(weight, X))
+    problem = SparseLeastSquares(0.0, 0.0, False, positive, joint)
+    start = None if coef_init is None else np.atleast_2d(np.asarray(coef_init, dtype=np.float64))
+    found = refuse_not_finite(
+        owner, X, lambda: _path(rows, problem, float(l1_ratio), wanted, float(eps), settings, start)
+    )
+    grid, coefs, gaps, sweeps = found
+    _warn(gaps, sweeps, settings)
+    coefs = np.moveaxis(coefs, 0, -1)
+    coefs = follow(coefs if joint else coefs[0], X)
+    return (grid, coefs, gaps, [int(count) for count in sweeps]) if return_n_iter else (grid, coefs, gaps)
+
+
+def _path(
+    rows: Rows,
+    problem: SparseLeastSquares,
+    ratio: float,
+    wanted: Any,
+    eps: float,
+    settings: Settings,
+    start: Floats | None,
+) -> tuple[Floats, Floats, Floats, Array]:
+    moments = fold_moments(rows)
+    grid = wanted
+    if isinstance(wanted, Integral):
+        p, e = moments.features, moments.exponent.astype(np.int64)
+        C = np.ldexp(moments.about(origin=True)[1].T, e[:p] + e[p:, None]) / moments.weight
+        grid = alphas_from(largest(C, problem.positive), ratio, eps, int(wanted))
+    penalties = [(float(a) * ratio, float(a) * (1.0 - ratio)) for a in grid]
+    path = path_from_moments(moments, problem, penalties, settings, start)
+    t, p = path.coef.shape[1:]
+    kept = path.coef.astype(rows.dtype).astype(np.float64)
+    gaps = path_gaps(problem, moments, Params(kept.reshape(-1, p), np.zeros(kept.shape[0] * t)), penalties)
+    return grid, path.coef, gaps.reshape(len(grid), -1)[:, 0], path.sweeps[:, 0]
+
+
+def _wanted(n_alphas: Any, alphas: Any) -> Any:
+    """How many alphas, or which; with scikit-learn's warnings."""
+    count: Any = 100
+    if not (isinstance(n_alphas, str) and n_alphas == "deprecated"):
+        warnings.warn(OLD_COUNT, FutureWarning, stacklevel=4)
+        count = n_alphas
+    if isinstance(alphas, str) and alphas == "warn":
+        return count
+    if alphas is None:
+        warnings.warn(OLD_NONE, FutureWarning, stacklevel=4)
+        return count
+    return alphas if isinstance(alphas, Integral) else given(alphas)
+
+
+def _settings(params: dict[str, Any]) -> tuple[Settings, Any]:
+    rest = dict(params)
+    selection, state = rest.pop("selection", "cyclic"), rest.pop("random_state", None)
+    if selection not in ("random", "cyclic"):
+        raise ValueError("selection should be either random or cyclic.")
+    tol, max_iter, weight = rest.pop("tol", 1e-4), rest.pop("max_iter", 1000), rest.pop("sample_weight", None)
+    for name in ("X_offset", "X_scale", "do_screening"):  # of scikit-learn's solver
+        rest.pop(name, None)
+    if rest:
+        raise ValueError("Unexpected parameters in params", rest.keys())
+    seed = int(check_random_state(state).randint(np.iinfo(np.int32).max)) if selection == "random" else None
+    return Settings(float(tol), int(max_iter), seed), weight
+
+
+def _warn(gaps: Floats, sweeps: Array, settings: Settings) -> None:
+    cut = np.flatnonzero(sweeps >= settings.max_iter)
+    if cut.size:
+        warnings.warn(
+            f"Objective did not converge for {cut.size} of {len(gaps)} alphas: the largest of their duality gaps is "
+            f"{float(np.max(gaps[cut])):.2g}. Increase max_iter, scale the columns, or penalise more.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

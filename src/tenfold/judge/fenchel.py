@@ -1,0 +1,403 @@
+"""Kind gap: any convex loss of one target with any penalty, by a dual point that is made feasible here.
+
+With P(w, b) = (1/W) sum weight loss(y, z) + penalty(w), z = x.w + b, and any u with sum weight u = 0 where there is an
+intercept, Fenchel and Young bound how far P can fall from (w, b), term by term:
+
+    gap(u) = (1/W) sum weight [loss(y, z) + conjugate(y, u) - u z] + penalty(w) + penalty*(-v) + v.w,
+    v = (1/W) sum weight u x.
+
+Slopes u at the margins z have no first term. Three moves make them feasible. *Balance*: slopes at two intercepts,
+whose sums have opposite signs, are mixed; the conjugate is convex, so the first term is at most the same mixture.
+*Scale*: a share s of u, where the penalty's conjugate is infinite at all of it; conjugate(0) = 0, so the first term is
+at most s of itself plus (1 - s) loss. *Project*: without a penalty v must vanish; slopes that are free to move, those
+with a curvature or amid the conjugate's domain, are moved along the columns until it does.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from tenfold.arrays import Array, Floats, contiguous, namespace, on_host, unit_roundoff
+from tenfold.data import Block, Lifted, Rows, targets_of, weights_of
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.falls import factored, newton_bound, newton_step
+from tenfold.judge.points import Data, Point, centred, local, prepare, read
+from tenfold.losses import Loss, Square
+from tenfold.stats import Derivatives, Params, Total, back_times, derivatives, predictions, times
+
+SEARCH_COLUMNS, SEARCH_STEPS = 4096, 16
+"""With at most so many columns the judge of a smooth problem takes at most so many Newton steps of its own."""
+
+WIDTHS = tuple(10.0**-k for k in range(1, 9))
+"""Half of the widths, by the spread of the margins, over which the slopes of a loss with kinks are averaged."""
+
+TRIES = 40
+"""So often the second intercept is moved further away."""
+
+EPS, EXTENDED_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.longdouble).eps)
+LOOSE = "Bound, not tight: the true distance to the optimum may be much smaller."
+ALL_ZERO = "All weights are zero: the penalty is too strong for any column."
+
+
+class _Slopes(NamedTuple):
+    """A dual point: its pull v (p,) on the weights, and its first term of the gap, both at full share; the mean
+    loss there.
+    """
+
+    pull: Floats
+    term: float
+    loss: float
+
+
+def fenchel_gap(
+    problem: Any,
+    rows: Rows,
+    params: Params,
+    *,
+    dual: Floats | None = None,
+    tol: float | None = None,
+    status: str = "converged",
+    dtype: Any = np.float64,
+    search: int = SEARCH_STEPS,
+) -> Certificate:
+    """Judge a convex problem of one target.
+
+    `dual` (n,), slopes of the loss at the optimum as the solver sees them, is an untrusted hint, for losses with kinks
+    above all: there the parameters do not tell the slopes of rows that sit on one.
+    """
+    data = prepare(problem, rows)
+    here = read(data, centred(params, data.centre) if problem.intercept else params, 1)
+    floor = _floor(data, here, dtype)
+    tol = RULES["gap"].tol if tol is None else tol
+    note = "" if np.any(params.coef) else ALL_ZERO
+    certificate = Certificate(
+        "gap", here.value, data.scale, tol, floor, here.value, 0.0, status=status, parts=(here.value,), note=note
+    )
+    loose = False
+    if problem.loss.kinked or dual is not None:
+        value = _by_points(data, here, dual)
+        loose = dual is None
+    else:
+        value = _by_slopes(data, here, _derivatives(data, here.params))
+        if value > certificate.allowed and search and rows.shape[1] <= SEARCH_COLUMNS:
+            value = _searched(data, here, value, certificate.allowed, search)
+        if value > certificate.allowed and _free(data):
+            value = min(value, _by_projection(data, here))
+    value = max(min(value, here.value), floor) if np.isfinite(value) else here.value
+    if loose and value > certificate.allowed:
+        note = f"{note} {LOOSE}".strip()
+    strength = data.strength
+    return replace(
+        certificate,
+        value=value,
+        lower_bound=here.value - value,
+        radius=float(np.sqrt(2.0 * (value + floor) / strength)) if strength > 0.0 else None,
+        parts=(value,),
+        note=note,
+    )
+
+
+def _free(data: Data) -> bool:
+    """Whether no penalty at all bounds the weights: its conjugate is finite at zero alone."""
+    return bool(data.problem.penalty.share(np.full((1, len(data.centre)), EPS))[0] == 0.0)
+
+
+def _derivatives(data: Data, params: Params) -> Derivatives:
+    return data.rows.fold(derivatives(data.problem.loss, local(data, params), 1, data.centre))
+
+
+def _pull(data: Data, sums: Derivatives) -> Floats:
+    """(1/W) sum weight slope x: of rows from the centre where slopes will balance, else of the rows as they are."""
+    assert sums.gradient is not None
+    pull = sums.gradient[0] / sums.weight
+    return pull if data.problem.intercept else pull + sums.slope[0] / sums.weight * data.centre
+
+
+def _by_slopes(data: Data, here: Point, sums: Derivatives) -> float:
+    """The gap at the slopes of the parameters' own margins, balanced by those at a second intercept."""
+    balanced = _balanced(data, here.params, sums)
+    return np.inf if balanced is None else _gap(data, here.params.coef, balanced)
+
+
+def _balanced(data: Data, params: Params, sums: Derivatives) -> _Slopes | None:
+    first, s = _pull(data, sums), float(sums.slope[0]) / sums.weight
+    loss = float(sums.value[0]) / sums.weight
+    if not data.problem.intercept or s == 0.0:
+        return _Slopes(first, 0.0, loss)
+    step = -2.0 * s / _mean_curvature(data, params)
+    for _ in range(TRIES):
+        other = _derivatives(data, Params(params.coef, params.intercept + step))
+        t = float(other.slope[0]) / other.weight
+        if not np.isfinite(t):
+            return None
+        if t * s <= 0.0:
+            share = s / (s - t)
+            # the Fenchel-Young term of slopes at z + step for margins z
+            term = loss - float(other.value[0]) / other.weight + step * t
+            return _Slopes((1.0 - share) * first + share * _pull(data, other), share * max(term, 0.0), loss)
+        step *= 4.0
+    return None
+
+
+def _mean_curvature(data: Data, params: Params) -> float:
+    """The mean curvature of the sample's rows; the largest there is where it vanishes."""
+    loss, at = data.problem.loss, local(data, params)
+
+    def lift(block: Block) -> Total:
+        weight = weights_of(block)
+        c = loss.curvature(block.y, times(block.X, at, data.centre))[:, 0]
+        xp = namespace(c)
+        return Total(np.array([float(xp.sum(weight * c)), float(xp.sum(weight))]))
+
+    total = data.sample.fold(lift).sum
+    mean = float(total[0] / total[1]) if total[1] > 0.0 else 0.0
+    largest = loss.smoothness if np.isfinite(loss.smoothness) else 1.0
+    return mean if mean > 1e-8 * largest else largest
+
+
+def _gap(data: Data, coef: Floats, slopes: _Slopes) -> float:
+    """The gap at the best of a few shares of a dual point."""
+    penalty = data.problem.penalty
+    v = slopes.pull[None, :]
+    shares = {1.0, float(penalty.share(-v)[0]), float(_inner_share(penalty, -v))}
+    value, product = float(penalty.value(coef)[0]), float(np.sum(coef * v))
+    found = [
+        (1.0 - s) * slopes.loss + s * slopes.term + max(value + float(penalty.conjugate(-s * v)[0]) + s * product, 0.0)
+        for s in shares
+    ]
+    return min(bound if np.isfinite(bound) else np.inf for bound in found)
+
+
+def _inner_share(penalty: Any, v: Floats) -> float:
+    """The largest share of v at which the conjugate of an elastic net is zero; one for other penalties."""
+    return float(replace(penalty, l2=0.0).share(v)[0]) if getattr(penalty, "l2", 0.0) > 0.0 else 1.0
+
+
+def _searched(data: Data, here: Point, value: float, allowed: float, steps: int) -> float:
+    """A smaller gap of `here` by lower bounds found at points that Newton steps of the judge's own reach; where the
+    penalty is a square, or none.
+    """
+    penalty = data.problem.penalty
+    if not hasattr(penalty, "positive") or penalty.positive or getattr(penalty, "l1", 0.0) > 0.0:
+        return value
+    point: Point | None = read(data, here.params, 2)
+    for _ in range(steps):
+        if point is None or point.hessian is None:
+            break
+        bound = min(_by_slopes(data, point, _derivatives(data, point.params)), newton_bound(data, point))
+        value = min(value, here.value - point.value + bound)
+        if value <= allowed or bound <= 0.005 * value:
+            break
+        point = newton_step(data, point)
+    return value
+
+
+class _Free(NamedTuple):
+    """Slopes (m, 1) of the rows of a block, and how freely each may move."""
+
+    slopes: Callable[[Block], Array]
+    freedom: Callable[[Block], Array]
+
+
+def _by_projection(data: Data, here: Point) -> float:
+    """The gap at slopes moved along the columns, for problems without a penalty."""
+    at, c, loss = local(data, here.params), data.centre, data.problem.loss
+    free = _Free(
+        lambda block: loss.slope(block.y, times(block.X, at, c)),
+        lambda block: loss.curvature(block.y, times(block.X, at, c)),
+    )
+    return _projected(data, here, free)
+
+
+def _projected(data: Data, here: Point, free: _Free) -> float:
+    fit = _fit_by_columns(data, free)
+    if fit is None:
+        return np.inf
+    c, loss, at = data.centre, data.problem.loss, local(data, here.params)
+
+    def moved(block: Block) -> Array:
+        return free.slopes(block) - free.freedom(block) * times(block.X, fit, c)
+
+    share = data.rows.fold(lambda block: _Least(_share_inside(loss, block, moved(block)))).least
+    return _at(data, here, lambda block: share * moved(block), at)
+
+
+class _Least(NamedTuple):
+    least: float
+
+    def merge(self, other: "_Least") -> "_Least":
+        return _Least(min(self.least, other.least))
+
+
+def _share_inside(loss: Loss, block: Block, u: Array) -> float:
+    """The largest share of u, at most all, at which every conjugate is finite."""
+    xp = namespace(u)
+    inside = loss.clip(block.y, u)
+    moved = (inside != u) & (weights_of(block)[:, None] > 0.0)
+    shares = xp.where(moved, inside / xp.where(moved, u, xp.ones_like(u)), xp.ones_like(u))
+    return float(xp.min(shares)) * (1.0 - EPS) if bool(xp.any(moved)) else 1.0
+
+
+def _fit_by_columns(data: Data, free: _Free) -> Params | None:
+    """The parameters d at which slopes minus freedom times x.d have no pull on any weight; found twice over."""
+    p, c = len(data.centre), data.centre
+    zero = Params(np.zeros((1, p)), np.zeros(1))
+    square = derivatives(Square(), zero, 2, c)
+
+    def gram(block: Block) -> Lifted[Derivatives]:
+        y, weight = contiguous(block.y[:, :1]), weights_of(block) * free.freedom(block)[:, 0]
+        return square(replace(block, y=y, weight=weight))
+
+    H = data.rows.fold(gram).hessian
+    assert H is not None
+    if not data.problem.intercept:
+        q, h = H[:-1, -1], H[-1, -1]
+        H = H[:-1, :-1] + np.outer(c, q) + np.outer(q + h * c, c)
+    factor = factored(H)
+    if factor is None:
+        return None
+    fit = zero
+    for _ in range(2):
+
+        def left(block: Block, fit: Params = fit) -> Array:
+            return free.slopes(block) - free.freedom(block) * times(block.X, fit, c)
+
+        total = data.rows.fold(lambda block: _pull_of(block, left(block), c)).sum
+        g = total if data.problem.intercept else total[:-1] + total[-1] * c
+        d = np.append(factor.solve(g), 0.0)[: p + 1]
+        coef = fit.coef + d[None, :p]
+        # without an intercept the fit is by the rows as they are
+        b = fit.intercept + d[p:] if data.problem.intercept else coef @ c
+        fit = Params(np.ascontiguousarray(coef), np.ascontiguousarray(b))
+    return fit
+
+
+def _pull_of(block: Block, u: Array, centre: Floats) -> Total:
+    """sum weight u [x - centre, 1]."""
+    u = contiguous(u * weights_of(block)[:, None])
+    return Total(np.append(back_times(block.X, u, centre)[0], float(namespace(u).sum(u))))
+
+
+def _at(data: Data, here: Point, slopes: Callable[[Block], Array], at: Params) -> float:
+    """The gap at slopes that are balanced and inside of the conjugate's domain, as they are."""
+    loss, c = data.problem.loss, data.centre
+
+    def lift(block: Block) -> Total:
+        # rounding may have left the domain by a unit in the last place
+        u, z = loss.clip(block.y, slopes(block)), times(block.X, at, c)
+        xp = namespace(u)
+        weight, value = weights_of(block)[:, None], loss.value(block.y, z)
+        terms = xp.where(weight > 0.0, value + loss.conjugate(block.y, u) - u * z, xp.zeros_like(z))
+        sums = [float(xp.sum(weight * part)) for part in (terms, value)]
+        return Total(np.append(_pull_of(block, u, c).sum, sums))
+
+    *pull, s, term, mean = data.rows.fold(lift).sum / here.weight
+    v = np.array(pull) if data.problem.intercept else np.array(pull) + s * c
+    if _free(data):
+        # v is zero but for rounding, which the floor covers
+        return max(float(term), 0.0) + abs(float(np.sum(here.params.coef[0] * v)))
+    return _gap(data, here.params.coef, _Slopes(v, max(float(term), 0.0), float(mean)))
+
+
+def _by_points(data: Data, here: Point, dual: Floats | None) -> float:
+    """The gap at a dual vector, given or made from averages of slopes about the margins: the rows are at hand."""
+    rows, problem, at = data.rows, data.problem, local(data, here.params)
+    if rows.scattered:
+        return np.inf
+    y = on_host(rows.map(targets_of))[:, 0]
+    weight = on_host(rows.map(weights_of))
+    z = on_host(rows.map(predictions(at, data.centre)))[:, 0]
+    candidates = [dual] if dual is not None else []
+    spread = float(np.sqrt(np.average((z - np.average(z, weights=weight)) ** 2, weights=weight))) or 1.0
+    loss = problem.loss
+    for width in (spread * w for w in WIDTHS) if loss.kinked else ():
+        candidates.append((loss.value(y, z + width) - loss.value(y, z - width)) / (2.0 * width))
+    return min(_by_vector(data, here, loss.clip(y, np.asarray(u)), y, weight) for u in candidates)
+
+
+def _by_vector(data: Data, here: Point, u: Floats, y: Floats, weight: Floats) -> float:
+    """The gap at a vector of slopes inside of the conjugate's domain."""
+    problem = data.problem
+    if problem.intercept and not _free(data):
+        u = balanced_inside(problem.loss, y, u, weight)
+    joint = data._replace(rows=data.rows.retarget(np.column_stack([y, u])))
+    split = _Targets(problem.loss)
+    joint = joint._replace(problem=replace(problem, loss=cast(Loss, split)))
+
+    def slopes(block: Block) -> Array:
+        return block.y[:, 1:]
+
+    def freedom(block: Block) -> Array:
+        """The distance to the end of the domain, at most one."""
+        u, one = block.y[:, 1:], np.ones_like(block.y[:, 1:])
+        return np.minimum(np.minimum(u - split.clip(block.y, u - one), split.clip(block.y, u + one) - u), one)
+
+    if _free(data):
+        return _projected(joint, here, _Free(slopes, freedom))
+    return _at(joint, here, slopes, local(data, here.params))
+
+
+class _Targets:
+    """A loss whose targets have a second column, which it does not read."""
+
+    def __init__(self, loss: Loss) -> None:
+        self.loss = loss
+
+    def value(self, y: Array, z: Array) -> Array:
+        return self.loss.value(y[:, :1], z)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        return self.loss.conjugate(y[:, :1], u)
+
+    def clip(self, y: Array, u: Array) -> Array:
+        return self.loss.clip(y[:, :1], u)
+
+
+def balanced_inside(loss: Loss, y: Floats, u: Floats, weight: Floats) -> Floats:
+    """Slopes moved by one constant and clipped to the domain, so that their weighted sum is zero."""
+
+    def total(move: float) -> float:
+        return float(np.sum(weight * loss.clip(y, u + move)))
+
+    here = total(0.0)
+    if here == 0.0:
+        return u
+    low, high, move = 0.0, 0.0, float(np.max(np.abs(u), initial=0.0)) * 2.0**-40 + 1e-300
+    while total(-np.sign(here) * move) * here > 0.0 and move < 1e300:
+        move *= 2.0
+    low, high = (-move, 0.0) if here > 0.0 else (0.0, move)
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if total(middle) < 0.0 else (low, middle)
+    # between the two neighbours a mixture is balanced, and inside
+    below, above = total(low), total(high)
+    share = below / (below - above) if above > below else 0.0
+    return np.asarray((1.0 - share) * loss.clip(y, u + low) + share * loss.clip(y, u + high))
+
+
+def _floor(data: Data, here: Point, dtype: Any) -> float:
+    """Rounding of the objective and of the margins, and what storing the parameters in `dtype` can cost."""
+    loss, at = data.problem.loss, local(data, here.params)
+
+    def lift(block: Block) -> Total:
+        weight, z = weights_of(block), times(block.X, at, data.centre)
+        xp = namespace(z)
+        slope, curvature = loss.slope(block.y, z)[:, 0], loss.curvature(block.y, z)[:, 0]
+        sums = [xp.sum(weight), xp.sum(weight * xp.abs(slope)), xp.sum(weight * curvature)]
+        return Total(np.array([float(part) for part in sums]))
+
+    with np.errstate(all="ignore"):  # parameters far off: the sums are not finite, and the gap is not, either
+        total, slopes, curvatures = data.sample.fold(lift).sum
+    slope, curvature = (slopes / total, curvatures / total) if total > 0.0 else (1.0, 1.0)
+    w = np.abs(here.params.coef[0])
+    about = float(np.sum(w * np.sqrt(data.squares)))
+    offset = float(np.sum(w * np.abs(data.centre))) + abs(float(here.params.intercept[0]))
+    rounded = unit_roundoff(dtype) * (about + offset)
+    computed = 8.0 * EPS * max(here.value, data.scale) + slope * (EPS * about + EXTENDED_EPS * offset)
+    stored = 0.5 * curvature * rounded * rounded + (slope * rounded if loss.kinked else 0.0)
+    floor = computed + stored
+    return floor if np.isfinite(floor) else 8.0 * EPS

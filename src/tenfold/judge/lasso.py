@@ -1,0 +1,375 @@
+"""Kind gap: least squares with an L1 penalty, one on groups, or an elastic net, by one pass over the rows or from their
+moments.
+
+In mean units, with r the residuals made to sum to zero where there is an intercept, q = X'r / W and the ridge part
+counted as p more rows (0 - sqrt(l2) w)^2, three lower bounds on every objective, of which the best is taken:
+
+scaled
+    c y.r - c^2 (|r|^2 + l2 |w|^2) / 2, a dual value for all c with c |q_j - l2 w_j| <= l1.
+free
+    y.r - |r|^2 / 2 - sum_j (|q_j| - l1)_+^2 / (2 l2), the dual value at r itself; for l2 > 0.
+curved
+    The objective minus sum_j of what weight j can gain where the curvature of the loss is at least that of its diagonal
+    times the smallest eigenvalue of the correlations: for any penalty, none too, where columns are independent.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import eigvalsh
+from scipy.linalg.blas import dgemm
+
+from tenfold.arrays import Floats, Integers, unit_roundoff
+from tenfold.data import Rows
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.points import centred
+from tenfold.losses import Square
+from tenfold.machine import one_blas_thread
+from tenfold.problems import SparseLeastSquares
+from tenfold.stats import Columns, Moments, Params, derivatives
+
+EPS = float(np.finfo(np.float64).eps)
+
+CURVED_COLUMNS = 2048
+"""Up to so many columns the eigenvalues of their correlations are found where the other bounds do not suffice."""
+
+ALL_ZERO = "All weights are zero: no column is worth its penalty. A smaller alpha would use some."
+
+
+class _Read(NamedTuple):
+    """Mean sums at parameters: the objective (t,) of each target but for the penalty, the squares (t,) of balanced
+    residuals, their pulls q (t, p), and what these squares and pulls may have rounded.
+    """
+
+    loss: Floats
+    squares: Floats
+    pull: Floats
+    lost_squares: Floats
+    lost_pull: Floats
+
+
+class Gaps(NamedTuple):
+    """A certificate, and the gap of each problem (one a target, or one for all) as it is, below its floor or not."""
+
+    certificate: Certificate
+    gaps: Floats
+
+
+def lasso_gap(
+    problem: SparseLeastSquares,
+    rows: Rows,
+    params: Params,
+    columns: Columns,
+    *,
+    tol: float,
+    moments: Moments | None = None,
+    status: str = "converged",
+    dtype: Any = np.float64,
+) -> Gaps:
+    """Judge by one pass over the rows; the value allowed is `tol` times the mean square of the centred targets.
+
+    `moments` of the rows, where they are at hand, serve the curved bound; else it reads them, if the others fail.
+    """
+    mean = columns.mean[: columns.features]
+    local, centre = params, None
+    if problem.intercept:
+        local = Params(params.coef, _moved(params, mean))
+        centre = mean
+    sums = rows.fold(derivatives(Square(), local, 1, centre))
+    assert sums.gradient is not None
+    weight = columns.weight
+    with np.errstate(invalid="ignore", over="ignore"):
+        loss, off = sums.value / weight, sums.slope / weight if problem.intercept else np.zeros_like(sums.slope)
+        pull = np.where(columns.lengths(origin=not problem.intercept)[0] > 0, -sums.gradient / weight, 0.0)
+        squares = np.maximum(2.0 * loss - off**2, 0.0)
+    lengths, target_lengths = _mean_lengths(columns, origin=not problem.intercept)
+    # what reading a row and adding up its terms can round; sparse rows are read as they are
+    read_lengths = _mean_lengths(columns, origin=True)[0] if rows.sparse else lengths
+    reading = EPS * (np.abs(params.coef) @ read_lengths + target_lengths)
+    read = _Read(loss, squares, pull, 2.0 * np.sqrt(squares) * reading, np.outer(reading, read_lengths))
+    found = _judged(problem, read, params, columns, tol, moments, status, dtype)
+    n, p = rows.shape
+    if moments is None and not found.certificate.ok and p <= min(CURVED_COLUMNS, n):
+        again = _judged(problem, read, params, columns, tol, rows.fold(Moments.lift), status, dtype)
+        return again if again.certificate.value < found.certificate.value else found
+    return found
+
+
+def lasso_gap_from_moments(
+    problem: SparseLeastSquares,
+    moments: Moments,
+    params: Params,
+    *,
+    tol: float,
+    status: str = "converged",
+    dtype: Any = np.float64,
+) -> Gaps:
+    """The same from the moments of the rows: digits that they have lost stay lost, and count in the floor.
+
+    With V the weights in the units of the moments, the squares are yy - 2 C'V + V'SV and the pulls C - SV.
+    """
+    read = _read_moments(problem, moments, params, np.arange(len(params.coef)))
+    return _judged(problem, read, params, Columns.of(moments), tol, moments, status, dtype)
+
+
+def path_gaps(
+    problem: SparseLeastSquares,
+    moments: Moments,
+    params: Params,
+    penalties: Sequence[tuple[float, float]],
+    *,
+    dtype: Any = np.float64,
+) -> Floats:
+    """Gaps of many fits, for l1 and l2 of each: parameters of all targets of the first fit, then of the second, ... The
+    gaps are (A,), or (A, t) for targets that are not joint.
+    """
+    t, columns = moments.yy.size, Columns.of(moments)
+    read = _read_moments(problem, moments, params, np.arange(len(params.coef)) % t)
+    several = _repeated(columns, len(params.coef) // t)
+    found = np.empty((len(penalties), 1 if problem.joint else t))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for a, (l1, l2) in enumerate(penalties):
+            this = replace(problem, l1=l1, l2=l2)
+            for k in range(found.shape[1]):
+                part = slice(a * t, (a + 1) * t) if problem.joint else slice(a * t + k, a * t + k + 1)
+                found[a, k] = _one(this, read, params, several, part, 0.0, None, dtype).value
+    return np.maximum(found[:, 0] if problem.joint else found, 0.0)
+
+
+def _repeated(columns: Columns, times: int) -> Columns:
+    """The same columns of X, with those of y repeated."""
+    p = columns.features
+    mean, spread = (np.concatenate([part[:p], np.tile(part[p:], times)]) for part in (columns.mean, columns.spread))
+    return Columns(p, columns.weight, mean, spread)
+
+
+def _read_moments(problem: SparseLeastSquares, moments: Moments, params: Params, target: Integers) -> _Read:
+    """Sums at parameters of some targets, by their numbers; a target may come often."""
+    p, weight = moments.features, moments.weight
+    e, y = moments.exponent[:p].astype(np.int64), moments.exponent[p:][target].astype(np.int64)
+    S, C, yy = moments.about(origin=not problem.intercept)
+    C, yy = C.T[target], yy[target]
+    V = np.ldexp(params.coef, e - y[:, None])
+    used = np.flatnonzero(V.any(axis=0))
+    with one_blas_thread:
+        inner = dgemm(1.0, V[:, used], S[used])
+        sizes = dgemm(1.0, np.abs(V[:, used]), np.abs(S[used]))
+    pull = C - inner
+    squares = yy - np.einsum("tp,tp->t", V, C + pull)
+    noise = EPS * (4.0 + np.sqrt(p))
+    lost = noise * (yy + np.einsum("tp,tp->t", np.abs(V), sizes + 2.0 * np.abs(C)))
+    unit = np.ldexp(1.0, 2 * y) / weight
+    squares, lost = np.maximum(squares, 0.0) * unit, lost * unit
+    off = np.zeros(len(yy))
+    if problem.intercept:
+        off = _moved(params, moments.mean) - moments.target_mean[target]
+    pull = np.ldexp(pull, e + y[:, None]) / weight
+    lost_pull = noise * np.ldexp(sizes + np.abs(C), e + y[:, None]) / weight
+    return _Read(0.5 * (squares + off**2), squares, pull, lost, lost_pull)
+
+
+def _moved(params: Params, centre: Floats) -> Floats:
+    """The intercepts for rows measured from `centre`."""
+    return np.asarray(centred(params, centre).intercept)
+
+
+def _mean_lengths(columns: Columns, origin: bool) -> tuple[Floats, Floats]:
+    lengths, targets = columns.lengths(origin)
+    root = np.sqrt(columns.weight)
+    return lengths / root, targets / root
+
+
+def _judged(
+    problem: SparseLeastSquares,
+    read: _Read,
+    params: Params,
+    columns: Columns,
+    tol: float,
+    moments: Moments | None,
+    status: str,
+    dtype: Any,
+) -> Gaps:
+    parts = [slice(None)] if problem.joint else [slice(k, k + 1) for k in range(len(read.loss))]
+    with np.errstate(over="ignore", invalid="ignore"):  # a bound that is not a number proves nothing
+        found = [_one(problem, read, params, columns, part, tol, moments, dtype) for part in parts]
+    value, floor = np.array([one.value for one in found]), np.array([one.floor for one in found])
+    scale = np.array([one.scale for one in found])
+    reported = np.where(np.isnan(value), np.inf, np.maximum(value, floor))
+    worst = int(np.argmax(reported / np.maximum(2.0 * tol * scale, floor)))
+    objective = float(sum(one.objective for one in found))
+    radius, drift = None, 0.0
+    if problem.l2 > 0.0:
+        radius = float(np.sqrt(2.0 * np.max(reported + floor) / problem.l2))
+        off = np.sqrt(np.maximum(2.0 * read.loss - read.squares, 0.0))
+        drift = float(np.max(off + EPS * np.sqrt(read.squares)))
+    mean = columns.mean[: columns.features]
+    certificate = Certificate(
+        kind="gap",
+        value=float(reported[worst]),
+        scale=float(scale[worst]),
+        # as in scikit-learn the gap is compared with the mean square of the centred targets, twice this scale
+        tol=2.0 * tol,
+        floor=float(floor[worst]),
+        objective=objective,
+        lower_bound=float(sum(one.objective - one.value for one in found)),
+        radius=radius,
+        status=status,
+        parts=tuple(float(v) for v in reported),
+        note="" if params.coef.any() else ALL_ZERO,
+        _coef=np.asarray(params.coef, dtype=np.float64),
+        _intercept=np.asarray(params.intercept, dtype=np.float64),
+        _centre=mean if problem.intercept else np.zeros_like(mean),
+        _drift=drift,
+    )
+    if not np.isfinite(objective):
+        certificate = replace(certificate, value=np.inf, note="The weights are not finite.")
+    return Gaps(certificate, value)
+
+
+class _One(NamedTuple):
+    """The gap of one problem, its floor, the objective at zero weights and here."""
+
+    value: float
+    floor: float
+    scale: float
+    objective: float
+
+
+class _Bound(NamedTuple):
+    """What is proved about one problem: the objective is at most `value` above the best, up to the rounding `floor`."""
+
+    value: float
+    floor: float
+
+    @property
+    def proved(self) -> float:
+        return max(self.value, self.floor) if np.isfinite(self.value) else np.inf
+
+
+class _Part(NamedTuple):
+    """One target, or all where they are joint: weights, pulls and what these may have rounded, (t, p); the squares of
+    the residuals, y.r, and the objective with balanced residuals.
+    """
+
+    w: Floats
+    q: Floats
+    lost: Floats
+    squares: float
+    along: float
+    balanced: float
+
+
+def _one(
+    problem: SparseLeastSquares,
+    read: _Read,
+    params: Params,
+    columns: Columns,
+    part: slice,
+    tol: float,
+    moments: Moments | None,
+    dtype: Any,
+) -> _One:
+    """Judge one problem by the bound that proves most."""
+    w, q = params.coef[part], read.pull[part]
+    squares = float(np.sum(read.squares[part]))
+    penalty = problem.l1 * float(np.sum(_norms(w))) + 0.5 * problem.l2 * float(np.sum(w * w))
+    objective, balanced = float(np.sum(read.loss[part])) + penalty, 0.5 * squares + penalty
+    scale = _scale(columns, part, problem.intercept)
+    if problem.positive and np.any(w < 0):
+        return _One(np.inf, 8.0 * EPS * scale, scale, np.inf)
+    lengths = _mean_lengths(columns, origin=not problem.intercept)[0]
+    mean = np.abs(columns.mean[: columns.features]) if problem.intercept else np.zeros(columns.features)
+    about, kept = np.abs(w) @ lengths, unit_roundoff(dtype)
+    # a weight that is off in its last digit moves the objective in second order, but the pulls in first order
+    lost = np.outer(kept * about, lengths) + read.lost_pull[part]
+    rounded = kept * (about + np.abs(w) @ mean + np.abs(params.intercept[part]))
+    floor = 8.0 * EPS * max(objective, scale) + 0.5 * float(np.sum(read.lost_squares[part]) + np.sum(rounded**2))
+    here = _Part(w, q, lost, squares, squares + float(np.sum(w * q)), balanced)
+    found = [_Bound(objective, floor), _scaled(problem, here), _free(problem, here)]
+    best = _best(found, objective - balanced, floor)
+    if moments is not None and not best.proved <= max(2.0 * tol * scale, floor):
+        best = _best([best, _curved(problem, moments, here)], objective - balanced, floor)
+    return _One(best.value, best.floor, scale, objective)
+
+
+def _best(bounds: list[_Bound], off: float, floor: float) -> _Bound:
+    """The bound that proves most; `off` is what the intercept costs, `floor` what everything rounds."""
+    first, *others = bounds
+    moved = [_Bound(one.value + off, one.floor + floor) for one in others]
+    return min([first, *moved], key=lambda one: one.proved)
+
+
+def _scale(columns: Columns, part: slice, intercept: bool) -> float:
+    """The objective at zero weights, the intercept at its best; of targets that do not vary, without an intercept."""
+    scale = 0.5 * float(np.sum(_mean_lengths(columns, origin=not intercept)[1][part] ** 2))
+    raw = 0.5 * float(np.sum(_mean_lengths(columns, origin=True)[1][part] ** 2))
+    return scale if scale > 8.0 * EPS * raw else raw or 1.0
+
+
+def _norms(w: Floats) -> Floats:
+    """The lengths of the columns of weights (t, p)."""
+    return np.abs(w[0]) if len(w) == 1 else np.sqrt(np.sum(w * w, axis=0))
+
+
+def _pulls(problem: SparseLeastSquares, q: Floats) -> Floats:
+    """How hard columns are pulled: only upwards where weights are positive."""
+    return _norms(np.maximum(q, 0.0) if problem.positive else q)
+
+
+def _scaled(problem: SparseLeastSquares, here: _Part) -> _Bound:
+    whole = here.squares + problem.l2 * float(np.sum(here.w * here.w))
+    if problem.l1 == 0.0 or not whole > 0.0:
+        return _Bound(here.balanced, 0.0)
+    largest = float(np.max(_pulls(problem, here.q - problem.l2 * here.w), initial=0.0))
+    scale = max(here.along / whole, 0.0)
+    scale = min(scale, problem.l1 / largest) if largest > 0.0 else scale
+    # pulls that are off move the scale
+    off = float(np.max(_norms(here.lost), initial=0.0)) / problem.l1
+    floor = off * problem.l1 * float(np.sum(_norms(here.w))) + 0.5 * off * off * whole
+    return _Bound(here.balanced - scale * here.along + 0.5 * scale * scale * whole, floor)
+
+
+def _free(problem: SparseLeastSquares, here: _Part) -> _Bound:
+    if problem.l2 == 0.0:
+        return _Bound(here.balanced, 0.0)
+    over = np.maximum(_pulls(problem, here.q) - problem.l1, 0.0)
+    lost = _norms(here.lost)
+    dual = here.along - 0.5 * here.squares - 0.5 * float(np.sum(over * over)) / problem.l2
+    floor = float(np.sum(np.abs(here.w) * here.lost)) + float(np.sum((over + 0.5 * lost) * lost)) / problem.l2
+    return _Bound(here.balanced - dual, floor)
+
+
+def _curved(problem: SparseLeastSquares, moments: Moments, here: _Part) -> _Bound:
+    """What the weights can gain at most, one by one, with the least curvature that they have together."""
+    p = moments.features
+    S = moments.about(origin=not problem.intercept)[0]
+    diagonal = np.diag(S)
+    kept = diagonal > 0.0
+    if not kept.any():
+        return _Bound(0.0, 0.0)
+    if p > CURVED_COLUMNS:
+        return _Bound(np.inf, 0.0)
+    root = np.sqrt(diagonal[kept])
+    with one_blas_thread:
+        least = float(eigvalsh(S[np.ix_(kept, kept)] / np.outer(root, root), subset_by_index=[0, 0])[0])
+    least -= 8.0 * EPS * p  # what the eigenvalue may be too large by
+    if least <= 0.0:
+        return _Bound(np.inf, 0.0)
+    d = least * np.ldexp(diagonal, 2 * moments.exponent[:p].astype(np.int64)) / moments.weight
+    falls = _falls(problem, np.where(kept, d, 0.0), here.w, here.q)[kept]
+    lost = _norms(here.lost)[kept]
+    return _Bound(float(np.sum(falls)), float(np.sum(lost * lost / (d[kept] + problem.l2) + falls)))
+
+
+def _falls(problem: SparseLeastSquares, d: Floats, w: Floats, q: Floats) -> Floats:
+    """max over u of  q (u - w) - d/2 |u - w|^2 + l1 (|w| - |u|) + l2/2 (|w|^2 - |u|^2), for each column."""
+    pull = q + d * w
+    pull = np.maximum(pull, 0.0) if problem.positive else pull
+    length = _norms(pull)
+    factor = np.where(length > 0, np.maximum(1.0 - problem.l1 / np.where(length > 0, length, 1.0), 0.0), 0.0)
+    u = factor * pull / np.where(d + problem.l2 > 0, d + problem.l2, 1.0)
+    step = u - w
+    gain = np.sum(q * step - 0.5 * d * step**2 + 0.5 * problem.l2 * (w**2 - u**2), axis=0)
+    return np.maximum(gain + problem.l1 * (_norms(w) - _norms(u)), 0.0)

@@ -1,0 +1,54 @@
+"""A known part o of z, taken into the targets and the weights: the rows are then solved and judged as any others.
+
+A loss of the difference z - y has loss(y, z + o) = loss(y - o, z). A deviance of power p with the logarithm as link
+has loss(y, z + o) = e^((2-p)o) loss(y e^-o, z). The weighted mean over changed weights, whose sum is W', is W / W'
+times the one that was asked for: so is then the strength of the penalty, and the certificate is put back into the
+units asked for.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from tenfold.arrays import Array, namespace
+from tenfold.judge import Certificate
+from tenfold.losses import Gamma, IdentityDeviance, LogDeviance, Loss, Poisson, Tweedie
+
+
+def power_of(loss: Loss) -> float | None:
+    """The power of a deviance with the logarithm as link, else None."""
+    if isinstance(loss, Poisson | Gamma):
+        return 1.0 if isinstance(loss, Poisson) else 2.0
+    return loss.power if isinstance(loss, Tweedie | LogDeviance) else None
+
+
+def takes_offset(loss: Loss) -> bool:
+    """Whether an offset can be taken into the targets and weights."""
+    return not loss.signs and not isinstance(loss, IdentityDeviance)
+
+
+def without_offset(loss: Loss, y: Array, weight: Array | None, offset: Array | None) -> tuple[Array, Any]:
+    """Targets and weights with the offset (n,) taken into them."""
+    if offset is None:
+        return y, weight
+    power = power_of(loss)
+    if power is None:
+        return y - offset, weight
+    xp = namespace(offset)
+    factor = xp.exp((2.0 - power) * offset)
+    return y * xp.exp(-offset), factor if weight is None else weight * factor
+
+
+def rescaled(certificate: Certificate, factor: float) -> Certificate:
+    """A certificate in other units of the objective."""
+    if factor == 1.0:
+        return certificate
+    lower = certificate.lower_bound
+    return replace(
+        certificate,
+        value=certificate.value * factor,
+        scale=certificate.scale * factor,
+        floor=certificate.floor * factor,
+        objective=certificate.objective * factor,
+        lower_bound=None if lower is None else lower * factor,
+        parts=tuple(part * factor for part in certificate.parts),
+    )

@@ -1,0 +1,52 @@
+"""The best constant prediction of targets whose best constant is their mean; nothing but the targets is read."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from tenfold.arrays import Array, namespace, on_host
+from tenfold.data import Block, Rows, targets_of, weights_of
+from tenfold.losses import Loss
+from tenfold.stats.derivatives import Total
+
+
+class Constant(NamedTuple):
+    """A constant z, and the weighted mean loss there."""
+
+    z: float
+    value: float
+
+
+def best_constant(loss: Loss, rows: Rows) -> Constant:
+    """The z that stands for the mean of the targets, for a loss with a link; minus infinity for the logarithm of
+    zero.
+    """
+    mean = mean_over_targets(rows, lambda y: y)
+    if loss.link == "log" and not mean > 0.0:
+        return Constant(-np.inf, 0.0)
+    z = float(np.log(mean)) if loss.link == "log" else mean
+    return Constant(z, mean_loss(loss, rows, z))
+
+
+def mean_loss(loss: Loss, rows: Rows, z: float) -> float:
+    """The weighted mean loss of one constant."""
+    return mean_over_targets(rows, lambda y: loss.value(y, z + namespace(y).zeros_like(y)))
+
+
+def mean_over_targets(rows: Rows, f: Callable[[Array], Array]) -> float:
+    """The weighted mean of f(y), for one target."""
+
+    def lift(block: Block) -> Total:
+        weight, value = weights_of(block), f(block.y)[:, 0]
+        xp = namespace(weight)
+        counted = xp.where(weight > 0, weight * value, xp.zeros_like(weight))
+        return Total(np.array([float(on_host(xp.sum(weight))), float(on_host(xp.sum(counted)))]))
+
+    with np.errstate(over="ignore"):
+        if rows.foreign or rows.scattered:
+            weight, total = rows.fold(lift).sum
+        else:
+            y = rows.map(targets_of)
+            weight, total = lift(Block(y, y, rows.map(weights_of))).sum
+    return float(total / weight)
