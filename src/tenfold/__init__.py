@@ -43,12 +43,21 @@ if TYPE_CHECKING:
     from tenfold.estimators.least_squares import ridge_path as ridge_path
     from tenfold.estimators.least_squares import ridge_regression as ridge_regression
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
+    from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
+    from tenfold.estimators.perceptron import Perceptron as Perceptron
+    from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
+    from tenfold.estimators.sgd import PassiveAggressiveClassifier as PassiveAggressiveClassifier
+    from tenfold.estimators.sgd import PassiveAggressiveRegressor as PassiveAggressiveRegressor
+    from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
+    from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
+    from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
     from tenfold.judge import Certificate as Certificate
     from tenfold.stats import Moments as Moments
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "AveragedPerceptron": "estimators.perceptron",
     "Certificate": "judge",
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
@@ -64,18 +73,25 @@ _HOME = {
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
+    "Perceptron": "estimators.perceptron",
     "MultiTaskElasticNet": "estimators.lasso",
     "MultiTaskElasticNetCV": "estimators.lasso",
     "MultiTaskLasso": "estimators.lasso",
     "MultiTaskLassoCV": "estimators.lasso",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
+    "PassiveAggressiveClassifier": "estimators.sgd",
+    "PassiveAggressiveRegressor": "estimators.sgd",
     "PoissonRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
+    "VotedPerceptron": "estimators.perceptron",
+    "SGDClassifier": "estimators.sgd",
+    "SGDOneClassSVM": "estimators.sgd",
+    "SGDRegressor": "estimators.sgd",
     "TweedieRegressor": "estimators.glm",
     "certify": "certification",
     "enet_path": "estimators.lasso",

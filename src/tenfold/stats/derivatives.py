@@ -186,6 +186,12 @@ class Total:
         return Total(self.sum + other.sum)
 
 
+def total_weight(block: Block) -> Total:
+    """The lift of the sum of the weights."""
+    weight = weights_of(block)
+    return Total(float(namespace(weight).sum(weight)))
+
+
 def back_times(X: Array, u: Array, shift: Floats | None = None) -> Floats:
     """sum_i u_i (x_i - shift) as (t, p), for u (m, t)."""
     if is_sparse(X):
