@@ -31,6 +31,20 @@ def regression(n: int, p: int, dtype: str = "float64", noise: float = 3.0) -> tu
     return X.astype(dtype), y.astype(dtype)
 
 
+def counts(n: int, p: int) -> tuple[Any, Any]:
+    """Counts of mean about 2, that of a row an exponential of a random linear signal of variance about 1/4."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((n, p))
+    return X, random.poisson(np.exp(0.5 * X @ random.standard_normal(p) / np.sqrt(p) + 0.5)).astype(np.float64)
+
+
+def heavy_tails(n: int, p: int) -> tuple[Any, Any]:
+    """A linear relation with errors of Student, three degrees of freedom."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((n, p))
+    return X, X @ random.standard_normal(p) / np.sqrt(p) + 1.0 + random.standard_t(3, n)
+
+
 def classes(n: int, p: int) -> tuple[Any, Any]:
     """Two classes drawn from a logistic model: about one row in five lies on the wrong side."""
     random = np.random.default_rng(0)

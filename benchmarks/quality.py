@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, QuantileRegressor, Ridge
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import LabelBinarizer
 
 from benchmarks.table import Row
 
 Judged = dict[str, Any]
+
+GENERALISED = {"PoissonRegressor": PoissonRegressor, "QuantileRegressor": QuantileRegressor}
 
 
 def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
@@ -77,6 +79,8 @@ def _plain_model(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Any:
         model.n_iter_ = np.zeros(1, dtype=np.int32)
     elif row.estimator == "LinearRegression":
         model = LinearRegression()
+    elif row.estimator in GENERALISED:
+        model = GENERALISED[row.estimator](**row.params)
     else:
         model = Ridge(alpha=_alpha(row, fitted))
     model.coef_, model.intercept_ = fitted["coef"], fitted["intercept"]
@@ -94,11 +98,19 @@ def _step_alpha(row: Row, rows: int) -> float:
 
 
 def _objective(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> float:
-    """Mean loss + lambda/2 ||w||^2 in float64: the square loss (z - y)^2 / 2 or log(1 + exp(-yz))."""
+    """Mean loss + penalty in float64: the square loss (z - y)^2 / 2, log(1 + exp(-yz)), half of Poisson's deviance, the
+    pinball loss of the median.
+    """
     coef = np.atleast_2d(np.asarray(fitted["coef"], dtype=float))
     parts = [X] if hasattr(X, "__matmul__") else X.cut(1 << 16)
     z = np.concatenate([np.asarray(part @ coef.T, dtype=float) for part in parts])
     z += np.asarray(fitted["intercept"], dtype=float)
+    if row.estimator == "PoissonRegressor":
+        y, z = np.asarray(y, dtype=float), z[:, 0]
+        constant = np.where(y > 0, y * np.log(np.where(y > 0, y, 1.0)), 0.0) - y
+        return float(np.mean(np.exp(z) - y * z + constant) + 0.5 * _alpha(row, fitted) * np.sum(coef**2))
+    if row.estimator == "QuantileRegressor":
+        return float(0.5 * np.mean(np.abs(y - z[:, 0])) + _alpha(row, fitted) * np.sum(np.abs(coef)))
     if row.estimator in ("LogisticRegression", "SGDClassifier"):
         margin = np.where(y == np.unique(y)[1], 1.0, -1.0) * z[:, 0]
         hinge = row.estimator == "SGDClassifier" and "loss" not in row.params

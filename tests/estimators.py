@@ -225,6 +225,8 @@ TABLE = [
     _deviance("GammaRegressor", {"alpha": 0.1, "fit_intercept": False, "solver": "newton-cholesky"}, outside=UNCENTRED),
     _deviance("TweedieRegressor", counts=False, iterative=False),
     _deviance("HuberRegressor", counts=False, robust=True),
+    _deviance("GeneralizedLinear", counts=False, iterative=False),
+    _classifier("GeneralizedLinearClassifier", kind="gap", classes=2, iterative=True),
     _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),

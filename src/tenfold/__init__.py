@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
+    from tenfold.estimators.glm import GeneralizedLinear as GeneralizedLinear
+    from tenfold.estimators.glm import GeneralizedLinearClassifier as GeneralizedLinearClassifier
     from tenfold.estimators.glm import HuberRegressor as HuberRegressor
     from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
     from tenfold.estimators.glm import QuantileRegressor as QuantileRegressor
@@ -65,6 +67,8 @@ _HOME = {
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
+    "GeneralizedLinear": "estimators.glm",
+    "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",

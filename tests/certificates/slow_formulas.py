@@ -277,6 +277,7 @@ DEVIANCES = {
     "GammaRegressor": SlowLoss(
         lambda y, z: z + y * np.exp(-z) - np.log(y) - 1, lambda y, z: 1 - y * np.exp(-z), lambda y, z: y * np.exp(-z)
     ),
+    "GeneralizedLinear": SlowLoss(lambda y, z: (z - y) ** 2 / 2, lambda y, z: z - y, lambda y, z: np.ones_like(z)),
     "TweedieRegressor": SlowLoss(lambda y, z: (z - y) ** 2 / 2, lambda y, z: z - y, lambda y, z: np.ones_like(z)),
 }
 

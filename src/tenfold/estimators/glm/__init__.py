@@ -1,7 +1,16 @@
 """Generalised linear models: deviances, robust losses, quantiles."""
 
 from tenfold.estimators.glm.deviance import GammaRegressor, PoissonRegressor, TweedieRegressor
+from tenfold.estimators.glm.general import GeneralizedLinear, GeneralizedLinearClassifier
 from tenfold.estimators.glm.huber import HuberRegressor
 from tenfold.estimators.glm.quantile import QuantileRegressor
 
-__all__ = ["GammaRegressor", "HuberRegressor", "PoissonRegressor", "QuantileRegressor", "TweedieRegressor"]
+__all__ = [
+    "GammaRegressor",
+    "GeneralizedLinear",
+    "GeneralizedLinearClassifier",
+    "HuberRegressor",
+    "PoissonRegressor",
+    "QuantileRegressor",
+    "TweedieRegressor",
+]

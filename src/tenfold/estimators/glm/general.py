@@ -1,0 +1,355 @@
+"""Any loss with any penalty: a regressor for losses of numbers, a classifier for losses of two classes.
+
+Two classes, because scikit-learn's contract says of a class, not of its parameters, whether it is a classifier: tags,
+splitters and scorers follow it.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from tenfold.arrays import Array, contiguous, is_foreign, like, namespace, on_host
+from tenfold.data import Rows
+from tenfold.estimators.contract import (
+    CallbackSupportMixin,
+    Claims,
+    LinearPredictor,
+    Scored,
+    all_or_nothing,
+    as_rows,
+    chosen_classes,
+    counted,
+    encoded,
+    follow,
+    refuse_not_finite,
+    rowwise,
+    store,
+    total_weight,
+    validate,
+    validate_weights,
+    warn_unless_certified,
+    watcher,
+    with_callbacks,
+)
+from tenfold.estimators.glm.deviance import as_float
+from tenfold.estimators.glm.offset import moved, validate_offset
+from tenfold.estimators.parameters import (
+    Constraints,
+    array_like,
+    boolean,
+    check_parameters,
+    integer,
+    nothing,
+    random_state,
+    real,
+)
+from tenfold.plans.fitted import Fitted
+from tenfold.plans.generalised import LOSSES, PENALTIES, PERCEPTRON, fit, penalty_of, rescaled_penalty
+from tenfold.plans.offsets import rescaled, takes_offset, without_offset
+from tenfold.stats import Params
+
+PARAMETERS: Constraints = {
+    "alpha": (real(0),),
+    "l1_ratio": (real(0, 1, "both"),),
+    "groups": (nothing(), array_like()),
+    "fit_intercept": (boolean(),),
+    "tol": (real(0, np.inf, "neither"),),
+    "max_iter": (integer(0),),
+    "random_state": (random_state(),),
+    "time_limit": (nothing(), real(0, np.inf, "right")),
+}
+
+
+class Generalised(CallbackSupportMixin, LinearPredictor):
+    """What both have in common."""
+
+    loss: Any
+    penalty: Any
+    alpha: float
+    l1_ratio: float
+    groups: Any
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    random_state: Any
+    time_limit: float | None
+    _signs: ClassVar[bool]
+
+    def _the_loss(self) -> Any:
+        if self.loss == "perceptron":
+            raise ValueError(PERCEPTRON)
+        if isinstance(self.loss, str) and self.loss not in LOSSES:
+            names = ", ".join(LOSSES)
+            raise ValueError(f"loss must be one of {names}, or an object of tenfold.losses; got {self.loss!r}.")
+        loss = LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
+        if loss.signs is not self._signs:
+            other = "GeneralizedLinear" if self._signs else "GeneralizedLinearClassifier"
+            raise ValueError(f"{self.loss!r} is not a loss of {type(self).__name__}: use {other}.")
+        return loss
+
+    def _the_penalty(self, p: int) -> Any:
+        if isinstance(self.penalty, str) and self.penalty not in PENALTIES:
+            raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, None, or an object of tenfold.penalties.")
+        if self.penalty is None or isinstance(self.penalty, str):
+            return penalty_of(self.penalty, float(self.alpha), float(self.l1_ratio), self.groups, p)
+        return self.penalty
+
+    def _fitted(self, X: Array, y: Any, rows: Rows, loss: Any, factor: float, flat: bool) -> None:
+        seed = self.random_state if isinstance(self.random_state, int | np.integer) else 0
+        fitted = refuse_not_finite(
+            self,
+            X,
+            lambda: fit(
+                rows,
+                loss,
+                rescaled_penalty(self._the_penalty(X.shape[1]), 1.0 / factor),
+                bool(self.fit_intercept),
+                tol=float(self.tol),
+                max_iter=int(self.max_iter),
+                time_limit=self.time_limit,
+                watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X, flat)),
+                seed=int(seed),
+                dtype=rows.dtype,
+            ),
+        )
+        self._store(fitted, factor, X, flat)
+
+    def _attributes(self, params: Params, X: Array, flat: bool) -> dict[str, Any]:
+        coef, b = (params.coef[0], params.intercept[0]) if flat else params
+        return {"coef_": follow(coef, X), "intercept_": follow(b, X) if self.fit_intercept else 0.0}
+
+    def _store(self, fitted: Fitted, factor: float, X: Array, flat: bool) -> None:
+        store(self, fitted, X, coef_flat=flat, intercept_flat=flat, intercept=bool(self.fit_intercept))
+        self.certificate_ = rescaled(fitted.certificate, factor)
+        self.n_iter_ = int(fitted.iterations or 0)
+        self.status_ = fitted.certificate.status
+        self.trace_ = fitted.trace
+        warn_unless_certified(self)
+
+
+class GeneralizedLinear(Scored, Generalised, RegressorMixin, BaseEstimator):
+    """A linear model of numbers with any loss and any penalty.
+
+    Minimises ``1/sum_i s_i sum_i s_i loss(y_i, x_i.w + b) + penalty(w)`` with weights s_i; the intercept is never
+    penalised.
+
+    Parameters
+    ----------
+    loss : str or a loss of tenfold.losses, default="square"
+        "square", "huber", "laplace", "quantile", "epsilon_insensitive", "squared_epsilon_insensitive", "poisson",
+        "gamma", "tweedie" or "student", with usual settings; an object has others, for instance ``Quantile(0.9)``.
+    penalty : {"l2", "l1", "elasticnet", "group", None} or a penalty of tenfold.penalties, default="l2"
+        alpha/2 ||w||^2; alpha ||w||_1; their mixture by `l1_ratio`; alpha sum_g sqrt(size of g) ||w_g||; none.
+    alpha : float, default=1.0
+    l1_ratio : float, default=0.5
+        Share of the L1 penalty in "elasticnet".
+    groups : array-like of shape (n_features,), default=None
+        The group of each column, for "group".
+    fit_intercept : bool, default=True
+    tol : float, default=1e-4
+        As in PoissonRegressor, where Newton's method or L-BFGS is used.
+    max_iter : int, default=1000
+    random_state : int or None, default=None
+        For the starts of a loss that is not convex.
+    time_limit : float, default=None
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    n_iter_ : int
+    certificate_ : Certificate
+        Kind gap where the loss is convex; stationarity for "student", the best of several starts.
+    status_, trace_ : how the fit ended; objective, measure and seconds of each step.
+
+    Notes
+    -----
+    Smooth losses run on dense and sparse arrays, files, Dask collections and devices, by Newton's method or L-BFGS with
+    an L2 penalty, by accelerated proximal gradients with others. Losses with kinks go by an interior point method, in
+    the memory of one machine. `offset` (n,) is the known part of the raw prediction.
+    Seeger, section 8.1.2; Rosasco, chapters 7 and 8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import GeneralizedLinear
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.randn(100, 4)
+    >>> y = X[:, 0] + rng.standard_t(2, 100)
+    >>> model = GeneralizedLinear("laplace", "l1", alpha=0.1).fit(X, y)
+    >>> model.certificate_.ok, np.flatnonzero(model.coef_)
+    (True, array([0]))
+    """
+
+    _signs: ClassVar[bool] = False
+    _claims: ClassVar = Claims(
+        "Any loss of numbers with any penalty", "fold an iteration", "gap, stationarity", "S8.1.2, R7, R8", ""
+    )
+
+    def __init__(
+        self,
+        loss: Any = "square",
+        penalty: Any = "l2",
+        *,
+        alpha: float = 1.0,
+        l1_ratio: float = 0.5,
+        groups: Any = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        time_limit: float | None = None,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.groups = groups
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.time_limit = time_limit
+
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> "GeneralizedLinear":
+        """Fit to X (n, p), targets y (n,), optional weights, a number or (n,), and an optional offset (n,)."""
+        check_parameters(self, PARAMETERS)
+        loss = self._the_loss()
+        X, y = validate(self, X, y, multi_output=False)
+        target, weight = as_float(y), validate_weights(sample_weight, X)
+        low = float(on_host(namespace(target).min(target)))
+        if loss.link == "log" and (low < 0 or (low == 0 and loss.name == "gamma")):
+            raise ValueError(f"Some value(s) of y are out of the valid range of the loss {loss.name!r}.")
+        if offset is not None and not takes_offset(loss):
+            raise ValueError(f"The loss {loss.name!r} takes no offset.")
+        asked = total_weight(target, weight)
+        target, weight = without_offset(loss, target, weight, validate_offset(offset, X))
+        factor = total_weight(target, weight) / asked
+        kept, target, weight = counted(X, target, weight)
+        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight)
+        self._fitted(X, y, rows, loss, factor, flat=True)
+        return self
+
+    def predict(self, X: Any, *, offset: Any = None) -> Array:
+        """The prediction of each row: ``x.w + b``, or its exponential where that is the mean."""
+        raw = moved(self._raw(X), offset)
+        return rowwise(lambda z: namespace(z).exp(z), raw) if self._the_loss().link == "log" else raw
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.positive_only = self.loss in ("poisson", "gamma", "tweedie")
+        return tags
+
+
+class GeneralizedLinearClassifier(Scored, Generalised, ClassifierMixin, BaseEstimator):
+    """A linear model of two classes with any loss and any penalty.
+
+    Minimises ``1/sum_i s_i sum_i s_i loss(y_i, x_i.w + b) + penalty(w)``, y_i = +1 for the second of the two classes
+    and -1 for the first, with weights s_i; the intercept is never penalised.
+
+    Parameters
+    ----------
+    loss : {"logistic", "hinge", "squared_hinge", "tanh"} or a loss of tenfold.losses, default="logistic"
+        "perceptron" is refused: its loss is least at no weights at all.
+    penalty, alpha, l1_ratio, groups, fit_intercept, tol, max_iter, random_state, time_limit : as in GeneralizedLinear.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+    n_iter_ : int
+    certificate_ : Certificate
+        Kind gap where the loss is convex; stationarity for "tanh", the best of several starts.
+    status_, trace_ : how the fit ended; objective, measure and seconds of each step.
+
+    Notes
+    -----
+    As in GeneralizedLinear. For probabilities use LogisticRegression.
+    Rosasco, chapter 8; Welling, section 7.2 (the tanh cost).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import GeneralizedLinearClassifier
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.randn(100, 4)
+    >>> y = X[:, 0] + 0.5 * rng.randn(100) > 0
+    >>> model = GeneralizedLinearClassifier("hinge", "l1", alpha=0.1).fit(X, y)
+    >>> model.certificate_.ok, np.flatnonzero(model.coef_)
+    (True, array([0]))
+    """
+
+    _signs: ClassVar[bool] = True
+    _claims: ClassVar = Claims(
+        "Any loss of two classes with any penalty", "fold an iteration", "gap, stationarity", "R8, W7.2", ""
+    )
+
+    def __init__(
+        self,
+        loss: Any = "logistic",
+        penalty: Any = "l2",
+        *,
+        alpha: float = 1.0,
+        l1_ratio: float = 0.5,
+        groups: Any = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        time_limit: float | None = None,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.groups = groups
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.time_limit = time_limit
+
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GeneralizedLinearClassifier":
+        """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
+        check_parameters(self, PARAMETERS)
+        loss = self._the_loss()
+        X, y = validate(self, X, y, numeric=False, multi_output=False)
+        if not is_foreign(y):
+            check_classification_targets(y)
+        self.classes_, number = encoded(y, X)
+        weight = validate_weights(sample_weight, X)
+        if self.classes_.shape[0] != 2:
+            kind = "multiclass" if is_foreign(y) else type_of_target(y)
+            one = " The data contains only one class." if self.classes_.shape[0] == 1 else ""
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}.{one} Wrap the estimator "
+                "in sklearn.multiclass.OneVsRestClassifier."
+            )
+        ones = like(np.ones(1), number)
+        signs = namespace(number).where(number == 1, ones, -ones)
+        kept, signs, weight = counted(X, signs, weight)
+        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, signs, weight)
+        self._fitted(X, y, rows, loss, 1.0, flat=False)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """``x.w + b``, positive for the second class."""
+        return self._raw(X)[:, 0]
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row."""
+        return chosen_classes(self.classes_, self.decision_function(X) > 0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
