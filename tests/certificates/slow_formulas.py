@@ -36,10 +36,10 @@ def problem_of(row, model, data) -> Problem:
         names = np.unique(y)
         if row.name == "LogisticRegression":
             # scikit-learn balances classes by their weights here, by their counts in ridge classification
-            if model.class_weight is not None:
+            if getattr(model, "class_weight", None) is not None:
                 factor = compute_class_weight(model.class_weight, classes=names, y=y, sample_weight=weight)
                 weight = weight * factor[np.searchsorted(names, y)]
-        elif model.class_weight is not None:
+        elif getattr(model, "class_weight", None) is not None:
             weight = weight * compute_sample_weight(model.class_weight, y)
         Y = np.where(y[:, None] == names, 1.0, -1.0)
         Y = Y[:, 1:] if len(names) == 2 else Y
@@ -47,7 +47,8 @@ def problem_of(row, model, data) -> Problem:
         Y = y.reshape(len(y), -1).astype(float)
     alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
     alpha = 0.0 if row.angles else alpha
-    alpha = 1.0 / model.C if row.kind == "gap" and row.classifier else alpha
+    if row.kind == "gap" and row.classifier:
+        alpha = 1.0 / model.C if hasattr(model, "C") else alpha * weight.sum()  # beside the mean
     alpha = np.broadcast_to(np.asarray(alpha, dtype=float), Y.shape[1])
     return Problem(
         dense(data.X).astype(LONG),

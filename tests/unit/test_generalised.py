@@ -1,4 +1,4 @@
-"""The matrix of losses and penalties: every cell fits with its certificate, or refuses and names the nearest that do."""
+"""The matrix of losses and penalties: a cell fits with its certificate, or refuses and names the nearest that do."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,8 @@ def test_losses_of_the_other_kind():
 def test_an_outlier_moves_the_square_loss_and_not_the_tanh_cost():
     """Welling 7.2: one gross outlier."""
     rng = np.random.default_rng(0)
-    X = np.vstack([rng.standard_normal((60, 2)) + [3.0, 0.0], rng.standard_normal((60, 2)) - [3.0, 0.0]])
+    away = np.array([3.0, 0.0])
+    X = np.vstack([rng.standard_normal((60, 2)) + away, rng.standard_normal((60, 2)) - away])
     y = np.repeat([1, 0], 60)
     far, label = np.vstack([X, [[-200.0, 0.0]]]), np.append(y, 1)
     clean = GeneralizedLinearClassifier("tanh", alpha=0.01).fit(X, y)

@@ -346,7 +346,8 @@ class GeneralizedLinearClassifier(Scored, Generalised, ClassifierMixin, BaseEsti
 
     def predict(self, X: Any) -> Array:
         """The class of each row."""
-        return chosen_classes(self.classes_, self.decision_function(X) > 0)
+        second = self.decision_function(X) > 0
+        return chosen_classes(self.classes_, second)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
