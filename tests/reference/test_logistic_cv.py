@@ -20,12 +20,16 @@ CS = [0.01, 1.0, 30.0]
 @pytest.mark.parametrize("y", [BINARY, KINDS], ids=["two classes", "three classes"])
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"scoring": "accuracy", "class_weight": "balanced"}, {"refit": False, "fit_intercept": False}],
+    [
+        {},
+        {"scoring": "accuracy", "class_weight": "balanced", "use_legacy_attributes": True},
+        {"refit": False, "fit_intercept": False},
+    ],
     ids=["plain", "balanced", "no refit"],
 )
-@pytest.mark.parametrize("legacy", [False, True])
-def test_scores_paths_and_choice(y, settings, legacy):
-    both = {"Cs": CS, "cv": 3, **NEW, **settings, "use_legacy_attributes": legacy}
+def test_scores_paths_and_choice(y, settings):
+    both = {"Cs": CS, "cv": 3, **NEW, "solver": "newton-cholesky", **settings}
+    legacy = both["use_legacy_attributes"]
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
     ours = tf.LogisticRegressionCV(tol=1e-8, **both).fit(WINE, y, sample_weight=weight)
     theirs = sk.LogisticRegressionCV(tol=1e-10, max_iter=10_000, **both).fit(WINE, y, sample_weight=weight)
@@ -84,11 +88,8 @@ def test_a_path_shares_its_work():
 
 
 def test_scikit_learns_warnings():
-    for left_out, words in (
-        ("l1_ratios", "l1_ratios"),
-        ("scoring", "scoring"),
-        ("use_legacy_attributes", "simplified"),
-    ):
+    named = {"l1_ratios": "l1_ratios", "scoring": "scoring", "use_legacy_attributes": "simplified"}
+    for left_out, words in named.items():
         settings = {name: value for name, value in NEW.items() if name != left_out}
         with pytest.warns(FutureWarning, match=words):
             tf.LogisticRegressionCV(Cs=[1.0], cv=2, **settings).fit(WINE, BINARY)

@@ -287,18 +287,20 @@ class LogisticRegressionCV(LogisticRegression):
         self.l1_ratios_ = np.asarray(ratios)
         C, ratio = best
         plain = ratios == [None]
+        found: dict[str, Any]
         if not legacy:
-            self.C_, self.l1_ratio_ = float(C), float(ratio or 0.0) if not plain else float(self.penalty == "l1")
-            self.coefs_paths_ = np.moveaxis(paths, 2, 1)
-            self.scores_, self.n_iter_ = np.moveaxis(scores, 2, 1), np.moveaxis(iterations, 2, 1)
-            return
-        outputs = 1 if count == 2 else count
-        self.C_, self.l1_ratio_ = np.full(outputs, C), np.array([ratio] * outputs)
-        names = self.classes_[-outputs:]
-        cut = (lambda a: a[:, :, 0]) if plain else (lambda a: a)
-        self.coefs_paths_ = {name: cut(paths[:, :, :, k]) for k, name in enumerate(names)}
-        self.scores_ = {name: cut(scores) for name in names}
-        self.n_iter_ = cut(iterations)[None]
+            share = float(self.penalty == "l1") if plain else float(ratio or 0.0)
+            found = {"C_": float(C), "l1_ratio_": share, "coefs_paths_": np.moveaxis(paths, 2, 1)}
+            found |= {"scores_": np.moveaxis(scores, 2, 1), "n_iter_": np.moveaxis(iterations, 2, 1)}
+        else:
+            names = self.classes_[-1:] if count == 2 else self.classes_
+            inside = (slice(None), slice(None), 0) if plain else ()
+            found = {"C_": np.full(len(names), C), "l1_ratio_": np.array([ratio] * len(names))}
+            found["coefs_paths_"] = {name: paths[:, :, :, k][inside] for k, name in enumerate(names)}
+            found["scores_"] = dict.fromkeys(names, scores[inside])
+            found["n_iter_"] = iterations[inside][None]
+        for name, value in found.items():
+            setattr(self, name, value)
 
     def _get_scorer(self) -> Any:
         return get_scorer("accuracy" if self.scoring in (None, "warn") else self.scoring)
@@ -357,9 +359,9 @@ def _ratios(model: Any) -> list[Any]:
     ratios = model.l1_ratios
     if isinstance(ratios, str):
         _warn(
-            "The default value for l1_ratios will change from None to (0.0,) in version 1.10. From version 1.10 onwards, "
-            "only array-like with values in [0, 1] will be allowed, None will be forbidden. To avoid this warning, "
-            "explicitly set a value, e.g. l1_ratios=(0,)."
+            "The default value for l1_ratios will change from None to (0.0,) in version 1.10. From version 1.10 "
+            "onwards, only array-like with values in [0, 1] will be allowed, None will be forbidden. To avoid this "
+            "warning, explicitly set a value, e.g. l1_ratios=(0,)."
         )
         ratios = None
     if model.penalty == "deprecated":
@@ -373,10 +375,10 @@ def _ratios(model: Any) -> list[Any]:
     else:
         penalty = model.penalty
         _warn(
-            "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning, leave 'penalty' "
-            "set to its default value and use 'l1_ratios' and 'Cs' instead. Use l1_ratios=(0,) instead of penalty='l2', "
-            "l1_ratios=(1,) instead of penalty='l1', l1_ratios set to floats between 0 and 1 instead of "
-            "penalty='elasticnet', and Cs=(np.inf,) instead of penalty=None."
+            "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning, leave"
+            " 'penalty' set to its default value and use 'l1_ratios' and 'Cs' instead. Use l1_ratios=(0,) instead of"
+            " penalty='l2', l1_ratios=(1,) instead of penalty='l1', l1_ratios set to floats between 0 and 1 instead of"
+            " penalty='elasticnet', and Cs=(np.inf,) instead of penalty=None."
         )
     check_solver(model.solver, penalty, model.dual)
     if penalty == "elasticnet":
