@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tenfold.arrays import Floats
+from tenfold.arrays import Floats, Integers
 from tenfold.data import Block, Lifted, Rows
 from tenfold.losses import Loss
 from tenfold.penalties import Penalty
@@ -133,3 +134,56 @@ def _evaluation(problem: Glm, params: Params, sums: Derivatives) -> Evaluation:
                 hessian[first + p, :] = hessian[:, first + p] = 0.0
                 hessian[first + p, first + p] = 1.0
     return Evaluation(value, gradient.reshape(-1, outputs * (p + 1)), hessian)
+
+
+def length(*parts: Floats) -> float:
+    """The Euclidean length of all numbers together; squares neither overflow nor vanish."""
+    largest = max((float(np.max(np.abs(part))) for part in parts if part.size), default=0.0)
+    if not 0.0 < largest < np.inf:
+        return largest
+    return largest * float(np.sqrt(sum(float(np.sum(np.square(part / largest))) for part in parts)))
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Find weights under which every row is on the side of its class, strictly.
+
+    Two classes have one score z = x.w + b: class 1 where it is positive, class 0 where it is negative. More have one
+    each, and the largest wins; `joint` says whether their weights are found together or each against the rest. A row
+    without a strict winner is a mistake; where `positive`, the later class wins a tie (the sign of zero is +1).
+    """
+
+    classes: int
+    joint: bool
+    intercept: bool
+    positive: bool = False
+
+    @property
+    def targets(self) -> int:
+        """How many scores a row has."""
+        return self.classes if self.classes > 2 else 1
+
+    def margins(self, z: Floats, label: Integers) -> Floats:
+        """How far each row is on its side: y z of two classes, else the own score minus the best of the others'."""
+        if self.targets == 1:
+            return np.where(label == 1, z[:, 0], -z[:, 0])
+        rows = np.arange(z.shape[0])
+        own = z[rows, label]
+        others = z.copy()
+        others[rows, label] = -np.inf
+        return own - others.max(axis=1)
+
+    def mistaken(self, z: Floats, label: Integers) -> NDArray[np.bool_]:
+        """Which rows are mistakes."""
+        margins = self.margins(z, label)
+        wrong = ~(margins > 0.0)
+        if self.positive:
+            wrong &= ~((margins == 0.0) & self.wins_ties(z, label))
+        return wrong
+
+    def wins_ties(self, z: Floats, label: Integers) -> NDArray[np.bool_]:
+        """Whether the own class is later than all others of the best score."""
+        if self.targets == 1:
+            return label == 1
+        best = z == z.max(axis=1, keepdims=True)
+        return label == z.shape[1] - 1 - np.argmax(best[:, ::-1], axis=1)

@@ -197,7 +197,7 @@ def test_one_class_left_by_the_weights(row):
     """Rows without weight do not count: a class that has no weight is not there."""
     X, y, _ = tall(row)
     weight = (y == "ant").astype(float)
-    if row.name == "LogisticRegression":
+    if row.name == "LogisticRegression" or row.separates:
         refused(row, X, y, "class", weight=weight)
     else:
         # regression on -1 and +1 has an answer: the constant
@@ -302,7 +302,7 @@ def test_integers_near_overflow(row):
         assert model.certificate_.ok, model.certificate_.explain()
         return
     model, plain = row.make().fit(whole, y), row.make().fit(whole.astype(float), y)
-    assert model.certificate_.ok
+    assert model.certificate_.ok or row.separates  # where an intercept of ones is nothing beside the rows
     np.testing.assert_array_equal(parameters(model), parameters(plain))
     skipped = row.classifier or row.positive or row.selects or row.counts or (row.lasso and row.chooses)
     if not skipped and row.intercept:
@@ -367,7 +367,7 @@ def test_weights_of_extreme_size(row):
         model = row.make().fit(X, y, sample_weight=np.full(60, unit))
         assert np.isfinite(parameters(model)).all()
         assert model.certificate_.ok, (unit, model.certificate_.explain())
-        if not row.unique and not row.repeats:
+        if not (row.unique or row.repeats or row.sequential):
             np.testing.assert_allclose(parameters(model), parameters(row.make().fit(X, y)), rtol=1e-6, atol=1e-9)
 
 
@@ -390,7 +390,7 @@ def test_integer_and_list_weights(row):
 def test_all_columns_constant(row):
     y = tall(row).y
     model = row.make().fit(np.full((60, 4), 7.0), y)
-    assert model.certificate_.ok
+    assert model.certificate_.ok is not row.separates
     if row.intercept:
         np.testing.assert_allclose(model.predict(np.full((2, 4), 7.0)), np.full(2, y.mean()), rtol=1e-10)
 
@@ -399,7 +399,7 @@ def test_all_columns_constant(row):
 def test_all_columns_constant_for_classes(row):
     y = tall(row).y
     model = row.make().fit(np.full((60, 4), 7.0), y)
-    assert model.certificate_.ok
+    assert model.certificate_.ok is not row.separates
     assert np.isfinite(parameters(model)).all()
 
 
@@ -408,7 +408,7 @@ def test_all_columns_zero(row):
     y = tall(row).y
     for zeros in (np.zeros((60, 4)), sparse.csr_array((60, 4))):
         model = row.make().fit(zeros, y)
-        assert model.certificate_.ok
+        assert model.certificate_.ok is not row.separates
         np.testing.assert_array_equal(np.atleast_2d(model.coef_), 0.0)
 
 
@@ -442,7 +442,8 @@ def test_columns_of_extreme_scale(row, units, kind):
     if model is None:
         assert any(word in why for word in ("scale", "Scale", "Divide")), why
         return
-    assert model.certificate_.ok, model.certificate_.explain()
+    # a perceptron sees the largest column alone, and finds no separation in it: its certificate says so
+    assert model.certificate_.ok or row.separates, model.certificate_.explain()
     assert np.isfinite(parameters(model)).all()
     if not (row.unique or row.classifier or row.positive or row.units):
         # least squares does not know units: the same predictions as in ordinary ones
@@ -520,7 +521,8 @@ def test_a_constant_column_has_no_weight(row, constant, kind):
     X, y, _ = tall(row)
     X[:, 2] = constant
     model = row.make().fit(kind(X), y)
-    assert model.certificate_.ok
-    if row.intercept:
+    # a constant of this size makes the margin tiny beside the rows: more passes than are allowed
+    assert model.certificate_.ok or (row.separates and constant > 1e3)
+    if row.intercept and not row.separates:
         weights = np.atleast_2d(model.coef_)[:, 2]
         np.testing.assert_allclose(weights * constant, 0.0, atol=1e-6)

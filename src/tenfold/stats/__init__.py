@@ -24,6 +24,7 @@ from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
+from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
@@ -39,6 +40,7 @@ __all__ = [
     "RFactor",
     "Several",
     "Total",
+    "Voters",
     "WholeGram",
     "all_but_one",
     "along",
