@@ -47,6 +47,7 @@ NB_MODULE(_core, m) {
   bind_lars(m);
   bind_loo(m);
   bind_csv(m);
+  bind_beside(m);
   bind_elementwise(m);
   bind_blas(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
+    from tenfold.estimators.glm import HuberRegressor as HuberRegressor
     from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
+    from tenfold.estimators.glm import QuantileRegressor as QuantileRegressor
     from tenfold.estimators.glm import TweedieRegressor as TweedieRegressor
     from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy import Lars as Lars
@@ -66,6 +68,7 @@ _HOME = {
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
+    "HuberRegressor": "estimators.glm",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
     "Lasso": "estimators.lasso",
@@ -77,7 +80,6 @@ _HOME = {
     "LogisticRegression": "estimators.logistic",
     "Margins": "geometry",
     "Moments": "stats",
-    "Perceptron": "estimators.perceptron",
     "MultiTaskElasticNet": "estimators.lasso",
     "MultiTaskElasticNetCV": "estimators.lasso",
     "MultiTaskLasso": "estimators.lasso",
@@ -86,17 +88,19 @@ _HOME = {
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PassiveAggressiveClassifier": "estimators.sgd",
     "PassiveAggressiveRegressor": "estimators.sgd",
+    "Perceptron": "estimators.perceptron",
     "PoissonRegressor": "estimators.glm",
+    "QuantileRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
-    "VotedPerceptron": "estimators.perceptron",
     "SGDClassifier": "estimators.sgd",
     "SGDOneClassSVM": "estimators.sgd",
     "SGDRegressor": "estimators.sgd",
     "TweedieRegressor": "estimators.glm",
+    "VotedPerceptron": "estimators.perceptron",
     "certify": "certification",
     "enet_path": "estimators.lasso",
     "lars_path": "estimators.greedy",

@@ -227,14 +227,6 @@ def test_logistic_models_of_several_classes():
         assert not certify(model, X, y, sample_weight=weight).ok
 
 
-def test_other_logistic_models_are_refused():
-    X, _, _ = classes()
-    y = np.arange(60) % 2
-    l1 = theirs.LogisticRegression(l1_ratio=1.0, solver="saga", max_iter=10_000).fit(X, y)
-    with pytest.raises(TypeError, match="L1"):
-        certify(l1, X, y)
-
-
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
 def test_not_fitted(row):
     data = SHAPES["tall"](row)

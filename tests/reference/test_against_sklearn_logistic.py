@@ -219,13 +219,6 @@ def test_badly_scaled_columns():
     assert objective(*flat(ours), X, y, 1.0) <= best * (1 + 1e-5)
 
 
-@pytest.mark.parametrize("settings", [{"l1_ratio": 1.0, "solver": "saga"}, {"l1_ratio": 0.5, "solver": "saga"}])
-def test_other_penalties_are_named_as_not_there_yet(settings):
-    X, y = make()
-    with pytest.raises(NotImplementedError, match=r"(?i)l1|elastic"):
-        tf.LogisticRegression(**settings).fit(X, y)
-
-
 def several_classes(n=300, p=5, K=4, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, p)) * np.linspace(0.5, 2.0, p) + 0.5

@@ -24,9 +24,8 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     ----------
     model : a fitted estimator
         One of tenfold's or of scikit-learn's of the same name (the TypeError of any other lists them), or a Pipeline of
-        scikit-learn that ends in one. LogisticRegression is judged with an L2 penalty or none, the delta rule
-        with a convex loss. What scikit-learn's solver "liblinear" minimises has a penalty on the intercept,
-        and is judged with it.
+        scikit-learn that ends in one. The delta rule is judged with a convex loss. What scikit-learn's solver
+        "liblinear" minimises has a penalty on the intercept, and is judged with it.
     X, y, sample_weight : as in the model's ``fit``.
 
     Returns

@@ -1,7 +1,7 @@
 """Kind gap for several classes with one softmax: a dual point that is made feasible here.
 
 With q the probabilities of a row, e_y its class and u = q - e_y its slopes, D(u) = -(1/W) sum weight conjugate(u) -
-(1 / (2 strength)) ||(1/W) sum weight u x'||^2 is a lower bound on every objective, provided that u + e_y is in the
+penalty*(-(1/W) sum weight u x') is a lower bound on every objective, provided that u + e_y is in the
 simplex for every row and that the slopes of every class sum to zero, because intercepts are free.
 
 Slopes are made to sum to zero by moving them along the curvatures C = diag(q) - q q': q + C s = q (1 + t), t = s - q.s,
@@ -30,6 +30,7 @@ from tenfold.judge.fenchel import LOOSE
 from tenfold.judge.points import centred, length, sampled
 from tenfold.losses import Softmax
 from tenfold.machine import one_blas_thread
+from tenfold.penalties import Penalty
 from tenfold.problems import Glm
 from tenfold.stats import Extremes, Params, Total, back_times, of_right_margins, softmax, times
 
@@ -42,9 +43,10 @@ BALANCING = 40
 
 class _Data(NamedTuple):
     """What is judged: rows measured from `centre`, a sample of them, the mean squares (p,) of its columns about the
-    centre, and the strength of the penalty.
+    centre, the penalty and the strength of its square.
     """
 
+    penalty: Penalty
     intercept: bool
     strength: float
     rows: Rows
@@ -52,9 +54,19 @@ class _Data(NamedTuple):
     sample: Rows
     squares: Floats
 
+    @property
+    def kinked(self) -> bool:
+        """Whether there is an L1 penalty."""
+        return getattr(self.penalty, "l1", 0.0) > 0.0
+
+    @property
+    def free(self) -> bool:
+        """Whether there is no penalty at all."""
+        return self.strength == 0.0 and not self.kinked
+
 
 class _Point(NamedTuple):
-    """Objective at parameters, gradient of the penalised objective in the weights (K, p), slopes of the intercepts
+    """Objective at parameters, gradient of its smooth part in the weights (K, p), slopes of the intercepts
     (K,), and the Hessian of all, class after class with the intercept last in each.
 
     With an intercept the parameters are those for rows measured from the centre, else for the rows as they are.
@@ -81,17 +93,18 @@ def gap_of_classes(
 ) -> Certificate:
     """Judge a softmax problem: the objective minus a lower bound on every objective; arguments as for `gap`."""
     centre, sample, squares = sampled(rows)
-    data = _Data(problem.intercept, float(np.max(problem.penalty.strength)), rows, centre, sample, squares)
+    strength = float(np.max(problem.penalty.strength))
+    data = _Data(problem.penalty, problem.intercept, strength, rows, centre, sample, squares)
     here = _read(data, centred(params, centre) if problem.intercept else params, 1)
     scale = float(np.log(len(params.intercept)))
     floor = _floor(data, params, max(here.value, scale), dtype)
     tol = RULES["gap"].tol if tol is None else tol
     certificate = Certificate("gap", here.value, scale, tol, floor, here.value, 0.0, status=status, parts=(here.value,))
-    if data.strength == 0.0 and any(_separates(data, d) for d in (params, direction) if d is not None):
+    if data.free and any(_separates(data, d) for d in (params, direction) if d is not None):
         return replace(certificate, status="no maximum", note=SEPARATED)
     lower, point = _first_bound(data, here, certificate.allowed)
     size = params.coef.size + len(params.intercept)
-    if search and here.value - lower > certificate.allowed and size <= SEARCH_SIZE:
+    if search and here.value - lower > certificate.allowed and size <= SEARCH_SIZE and not data.kinked:
         lower, point = _search(data, here, lower, point, certificate.allowed, search)
     value = here.value - lower
     value = max(value, floor) if np.isfinite(value) else np.inf
@@ -129,7 +142,7 @@ def _read(data: _Data, params: Params, order: int) -> _Point:
     assert sums.gradient is not None
     K, p = sums.gradient.shape
     c, strength = data.centre, data.strength
-    value = float(sums.value[0]) / sums.weight + 0.5 * strength * float(np.sum(params.coef**2))
+    value = float(sums.value[0]) / sums.weight + float(np.sum(data.penalty.value(params.coef)))
     g, slope = sums.gradient / sums.weight, sums.slope / sums.weight
     hessian = None
     if not data.intercept:
@@ -170,15 +183,16 @@ class _Balance(NamedTuple):
 
 def _first_bound(data: _Data, here: _Point, allowed: float) -> tuple[float, _Point]:
     """The dual value at the parameters' own slopes, moved in a sample or in all rows, or after the intercepts were."""
-    if data.strength == 0.0:
+    if data.free:
         return 0.0, here
+    own = _distance(data, here, here.gradient)
     if not data.intercept:
-        return _lower(here, _distance(data, here.gradient)), here
+        return _lower(here, own), here
     best, point = 0.0, here
     for rows in (data.sample, data.rows):
         bound = _dual_gap(data, here, _balanced(data, here, rows))
         best = max(best, _lower(here, bound))
-        if bound <= max(allowed, 2.0 * _distance(data, here.gradient)):
+        if bound <= max(allowed, 2.0 * own):
             return best, here
     moved = _best_intercepts(data, here)
     lower = _lower(moved, _dual_gap(data, moved, _balanced(data, moved, data.rows)))
@@ -190,17 +204,35 @@ def _lower(point: _Point, bound: float) -> float:
     return max(0.0, point.value - bound) if np.isfinite(point.value - bound) else 0.0
 
 
-def _distance(data: _Data, gradient: Floats) -> float:
-    """||gradient||^2 / (2 strength); sums over rows are rounded, by about this much of each column's length."""
+def _distance(data: _Data, point: _Point, gradient: Floats) -> float:
+    """What the weights and the pull v of the slopes leave of the gap: penalty(w) + penalty*(-v) + v.w, which is
+    ||v + strength w||^2 / (2 strength) for an L2 penalty; `gradient` is v + strength w.
+
+    With an L1 penalty a share of the slopes is taken, where the conjugate is infinite at all of them: the conjugate of
+    the loss is zero at zero, and what is not taken costs its share of the loss. Sums over rows are rounded, by about
+    this much of each column's length.
+    """
     offset = 0.0 if data.intercept else float(np.sum(data.centre**2))
     rounding = EPS * float(np.sqrt(len(gradient) * (np.sum(data.squares) + offset)))
-    return (length(gradient) + rounding) ** 2 / (2.0 * data.strength)
+    if not data.kinked:
+        return (length(gradient) + rounding) ** 2 / (2.0 * data.strength)
+    w, penalty = point.params.coef, data.penalty
+    v = gradient - data.strength * w
+    value = float(np.sum(penalty.value(w)))
+    loss = point.value - value
+    inner = replace(penalty, l2=0.0)  # type: ignore[type-var]
+    shares = {float(np.min(penalty.share(-v))), float(np.min(inner.share(-v)))}
+    return min(
+        (1.0 - share) * loss
+        + max(value + float(np.sum(penalty.conjugate(-share * v))) + share * float(np.sum(v * w)), 0.0)
+        for share in shares
+    )
 
 
 def _dual_gap(data: _Data, point: _Point, balance: _Balance) -> float:
     """Objective minus D(u + C s): all but two terms cancel."""
     cost = balance.cost
-    return _distance(data, point.gradient + balance.move) + cost if np.isfinite(cost) else np.inf
+    return _distance(data, point, point.gradient + balance.move) + cost if np.isfinite(cost) else np.inf
 
 
 def _balanced(data: _Data, point: _Point, rows: Rows) -> _Balance:

@@ -17,11 +17,12 @@ from tenfold.arrays import Floats
 from tenfold.data import Rows, sampling_step
 from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap, gap_of_classes
 from tenfold.losses import Logistic, Softmax
-from tenfold.penalties import L2
-from tenfold.plans import multinomial
+from tenfold.penalties import L2, ElasticNet
+from tenfold.plans import multinomial, sparse_logistic
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
 from tenfold.plans.separation import recession, recession_of_classes, refuse_tiny, unit
+from tenfold.plans.sparse_logistic import GapRule
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Solution, Status, Step, Watch, run
@@ -93,7 +94,7 @@ class StoppingRule:
 
 def fit(
     rows: Rows,
-    strength: float,
+    penalty: L2 | ElasticNet,
     intercept: bool,
     *,
     classes: int = 2,
@@ -105,28 +106,33 @@ def fit(
     watch: Watch | None = None,
     dtype: Any = np.float64,
 ) -> LogisticFit:
-    """Minimise the weighted mean logistic loss + strength / 2 ||w||^2; targets are -1 and +1, or for three classes and
-    more their numbers.
+    """Minimise the weighted mean logistic loss + penalty; targets are -1 and +1, or for three classes and more their
+    numbers.
 
     `solver` is "newton", for Newton's method on all rows where the Hessian is formed, or "lbfgs", for what suits the
     shape of the data.
     """
-    joint = classes > 2
-    problem = Glm(Softmax() if joint else Logistic(), L2(strength), intercept)
+    joint, strength = classes > 2, float(np.max(penalty.strength))
+    problem = Glm(Softmax() if joint else Logistic(), penalty, intercept)
+    kinked = isinstance(penalty, ElasticNet)
     hessian = forms_hessian(rows, strength)
-    samples = _samples(rows, solver) if hessian and not joint else []
+    samples = _samples(rows, solver) if hessian and not (joint or kinked) else []
     centre = middle(samples[0][0] if samples else rows, hessian) if intercept else np.zeros(rows.shape[1])
-    frame = Frame.of(rows, centre)
-    rule = StoppingRule(strength, tol, classes if joint else 1)
-    if joint:
-        path = multinomial.steps(problem, frame, classes, start, rule)
+    frame = Frame(rows, centre) if kinked else Frame.of(rows, centre)  # a rotation would change an L1 penalty
+    outputs = classes if joint else 1
+    smooth, sharp = StoppingRule(strength, tol, outputs), GapRule(problem, outputs, tol)
+    rule: StoppingRule | GapRule = sharp if kinked else smooth
+    if kinked:
+        path = sparse_logistic.steps(problem, rows, centre, outputs, start and frame.inside(start), sharp)
+    elif joint:
+        path = multinomial.steps(problem, frame, classes, start, smooth)
     else:
-        path = _steps(problem, frame, samples, start, rule, solver if hessian else None)
-    path = _until_separated(path, problem, rows)
+        path = _steps(problem, frame, samples, start, smooth, solver if hessian else None)
+    path = path if kinked else _until_separated(path, problem, rows)
     heard: Watch | None = None if watch is None else lambda record, params: watch(record, frame.outside(params))
     solution = run(path, max_iter, time_limit, heard)
     # where a Hessian is dear, more steps are cheaper than a search of the judge's own
-    dear = strength > 0.0 and (joint or not hessian or _by_sample(rows, solver))
+    dear = kinked or (strength > 0.0 and (joint or not hessian or _by_sample(rows, solver)))
     search = 0 if dear else SEARCH_STEPS
     params, certificate, direction = _finished(problem, rows, frame, solution, dtype, search)
     for _ in range(ATTEMPTS):
@@ -270,7 +276,10 @@ def _finished(
     """The parameters as they are stored, the judge's word on them, and a direction of length one that separates the
     classes where there is no maximum.
     """
-    params = stored(without_constants(problem, rows, frame.outside(solution.params)), dtype)
+    params = frame.outside(solution.params)
+    if not isinstance(problem.penalty, ElasticNet):
+        params = without_constants(problem, rows, params)
+    params = stored(params, dtype)
     try:
         return params, *_judged(problem, rows, params, solution.status.value, dtype, search)
     except KeyboardInterrupt:
@@ -286,7 +295,7 @@ def _judged(
     certificate = judge(problem, rows, params, status=status, dtype=dtype, search=search)
     if certificate.status == Status.NO_MAXIMUM.value:
         return certificate, unit(params)
-    if certificate.ok or np.max(problem.penalty.strength) > 0.0:
+    if certificate.ok or np.max(problem.penalty.strength) > 0.0 or isinstance(problem.penalty, ElasticNet):
         return certificate, None
     refuse_tiny(rows)
     direction = direction_of(problem, rows, params)

@@ -28,7 +28,7 @@ from tenfold.estimators.contract import (
     with_callbacks,
 )
 from tenfold.estimators.logistic.labels import numbered_classes, targets, validate_classes, weighted
-from tenfold.estimators.logistic.settings import SOLVERS, inverse_strength, refuse_liblinear, strength
+from tenfold.estimators.logistic.settings import SOLVERS, chosen_penalty, refuse_liblinear
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -51,22 +51,23 @@ ADVICE = {status.value: status.message for status in Status if status is not Sta
 
 
 class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, BaseEstimator):
-    """Logistic regression of two classes or more, without a penalty or with an L2 penalty.
+    """Logistic regression of two classes or more, without a penalty, with L2, L1 or a mixture of them.
 
-    Two classes: minimises ``C sum_i s_i log(1 + exp(-y_i (x_i.w + b))) + 1/2 ||w||^2``, y_i = +1 for the second class
-    and -1 for the first, s_i the weight of a row (sample weight times class weight). More classes: minimises
-    ``C sum_i s_i (log sum_k exp(z_ik) - z_i,y_i) + 1/2 sum_k ||w_k||^2``, z_ik = x_i.w_k + b_k, the softmax of all
-    classes. Intercepts are never penalised, whatever the solver: scikit-learn's liblinear does penalise its own.
-    ``C = inf`` is maximum likelihood.
+    Two classes: minimises ``C sum_i s_i log(1 + exp(-y_i (x_i.w + b))) + r(w)``, y_i = +1 for the second class and -1
+    for the first, s_i the weight of a row (sample weight times class weight), ``r(w) = (1 - l1_ratio)/2 ||w||^2 +
+    l1_ratio ||w||_1``. More classes: minimises ``C sum_i s_i (log sum_k exp(z_ik) - z_i,y_i) + sum_k r(w_k)``, z_ik =
+    x_i.w_k + b_k, the softmax of all classes. Intercepts are never penalised, whatever the solver: scikit-learn's
+    liblinear does penalise its own. ``C = inf`` is maximum likelihood.
 
     Parameters
     ----------
-    penalty : {"l2", None}, default="deprecated"
-        Deprecated as in scikit-learn: use `C`, and ``C=np.inf`` for none. "l1" and "elasticnet" are not there yet.
+    penalty : {"l1", "l2", "elasticnet", None}, default="deprecated"
+        Deprecated as in scikit-learn: use `l1_ratio`, and ``C=np.inf`` for none.
     C : float, default=1.0
         Inverse strength of the penalty; ``np.inf`` for no penalty.
     l1_ratio : float, default=0.0
-        Share of an L1 penalty; only 0 (pure L2) is there yet.
+        Share of an L1 penalty: 0 is L2, 1 is L1 (solver "liblinear" or "saga"), between them an elastic net (solver
+        "saga").
     dual : bool, default=False
         Accepted with solver "liblinear" for compatibility, without effect.
     tol : float, default=1e-4
@@ -82,7 +83,7 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         scikit-learn's names are accepted; the same optimum is found, certified. "newton-cg" and "newton-cholesky" stand
         for Newton's method on all rows; the others for what suits the shape of the data: Newton's method on few rows,
         L-BFGS on top of the inverse Hessian of a sample on many rows. With more than 1024 columns, whatever the name,
-        L-BFGS on top of a diagonal.
+        L-BFGS on top of a diagonal. With an L1 penalty proximal Newton steps, on working sets of many columns.
     max_iter : int, default=100
         Limit of the passes' steps.
     verbose : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
@@ -197,7 +198,7 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
         check_parameters(self, self._constraints)
-        C = inverse_strength(self)
+        chosen = chosen_penalty(self)
         X, y = validate_classes(self, X, y)
         self.classes_, number = numbered_classes(y, X)
         count = int(self.classes_.shape[0])
@@ -211,7 +212,7 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
             X,
             lambda: fit_logistic(
                 rows,
-                strength(C, target.shape[0] if weight is None else float(namespace(weight).sum(weight))),
+                chosen.penalty(target.shape[0] if weight is None else float(namespace(weight).sum(weight))),
                 self.fit_intercept,
                 classes=count,
                 solver=SOLVERS[self.solver],

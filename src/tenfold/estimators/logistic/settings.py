@@ -1,9 +1,11 @@
 """What the parameters of a logistic model stand for, with scikit-learn's warnings and errors."""
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from tenfold.penalties import L2, ElasticNet
 
 SOLVERS = {
     "lbfgs": "lbfgs",
@@ -16,10 +18,22 @@ SOLVERS = {
 """scikit-learn's names, and the method that each stands for here."""
 
 
-def inverse_strength(model: Any) -> float:
-    """C of a binary model, infinite where there is no penalty; scikit-learn's rules about parameters that do not go
-    together, then what is not there yet.
-    """
+class Chosen(NamedTuple):
+    """Inverse strength of the penalty, infinite where there is none, and the share of L1 in it."""
+
+    C: float
+    l1_ratio: float
+
+    def penalty(self, weight: float) -> L2 | ElasticNet:
+        """Beside the weighted mean loss."""
+        alpha = strength(self.C, weight)
+        if self.l1_ratio == 0.0 or alpha == 0.0:
+            return L2(alpha)
+        return ElasticNet(alpha * self.l1_ratio, alpha * (1.0 - self.l1_ratio))
+
+
+def chosen_penalty(model: Any) -> Chosen:
+    """The penalty of a model, by scikit-learn's rules about parameters that do not go together."""
     penalty = _penalty(model)
     check_solver(model.solver, penalty, model.dual)
     ratio = model.l1_ratio
@@ -40,13 +54,9 @@ def inverse_strength(model: Any) -> float:
             f"You provided 'n_jobs={model.n_jobs}', please leave it unspecified.",
             FutureWarning,
         )
-    if penalty in ("l1", "elasticnet"):
-        name = "L1" if penalty == "l1" else "Elastic net"
-        raise NotImplementedError(
-            f"{name} logistic regression is not there yet: only l1_ratio=0 (an L2 penalty) and C=np.inf (none) are. "
-            "Use an L2 penalty, or scikit-learn's LogisticRegression with solver='saga'."
-        )
-    return np.inf if penalty is None else float(model.C)
+    if penalty is None:
+        return Chosen(np.inf, 0.0)
+    return Chosen(float(model.C), {"l2": 0.0, "l1": 1.0}.get(penalty, float(ratio or 0.0)))
 
 
 def _penalty(model: Any) -> str | None:
