@@ -48,11 +48,14 @@ if TYPE_CHECKING:
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
+    from tenfold.estimators.separability import separability as separability
     from tenfold.estimators.sgd import PassiveAggressiveClassifier as PassiveAggressiveClassifier
     from tenfold.estimators.sgd import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
     from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
     from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
+    from tenfold.geometry import Margins as Margins
+    from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
     from tenfold.stats import Moments as Moments
 
@@ -75,6 +78,7 @@ _HOME = {
     "LassoLarsIC": "estimators.greedy",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
+    "Margins": "geometry",
     "Moments": "stats",
     "MultiTaskElasticNet": "estimators.lasso",
     "MultiTaskElasticNetCV": "estimators.lasso",
@@ -102,17 +106,25 @@ _HOME = {
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
     "lasso_path": "estimators.lasso",
+    "margins": "geometry",
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",
+    "separability": "estimators.separability",
 }
 
 __all__ = sorted(_HOME)
 
 
+_MODULES = ("bounds",)
+"""Modules that are public as they are."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"tenfold.{name}")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'tenfold' has no attribute {name!r}")
