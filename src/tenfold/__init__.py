@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
     from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
     from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
+    from tenfold.estimators.undecided import ambiguity as ambiguity
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
@@ -103,6 +104,7 @@ _HOME = {
     "SGDRegressor": "estimators.sgd",
     "TweedieRegressor": "estimators.glm",
     "VotedPerceptron": "estimators.perceptron",
+    "ambiguity": "estimators.undecided",
     "certify": "certification",
     "enet_path": "estimators.lasso",
     "lars_path": "estimators.greedy",
