@@ -47,14 +47,19 @@ if TYPE_CHECKING:
     from tenfold.estimators.least_squares import ridge_path as ridge_path
     from tenfold.estimators.least_squares import ridge_regression as ridge_regression
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
+    from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
+    from tenfold.estimators.separability import separability as separability
     from tenfold.estimators.sgd import PassiveAggressiveClassifier as PassiveAggressiveClassifier
     from tenfold.estimators.sgd import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
     from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
     from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
+    from tenfold.estimators.undecided import ambiguity as ambiguity
+    from tenfold.geometry import Margins as Margins
+    from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
     from tenfold.stats import Moments as Moments
 
@@ -79,6 +84,8 @@ _HOME = {
     "LassoLarsIC": "estimators.greedy",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
+    "LogisticRegressionCV": "estimators.logistic",
+    "Margins": "geometry",
     "Moments": "stats",
     "MultiTaskElasticNet": "estimators.lasso",
     "MultiTaskElasticNetCV": "estimators.lasso",
@@ -101,22 +108,31 @@ _HOME = {
     "SGDRegressor": "estimators.sgd",
     "TweedieRegressor": "estimators.glm",
     "VotedPerceptron": "estimators.perceptron",
+    "ambiguity": "estimators.undecided",
     "certify": "certification",
     "enet_path": "estimators.lasso",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
     "lasso_path": "estimators.lasso",
+    "margins": "geometry",
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",
+    "separability": "estimators.separability",
 }
 
 __all__ = sorted(_HOME)
 
 
+_MODULES = ("bounds",)
+"""Modules that are public as they are."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"tenfold.{name}")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'tenfold' has no attribute {name!r}")
