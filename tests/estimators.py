@@ -6,7 +6,7 @@ A new estimator is tested by adding a row. Laws, certificates, equivalence, cont
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,10 @@ class Row:
     once : whether a fit reads the rows only once, where that says enough.
     lasso : whether the loss is the square and the penalty L1, a group's, or an elastic net.
     iterative : whether the setting max_iter cuts a fit short on any data.
+    chooses : whether a penalty is chosen from the data by cross-validation.
+    sequential : whether rows are looked at one after the other, so that results depend on their order and a weight is
+        the length of a step, not a number of repetitions.
+    linear : whether predictions are those of `coef_` and `intercept_`.
     selects : whether all but a few weights are zero by choice, so that least squares holds for their columns alone.
     chooses : whether a penalty or a number of columns is chosen from the data by cross-validation.
     folds : whether rows are split into folds even if the setting cv does not say so.
@@ -63,6 +67,8 @@ class Row:
     iterative: bool = False
     selects: bool = False
     chooses: bool = False
+    sequential: bool = False
+    linear: bool = True
     folds: bool = False
     units: bool = False
     tall: bool = False
@@ -76,6 +82,16 @@ class Row:
     random: bool = False
     outliers: bool = False
     exempt: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        """Where the rows may be."""
+        return getattr(tenfold, self.name)._claims.where
+
+    @property
+    def separates(self) -> bool:
+        """Whether the certificate asks for classes that can be separated."""
+        return self.kind == "count"
 
     @property
     def intercept(self) -> bool:
@@ -110,6 +126,10 @@ class Row:
     def seeded(self) -> dict[str, Any]:
         return {**self.settings, **({"random_state": 0} if self.random else {})}
 
+    def in_order(self) -> "Row":
+        """The same that looks at the rows in their order: a shuffle in memory is not that of blocks."""
+        return replace(self, settings={**self.settings, "shuffle": False}) if self.sequential else self
+
 
 def _regressor(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     return Row(name, settings or {}, **meta)
@@ -120,7 +140,11 @@ def _classifier(name: str, settings: dict[str, Any] | None = None, **meta: Any) 
 
 
 def _logistic(settings: dict[str, Any] | None = None, **meta: Any) -> Row:
-    return _classifier("LogisticRegression", settings, kind="gap", classes=2, iterative=True, **meta)
+    return _classifier("LogisticRegression", settings, kind="gap", iterative=True, **meta)
+
+
+def _perceptron(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return _classifier(name, settings, kind="count", sequential=True, unique=False, **meta)
 
 
 def _deviance(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
@@ -190,6 +214,9 @@ TABLE = [
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
     _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
     _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
+    _perceptron("Perceptron", iterative=True),
+    _perceptron("AveragedPerceptron"),
+    _perceptron("VotedPerceptron", linear=False),
     _deviance("PoissonRegressor"),
     _deviance("GammaRegressor", {"alpha": 0.1, "fit_intercept": False, "solver": "newton-cholesky"}, outside=UNCENTRED),
     _deviance("TweedieRegressor", counts=False, iterative=False),
@@ -247,9 +274,25 @@ def classes(n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
     return Data(X, np.array(["ant", "bee", "cat", "dog"])[np.searchsorted(cuts, z + noise)])
 
 
-def plain(row: Row, n: int, p: int, seed: int = 0) -> Data:
+def apart(n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
+    """Two (or `count`) classes with room between them: two on the sides of a plane, more in a corner each."""
+    X, _, _ = regression(n, p, seed)
+    if count > 2:
+        which = np.arange(n) % count
+        X[np.arange(n), which] += 15.0
+    else:
+        w = np.random.default_rng(seed + 2).standard_normal(p)
+        w /= np.linalg.norm(w)
+        z = (X - X.mean(axis=0)) @ w
+        which = (z > np.median(z)).astype(int)
+        X += np.outer(2.0 * which - 1.0, w)
+    return Data(X, np.array(["ant", "bee", "cat", "dog"])[which])
+
+
+def plain(row: Row, n: int, p: int, seed: int = 0, count: int = 2) -> Data:
+    """Data of n rows and p columns that a row of the table can be certified on."""
     if row.classifier:
-        return classes(n, p, seed)
+        return (apart if row.separates else classes)(n, p, seed, count)
     X, y, _ = regression(n, p, seed)
     return Data(X, np.abs(y) + 0.1 if row.counts else y)
 
@@ -291,6 +334,11 @@ def zero_weights(n: int, seed: int = 5) -> Any:
 
 
 def _weights(row: Row) -> Data:
+    X, y, _ = plain(row, 60, 4)
+    weight = zero_weights(60)
+    if row.separates:
+        y = np.where((weight == 0.0) & (np.arange(60) % 2 == 0), np.where(y == "ant", "bee", "ant"), y)
+    return Data(X, y, weight)
     X, y, _ = plain(row, 60, 4)
     return Data(X, y, zero_weights(60))
 

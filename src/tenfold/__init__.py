@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from tenfold.estimators.least_squares import ridge_path as ridge_path
     from tenfold.estimators.least_squares import ridge_regression as ridge_regression
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
+    from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
+    from tenfold.estimators.perceptron import Perceptron as Perceptron
+    from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
     from tenfold.estimators.sgd import PassiveAggressiveClassifier as PassiveAggressiveClassifier
     from tenfold.estimators.sgd import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "AveragedPerceptron": "estimators.perceptron",
     "Certificate": "judge",
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
@@ -69,6 +73,7 @@ _HOME = {
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "Moments": "stats",
+    "Perceptron": "estimators.perceptron",
     "MultiTaskElasticNet": "estimators.lasso",
     "MultiTaskElasticNetCV": "estimators.lasso",
     "MultiTaskLasso": "estimators.lasso",
@@ -83,6 +88,7 @@ _HOME = {
     "RidgeClassifier": "estimators.least_squares",
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
+    "VotedPerceptron": "estimators.perceptron",
     "SGDClassifier": "estimators.sgd",
     "SGDOneClassSVM": "estimators.sgd",
     "SGDRegressor": "estimators.sgd",

@@ -206,6 +206,60 @@ def _x_log_x(a):
     return np.where(a > 0, a * np.log(np.where(a > 0, a, 1)), 0)
 
 
+# -- the softmax loss of K classes, y their numbers, in the units (1/W) sum weight (logsumexp(z) - z_y) + penalty
+
+
+def log_probabilities(z):
+    """log of e^z / sum e^z, row by row."""
+    z = z - np.max(z, axis=1, keepdims=True)
+    return z - np.log(np.sum(np.exp(z), axis=1, keepdims=True))
+
+
+def softmax_objective(X, y, weight, strength, W, b) -> LONG:
+    logs = log_probabilities(X @ W.T + b)
+    return -(weight @ logs[np.arange(len(y)), y]) / weight.sum() + strength * np.sum(W * W) / 2
+
+
+def softmax_optimum(X, y, weight, strength, intercept, K) -> Optimum:
+    """Newton's method with halved steps, as for two classes; the shortest step where the Hessian is singular."""
+    X, weight, strength = X.astype(LONG), weight.astype(LONG), LONG(strength)
+    keep = weight > 0
+    X, y, weight = X[keep], y[keep], weight[keep]
+    D = np.column_stack([X, np.ones(len(y), LONG)]) if intercept else X
+    k, total = D.shape[1], weight.sum()
+    penalty = np.full(k, strength)
+    if intercept:
+        penalty[-1] = 0
+    one_hot = (y[:, None] == np.arange(K)).astype(LONG)
+
+    def value(V):
+        logs = log_probabilities(D @ V.T)
+        return -(weight @ logs[np.arange(len(y)), y]) / total + np.sum(penalty * V * V) / 2
+
+    V = np.zeros((K, k), LONG)
+    best = value(V)
+    for _ in range(200):
+        q = np.exp(log_probabilities(D @ V.T))
+        gradient = (weight[:, None] * (q - one_hot)).T @ D / total + penalty * V
+        C = weight[:, None, None] * (q[:, :, None] * np.eye(K) - q[:, :, None] * q[:, None, :]) / total
+        H = np.einsum("nkl,ni,nj->kilj", C.astype(float), D.astype(float), D.astype(float)).reshape(K * k, K * k)
+        H += np.diag(np.tile(penalty, K)).astype(float)
+        d = np.sqrt(np.diag(H))
+        step = np.linalg.lstsq(H / d[:, None] / d, (gradient.ravel() / d).astype(float), rcond=1e-13)[0] / d
+        step, size = step.reshape(K, k), LONG(1)
+        while size > 1e-12 and not value(V - size * step) <= best:
+            size /= 2
+        if size <= 1e-12:
+            break
+        V = V - size * step
+        new = value(V)
+        done = best - new == 0
+        best = new
+        if done:
+            break
+    return Optimum(V[:, :-1] if intercept else V, V[:, -1] if intercept else np.zeros(K, LONG), best)
+
+
 # -- deviances, in the units (1/W) sum weight loss(y, z) + strength / 2 ||w||^2
 
 

@@ -106,10 +106,14 @@ def test_shapes_for_several_targets(row, columns):
 def test_shapes_for_several_classes(row):
     X, _, _ = SHAPES["tall"](row)
     y = np.array(["ant", "bee", "cat"] * 20)
-    ours, his = row.make().fit(X, y), row.his().fit(X, y)
+    ours = row.make().fit(X, y)
+    assert ours.decision_function(X).shape == (60, 3)
+    if row.peer is None:
+        return
+    his = row.his().fit(X, y)
     for name in ("coef_", "intercept_", "classes_"):
         assert np.shape(getattr(ours, name)) == np.shape(getattr(his, name)), name
-    assert ours.decision_function(X).shape == his.decision_function(X).shape == (60, 3)
+    assert his.decision_function(X).shape == (60, 3)
 
 
 @every_row

@@ -24,6 +24,7 @@ from tenfold.arrays import (
     contiguous,
     is_dask,
     is_foreign,
+    is_numpy,
     is_sparse,
     like,
     namespace,
@@ -64,6 +65,7 @@ __all__ = [
     "validate_weights",
     "warn_unless_certified",
     "watcher",
+    "weights_by_class",
     "with_callbacks",
     "without_names",
 ]
@@ -365,13 +367,20 @@ def rowwise(f: Callable[[Array], Array], values: Array) -> Array:
 def class_factors(class_weight: Any, classes: Array, number: Array, weight: Array | None) -> Array:
     """scikit-learn's weight of each class, from the weights of their rows (or how many there are)."""
     names = on_host(classes)
-    if is_dask(number):
-        sums = _cluster().sums_by_class(number, weight, len(names))
-    else:
-        xp, parts = namespace(number), [number == k for k in range(len(names))]
-        sums = [xp.count_nonzero(part) if weight is None else xp.sum(xp.where(part, weight, 0.0)) for part in parts]
-    found = compute_class_weight(class_weight, classes=names, y=names, sample_weight=np.array([*map(float, sums)]))
+    sums = weights_by_class(len(names), number, weight)
+    found = compute_class_weight(class_weight, classes=names, y=names, sample_weight=sums)
     return np.asarray(found, dtype=np.float64)
+
+
+def weights_by_class(count: int, number: Array, weight: Array | None) -> Floats:
+    """The sum of the weights of each class's rows, or how many there are."""
+    if is_dask(number):
+        return np.array([*map(float, _cluster().sums_by_class(number, weight, count))])
+    if is_numpy(number):
+        return np.bincount(number, weights=weight, minlength=count).astype(np.float64)
+    xp, parts = namespace(number), [number == k for k in range(count)]
+    sums = [xp.count_nonzero(part) if weight is None else xp.sum(xp.where(part, weight, 0.0)) for part in parts]
+    return np.array([*map(float, sums)])
 
 
 def factor_of_each(factors: Floats, number: Array) -> Array:

@@ -10,6 +10,9 @@ residual
 gap
     Convex problems. Objective minus the dual value at a point that is made feasible here: no parameters whatever can
     be better by more.
+count
+    Models that are meant to separate classes. The mistakes of the returned model, counted again, ties by exact sums;
+    the note has the smallest margin.
 stationarity
     Losses that are not convex. The norm of the gradient, or of its distance to the penalty's subdifferential: zero
     where the objective is at rest, which need not be the best place.
@@ -21,6 +24,7 @@ from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
+from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.stationarity import stationarity
 
 __all__ = [
@@ -32,6 +36,7 @@ __all__ = [
     "Rule",
     "Verdict",
     "gap",
+    "gap_of_classes",
     "greedy",
     "lasso_gap",
     "lasso_gap_from_moments",

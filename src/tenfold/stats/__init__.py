@@ -16,12 +16,15 @@ from tenfold.stats.derivatives import (
     derivatives,
     predictions,
     times,
+    total_weight,
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.several import Several, together
+from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
+from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
@@ -37,21 +40,27 @@ __all__ = [
     "RFactor",
     "Several",
     "Total",
+    "Voters",
     "WholeGram",
     "all_but_one",
     "along",
     "back_times",
     "best_constant",
+    "class_curvatures",
     "cross_products",
     "curvatures",
     "derivatives",
     "mean_loss",
     "mean_over_targets",
+    "noticed_hessian",
     "of_columns",
     "of_predictions",
     "of_recession",
+    "of_right_margins",
     "of_weights",
     "predictions",
+    "softmax",
     "times",
     "together",
+    "total_weight",
 ]
