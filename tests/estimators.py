@@ -45,6 +45,7 @@ class Row:
     repeats : whether weights count as repeated rows, so that their unit matters.
     angles : whether products of the residual with columns are to be equal, not zero.
     counts : whether targets must be positive.
+    robust : whether errors are not squared, so that a constant is not the mean and the penalty knows the targets' unit.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
     checked : settings without which scikit-learn's own checks cannot hold, for its own class as for ours.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
@@ -75,6 +76,7 @@ class Row:
     repeats: bool = False
     angles: bool = False
     counts: bool = False
+    robust: bool = False
     warns: str = ""
     checked: dict[str, Any] = field(default_factory=dict)
     outside: str = ""
@@ -168,6 +170,8 @@ def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> R
     return Row(name, settings or {}, kind="gap", lasso=True, unique=False, units=True, **meta)
 
 
+KINKED = {"counts": False, "robust": True, "unique": False, "units": True}
+
 ALPHAS = [1e-3, 0.1, 10.0]
 
 COUNTS = "balanced classes are balanced by their counts, not by their weights, so weights are not repeated rows"
@@ -220,6 +224,8 @@ TABLE = [
     _deviance("PoissonRegressor"),
     _deviance("GammaRegressor", {"alpha": 0.1, "fit_intercept": False, "solver": "newton-cholesky"}, outside=UNCENTRED),
     _deviance("TweedieRegressor", counts=False, iterative=False),
+    _deviance("HuberRegressor", counts=False, robust=True),
+    _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
     _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),

@@ -11,7 +11,7 @@ expected of the second derivative when the model is right.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -58,6 +58,22 @@ class Loss(Protocol):
 
     def recession(self, y: Array, d: Array) -> Array:
         """At least zero where the loss never grows when z moves along d for ever; positive where it falls then."""
+        ...
+
+
+class Pieces(NamedTuple):
+    """A loss that is piecewise linear, as a sum over the last axis of ``up (at - z)_+ + down (z - at)_+``."""
+
+    at: Array
+    up: Array
+    down: Array
+
+
+class PiecewiseLinear(Loss, Protocol):
+    """A loss with kinks, and straight between them."""
+
+    def pieces(self, y: Array) -> Pieces:
+        """Its pieces (n, k) for targets (n,)."""
         ...
 
 
@@ -194,6 +210,10 @@ class Hinge(_Plain):
     def clip(self, y: Array, u: Array) -> Array:
         return -y * _between(0.0, -y * u, 1.0)
 
+    def pieces(self, y: Array) -> Pieces:
+        at, one = y[:, None], namespace(y).ones_like(y[:, None])
+        return Pieces(at, _positive(at) * one, _positive(-at) * one)
+
 
 @dataclass(frozen=True)
 class SquaredHinge(_Plain):
@@ -285,6 +305,14 @@ class EpsilonInsensitive(_Plain):
 
     def clip(self, y: Array, u: Array) -> Array:
         return _between(-1.0, u, 1.0)
+
+    def pieces(self, y: Array) -> Pieces:
+        xp, at = namespace(y), y[:, None]
+        one, none = xp.ones_like(at), xp.zeros_like(at)
+        if self.epsilon == 0:
+            return Pieces(at, one, one)
+        ends = xp.concat([at - self.epsilon, at + self.epsilon], axis=1)
+        return Pieces(ends, xp.concat([one, none], axis=1), xp.concat([none, one], axis=1))
 
 
 @dataclass(frozen=True)
@@ -391,6 +419,10 @@ class Quantile(_Plain):
 
     def clip(self, y: Array, u: Array) -> Array:
         return _between(-self.q, u, 1.0 - self.q)
+
+    def pieces(self, y: Array) -> Pieces:
+        at, one = y[:, None], namespace(y).ones_like(y[:, None])
+        return Pieces(at, self.q * one, (1.0 - self.q) * one)
 
 
 @dataclass(frozen=True)

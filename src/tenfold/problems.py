@@ -41,6 +41,17 @@ class SparseLeastSquares:
     joint: bool = False
 
 
+@dataclass(frozen=True)
+class ScaledHuber:
+    """min over w, b, sigma > 0 of  (1/W) sum_i weight_i (sigma + sigma H((y_i - x_i.w - b) / sigma)) + strength / 2
+    ||w||^2,  H(a) = a^2 up to |a| = epsilon, and 2 epsilon |a| - epsilon^2 beyond; b = 0 without `intercept`.
+    """
+
+    epsilon: float
+    strength: float
+    intercept: bool
+
+
 def pulled(pull: Floats, positive: bool) -> Floats:
     """How hard columns are pulled, (p,), from pulls (t, p) of targets that are joint: upwards only where weights are at
     least zero.

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linprog
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 
 LONG = np.longdouble
@@ -284,6 +285,13 @@ def deviance_objective(loss, X, y, weight, strength, w, b) -> LONG:
     return weight @ loss.value(y, X @ w + b) / weight.sum() + strength * (w @ w) / 2
 
 
+def huber_objective(X, y, weight, alpha, epsilon, w, b, sigma) -> LONG:
+    """Weighted mean of sigma + sigma H(r / sigma), and the penalty over the sum of the weights."""
+    a = np.abs(y - X @ w - b) / sigma
+    H = np.where(a < epsilon, a * a, 2 * epsilon * a - LONG(epsilon) ** 2)
+    return (weight @ (sigma + sigma * H) + alpha * (w @ w)) / weight.sum()
+
+
 def deviance_optimum(loss, X, y, weight, strength, intercept) -> Optimum:
     """Newton's method with halved steps from zero; directions in float64, the rest in extended precision."""
     keep = weight > 0
@@ -387,3 +395,17 @@ def lasso_optimum(lasso: Lasso, W) -> LONG:
                 break
             best = new
     return min(best, lasso_objective(lasso, W))
+
+
+# -- quantiles, in the units (1/W) sum weight pinball(y - z) + alpha |w|_1, with an intercept
+
+
+def quantile_optimum(X, y, weight, q, alpha) -> float:
+    """The least objective, by linear programming."""
+    keep = weight > 0
+    X, y, share = X[keep], y[keep], weight[keep] / weight[keep].sum()
+    mean = X.mean(axis=0)
+    n, p = X.shape
+    A = np.hstack([X - mean, mean - X, np.ones((n, 1)), -np.ones((n, 1)), np.eye(n), -np.eye(n)])
+    cost = np.concatenate([np.full(2 * p, alpha), [0.0, 0.0], q * share, (1 - q) * share])
+    return float(linprog(cost, A_eq=A, b_eq=y, method="highs").fun)

@@ -296,6 +296,9 @@ def test_integers_near_overflow(row):
     X, y, _ = tall(row)
     limit = np.iinfo(np.int64).max
     whole = (X / np.abs(X).max() * 0.9 * limit).astype(np.int64)
+    if row.robust and row.units:
+        refused(row, whole, y, "Scale the columns")
+        return
     if row.settings.get("C") is not None:
         # weights of about 1e-18 are not penalised at all: a classifier by the weights' size alone
         model = row.make().fit(whole, y)
@@ -304,7 +307,7 @@ def test_integers_near_overflow(row):
     model, plain = row.make().fit(whole, y), row.make().fit(whole.astype(float), y)
     assert model.certificate_.ok or row.separates  # where an intercept of ones is nothing beside the rows
     np.testing.assert_array_equal(parameters(model), parameters(plain))
-    skipped = row.classifier or row.positive or row.selects or row.counts or (row.lasso and row.chooses)
+    skipped = row.classifier or row.positive or row.selects or row.counts or row.robust or (row.lasso and row.chooses)
     if not skipped and row.intercept:
         # the same fit as in other units, the penalty negligible
         free = tenfold.LinearRegression().fit(X, y)
@@ -391,7 +394,7 @@ def test_all_columns_constant(row):
     y = tall(row).y
     model = row.make().fit(np.full((60, 4), 7.0), y)
     assert model.certificate_.ok is not row.separates
-    if row.intercept:
+    if row.intercept and not row.robust:
         np.testing.assert_allclose(model.predict(np.full((2, 4), 7.0)), np.full(2, y.mean()), rtol=1e-10)
 
 
@@ -468,8 +471,8 @@ def test_columns_at_the_ends_of_the_numbers(row, unit):
 @regressors
 @pytest.mark.parametrize("unit", [1e-150, 1e150])
 def test_targets_of_extreme_scale(row, unit):
-    if row.counts:
-        return  # a logarithm does not know units
+    if row.counts or row.robust:
+        return  # a logarithm does not know units, and a penalty on weights beside absolute errors does
     X, y, _ = tall(row)
     model, plain = row.make().fit(X, y * unit), row.make().fit(X, y)
     assert model.certificate_.ok

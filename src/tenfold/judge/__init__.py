@@ -22,9 +22,11 @@ from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
+from tenfold.judge.kinks import at_kinks
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.judge.multinomial import gap_of_classes
+from tenfold.judge.scaled import scaled_gap
 from tenfold.judge.stationarity import stationarity
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "GreedyRule",
     "Rule",
     "Verdict",
+    "at_kinks",
     "gap",
     "gap_of_classes",
     "greedy",
@@ -43,5 +46,6 @@ __all__ = [
     "path_gaps",
     "residual",
     "residual_from_moments",
+    "scaled_gap",
     "stationarity",
 ]

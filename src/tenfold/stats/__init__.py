@@ -22,6 +22,7 @@ from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_rece
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
+from tenfold.stats.scaled import Scaled, scaled
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
 from tenfold.stats.votes import Voters
@@ -38,6 +39,7 @@ __all__ = [
     "Moments",
     "Params",
     "RFactor",
+    "Scaled",
     "Several",
     "Total",
     "Voters",
@@ -59,6 +61,7 @@ __all__ = [
     "of_right_margins",
     "of_weights",
     "predictions",
+    "scaled",
     "softmax",
     "times",
     "together",
