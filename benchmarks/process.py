@@ -71,6 +71,8 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
         def call() -> Any:
             return model.predict(one)
 
+    files = Path(folder, "rows").exists()
+    disk = [_plain_read(Path(folder))] if files else []
     data.forget(Path(folder))
     before, others = _peak(), _Others()
     seconds = [_timed(call)]
@@ -81,6 +83,7 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
             data.forget(Path(folder))
             seconds.append(_timed(call))
     busy = others.share()
+    disk += [_plain_read(Path(folder))] if files else []
     attributes = {"coef": model.coef_, "intercept": model.intercept_}
     if hasattr(model, "alpha_"):
         attributes["alpha"] = model.alpha_
@@ -90,7 +93,7 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     np.savez(keep, **arrays)
     warm = float(np.median(seconds[1:] or seconds))
     answer = {"status": "ok", "first": seconds[0], "seconds": warm, "calls": len(seconds), "memory": memory}
-    return answer | {"certificate": _own_certificate(model), "others": busy}
+    return answer | {"certificate": _own_certificate(model), "others": busy, "disk": min(disk, default=None)}
 
 
 class _Path:
@@ -132,24 +135,26 @@ def ceilings(quick: bool) -> dict[str, float]:
 
 def _disk_seconds(x: Any) -> float:
     """Plain reading of a file with the bytes of x."""
-    from benchmarks import data
-
     with tempfile.TemporaryDirectory(prefix="tenfold-bench-") as folder:
         path = Path(folder, "rows", "bytes")
         path.parent.mkdir()
         x.tofile(path)
+        return min(_plain_read(Path(folder)) for _ in range(3))
 
-        def read() -> None:
-            buffer = bytearray(1 << 22)
+
+def _plain_read(folder: Path) -> float:
+    """Seconds in which the disk gives the files of the rows, without a look at them."""
+    from benchmarks import data
+
+    def read() -> None:
+        buffer = bytearray(1 << 22)
+        for path in sorted((folder / "rows").iterdir()):
             with open(path, "rb", buffering=0) as file:
                 while file.readinto(buffer):
                     pass
 
-        found = []
-        for _ in range(3):
-            data.forget(Path(folder))
-            found.append(_timed(read))
-    return min(found)
+    data.forget(folder)
+    return _timed(read)
 
 
 def _timed(call: Any) -> float:

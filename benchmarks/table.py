@@ -109,6 +109,8 @@ ROWS = (
     Row("ridgecv loo 20 alphas mnist", "RidgeCV", data.mnist, (), (1_000,), DIGITS, floors.leave_one_out, choice="loo"),
     Row("sgd hinge 200k x 100, 5 epochs", "SGDClassifier", data.classes, (200_000, 100), SMALL_TALL, EPOCHS,
         floors.five_epochs, aim=4),
+    Row("perceptron 200k x 100, 5 epochs", "Perceptron", data.classes, (200_000, 100), SMALL_TALL, EPOCHS,
+        floors.five_epochs, aim=4),
     Row("sgd squared error 200k x 100, 5 epochs", "SGDRegressor", data.regression, (200_000, 100), SMALL_TALL, EPOCHS,
         floors.five_epochs, aim=4),
     Row("sgd logistic spam, 5 epochs", "SGDClassifier", data.spam, (), (600, 1 << 12), {"loss": "log_loss", **EPOCHS},
