@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
     from tenfold.estimators.glm import TweedieRegressor as TweedieRegressor
+    from tenfold.estimators.greedy import BestSubset as BestSubset
     from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy import Lars as Lars
     from tenfold.estimators.greedy import LarsCV as LarsCV
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "BestSubset": "estimators.greedy",
     "Certificate": "judge",
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",

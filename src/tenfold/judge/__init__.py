@@ -22,6 +22,7 @@ from tenfold.judge.greedy import greedy
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.judge.stationarity import stationarity
+from tenfold.judge.subsets import best_subset
 
 __all__ = [
     "NOT_JUDGED",
@@ -31,6 +32,7 @@ __all__ = [
     "GreedyRule",
     "Rule",
     "Verdict",
+    "best_subset",
     "gap",
     "greedy",
     "lasso_gap",
