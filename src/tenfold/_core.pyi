@@ -151,7 +151,7 @@ def best_subsets(
     R: _Float, z: _Float, rest: float, largest: int, seconds: float
 ) -> tuple[_Float, NDArray[np.int64], int, bool]: ...
 def prove_subset(
-    M: _Float, w: _Float, rest: float, size: int, bound: float, seconds: float
+    R: _Float, z: _Float, rest: float, size: int, bound: float, seconds: float
 ) -> tuple[float, int, bool]: ...
 
 class Lars:

@@ -166,7 +166,7 @@ def check_exact(row, model, data, certificate, params=None):
         sets = combinations(range(X.shape[1]), len(some)) if X.shape[1] < 10 else [some]
         best = min(left(t, list(chosen)) for chosen in sets)
         expected = (own - best) / (B[:, t] @ B[:, t])
-        assert abs(part - max(expected, 0.0)) <= 2 * certificate.floor + 1e-9
+        assert abs(part - max(expected, 0.0)) <= 2 * certificate.floor + 1e-9 * max(1.0, expected)
     assert certificate.lower_bound <= certificate.objective + certificate.floor
 
 

@@ -1,10 +1,11 @@
 // The proof that no subset of a given size is better than a bound: a search of its own for the judge.
 //
-// Given the inverse M (p x p) of the products of all columns, the weights w (p) of least squares on all of them and the
-// sum of squares `rest` that these leave, looks for subsets of `size` columns that leave less than `bound`, and returns
-// the smallest sum found, or `bound` where there is none. Without column i the sum grows by w_i^2 / M_ii; M and w of
-// the others follow by one elimination. d columns must still go: the sum grows by at least the d-th smallest of these.
-// Unlike `subsets.hpp` this works on inverses, for one size, with a bound given: nothing is shared.
+// Given an upper triangular R (p x p) of all columns, z = Q'y (p) and the sum of squares `rest` that they leave, looks
+// for subsets of `size` columns that leave less than `bound`, and returns the smallest sum found, or `bound` where
+// there is none. With M = (R'R)^-1 and w = R^-1 z the sum grows by w_i^2 / M_ii without column i; M and w of the others
+// follow by one elimination. d columns must still go: the sum grows by at least the d-th smallest of these. Unlike
+// `subsets.hpp` this works on inverses, for one size, with a bound given: nothing is shared. Inverses of columns that
+// nearly depend are large, so that everything is in extended precision.
 #pragma once
 
 #include "tenfold/types.hpp"
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tenfold {
@@ -25,20 +27,18 @@ struct SubsetProof {
 
 class ProofSearch {
 public:
-  ProofSearch(std::span<const double> M, std::span<const double> w, double rest, Index size, double bound,
+  ProofSearch(std::span<const double> R, std::span<const double> z, double rest, Index size, double bound,
               const std::function<bool()> &go_on)
       : size_(size), go_on_(go_on) {
-    const Index p = static_cast<Index>(w.size());
-    levels_.resize(static_cast<std::size_t>(p - size + 1));
+    const Index p = static_cast<Index>(z.size());
+    levels_.resize(at(p - size + 1));
     for (Level &level : levels_) {
-      level.M.resize(M.size());
-      level.w.resize(w.size());
+      level.M.resize(R.size());
+      level.w.resize(z.size());
     }
-    Level &first = levels_[0];
-    std::copy(M.begin(), M.end(), first.M.begin());
-    std::copy(w.begin(), w.end(), first.w.begin());
-    first.count = first.free = p;
-    first.left = rest;
+    invert(R, z, p, levels_[0]);
+    levels_[0].count = levels_[0].free = p;
+    levels_[0].left = rest;
     proof_.smallest = bound;
   }
 
@@ -50,11 +50,33 @@ public:
 private:
   // Columns that may go come first: `free` of `count`.
   struct Level {
-    std::vector<double> M, w;
+    std::vector<long double> M, w;
     Index count = 0, free = 0;
-    double left = 0.0;
-    std::vector<std::pair<double, Index>> growth;
+    long double left = 0.0;
+    std::vector<std::pair<long double, Index>> growth;
   };
+
+  static void invert(std::span<const double> R, std::span<const double> z, Index p, Level &level) {
+    std::vector<long double> inverse(R.size(), 0.0);
+    for (Index j = 0; j < p; ++j)
+      for (Index i = j; i >= 0; --i) {
+        long double sum = i == j ? 1.0L : 0.0L;
+        for (Index k = i + 1; k <= j; ++k)
+          sum -= R[at(i * p + k)] * inverse[at(k * p + j)];
+        inverse[at(i * p + j)] = sum / R[at(i * p + i)];
+      }
+    for (Index i = 0; i < p; ++i) {
+      level.w[at(i)] = 0.0;
+      for (Index k = i; k < p; ++k)
+        level.w[at(i)] += inverse[at(i * p + k)] * z[at(k)];
+      for (Index j = 0; j < p; ++j) {
+        long double sum = 0.0;
+        for (Index k = std::max(i, j); k < p; ++k)
+          sum += inverse[at(i * p + k)] * inverse[at(j * p + k)];
+        level.M[at(i * p + j)] = sum;
+      }
+    }
+  }
 
   void visit(std::size_t depth) {
     Level &level = levels_[depth];
@@ -64,14 +86,14 @@ private:
       return;
     const Index must = level.count - size_;
     if (must == 0) {
-      proof_.smallest = std::min(proof_.smallest, level.left);
+      proof_.smallest = std::min(proof_.smallest, static_cast<double>(level.left));
       return;
     }
     if (level.free < must)
       return;
     level.growth.clear();
     for (Index i = 0; i < level.free; ++i) {
-      const double w = level.w[at(i)];
+      const long double w = level.w[at(i)];
       level.growth.emplace_back(w * w / level.M[at(i * level.count + i)], i);
     }
     std::sort(level.growth.begin(), level.growth.end());
@@ -100,14 +122,14 @@ private:
       order_.push_back(from.growth[at(k)].second);
     for (Index k = from.free; k < n; ++k)
       order_.push_back(k);
-    const double pivot = from.M[at(gone * n + gone)], w = from.w[at(gone)];
-    const double *g = from.M.data() + gone * n;
+    const long double pivot = from.M[at(gone * n + gone)], w = from.w[at(gone)];
+    const long double *g = from.M.data() + gone * n;
     to.count = n - 1;
     to.free = t;
     to.left = from.left + w * w / pivot;
     for (Index i = 0; i < n - 1; ++i) {
       const Index a = order_[at(i)];
-      const double share = g[a] / pivot, *m = from.M.data() + a * n;
+      const long double share = g[a] / pivot, *m = from.M.data() + a * n;
       to.w[at(i)] = from.w[at(a)] - share * w;
       for (Index j = 0; j < n - 1; ++j)
         to.M[at(i * (n - 1) + j)] = m[order_[at(j)]] - share * g[order_[at(j)]];

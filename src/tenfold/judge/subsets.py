@@ -130,12 +130,10 @@ def _smallest(X: Floats, y: Floats, size: int, bound: float) -> tuple[float, boo
         return min([bound, *(_left(X, y, some[list(chosen)]) for chosen in combinations(range(some.size), size))]), True
     A = X[:, some]
     extended = np.vstack([A, np.diag(np.sqrt(RIDGE * np.einsum("ij,ij->j", A, A)))])
+    joint = np.column_stack([extended, np.append(y, np.zeros(some.size))])
     with one_blas_thread:
-        R = np.triu(lapack.dgeqrf(np.asfortranarray(extended))[0][: some.size])
-        inverse = lapack.dtrtri(R, lower=0)[0]
-        M = inverse @ inverse.T
-        w = M @ (A.T @ y)
-    r = y - A @ w
-    rest = max(float(r @ r), 0.0)
-    smallest, _, complete = _core.prove_subset(np.ascontiguousarray(M), w, rest, size, bound, SECONDS)
+        R = np.triu(lapack.dgeqrf(np.asfortranarray(joint))[0][: some.size + 1])
+    rest = float(R[-1, -1] ** 2) if len(R) > some.size else 0.0
+    upper, z = np.ascontiguousarray(R[: some.size, :-1]), np.ascontiguousarray(R[: some.size, -1])
+    smallest, _, complete = _core.prove_subset(upper, z, rest, size, bound, SECONDS)
     return smallest, complete

@@ -18,7 +18,7 @@ from tenfold.stats import WholeGram
 MOST_COLUMNS = 40
 """With more columns a search can take hours; they are refused."""
 
-MOST_SATURATED = 8
+MOST_SATURATED = 4
 """Where all columns together leave nothing no bound helps a search, and only up to so many are tried."""
 
 
