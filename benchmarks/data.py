@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -130,6 +131,17 @@ def mnist(rows: int | None = None) -> tuple[Any, Any]:
     with np.load(_folder() / "mnist.npz") as file:
         X, y = file["X_train"][:rows], file["y_train"][:rows]
     return X.reshape(len(X), -1) / 255.0, np.eye(10)[y]
+
+
+def spam(rows: int | None = None, columns: int = 1 << 18) -> tuple[Any, Any]:
+    """E-mails as TF-IDF of hashed words, rows of length one; spam or ham."""
+    from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+
+    with gzip.open(_folder() / "spamassassin.jsonl.gz", "rt") as file:
+        table = [json.loads(line) for line in file][:: 1 if rows is None else 10]
+    counts = HashingVectorizer(n_features=columns, alternate_sign=False, norm=None).transform(m["text"] for m in table)
+    X: Any = sp.csr_array(TfidfTransformer().fit_transform(counts))
+    return X, np.array([message["label"] == "spam" for message in table]).astype(np.int64)
 
 
 def _folder() -> Path:

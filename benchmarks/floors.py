@@ -69,3 +69,8 @@ def one_read(s: Size) -> Work:
     """Files: one read from the disk, whatever the number of passes; later ones may find the files in memory."""
     words = "one symmetric product, one read of the files from the disk"
     return Work(float(s.stored * s.columns), s.bytes, words, "disk_gbytes")
+
+
+def five_epochs(s: Size) -> Work:
+    """Steps of five epochs, one row after the other: two products a row at most, X read five times."""
+    return Work(5 * 4.0 * s.stored * s.targets, 5.0 * s.bytes, "five epochs: two products of each row, five reads of X")

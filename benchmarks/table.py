@@ -69,6 +69,7 @@ PARQUET, SMALL_PARQUET = (12_000_000, 20, "parquet"), (3_000, 5, "parquet")
 CSV, SMALL_CSV = (5_000_000, 20, "csv"), (3_000, 5, "csv")
 FEW = {"alphas": log_space(-2, 5, 10)}
 FROM_FILES: dict[str, Any] = {"floor": floors.one_read, "sklearn": None, "call": "read and fit"}
+EPOCHS = {"max_iter": 5, "tol": None, "random_state": 0}  # the same work: everybody takes the same steps
 DIGITS = {"alphas": log_space(-1, 4, 20)}
 
 ROWS = (
@@ -105,6 +106,12 @@ ROWS = (
     Row("ridge flights dense", "Ridge", data.flights, (), (2_000,), peers=(INTEL,)),
     Row("ridge flights sparse", "Ridge", data.flights, (None, True), (2_000, True), peers=(LSQR,), tighten=TIGHTER),
     Row("ridgecv loo 20 alphas mnist", "RidgeCV", data.mnist, (), (1_000,), DIGITS, floors.leave_one_out, choice="loo"),
+    Row("sgd hinge 200k x 100, 5 epochs", "SGDClassifier", data.classes, (200_000, 100), SMALL_TALL, EPOCHS,
+        floors.five_epochs, aim=4),
+    Row("sgd squared error 200k x 100, 5 epochs", "SGDRegressor", data.regression, (200_000, 100), SMALL_TALL, EPOCHS,
+        floors.five_epochs, aim=4),
+    Row("sgd logistic spam, 5 epochs", "SGDClassifier", data.spam, (), (600, 1 << 12), {"loss": "log_loss", **EPOCHS},
+        floors.five_epochs),
     Row("ridge parquet 12M x 20", "Ridge", data.regression_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
     Row("ridgecv loo parquet 12M x 20", "RidgeCV", data.regression_files, PARQUET, SMALL_PARQUET, FEW, **FROM_FILES),
     Row("logistic parquet 12M x 20", "LogisticRegression", data.classes_files, PARQUET, SMALL_PARQUET, **FROM_FILES),

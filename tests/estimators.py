@@ -4,8 +4,9 @@ A new estimator is tested by adding a row. Laws, certificates, equivalence, cont
 `TABLE`; the metadata of a row says what a test may ask of it.
 """
 
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,10 @@ class Row:
     once : whether a fit reads the rows only once, where that says enough.
     lasso : whether the loss is the square and the penalty L1, a group's, or an elastic net.
     iterative : whether the setting max_iter cuts a fit short on any data.
+    chooses : whether a penalty is chosen from the data by cross-validation.
+    sequential : whether rows are looked at one after the other, so that results depend on their order and a weight is
+        the length of a step, not a number of repetitions.
+    linear : whether predictions are those of `coef_` and `intercept_`.
     selects : whether all but a few weights are zero by choice, so that least squares holds for their columns alone.
     chooses : whether a penalty or a number of columns is chosen from the data by cross-validation.
     folds : whether rows are split into folds even if the setting cv does not say so.
@@ -41,9 +46,14 @@ class Row:
     repeats : whether weights count as repeated rows, so that their unit matters.
     angles : whether products of the residual with columns are to be equal, not zero.
     counts : whether targets must be positive.
+    robust : whether errors are not squared, so that a constant is not the mean and the penalty knows the targets' unit.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
     checked : settings without which scikit-learn's own checks cannot hold, for its own class as for ours.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
+    judged : whether fit is judged, and solves a problem.
+    random : whether fit draws random numbers, which tests fix.
+    outliers : whether it finds outliers, and needs no y.
+    exempt : scikit-learn's checks that its own class fails, too.
     """
 
     name: str
@@ -59,6 +69,8 @@ class Row:
     iterative: bool = False
     selects: bool = False
     chooses: bool = False
+    sequential: bool = False
+    linear: bool = True
     folds: bool = False
     units: bool = False
     tall: bool = False
@@ -66,9 +78,24 @@ class Row:
     most_columns: float = np.inf
     angles: bool = False
     counts: bool = False
+    robust: bool = False
     warns: str = ""
     checked: dict[str, Any] = field(default_factory=dict)
     outside: str = ""
+    judged: bool = True
+    random: bool = False
+    outliers: bool = False
+    exempt: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        """Where the rows may be."""
+        return getattr(tenfold, self.name)._claims.where
+
+    @property
+    def separates(self) -> bool:
+        """Whether the certificate asks for classes that can be separated."""
+        return self.kind == "count"
 
     @property
     def intercept(self) -> bool:
@@ -91,7 +118,21 @@ class Row:
 
     def make(self, **extra: Any) -> Any:
         """A new estimator with these settings and `extra` ones."""
-        return getattr(tenfold, self.name)(**{**self.settings, **extra})
+        return getattr(tenfold, self.name)(**{**self.seeded, **extra})
+
+    def his(self) -> Any:
+        """scikit-learn's with these settings; some are deprecated there."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            return self.peer(**self.seeded)
+
+    @property
+    def seeded(self) -> dict[str, Any]:
+        return {**self.settings, **({"random_state": 0} if self.random else {})}
+
+    def in_order(self) -> "Row":
+        """The same that looks at the rows in their order: a shuffle in memory is not that of blocks."""
+        return replace(self, settings={**self.settings, "shuffle": False}) if self.sequential else self
 
 
 def _regressor(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
@@ -103,7 +144,11 @@ def _classifier(name: str, settings: dict[str, Any] | None = None, **meta: Any) 
 
 
 def _logistic(settings: dict[str, Any] | None = None, **meta: Any) -> Row:
-    return _classifier("LogisticRegression", settings, kind="gap", classes=2, iterative=True, **meta)
+    return _classifier("LogisticRegression", settings, kind="gap", iterative=True, **meta)
+
+
+def _perceptron(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return _classifier(name, settings, kind="count", sequential=True, unique=False, **meta)
 
 
 def _deviance(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
@@ -126,6 +171,8 @@ def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
 def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     return Row(name, settings or {}, kind="gap", lasso=True, unique=False, units=True, **meta)
 
+
+KINKED = {"counts": False, "robust": True, "unique": False, "units": True}
 
 ALPHAS = [1e-3, 0.1, 10.0]
 
@@ -174,15 +221,42 @@ TABLE = [
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
     _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
     _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
+    _perceptron("Perceptron", iterative=True),
+    _perceptron("AveragedPerceptron"),
+    _perceptron("VotedPerceptron", linear=False),
     _deviance("PoissonRegressor"),
     _deviance("GammaRegressor", {"alpha": 0.1, "fit_intercept": False, "solver": "newton-cholesky"}, outside=UNCENTRED),
     _deviance("TweedieRegressor", counts=False, iterative=False),
+    _deviance("HuberRegressor", counts=False, robust=True),
+    _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
     _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),
 ]
 
 IDS = [row.id for row in TABLE]
+
+STEPS = tuple(f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
+"""A weight is a factor of a row's step: the same row twice is two steps."""
+
+
+def _learner(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    known = {"kind": "gap", "multi_output": False, "judged": False, "random": True, "exempt": STEPS}
+    return Row(name, settings or {}, **{**known, **meta})
+
+
+LEARNERS = [
+    _learner("SGDClassifier", classifier=True, classes=np.inf),
+    _learner("SGDRegressor"),
+    _learner("SGDOneClassSVM", outliers=True),
+    _learner("PassiveAggressiveClassifier", classifier=True, classes=np.inf),
+    _learner("PassiveAggressiveRegressor"),
+]
+"""Estimators that learn from one row after the other, and end somewhere near an optimum: the contract is asked of them,
+not what holds at the optimum alone.
+"""
+
+EVERY = [*TABLE, *LEARNERS]
 
 
 class Data(NamedTuple):
@@ -209,9 +283,25 @@ def classes(n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
     return Data(X, np.array(["ant", "bee", "cat", "dog"])[np.searchsorted(cuts, z + noise)])
 
 
-def plain(row: Row, n: int, p: int, seed: int = 0) -> Data:
+def apart(n: int = 60, p: int = 4, seed: int = 0, count: int = 2) -> Data:
+    """Two (or `count`) classes with room between them: two on the sides of a plane, more in a corner each."""
+    X, _, _ = regression(n, p, seed)
+    if count > 2:
+        which = np.arange(n) % count
+        X[np.arange(n), which] += 15.0
+    else:
+        w = np.random.default_rng(seed + 2).standard_normal(p)
+        w /= np.linalg.norm(w)
+        z = (X - X.mean(axis=0)) @ w
+        which = (z > np.median(z)).astype(int)
+        X += np.outer(2.0 * which - 1.0, w)
+    return Data(X, np.array(["ant", "bee", "cat", "dog"])[which])
+
+
+def plain(row: Row, n: int, p: int, seed: int = 0, count: int = 2) -> Data:
+    """Data of n rows and p columns that a row of the table can be certified on."""
     if row.classifier:
-        return classes(n, p, seed)
+        return (apart if row.separates else classes)(n, p, seed, count)
     X, y, _ = regression(n, p, seed)
     return Data(X, np.abs(y) + 0.1 if row.counts else y)
 
@@ -253,6 +343,11 @@ def zero_weights(n: int, seed: int = 5) -> Any:
 
 
 def _weights(row: Row) -> Data:
+    X, y, _ = plain(row, 60, 4)
+    weight = zero_weights(60)
+    if row.separates:
+        y = np.where((weight == 0.0) & (np.arange(60) % 2 == 0), np.where(y == "ant", "bee", "ant"), y)
+    return Data(X, y, weight)
     X, y, _ = plain(row, 60, 4)
     return Data(X, y, zero_weights(60))
 

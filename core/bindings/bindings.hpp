@@ -9,13 +9,16 @@ namespace tenfold {
 
 void bind_moments(nb::module_ &m);
 void bind_derivatives(nb::module_ &m);
+void bind_softmax(nb::module_ &m);
 void bind_descent(nb::module_ &m);
 void bind_subsets(nb::module_ &m);
 void bind_times(nb::module_ &m);
+void bind_perceptron(nb::module_ &m);
 void bind_sgd(nb::module_ &m);
 void bind_lars(nb::module_ &m);
 void bind_loo(nb::module_ &m);
 void bind_csv(nb::module_ &m);
+void bind_beside(nb::module_ &m);
 void bind_elementwise(nb::module_ &m);
 void bind_blas(nb::module_ &m);
 

@@ -39,13 +39,16 @@ NB_MODULE(_core, m) {
   m.doc() = "The loops of tenfold: statistics, derivatives and products of rows, in C++.";
   bind_moments(m);
   bind_derivatives(m);
+  bind_softmax(m);
   bind_descent(m);
   bind_subsets(m);
   bind_times(m);
+  bind_perceptron(m);
   bind_sgd(m);
   bind_lars(m);
   bind_loo(m);
   bind_csv(m);
+  bind_beside(m);
   bind_elementwise(m);
   bind_blas(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");

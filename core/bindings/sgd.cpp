@@ -2,7 +2,7 @@
 #include "sparse.hpp"
 
 #include "tenfold/pool.hpp"
-#include "tenfold/sgd.hpp"
+#include "tenfold/sgd_gathered.hpp"
 
 #include <utility>
 
@@ -69,8 +69,16 @@ void learn(const Rows &x, const In<double, 1> &y, const Maybe<double, 1> &weight
     all.push_back(&learner);
   }
   const nb::gil_scoped_release release;
+  const auto weights = span_or_none(weight);
+  const auto skipped = span_or_none(skip);
+  if constexpr (std::is_same_v<Rows, Dense<typename Rows::Value>>)
+    if (all.size() == 1 && gathering_pays(x, *all.front(), workers)) {
+      scan_gathered(x, y.span(), weights, skipped, *all.front(), begin, end, workers);
+      return;
+    }
   parallel(static_cast<Index>(all.size()), workers, [&](Index item, int) {
-    scan(x, y.span(), span_or_none(weight), span_or_none(skip), *all[static_cast<std::size_t>(item)], begin, end);
+    Learner &learner = *all[static_cast<std::size_t>(item)];
+    scan(x, y.span(), weights, skipped, learner.order, learner, begin, end);
   });
 }
 

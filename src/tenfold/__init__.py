@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
+    from tenfold.estimators.glm import HuberRegressor as HuberRegressor
     from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
+    from tenfold.estimators.glm import QuantileRegressor as QuantileRegressor
     from tenfold.estimators.glm import TweedieRegressor as TweedieRegressor
     from tenfold.estimators.greedy import BestSubset as BestSubset
     from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
@@ -44,18 +46,31 @@ if TYPE_CHECKING:
     from tenfold.estimators.least_squares import ridge_path as ridge_path
     from tenfold.estimators.least_squares import ridge_regression as ridge_regression
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
+    from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
+    from tenfold.estimators.perceptron import Perceptron as Perceptron
+    from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
+    from tenfold.estimators.separability import separability as separability
+    from tenfold.estimators.sgd import PassiveAggressiveClassifier as PassiveAggressiveClassifier
+    from tenfold.estimators.sgd import PassiveAggressiveRegressor as PassiveAggressiveRegressor
+    from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
+    from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
+    from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
+    from tenfold.geometry import Margins as Margins
+    from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
     from tenfold.stats import Moments as Moments
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "AveragedPerceptron": "estimators.perceptron",
     "BestSubset": "estimators.greedy",
     "Certificate": "judge",
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
+    "HuberRegressor": "estimators.glm",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
     "Lasso": "estimators.lasso",
@@ -65,6 +80,7 @@ _HOME = {
     "LassoLarsIC": "estimators.greedy",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
+    "Margins": "geometry",
     "Moments": "stats",
     "MultiTaskElasticNet": "estimators.lasso",
     "MultiTaskElasticNetCV": "estimators.lasso",
@@ -72,29 +88,45 @@ _HOME = {
     "MultiTaskLassoCV": "estimators.lasso",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
+    "PassiveAggressiveClassifier": "estimators.sgd",
+    "PassiveAggressiveRegressor": "estimators.sgd",
+    "Perceptron": "estimators.perceptron",
     "PoissonRegressor": "estimators.glm",
+    "QuantileRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
     "RidgeClassifierCV": "estimators.least_squares",
     "RidgePath": "choose.path",
+    "SGDClassifier": "estimators.sgd",
+    "SGDOneClassSVM": "estimators.sgd",
+    "SGDRegressor": "estimators.sgd",
     "TweedieRegressor": "estimators.glm",
+    "VotedPerceptron": "estimators.perceptron",
     "certify": "certification",
     "enet_path": "estimators.lasso",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
     "lasso_path": "estimators.lasso",
+    "margins": "geometry",
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",
+    "separability": "estimators.separability",
 }
 
 __all__ = sorted(_HOME)
 
 
+_MODULES = ("bounds",)
+"""Modules that are public as they are."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"tenfold.{name}")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'tenfold' has no attribute {name!r}")

@@ -18,6 +18,13 @@ _Moments: TypeAlias = tuple[
     _Float,  # XY (groups, p, t)
     _Float,  # yy (groups, t)
 ]
+_Updates: TypeAlias = tuple[
+    NDArray[np.int32],  # how often each row was a mistake (n,), or nothing
+    NDArray[np.int64],  # row of each update (k,)
+    NDArray[np.int32],  # the other class, or the target
+    _Float,  # rows seen before
+    _Float,  # step
+]
 _Derivatives: TypeAlias = tuple[
     float,  # weight
     _Float,  # value (t,)
@@ -71,6 +78,28 @@ def derivatives_csr(
     order: int,
     threads: int,
 ) -> _Derivatives: ...
+def softmax(
+    X: _Real,
+    Y: _Float,
+    weight: _Float | None,
+    coef: _Float,
+    intercept: _Float,
+    shift: _Float | None,
+    order: int,
+    threads: int,
+) -> tuple[float, _Float, _Float, _Float | None]: ...
+def softmax_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    Y: _Float,
+    weight: _Float | None,
+    coef: _Float,
+    intercept: _Float,
+    order: int,
+    threads: int,
+) -> tuple[float, _Float, _Float, _Float | None]: ...
 def times(X: _Real, coef: _Float, intercept: _Float, shift: _Float | None, threads: int) -> _Float: ...
 def times_csr(
     data: _Real, indices: _Index, indptr: _Index, p: int, coef: _Float, intercept: _Float, threads: int
@@ -184,10 +213,59 @@ def loo(
     threads: int,
     keep: bool,
 ) -> tuple[_Float, _Float, _Float | None, bool]: ...
+
+class Perceptron:
+    def __init__(self, coef: _Float, intercept: _Float, eta: float, rule: str) -> None: ...
+    def average(self, sums: _Float, sum_intercept: _Float, seen: float) -> None: ...
+    def begin_pass(self) -> None: ...
+    def rest(self, target: int) -> None: ...
+    def skip(self, rows: float) -> None: ...
+    def scan(
+        self,
+        X: _Real,
+        order: NDArray[np.int64],
+        label: NDArray[np.int32],
+        weight: _Float | None,
+        counts: bool,
+        keep: bool,
+    ) -> _Updates: ...
+    def scan_csr(
+        self,
+        data: _Real,
+        indices: _Index,
+        indptr: _Index,
+        p: int,
+        order: NDArray[np.int64],
+        label: NDArray[np.int32],
+        weight: _Float | None,
+        counts: bool,
+        keep: bool,
+    ) -> _Updates: ...
+    @property
+    def coef(self) -> _Float: ...
+    @property
+    def intercept(self) -> _Float: ...
+    @property
+    def sums(self) -> _Float: ...
+    @property
+    def sum_intercept(self) -> _Float: ...
+    @property
+    def mistakes(self) -> NDArray[np.int64]: ...
+    @property
+    def loss(self) -> _Float: ...
+    @property
+    def weight(self) -> _Float: ...
+    @property
+    def seen(self) -> float: ...
+    @property
+    def finite(self) -> bool: ...
+
+def permutation(count: int, seed: int) -> NDArray[np.int64]: ...
 def csv_cut(text: NDArray[np.uint8]) -> tuple[int, int]: ...
 def csv_numbers(
     text: NDArray[np.uint8], lines: int, delimiter: int, place: NDArray[np.int32], whole: NDArray[np.uint8]
 ) -> tuple[_Float, int, list[bool]] | None: ...
+def put_beside(columns: list[_Float] | list[NDArray[np.float32]], out: _Real, threads: int) -> None: ...
 def exp(x: _Real) -> _Real: ...
 def log1p(x: _Real) -> _Real: ...
 def sigmoid(x: _Real) -> _Real: ...

@@ -218,6 +218,11 @@ def some_rows(array: Array, which: slice) -> Array:
     return array[which] if is_sparse(array) else array[which, ...]
 
 
+def gathered(array: Array) -> Array:
+    """A copy of rows that are apart, one after the other, where they are."""
+    return namespace(array).asarray(array, copy=True)
+
+
 def picked(array: Array, index: Integers) -> Array:
     """The rows of these numbers."""
     return namespace(array).take(array, like(index, array), axis=0) if is_foreign(array) else array[index]

@@ -11,11 +11,11 @@ expected of the second derivative when the model is right.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from tenfold.arrays import Array, falling_sigmoid, namespace, softplus
+from tenfold.arrays import Array, falling_sigmoid, like, namespace, softplus
 
 
 class Loss(Protocol):
@@ -27,6 +27,8 @@ class Loss(Protocol):
     """Whether the slope jumps."""
     signs: ClassVar[bool]
     """Whether targets are -1 and +1."""
+    joint: ClassVar[bool]
+    """Whether several raw predictions of a row have one loss together."""
     link: ClassVar[str | None]
     """How z stands for the mean of the targets, which is then the best constant: "identity", "log", or None."""
 
@@ -45,6 +47,10 @@ class Loss(Protocol):
     def value(self, y: Array, z: Array) -> Array: ...
     def slope(self, y: Array, z: Array) -> Array: ...
     def curvature(self, y: Array, z: Array) -> Array: ...
+    def bend(self, y: Array, z: Array, dz: Array) -> Array:
+        """The second derivative along dz."""
+        ...
+
     def conjugate(self, y: Array, u: Array) -> Array: ...
     def clip(self, y: Array, u: Array) -> Array:
         """The point nearest to u at which the conjugate is finite."""
@@ -55,12 +61,29 @@ class Loss(Protocol):
         ...
 
 
+class Pieces(NamedTuple):
+    """A loss that is piecewise linear, as a sum over the last axis of ``up (at - z)_+ + down (z - at)_+``."""
+
+    at: Array
+    up: Array
+    down: Array
+
+
+class PiecewiseLinear(Loss, Protocol):
+    """A loss with kinks, and straight between them."""
+
+    def pieces(self, y: Array) -> Pieces:
+        """Its pieces (n, k) for targets (n,)."""
+        ...
+
+
 class _Plain:
     """What most losses have in common."""
 
     convex: ClassVar[bool] = True
     kinked: ClassVar[bool] = False
     signs: ClassVar[bool] = False
+    joint: ClassVar[bool] = False
     link: ClassVar[str | None] = None
 
     @property
@@ -74,6 +97,12 @@ class _Plain:
     @property
     def steepness(self) -> float:
         return np.inf
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        raise NotImplementedError
+
+    def bend(self, y: Array, z: Array, dz: Array) -> Array:
+        return self.curvature(y, z) * dz * dz
 
     def conjugate(self, y: Array, u: Array) -> Array:
         raise TypeError(f"{type(self).__name__} is not convex: it has no conjugate.")
@@ -181,6 +210,10 @@ class Hinge(_Plain):
     def clip(self, y: Array, u: Array) -> Array:
         return -y * _between(0.0, -y * u, 1.0)
 
+    def pieces(self, y: Array) -> Pieces:
+        at, one = y[:, None], namespace(y).ones_like(y[:, None])
+        return Pieces(at, _positive(at) * one, _positive(-at) * one)
+
 
 @dataclass(frozen=True)
 class SquaredHinge(_Plain):
@@ -239,6 +272,14 @@ class EpsilonInsensitive(_Plain):
 
     def clip(self, y: Array, u: Array) -> Array:
         return _between(-1.0, u, 1.0)
+
+    def pieces(self, y: Array) -> Pieces:
+        xp, at = namespace(y), y[:, None]
+        one, none = xp.ones_like(at), xp.zeros_like(at)
+        if self.epsilon == 0:
+            return Pieces(at, one, one)
+        ends = xp.concat([at - self.epsilon, at + self.epsilon], axis=1)
+        return Pieces(ends, xp.concat([one, none], axis=1), xp.concat([none, one], axis=1))
 
 
 @dataclass(frozen=True)
@@ -345,6 +386,10 @@ class Quantile(_Plain):
 
     def clip(self, y: Array, u: Array) -> Array:
         return _between(-self.q, u, 1.0 - self.q)
+
+    def pieces(self, y: Array) -> Pieces:
+        at, one = y[:, None], namespace(y).ones_like(y[:, None])
+        return Pieces(at, self.q * one, (1.0 - self.q) * one)
 
 
 @dataclass(frozen=True)
@@ -596,6 +641,92 @@ class Tanh(_Plain):
 
     def curvature(self, y: Array, z: Array) -> Array:
         return self.smoothness * namespace(z).ones_like(z)
+
+
+@dataclass(frozen=True)
+class Softmax(_Plain):
+    """log(sum_k e^(z_k)) - z_y: raw predictions z (n, K) of the classes, y (n, 1) the number of the right one.
+
+    The slopes are p - e_y, p the classes' probabilities and e_y a one for the right class; the conjugate of u is the
+    negative entropy of u + e_y, finite where that is in the simplex.
+    """
+
+    name: ClassVar[str] = "softmax"
+    joint: ClassVar[bool] = True
+
+    @property
+    def smoothness(self) -> float:
+        return 0.5
+
+    def right(self, y: Array, z: Array) -> Array:
+        """e_y of each row, as bools (n, K)."""
+        return y == like(np.arange(z.shape[1], dtype=np.float64), y)
+
+    def _parts(self, z: Array) -> tuple[Array, Array, Array, Array]:
+        """The largest z of a row and where it is, e^(z - largest), and the sum of the others of these."""
+        xp = namespace(z)
+        largest = xp.max(z, axis=1, keepdims=True)
+        top = xp.argmax(z, axis=1, keepdims=True) == like(np.arange(z.shape[1]), z)
+        e = xp.exp(z - largest)
+        return largest, top, e, xp.sum(xp.where(top, xp.zeros_like(e), e), axis=1, keepdims=True)
+
+    def probabilities(self, z: Array) -> Array:
+        """p (n, K)."""
+        _, _, e, others = self._parts(z)
+        return e / (1.0 + others)
+
+    def log_probabilities(self, z: Array) -> Array:
+        """log p (n, K), accurate where p is 0 or 1."""
+        largest, _, _, others = self._parts(z)
+        return (z - largest) - namespace(z).log1p(others)
+
+    def value(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        largest, _, _, others = self._parts(z)
+        own = xp.sum(xp.where(self.right(y, z), z, xp.zeros_like(z)), axis=1, keepdims=True)
+        return xp.log1p(others) + (largest - own)
+
+    def slope(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        _, top, e, others = self._parts(z)
+        p = e / (1.0 + others)
+        # 1 - p of a class that is nearly sure has no digits: the others' sum has
+        missing = xp.where(top, -others / (1.0 + others), p - 1.0)
+        return xp.where(self.right(y, z), missing, p)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        """The diagonal p (1 - p) of the second derivatives diag(p) - p p'."""
+        p = self.probabilities(z)
+        return p * (1.0 - p)
+
+    def bend(self, y: Array, z: Array, dz: Array) -> Array:
+        xp = namespace(z)
+        p = self.probabilities(z)
+        mean = xp.sum(p * dz, axis=1, keepdims=True)
+        return xp.sum(p * (dz - mean) ** 2, axis=1, keepdims=True)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        xp = namespace(u)
+        a = u + xp.astype(self.right(y, u), u.dtype)
+        inside = xp.all(a >= 0, axis=1, keepdims=True)
+        inside = inside & (xp.abs(xp.sum(u, axis=1, keepdims=True)) <= 1e-12)
+        return _within(inside, xp.sum(_x_log_x(xp.where(a >= 0, a, xp.zeros_like(a))), axis=1, keepdims=True))
+
+    def clip(self, y: Array, u: Array) -> Array:
+        """The point of the simplex nearest to u + e_y: all entries fall by one number, and what is below zero is
+        zero.
+        """
+        xp = namespace(u)
+        right = xp.astype(self.right(y, u), u.dtype)
+        a = u + right
+        K = a.shape[1]
+        falling = xp.flip(xp.sort(a, axis=1), axis=1)
+        # what the first j entries have to give up so that they sum to one
+        sums = xp.matmul(falling, like(np.triu(np.ones((K, K))), u))
+        give = (sums - 1.0) / like(np.arange(1.0, K + 1.0), u)
+        kept = xp.sum(xp.astype(falling > give, u.dtype), axis=1, keepdims=True)
+        at = xp.astype(kept - 1.0 == like(np.arange(float(K)), u), u.dtype)
+        return _positive(a - xp.sum(at * give, axis=1, keepdims=True)) - right
 
 
 def _deviance_constant(y: Array, power: float) -> Array:

@@ -1,16 +1,17 @@
 """What is minimised or solved: frozen values that solvers consume and the judge reads."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tenfold.arrays import Floats
-from tenfold.data import Rows
+from tenfold.arrays import Floats, Integers
+from tenfold.data import Block, Lifted, Rows
 from tenfold.losses import Loss
 from tenfold.penalties import Penalty
-from tenfold.stats import Derivatives, Params, derivatives, together
+from tenfold.stats import Derivatives, Params, derivatives, softmax, together
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,52 @@ class SparseLeastSquares:
     joint: bool = False
 
 
+@dataclass(frozen=True)
+class ScaledHuber:
+    """min over w, b, sigma > 0 of  (1/W) sum_i weight_i (sigma + sigma H((y_i - x_i.w - b) / sigma)) + strength / 2
+    ||w||^2,  H(a) = a^2 up to |a| = epsilon, and 2 epsilon |a| - epsilon^2 beyond; b = 0 without `intercept`.
+    """
+
+    epsilon: float
+    strength: float
+    intercept: bool
+
+
+def pulled(pull: Floats, positive: bool) -> Floats:
+    """How hard columns are pulled, (p,), from pulls (t, p) of targets that are joint: upwards only where weights are at
+    least zero.
+    """
+    if positive:
+        pull = np.maximum(pull, 0.0)
+    return np.abs(pull[0]) if len(pull) == 1 else np.sqrt(np.sum(pull * pull, axis=0))
+
+
+def duality_gap(penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, squares: float) -> float:
+    """For `SparseLeastSquares` of one target or of joint ones, the objective at weights (t, p) minus the better of two
+    dual values at their residuals, of which mean products with the columns (t, p) and the mean square are given: scaled
+    until they are feasible, or as they are. Without a penalty, the squares of the pulls.
+    """
+    l1, l2 = penalty
+    lengths, ridge = float(np.sum(np.sqrt(np.sum(w * w, axis=0)))), float(np.sum(w * w))
+    along, dual = squares + float(np.sum(w * pull)), 0.0
+    if l1 == l2 == 0.0:
+        return float(np.sum(pull * pull))
+    if l1 > 0.0:
+        whole = squares + l2 * ridge
+        largest = float(np.max(pulled(pull - l2 * w, positive), initial=0.0))
+        scale = max(along / whole, 0.0) if whole > 0.0 else 0.0
+        scale = min(scale, l1 / largest) if largest > 0.0 else scale
+        dual = scale * along - 0.5 * scale * scale * whole
+    if l2 > 0.0:
+        over = np.maximum(pulled(pull, positive) - l1, 0.0)
+        dual = max(dual, along - 0.5 * squares - 0.5 * float(np.sum(over * over)) / l2)
+    return 0.5 * squares + l1 * lengths + 0.5 * l2 * ridge - dual
+
+
 class Evaluation(NamedTuple):
     """The smooth part of an objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the
-    intercept last, Hessian (p + 1, p + 1).
+    intercept last, Hessian (p + 1, p + 1). Of a loss of k joint predictions: value (1,), gradient (1, k (p + 1)), one
+    prediction after the other, and the Hessian of all.
     """
 
     value: Floats
@@ -54,7 +98,7 @@ def evaluate(problem: Glm, rows: Rows, params: Params, order: int = 1, shift: Fl
     """The smooth part of the objective of `problem`, loss and ||w||^2, on `rows` at z = (x - shift).w + b, with its
     gradient, and its Hessian at order 2: one pass.
     """
-    return _evaluation(problem, params, rows.fold(derivatives(problem.loss, params, order, shift)))
+    return _evaluation(problem, params, rows.fold(_lift(problem.loss, params, order, shift)))
 
 
 def evaluate_ahead(
@@ -65,15 +109,20 @@ def evaluate_ahead(
     """
     if not others:
         return evaluate(problem, rows, params, order, shift), []
-    lifts = [derivatives(problem.loss, at, 0, shift) for at in others]
-    first, *rest = rows.fold(together([derivatives(problem.loss, params, order, shift), *lifts])).parts
+    lifts = [_lift(problem.loss, at, 0, shift) for at in others]
+    first, *rest = rows.fold(together([_lift(problem.loss, params, order, shift), *lifts])).parts
     values = [float(_value(problem, at, sums)[0]) for at, sums in zip(others, rest, strict=True)]
     return _evaluation(problem, params, first), values
 
 
+def _lift(loss: Loss, params: Params, order: int, shift: Floats | None) -> Callable[[Block], Lifted[Derivatives]]:
+    return softmax(params, order, shift) if loss.joint else derivatives(loss, params, order, shift)
+
+
 def _value(problem: Glm, params: Params, sums: Derivatives) -> Floats:
     strength = np.asarray(problem.penalty.strength, dtype=np.float64).reshape(-1)
-    return sums.value / sums.weight + 0.5 * strength * np.einsum("tp,tp->t", params.coef, params.coef)
+    penalty = 0.5 * strength * np.einsum("tp,tp->t", params.coef, params.coef)
+    return sums.value / sums.weight + (penalty.sum() if problem.loss.joint else penalty)
 
 
 def _evaluation(problem: Glm, params: Params, sums: Derivatives) -> Evaluation:
@@ -84,11 +133,68 @@ def _evaluation(problem: Glm, params: Params, sums: Derivatives) -> Evaluation:
     gradient[:, :p] = sums.gradient / sums.weight + strength * params.coef
     if problem.intercept:
         gradient[:, p] = sums.slope / sums.weight
+    value = _value(problem, params, sums)
+    outputs = t if problem.loss.joint else 1
     hessian = None
     if sums.hessian is not None:
         hessian = sums.hessian / sums.weight
-        hessian.ravel()[: p * (p + 1) : p + 2] += strength[0, 0]
-        if not problem.intercept:
-            hessian[-1, :] = hessian[:, -1] = 0.0
-            hessian[-1, -1] = 1.0
-    return Evaluation(_value(problem, params, sums), gradient, hessian)
+        for first in range(0, outputs * (p + 1), p + 1):
+            within = np.arange(first, first + p)
+            hessian[within, within] += strength[0, 0]
+            if not problem.intercept:
+                hessian[first + p, :] = hessian[:, first + p] = 0.0
+                hessian[first + p, first + p] = 1.0
+    return Evaluation(value, gradient.reshape(-1, outputs * (p + 1)), hessian)
+
+
+def length(*parts: Floats) -> float:
+    """The Euclidean length of all numbers together; squares neither overflow nor vanish."""
+    largest = max((float(np.max(np.abs(part))) for part in parts if part.size), default=0.0)
+    if not 0.0 < largest < np.inf:
+        return largest
+    return largest * float(np.sqrt(sum(float(np.sum(np.square(part / largest))) for part in parts)))
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Find weights under which every row is on the side of its class, strictly.
+
+    Two classes have one score z = x.w + b: class 1 where it is positive, class 0 where it is negative. More have one
+    each, and the largest wins; `joint` says whether their weights are found together or each against the rest. A row
+    without a strict winner is a mistake; where `positive`, the later class wins a tie (the sign of zero is +1).
+    """
+
+    classes: int
+    joint: bool
+    intercept: bool
+    positive: bool = False
+
+    @property
+    def targets(self) -> int:
+        """How many scores a row has."""
+        return self.classes if self.classes > 2 else 1
+
+    def margins(self, z: Floats, label: Integers) -> Floats:
+        """How far each row is on its side: y z of two classes, else the own score minus the best of the others'."""
+        if self.targets == 1:
+            return np.where(label == 1, z[:, 0], -z[:, 0])
+        rows = np.arange(z.shape[0])
+        own = z[rows, label]
+        others = z.copy()
+        others[rows, label] = -np.inf
+        return own - others.max(axis=1)
+
+    def mistaken(self, z: Floats, label: Integers) -> NDArray[np.bool_]:
+        """Which rows are mistakes."""
+        margins = self.margins(z, label)
+        wrong = ~(margins > 0.0)
+        if self.positive:
+            wrong &= ~((margins == 0.0) & self.wins_ties(z, label))
+        return wrong
+
+    def wins_ties(self, z: Floats, label: Integers) -> NDArray[np.bool_]:
+        """Whether the own class is later than all others of the best score."""
+        if self.targets == 1:
+            return label == 1
+        best = z == z.max(axis=1, keepdims=True)
+        return label == z.shape[1] - 1 - np.argmax(best[:, ::-1], axis=1)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linprog
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 
 LONG = np.longdouble
@@ -206,6 +207,60 @@ def _x_log_x(a):
     return np.where(a > 0, a * np.log(np.where(a > 0, a, 1)), 0)
 
 
+# -- the softmax loss of K classes, y their numbers, in the units (1/W) sum weight (logsumexp(z) - z_y) + penalty
+
+
+def log_probabilities(z):
+    """log of e^z / sum e^z, row by row."""
+    z = z - np.max(z, axis=1, keepdims=True)
+    return z - np.log(np.sum(np.exp(z), axis=1, keepdims=True))
+
+
+def softmax_objective(X, y, weight, strength, W, b) -> LONG:
+    logs = log_probabilities(X @ W.T + b)
+    return -(weight @ logs[np.arange(len(y)), y]) / weight.sum() + strength * np.sum(W * W) / 2
+
+
+def softmax_optimum(X, y, weight, strength, intercept, K) -> Optimum:
+    """Newton's method with halved steps, as for two classes; the shortest step where the Hessian is singular."""
+    X, weight, strength = X.astype(LONG), weight.astype(LONG), LONG(strength)
+    keep = weight > 0
+    X, y, weight = X[keep], y[keep], weight[keep]
+    D = np.column_stack([X, np.ones(len(y), LONG)]) if intercept else X
+    k, total = D.shape[1], weight.sum()
+    penalty = np.full(k, strength)
+    if intercept:
+        penalty[-1] = 0
+    one_hot = (y[:, None] == np.arange(K)).astype(LONG)
+
+    def value(V):
+        logs = log_probabilities(D @ V.T)
+        return -(weight @ logs[np.arange(len(y)), y]) / total + np.sum(penalty * V * V) / 2
+
+    V = np.zeros((K, k), LONG)
+    best = value(V)
+    for _ in range(200):
+        q = np.exp(log_probabilities(D @ V.T))
+        gradient = (weight[:, None] * (q - one_hot)).T @ D / total + penalty * V
+        C = weight[:, None, None] * (q[:, :, None] * np.eye(K) - q[:, :, None] * q[:, None, :]) / total
+        H = np.einsum("nkl,ni,nj->kilj", C.astype(float), D.astype(float), D.astype(float)).reshape(K * k, K * k)
+        H += np.diag(np.tile(penalty, K)).astype(float)
+        d = np.sqrt(np.diag(H))
+        step = np.linalg.lstsq(H / d[:, None] / d, (gradient.ravel() / d).astype(float), rcond=1e-13)[0] / d
+        step, size = step.reshape(K, k), LONG(1)
+        while size > 1e-12 and not value(V - size * step) <= best:
+            size /= 2
+        if size <= 1e-12:
+            break
+        V = V - size * step
+        new = value(V)
+        done = best - new == 0
+        best = new
+        if done:
+            break
+    return Optimum(V[:, :-1] if intercept else V, V[:, -1] if intercept else np.zeros(K, LONG), best)
+
+
 # -- deviances, in the units (1/W) sum weight loss(y, z) + strength / 2 ||w||^2
 
 
@@ -228,6 +283,13 @@ DEVIANCES = {
 
 def deviance_objective(loss, X, y, weight, strength, w, b) -> LONG:
     return weight @ loss.value(y, X @ w + b) / weight.sum() + strength * (w @ w) / 2
+
+
+def huber_objective(X, y, weight, alpha, epsilon, w, b, sigma) -> LONG:
+    """Weighted mean of sigma + sigma H(r / sigma), and the penalty over the sum of the weights."""
+    a = np.abs(y - X @ w - b) / sigma
+    H = np.where(a < epsilon, a * a, 2 * epsilon * a - LONG(epsilon) ** 2)
+    return (weight @ (sigma + sigma * H) + alpha * (w @ w)) / weight.sum()
 
 
 def deviance_optimum(loss, X, y, weight, strength, intercept) -> Optimum:
@@ -333,3 +395,17 @@ def lasso_optimum(lasso: Lasso, W) -> LONG:
                 break
             best = new
     return min(best, lasso_objective(lasso, W))
+
+
+# -- quantiles, in the units (1/W) sum weight pinball(y - z) + alpha |w|_1, with an intercept
+
+
+def quantile_optimum(X, y, weight, q, alpha) -> float:
+    """The least objective, by linear programming."""
+    keep = weight > 0
+    X, y, share = X[keep], y[keep], weight[keep] / weight[keep].sum()
+    mean = X.mean(axis=0)
+    n, p = X.shape
+    A = np.hstack([X - mean, mean - X, np.ones((n, 1)), -np.ones((n, 1)), np.eye(n), -np.eye(n)])
+    cost = np.concatenate([np.full(2 * p, alpha), [0.0, 0.0], q * share, (1 - q) * share])
+    return float(linprog(cost, A_eq=A, b_eq=y, method="highs").fun)

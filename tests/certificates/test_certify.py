@@ -216,15 +216,15 @@ def test_an_unknown_model_gets_a_list_of_what_can_be_judged(model):
         assert name in str(caught.value)
 
 
-def test_other_logistic_models_are_refused():
+def test_logistic_models_of_several_classes():
     X, _, _ = classes()
-    three = theirs.LogisticRegression().fit(X, np.arange(60) % 3)
-    with pytest.raises(TypeError, match="two classes"):
-        certify(three, X, np.arange(60) % 3)
-    y = np.arange(60) % 2
-    l1 = theirs.LogisticRegression(l1_ratio=1.0, solver="saga", max_iter=10_000).fit(X, y)
-    with pytest.raises(TypeError, match="L1"):
-        certify(l1, X, y)
+    y = np.array(["ant", "bee", "cat"] * 20)
+    weight = np.random.default_rng(0).uniform(0.1, 2.0, 60)
+    for solver in ("lbfgs", "newton-cholesky"):
+        model = theirs.LogisticRegression(tol=1e-10, max_iter=10_000, solver=solver, class_weight="balanced")
+        assert certify(model.fit(X, y, sample_weight=weight), X, y, sample_weight=weight).ok
+        model.coef_ = 1.1 * model.coef_
+        assert not certify(model, X, y, sample_weight=weight).ok
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)

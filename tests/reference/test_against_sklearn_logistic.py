@@ -219,14 +219,57 @@ def test_badly_scaled_columns():
     assert objective(*flat(ours), X, y, 1.0) <= best * (1 + 1e-5)
 
 
-@pytest.mark.parametrize("settings", [{"l1_ratio": 1.0, "solver": "saga"}, {"l1_ratio": 0.5, "solver": "saga"}])
-def test_other_penalties_are_named_as_not_there_yet(settings):
-    X, y = make()
-    with pytest.raises(NotImplementedError, match=r"(?i)l1|elastic"):
-        tf.LogisticRegression(**settings).fit(X, y)
+def several_classes(n=300, p=5, K=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) * np.linspace(0.5, 2.0, p) + 0.5
+    return X, np.argmax(X @ rng.standard_normal((p, K)) + 2.0 * rng.gumbel(size=(n, K)), axis=1)
 
 
-def test_three_classes_are_named_as_not_there_yet():
-    X, _ = make()
-    with pytest.raises(NotImplementedError, match=r"(?i)multinomial|classes"):
-        tf.LogisticRegression().fit(X, np.arange(120) % 3)
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array, lambda X: X.astype(np.float32)])
+@pytest.mark.parametrize("settings", [{}, {"C": 0.01}, {"C": 100.0, "fit_intercept": False}, {"C": np.inf}])
+def test_several_classes(settings, storage):
+    X, y = several_classes()
+    weight = np.random.default_rng(1).uniform(0.0, 2.0, len(y))
+    ours = tf.LogisticRegression(tol=1e-9, class_weight="balanced", **settings).fit(storage(X), y, sample_weight=weight)
+    theirs = sk.LogisticRegression(tol=1e-12, max_iter=10_000, class_weight="balanced", **settings)
+    theirs.fit(X, y, sample_weight=weight)
+    close = 1e-3 if ours.coef_.dtype == np.float32 else 1e-5
+    assert ours.certificate_.ok
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=close, atol=close)
+    np.testing.assert_allclose(ours.intercept_ - ours.intercept_.mean(), theirs.intercept_, rtol=close, atol=close)
+    np.testing.assert_allclose(ours.predict_proba(storage(X)), theirs.predict_proba(X), rtol=20 * close, atol=close)
+    np.testing.assert_allclose(ours.predict_log_proba(storage(X)), theirs.predict_log_proba(X), rtol=1e-2, atol=1e-2)
+    assert np.mean(ours.predict(storage(X)) == theirs.predict(X)) > 0.99
+    assert ours.n_iter_.shape == theirs.n_iter_.shape == (1,)
+
+
+def test_the_ways_to_a_softmax_meet():
+    """Newton's method, L-BFGS on blocks of a sample's Hessian, L-BFGS on a diagonal: one optimum."""
+    X, y = several_classes(n=13_000, p=40, K=10)
+    sampled = tf.LogisticRegression(tol=1e-8, max_iter=300).fit(X, y)
+    assert sampled.certificate_.value <= 1e-9
+    X, y = X[:1_000], y[:1_000]
+    wide = sparse.csr_array(np.hstack([X, np.zeros((1_000, 1_000))]))
+    blocks, many = (tf.LogisticRegression(tol=1e-8, max_iter=300).fit(A, y) for A in (X, wide))
+    newton = tf.LogisticRegression(tol=1e-8).fit(X[:, :30], y)
+    for model in (blocks, many, newton):
+        assert model.certificate_.value <= 1e-9
+    np.testing.assert_allclose(many.coef_[:, :40], blocks.coef_, atol=2e-5)
+    assert not many.coef_[:, 40:].any()
+    his = sk.LogisticRegression(tol=1e-8, solver="newton-cholesky").fit(X[:, :30], y)
+    np.testing.assert_allclose(newton.coef_, his.coef_, atol=1e-5)
+
+
+def test_a_warm_start_of_several_classes():
+    X, y = several_classes()
+    model = tf.LogisticRegression(warm_start=True, tol=1e-9).fit(X, y)
+    far = model.n_iter_[0]
+    assert model.fit(X, y).n_iter_[0] < far
+    with pytest.raises(ValueError, match="Initialization coef"):
+        model.fit(X, y % 3)
+
+
+def test_liblinear_refuses_several_classes():
+    X, y = several_classes()
+    with pytest.raises(ValueError, match="liblinear' solver does not support multiclass"):
+        tf.LogisticRegression(solver="liblinear").fit(X, y)

@@ -17,9 +17,11 @@ EXAMPLES = sorted(p for p in (Path(__file__).parents[2] / "examples").glob("*.py
 each = pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 
 POINTS = {
+    "batch_contest": r"all rows a step\s+5\.\d+e-01[^o]*\n[^o]*200 rows",
     "bias_and_variance": r"best trade-off is degree 3\.",
     "certify_refuses": r"refused",
     "distant_correct_points": r"least squares\s+turns by\s+\d\d\.\d+ degrees",
+    "gross_outlier": r"squared_error\s+turns by 1\d\.\d+ [^\n]*\ntanh\s+turns by\s+0\.",
     "larger_than_memory": r"the same bits as in memory: True",
     "leave_one_out_and_folds": r"in one pass (\d+\.\d{9})\d*, by 50 refits \1",
     "nearest_centroid_limit": r"1e\+08\s+\S+\s+100\.0%",

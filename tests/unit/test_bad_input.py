@@ -199,7 +199,7 @@ def test_one_class_left_by_the_weights(row):
     """Rows without weight do not count: a class that has no weight is not there."""
     X, y, _ = tall(row)
     weight = (y == "ant").astype(float)
-    if row.name == "LogisticRegression":
+    if row.name == "LogisticRegression" or row.separates:
         refused(row, X, y, "class", weight=weight)
     else:
         # regression on -1 and +1 has an answer: the constant
@@ -220,10 +220,36 @@ def test_words_as_targets(row):
     refused(row, X, np.array(["ant", "bee"] * 30), "(?i)could not convert|numeric|string")
 
 
-def test_three_classes_for_a_binary_classifier():
+def test_weights_that_remove_one_of_three_classes():
     X, _, _ = tall(TABLE[0])
-    with pytest.raises(NotImplementedError, match=r"(?i)multinomial|three|3"):
-        tenfold.LogisticRegression().fit(X, np.arange(60) % 3)
+    y = np.array(["ant", "bee", "cat"] * 20)
+    with pytest.raises(ValueError, match=r"\['cat'\] have weight zero"):
+        tenfold.LogisticRegression().fit(X, y, sample_weight=(y != "cat").astype(float))
+    with pytest.raises(ValueError, match=r"one class: .*'ant'"):
+        tenfold.LogisticRegression().fit(X, y, sample_weight=(y == "ant").astype(float))
+
+
+@pytest.mark.parametrize("labels", [[0.0, 1.0, 2.0], ["ant", "bee", "cat"], [-5, 1000000, 7], [3, 4, 9]])
+def test_labels_of_three_classes(labels):
+    X, _, _ = tall(TABLE[0])
+    y = np.array(labels)[np.arange(60) % 3]
+    model = tenfold.LogisticRegression().fit(X, y)
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+    assert model.classes_.dtype == y.dtype
+    assert set(model.predict(X)) <= set(labels)
+
+
+def test_labels_that_are_booleans():
+    X, _, _ = tall(TABLE[0])
+    model = tenfold.LogisticRegression().fit(X, X[:, 0] > 0.3)
+    assert model.classes_.dtype == bool
+    assert model.predict(X).dtype == bool
+
+
+def test_labels_of_mixed_types_are_refused():
+    X, _, _ = tall(TABLE[0])
+    with pytest.raises((TypeError, ValueError)):
+        tenfold.LogisticRegression().fit(X, np.array(["ant", 1] * 30, dtype=object))
 
 
 # -- dtypes ----------------------------------------------------------------------------------------------------------
@@ -272,15 +298,18 @@ def test_integers_near_overflow(row):
     X, y, _ = tall(row)
     limit = np.iinfo(np.int64).max
     whole = (X / np.abs(X).max() * 0.9 * limit).astype(np.int64)
+    if row.robust and row.units:
+        refused(row, whole, y, "Scale the columns")
+        return
     if row.settings.get("C") is not None:
         # weights of about 1e-18 are not penalised at all: a classifier by the weights' size alone
         model = row.make().fit(whole, y)
         assert model.certificate_.ok, model.certificate_.explain()
         return
     model, plain = row.make().fit(whole, y), row.make().fit(whole.astype(float), y)
-    assert model.certificate_.ok
+    assert model.certificate_.ok or row.separates  # where an intercept of ones is nothing beside the rows
     np.testing.assert_array_equal(parameters(model), parameters(plain))
-    skipped = row.classifier or row.positive or row.selects or row.counts or (row.lasso and row.chooses)
+    skipped = row.classifier or row.positive or row.selects or row.counts or row.robust or (row.lasso and row.chooses)
     if not skipped and row.intercept:
         # the same fit as in other units, the penalty negligible
         free = tenfold.LinearRegression().fit(X, y)
@@ -343,7 +372,7 @@ def test_weights_of_extreme_size(row):
         model = row.make().fit(X, y, sample_weight=np.full(60, unit))
         assert np.isfinite(parameters(model)).all()
         assert model.certificate_.ok, (unit, model.certificate_.explain())
-        if not row.unique and not row.repeats:
+        if not (row.unique or row.repeats or row.sequential):
             np.testing.assert_allclose(parameters(model), parameters(row.make().fit(X, y)), rtol=1e-6, atol=1e-9)
 
 
@@ -366,8 +395,8 @@ def test_integer_and_list_weights(row):
 def test_all_columns_constant(row):
     y = tall(row).y
     model = row.make().fit(np.full((60, 4), 7.0), y)
-    assert model.certificate_.ok
-    if row.intercept:
+    assert model.certificate_.ok is not row.separates
+    if row.intercept and not row.robust:
         np.testing.assert_allclose(model.predict(np.full((2, 4), 7.0)), np.full(2, y.mean()), rtol=1e-10)
 
 
@@ -375,7 +404,7 @@ def test_all_columns_constant(row):
 def test_all_columns_constant_for_classes(row):
     y = tall(row).y
     model = row.make().fit(np.full((60, 4), 7.0), y)
-    assert model.certificate_.ok
+    assert model.certificate_.ok is not row.separates
     assert np.isfinite(parameters(model)).all()
 
 
@@ -384,7 +413,7 @@ def test_all_columns_zero(row):
     y = tall(row).y
     for zeros in (np.zeros((60, 4)), sparse.csr_array((60, 4))):
         model = row.make().fit(zeros, y)
-        assert model.certificate_.ok
+        assert model.certificate_.ok is not row.separates
         np.testing.assert_array_equal(np.atleast_2d(model.coef_), 0.0)
 
 
@@ -418,7 +447,8 @@ def test_columns_of_extreme_scale(row, units, kind):
     if model is None:
         assert any(word in why for word in ("scale", "Scale", "Divide")), why
         return
-    assert model.certificate_.ok, model.certificate_.explain()
+    # a perceptron sees the largest column alone, and finds no separation in it: its certificate says so
+    assert model.certificate_.ok or row.separates, model.certificate_.explain()
     assert np.isfinite(parameters(model)).all()
     if not (row.unique or row.classifier or row.positive or row.units):
         # least squares does not know units: the same predictions as in ordinary ones
@@ -443,8 +473,8 @@ def test_columns_at_the_ends_of_the_numbers(row, unit):
 @regressors
 @pytest.mark.parametrize("unit", [1e-150, 1e150])
 def test_targets_of_extreme_scale(row, unit):
-    if row.counts:
-        return  # a logarithm does not know units
+    if row.counts or row.robust:
+        return  # a logarithm does not know units, and a penalty on weights beside absolute errors does
     X, y, _ = tall(row)
     model, plain = row.make().fit(X, y * unit), row.make().fit(X, y)
     assert model.certificate_.ok
@@ -496,7 +526,8 @@ def test_a_constant_column_has_no_weight(row, constant, kind):
     X, y, _ = tall(row)
     X[:, 2] = constant
     model = row.make().fit(kind(X), y)
-    assert model.certificate_.ok
-    if row.intercept:
+    # a constant of this size makes the margin tiny beside the rows: more passes than are allowed
+    assert model.certificate_.ok or (row.separates and constant > 1e3)
+    if row.intercept and not row.separates:
         weights = np.atleast_2d(model.coef_)[:, 2]
         np.testing.assert_allclose(weights * constant, 0.0, atol=1e-6)

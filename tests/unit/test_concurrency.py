@@ -90,7 +90,7 @@ def test_after_fork():
         """
         import os, signal, sys
         import numpy as np
-        from estimators import TABLE, classes, regression, parameters
+        from estimators import TABLE, parameters, plain
 
         rows = list({row.name: row for row in reversed(TABLE)}.values())
         data = [plain(row, 6000, 24) for row in rows]
@@ -168,7 +168,7 @@ def test_in_workers_of_joblib(backend):
         f"""
         import sys
         from joblib import Parallel, delayed
-        from estimators import TABLE, classes, regression, parameters
+        from estimators import TABLE, parameters, plain
         from tenfold.machine import threads
 
         def fit(k):

@@ -589,3 +589,33 @@ blas.__pyx_capi__["dgemm"] = capsules["dgemm"]
 _core.load_blas_bridge()
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "p"), [(0, 3), (1, 1), (7, 5), (8, 2), (20_003, 7), (300, 400)])
+def test_columns_beside_each_other(dtype, n, p):
+    X = np.random.default_rng(0).standard_normal((n, p + 2)).astype(dtype)
+    columns = [np.ascontiguousarray(X[:, j]) for j in range(p + 2)]
+    for threads in (1, 3):
+        out = np.zeros_like(X)
+        _core.put_beside(columns, out, threads)
+        np.testing.assert_array_equal(out, X)
+        out = np.zeros_like(X)
+        _core.put_beside(columns[1:-1], out[:, 1:-1], threads)
+        np.testing.assert_array_equal(out[:, 1:-1], X[:, 1:-1])
+        assert not out[:, [0, -1]].any()
+
+
+def test_columns_that_do_not_go_beside_each_other():
+    out, column = np.zeros((3, 2)), np.zeros(3)
+    with pytest.raises(ValueError, match="a column for each"):
+        _core.put_beside([column], out, 1)
+    with pytest.raises(ValueError, match="an entry for each row"):
+        _core.put_beside([column, column[:2]], out, 1)
+    with pytest.raises(ValueError, match="rows of out must be contiguous"):
+        _core.put_beside([column, column], np.zeros((2, 3)).T, 1)
+    for wrong in ([column, column.astype(np.float32)], [column, np.zeros(6)[::2]]):
+        with pytest.raises(TypeError):
+            _core.put_beside(wrong, out, 1)
+    with pytest.raises(TypeError):
+        _core.put_beside([column, column], out.tolist(), 1)

@@ -132,15 +132,10 @@ except MemoryError:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
 @pytest.mark.parametrize(
-    ("kind", "estimator"),
-    [
-        ("parquet", "Ridge()"),
-        ("parquet", "RidgeCV([0.1, 1.0, 10.0])"),
-        ("parquet", "RidgeCV([0.1, 1.0, 10.0], cv=5)"),
-        ("parquet", "LogisticRegression()"),
-        ("csv", "Ridge()"),
-    ],
+    "estimator",
+    ["Ridge()", "RidgeCV([0.1, 1.0, 10.0])", "RidgeCV([0.1, 1.0, 10.0], cv=5)", "LogisticRegression()"],
 )
 def test_ten_times_the_memory(kind, estimator, tmp_path):
     """3 GB of rows are fitted in an address space that may grow by 300 MiB; all of them do not fit there."""

@@ -28,7 +28,7 @@ import tenfold
 from estimators import TABLE, plain, regression, zero_weights
 from tenfold import LogisticRegression, Ridge, RidgeCV, certify, rows
 from tenfold.data import BatchRows, arrow, blocks, targets_of, text, weights_of
-from tenfold.data.ahead import in_order, read_ahead
+from tenfold.data.ahead import in_order, read_ahead, together
 
 SRC = Path(tenfold.__file__).parents[1]
 
@@ -679,6 +679,33 @@ def test_work_of_several_threads_comes_in_order_and_is_bounded():
     found = in_order(work, range(40), 3)
     assert [next(found) for _ in range(5)] == [0, 2, 4, 6, 8]
     assert max(begun) <= 8
+    found.close()
+    count = len(begun)
+    time.sleep(0.05)
+    assert len(begun) == count
+
+
+def test_parts_of_an_item_are_done_by_threads_of_their_own_and_are_bounded():
+    begun = []
+
+    def worker(number):
+        def work(item):
+            begun.append(len(item))
+            time.sleep(0.01 if number else 0.03)
+            item.append(number)
+            if number == 1 and len(begun) > 30:
+                raise ValueError("part 1 of some item")
+
+        return work
+
+    made = [[] for _ in range(40)]
+    found = together([worker(k) for k in range(3)], iter(made))
+    assert [sorted(next(found)) for _ in range(4)] == [[0, 1, 2]] * 4
+    assert not any(made[6:])
+    with pytest.raises(ValueError, match="part 1 of some item"):
+        list(found)
+    found = together([worker(0)], iter([[], [], []]))
+    next(found)
     found.close()
     count = len(begun)
     time.sleep(0.05)

@@ -78,6 +78,9 @@ struct Kernels {
                const char *const *next, Index lines);
   // core/src/kernels/loss.hpp
   const LossKernel *losses; // in the order of enum Loss
+  // core/src/kernels/softmax.hpp
+  void (*softmax)(const double *y, const double *z, Index step, Index classes, const double *weight, Index count,
+                  double *value, double *slope, double *u);
   // core/src/kernels/product.hpp
   void (*product)(const double *a, Index a_step, Index count, Index inner, const double *b, Index stride, Index panels,
                   double *out, Index out_step);

@@ -176,6 +176,7 @@ template <class T> struct RowOf<Dense<T>> {
     for (Index j = 0; j < std::min(x.columns, farthest); j += line)
       __builtin_prefetch(at(i) + j);
   }
+  void fetch_weights(Index, const std::vector<double> &) const {}
   double dot(Index i, const std::vector<double> &v) const { return on.dot(at(i), v.data(), x.columns); }
   double squares(Index i) const { return on.squares(at(i), x.columns); }
   void add(Index i, double c, std::vector<double> &v, double *sums) const {
@@ -195,16 +196,40 @@ template <class T, class I> struct RowOf<Sparse<T, I>> {
     __builtin_prefetch(x.data.data() + first(i));
     __builtin_prefetch(x.indices.data() + first(i));
   }
+  // The weights of a row, while the row before it is worked on: they are all over the memory where columns are many.
+  void fetch_weights(Index i, const std::vector<double> &v) const {
+    constexpr std::size_t many = 1 << 12;
+    if (v.size() < many)
+      return;
+    const I *indices = x.indices.data();
+    const double *w = v.data();
+    for (std::size_t e = first(i); e < first(i + 1); ++e)
+      __builtin_prefetch(w + indices[e], 1);
+  }
   // Every row begins here, so that indices are checked once.
   double dot(Index i, const std::vector<double> &v) const {
-    double sum = 0.0;
-    for (std::size_t e = first(i); e < first(i + 1); ++e) {
-      const auto j = static_cast<std::size_t>(x.indices[e]);
-      if (j >= v.size())
-        throw std::invalid_argument("an index of the sparse rows is not a column");
-      sum += static_cast<double>(x.data[e]) * v[j];
+    const T *data = x.data.data();
+    const I *indices = x.indices.data();
+    const double *w = v.data();
+    const std::size_t end = first(i + 1), columns = v.size();
+    std::size_t e = first(i);
+    double sums_of[4] = {};
+    bool inside = true;
+    for (; e + 4 <= end && inside; e += 4) {
+      for (std::size_t k = 0; k < 4; ++k)
+        inside &= static_cast<std::size_t>(indices[e + k]) < columns;
+      if (inside)
+        for (std::size_t k = 0; k < 4; ++k)
+          sums_of[k] += static_cast<double>(data[e + k]) * w[indices[e + k]];
     }
-    return sum;
+    for (; e < end && inside; ++e) {
+      inside = static_cast<std::size_t>(indices[e]) < columns;
+      if (inside)
+        sums_of[0] += static_cast<double>(data[e]) * w[indices[e]];
+    }
+    if (!inside)
+      throw std::invalid_argument("an index of the sparse rows is not a column");
+    return (sums_of[0] + sums_of[1]) + (sums_of[2] + sums_of[3]);
   }
   double squares(Index i) const {
     double sum = 0.0;
@@ -213,34 +238,43 @@ template <class T, class I> struct RowOf<Sparse<T, I>> {
     return sum;
   }
   void add(Index i, double c, std::vector<double> &v, double *sums) const {
+    const T *data = x.data.data();
+    const I *indices = x.indices.data();
+    double *w = v.data(), squares_of = 0.0, sizes = 0.0;
     for (std::size_t e = first(i); e < first(i + 1); ++e) {
-      double &value = v[static_cast<std::size_t>(x.indices[e])];
-      const double next = value + c * static_cast<double>(x.data[e]);
-      sums[0] += next * next - value * value;
-      sums[1] += std::fabs(next) - std::fabs(value);
+      double &value = w[indices[e]];
+      const double change = c * static_cast<double>(data[e]), next = value + change;
+      squares_of += change * (value + next);
+      sizes += std::fabs(next) - std::fabs(value);
       value = next;
     }
+    sums[0] += squares_of;
+    sums[1] += sizes;
   }
   void truncate(Learner &l) const {
-    for (Index k = 0; k < l.pending; ++k) {
-      const Index i = l.rows[static_cast<std::size_t>(k)];
-      for (std::size_t e = first(i); e < first(i + 1); ++e)
-        truncate_one(l, static_cast<std::size_t>(x.indices[e]));
-    }
+    for (Index k = 0; k < l.pending; ++k)
+      truncate_row(l, l.rows[static_cast<std::size_t>(k)]);
   }
-  static void truncate_one(Learner &l, std::size_t j) {
-    const double value = l.v[j];
-    double next = value;
-    if (value > 0.0)
-      next = std::max(0.0, value - (l.due + l.q[j]) / l.scale);
-    else if (value < 0.0)
-      next = std::min(0.0, value + (l.due - l.q[j]) / l.scale);
-    l.q[j] += l.scale * (next - value);
-    if (!l.total.empty())
-      l.total[j] -= l.lag * (next - value);
-    l.sums[0] += next * next - value * value;
-    l.sums[1] += std::fabs(next) - std::fabs(value);
-    l.v[j] = next;
+  void truncate_row(Learner &l, Index i) const {
+    const I *indices = x.indices.data();
+    double *w = l.v.data(), *q = l.q.data(), *total = l.total.empty() ? nullptr : l.total.data();
+    const double scale = l.scale, inverse = 1.0 / l.scale, due = l.due, lag = l.lag;
+    double squares_of = 0.0, sizes = 0.0;
+    for (std::size_t e = first(i); e < first(i + 1); ++e) {
+      const auto j = static_cast<std::size_t>(indices[e]);
+      const double value = w[j], paid = q[j];
+      const double down = value - (due + paid) * inverse, up = value + (due - paid) * inverse;
+      const double next = value > 0.0 ? (down > 0.0 ? down : 0.0) : (value < 0.0 ? (up < 0.0 ? up : 0.0) : value);
+      const double change = next - value;
+      q[j] = paid + scale * change;
+      if (total != nullptr)
+        total[j] -= lag * change;
+      squares_of += change * (value + next);
+      sizes += std::fabs(next) - std::fabs(value);
+      w[j] = next;
+    }
+    l.sums[0] += squares_of;
+    l.sums[1] += sizes;
   }
 };
 
@@ -283,7 +317,7 @@ template <class Rows> void step(const RowOf<Rows> &x, Learner &l) {
   l.pending = 0;
 }
 
-// Adds row i to the step that is being put together; false where its prediction is not finite.
+// Adds row i to the step that is being put together; false where its numbers are not finite.
 template <class Rows> bool meet(const RowOf<Rows> &x, Learner &l, Index i, double target, double weight) {
   constexpr double steepest = 1e12;
   const DeltaRule &rule = l.rule;
@@ -300,6 +334,8 @@ template <class Rows> bool meet(const RowOf<Rows> &x, Learner &l, Index i, doubl
   double u = -l.eta_now * std::clamp(at.slope, -steepest, steepest);
   if (l.passive_aggressive()) {
     const double square = x.squares(i);
+    if (!std::isfinite(square))
+      return false;
     if (rule.schedule == Schedule::pa1 && square == 0.0)
       return true;
     const double length =
@@ -315,19 +351,21 @@ template <class Rows> bool meet(const RowOf<Rows> &x, Learner &l, Index i, doubl
   return true;
 }
 
-// The rows at positions [begin, end) of the learner's order (empty: of the rows themselves). Rows of weight zero and
-// rows to skip (empty: none) are passed over. A step ends with the piece.
+// The rows at positions [begin, end) of the order (empty: of the rows themselves). Rows of weight zero and rows to skip
+// (empty: none) are passed over. A step ends with the piece.
 template <class Rows>
 void scan(const Rows &rows, std::span<const double> y, std::span<const double> weight,
-          std::span<const std::uint8_t> skip, Learner &l, Index begin, Index end) {
+          std::span<const std::uint8_t> skip, std::span<const std::int32_t> order, Learner &l, Index begin, Index end) {
   constexpr Index ahead = 4;
   const RowOf<Rows> x{rows};
   const auto row = [&](Index position) {
-    return l.order.empty() ? position : static_cast<Index>(l.order[static_cast<std::size_t>(position)]);
+    return order.empty() ? position : static_cast<Index>(order[static_cast<std::size_t>(position)]);
   };
   for (Index position = begin; position < end && l.finite; ++position) {
     if (position + ahead < end)
       x.fetch(row(position + ahead));
+    if (position + 1 < end)
+      x.fetch_weights(row(position + 1), l.v);
     const Index i = row(position);
     const auto at = static_cast<std::size_t>(i);
     if ((!weight.empty() && weight[at] == 0.0) || (!skip.empty() && skip[at] != 0))

@@ -8,6 +8,7 @@
 #include "margins.hpp"
 #include "pack.hpp"
 #include "product.hpp"
+#include "softmax.hpp"
 #include "sparse.hpp"
 #include "vectors.hpp"
 
@@ -36,6 +37,7 @@ constexpr Kernels kernels = {
     panel,
     gram,
     losses,
+    softmax,
     product,
     squares,
     leverage,

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import glm, greedy, lasso, least_squares, logistic
+from tenfold.certification import glm, greedy, lasso, least_squares, logistic, perceptron, sgd
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -24,14 +24,14 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     ----------
     model : a fitted estimator
         One of tenfold's or of scikit-learn's of the same name (the TypeError of any other lists them), or a Pipeline of
-        scikit-learn that ends in one. LogisticRegression is judged with two classes and an L2 penalty or none. What
-        scikit-learn's solver "liblinear" minimises has a penalty on the intercept, and is judged with it.
+        scikit-learn that ends in one. The delta rule is judged with a convex loss. What scikit-learn's solver
+        "liblinear" minimises has a penalty on the intercept, and is judged with it.
     X, y, sample_weight : as in the model's ``fit``.
 
     Returns
     -------
     Certificate
-        Kind residual for least squares, gap for logistic regression.
+        Kind residual for least squares, gap for logistic regression and the delta rule, count for perceptrons.
 
     Raises
     ------
@@ -74,6 +74,8 @@ JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
     **least_squares.JUDGES,
     **lasso.JUDGES,
     **logistic.JUDGES,
+    **perceptron.JUDGES,
+    **sgd.JUDGES,
     "Pipeline": _pipeline,
 }
 """What can be judged, by the name of its class, and how; scikit-learn's and ours alike."""

@@ -4,24 +4,26 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Array, contiguous
+from tenfold.arrays import contiguous
 from tenfold.certification.models import params, status, validated
 from tenfold.data import Rows
-from tenfold.estimators.contract import as_rows, counted, validate_weights
+from tenfold.estimators.contract import as_rows, counted, total_weight, validate_weights
 from tenfold.estimators.glm.deviance import as_float
-from tenfold.judge import Certificate, gap, stationarity
-from tenfold.losses import Gamma, Loss, Poisson, deviance
-from tenfold.penalties import L2
+from tenfold.estimators.glm.huber import strength
+from tenfold.judge import Certificate, at_kinks, gap, scaled_gap, stationarity
+from tenfold.losses import Gamma, Loss, Poisson, Quantile, deviance
+from tenfold.penalties import L2, ElasticNet
 from tenfold.plans.glm import first_constant
-from tenfold.problems import Glm
+from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats import Params
 
 
-def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Array]:
-    """The rows of positive weight, with their targets."""
+def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, float]:
+    """The rows of positive weight, and its sum."""
     X, y = validated(model, X, y, numeric=True)
     kept, y, weight = counted(X, as_float(y), validate_weights(sample_weight, X))
-    return as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, y, weight), y
+    rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, y, weight)
+    return rows, total_weight(y, weight)
 
 
 def _by_deviance(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -42,4 +44,25 @@ def _loss(model: Any) -> Loss:
     return deviance(float(model.power), link)
 
 
-JUDGES = {"PoissonRegressor": _by_deviance, "GammaRegressor": _by_deviance, "TweedieRegressor": _by_deviance}
+def _huber(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    rows, weight = rows_of(model, X, y, sample_weight)
+    fitted, dtype = params(model, 1)
+    problem = ScaledHuber(float(model.epsilon), strength(model.alpha, weight), bool(model.fit_intercept))
+    return scaled_gap(problem, rows, fitted, float(model.scale_), status=status(model), dtype=dtype)
+
+
+def _quantile(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    rows, _ = rows_of(model, X, y, sample_weight)
+    fitted, dtype = params(model, 1)
+    problem = Glm(Quantile(float(model.quantile)), ElasticNet(float(model.alpha)), bool(model.fit_intercept))
+    dual = at_kinks(problem, rows, fitted, dtype)
+    return gap(problem, rows, fitted, dual=dual, status=status(model), dtype=dtype)
+
+
+JUDGES = {
+    "PoissonRegressor": _by_deviance,
+    "QuantileRegressor": _quantile,
+    "GammaRegressor": _by_deviance,
+    "TweedieRegressor": _by_deviance,
+    "HuberRegressor": _huber,
+}

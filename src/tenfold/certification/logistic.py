@@ -9,24 +9,23 @@ from scipy import sparse
 from tenfold.arrays import Array, contiguous, is_sparse, namespace
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Table
-from tenfold.estimators.contract import as_rows, counted, rowwise, validate_weights
-from tenfold.estimators.logistic import class_weights, signs_of, strength
-from tenfold.judge import Certificate, gap
-from tenfold.losses import Logistic
-from tenfold.penalties import L2
+from tenfold.estimators.contract import as_rows, counted, numbered, rowwise, validate_weights
+from tenfold.estimators.logistic.labels import targets, weighted
+from tenfold.estimators.logistic.settings import Chosen
+from tenfold.judge import Certificate, gap, gap_of_classes
+from tenfold.losses import Logistic, Softmax
 from tenfold.problems import Glm
 from tenfold.stats import Params
 
 
 def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    if model.classes_.shape[0] != 2:
-        raise TypeError(f"certify judges LogisticRegression of two classes; this model has {model.classes_.shape[0]}.")
     X, y = validated(model, X, y, numeric=False)
     known(model, y)
-    second = y == model.classes_[1]
-    weight = class_weights(model.class_weight, model.classes_, second, validate_weights(sample_weight, X))
-    fitted, dtype = params(model, 1)
-    C, intercept = _inverse_strength(model), bool(model.fit_intercept)
+    count = int(model.classes_.shape[0])
+    number = numbered(model.classes_, y, X)
+    weight = weighted(model.class_weight, model.classes_, number, validate_weights(sample_weight, X))
+    fitted, dtype = params(model, 1 if count == 2 else count)
+    intercept = bool(model.fit_intercept)
     if intercept and model.solver == "liblinear" and type(model).__module__.startswith("sklearn."):
         # liblinear: the intercept is the weight of one more column, and penalised
         unit = float(model.intercept_scaling)
@@ -34,9 +33,11 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         X = rowwise(partial(_with_column, unit), X)
         fitted = Params(np.column_stack([fitted.coef, fitted.intercept / unit]), np.zeros(1))
         intercept = False
-    X, signs, weight = counted(X, signs_of(second), weight)
-    rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, signs, weight)
-    penalty = L2(strength(C, signs.shape[0] if weight is None else float(namespace(weight).sum(weight))))
+    X, target, weight = counted(X, targets(number, count), weight)
+    rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, target, weight)
+    penalty = _chosen(model).penalty(target.shape[0] if weight is None else float(namespace(weight).sum(weight)))
+    if count > 2:
+        return gap_of_classes(Glm(Softmax(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
     return gap(Glm(Logistic(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
 
 
@@ -46,13 +47,12 @@ def _with_column(value: float, X: Array) -> Array:
     return sparse.hstack([X, sparse.csr_array(column)], format="csr") if is_sparse(X) else np.hstack([X, column])
 
 
-def _inverse_strength(model: Any) -> float:
-    """C, infinite where there is no penalty; refuses other penalties."""
+def _chosen(model: Any) -> Chosen:
+    """C, infinite where there is no penalty, and the share of L1."""
     if model.penalty is None or (model.penalty == "deprecated" and np.inf == model.C):
-        return np.inf
-    if model.penalty in ("l1", "elasticnet") or (model.penalty == "deprecated" and model.l1_ratio not in (0, None)):
-        raise TypeError("certify judges LogisticRegression with an L2 penalty or none; this model has an L1 penalty.")
-    return float(model.C)
+        return Chosen(np.inf, 0.0)
+    ratio = {"l1": 1.0, "l2": 0.0}.get(str(model.penalty), float(model.l1_ratio or 0.0))
+    return Chosen(float(model.C), ratio)
 
 
 JUDGES = {"LogisticRegression": logistic}

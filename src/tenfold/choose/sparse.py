@@ -10,16 +10,22 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dgemm
 
-from tenfold.arrays import Floats, Integers, on_host
+from tenfold.arrays import Floats, Integers, is_sparse, on_host, picked
 from tenfold.choose.kfold import Fold, Split, score_from_moments, score_from_rows, subset, training_moments
-from tenfold.data import Rows, targets_of, weights_of
-from tenfold.machine import sharing, threads
-from tenfold.plans.lasso import Settings, path_from_moments
+from tenfold.data import Block, MemoryRows, Rows, targets_of, weights_of
+from tenfold.machine import one_blas_thread, sharing, threads
+from tenfold.plans.lasso import Centred, Path, Settings, columns_statistics, path_from_moments
 from tenfold.problems import SparseLeastSquares
 from tenfold.stats import Moments, Params, predictions
 
 SCORE = "neg_mean_squared_error"
+
+NO_WEIGHT = (
+    "The {kind} rows of split {k} have no weight at all: use fewer folds, shuffle the rows, or leave out rows of "
+    "weight zero."
+)
 
 
 class Grid(NamedTuple):
@@ -48,10 +54,7 @@ def split_moments(rows: Rows, splits: list[Split]) -> Parts:
     for k, part in enumerate([*training, *(test for test in tests if test is not None)]):
         if part.weight == 0.0:
             kind = "training" if k < len(training) else "test"
-            raise ValueError(
-                f"The {kind} rows of split {k % len(splits)} have no weight at all: use fewer folds, shuffle the rows, "
-                "or leave out rows of weight zero."
-            )
+            raise ValueError(NO_WEIGHT.format(kind=kind, k=k % len(splits)))
     parts = [test for test in tests if test is not None]
     total = reduce(Moments.merge, parts) if len(parts) == len(splits) else None
     return Parts(training, tests, total, f"{len(splits)} splits, {how}")
@@ -78,6 +81,45 @@ def mean_squared_errors(
         return np.array(found)
 
     return np.stack(at_once(one, len(splits)), axis=-1)
+
+
+def errors_by_columns(
+    rows: Rows, splits: list[Split], problem: SparseLeastSquares, grids: Sequence[Grid], settings: Settings
+) -> Floats:
+    """The same by working sets of columns; folds share X, test rows have no weight."""
+    block = rows.whole()
+    weight = weights_of(block)
+
+    def one(k: int) -> Floats:
+        train, test = splits[k].training_rows(rows.shape[0]), splits[k].test
+        training = np.bincount(train, minlength=rows.shape[0]) * weight
+        _refuse_without_weight(training, weight[test], k)
+        part = MemoryRows(block.X, block.y, training)
+        with sharing:
+            data = Centred.of(part, columns_statistics(part), problem.intercept)
+            paths = [data.path(problem, grid.penalties, settings)[0] for grid in grids]
+        return np.array([_error_of(block, test, weight[test], path) for path in paths])
+
+    return np.stack(at_once(one, len(splits)), axis=-1)
+
+
+def _refuse_without_weight(training: Floats, test: Floats, k: int) -> None:
+    for kind, part in (("training", training), ("test", test)):
+        if not part.any():
+            raise ValueError(NO_WEIGHT.format(kind=kind, k=k))
+
+
+def _error_of(block: Block, test: Integers, weight: Floats, path: Path) -> Floats:
+    """Mean squared errors (A,) on test rows, by the columns that are used."""
+    A, t, p = path.coef.shape
+    coef = path.coef.reshape(A * t, p)
+    used = np.flatnonzero(coef.any(axis=0))
+    X = picked(block.X, test)[:, used]
+    X = X.toarray() if is_sparse(X) else X
+    with one_blas_thread:
+        z = dgemm(1.0, X, coef[:, used], trans_b=True)
+    squares = (z + path.intercept.ravel() - np.tile(block.y[test], A)) ** 2
+    return np.asarray((weight @ squares).reshape(A, t).mean(axis=1) / weight.sum())
 
 
 def at_once(work: Callable[[int], Floats], count: int) -> list[Floats]:

@@ -6,8 +6,9 @@ all.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import narwhals
@@ -19,7 +20,7 @@ import pyarrow.parquet
 from pyarrow import types
 
 from tenfold.arrays import Array
-from tenfold.data.ahead import in_order
+from tenfold.data.ahead import in_order, together
 from tenfold.data.files import File
 from tenfold.data.table import EXACT, NOT_RESTARTABLE, Columns, Piece, Place, Survey, common_dtype, too_large
 from tenfold.data.text import NOTHING, Chunk, Numbers, TextFile
@@ -53,7 +54,7 @@ class Part(Protocol):
         """The same as numbers."""
         with closing(self.batches(columns)) as batches:
             for batch in batches:
-                yield _piece(batch, columns)
+                yield Piece(_columns(batch, columns), batch.place)
 
     def count(self) -> int:
         """The number of rows."""
@@ -82,7 +83,6 @@ class ArrowReader:
                 _refuse_as_column(part, name)
             for name in kept:
                 _refuse_as_target(part, name, _is_text(first.field(name).type))
-        dtypes = [_numpy_dtype(part.schema.field(name).type) for part in self._parts for name in columns]
         found = {name: _Values() for name in kept}
         count = 0
         for part in self._parts:
@@ -94,7 +94,7 @@ class ArrowReader:
                 for name in kept:
                     found[name].add(_kept(batch, name))
         columns_kept = {name: values.whole() for name, values in found.items()}
-        return Survey(count, count * len(columns), common_dtype(dtypes), False, columns_kept)
+        return Survey(count, count * len(columns), _dtype(self._parts, columns), False, columns_kept)
 
     def read(self, columns: Sequence[str]) -> Generator[Piece]:
         """See `Reader`."""
@@ -118,9 +118,11 @@ def _is_number(kind: pa.DataType) -> bool:
     return any(check(kind) for check in checks)
 
 
-def _numpy_dtype(kind: pa.DataType) -> Any:
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return np.float32 if types.is_float32(kind) else np.float64
+def _dtype(parts: Sequence[Part], columns: Sequence[str]) -> np.dtype[Any]:
+    """That of a matrix of these columns."""
+    kinds = [part.schema.field(name).type for part in parts for name in columns]
+    kinds = [kind.value_type if types.is_dictionary(kind) else kind for kind in kinds]
+    return common_dtype([np.float32 if types.is_float32(kind) else np.float64 for kind in kinds])
 
 
 def _refuse_missing(part: Part, first: Part, names: Sequence[str]) -> None:
@@ -184,8 +186,8 @@ def _numbers(batch: Batch, name: str, role: str = "Input X") -> Array:
     return values
 
 
-def _piece(batch: Batch, columns: Sequence[str]) -> Piece:
-    return Piece(Columns([_numbers(batch, name) for name in columns]), batch.place)
+def _columns(batch: Batch, names: Sequence[str]) -> Columns:
+    return Columns([_numbers(batch, name) for name in names])
 
 
 def _kept(batch: Batch, name: str) -> Array:
@@ -252,31 +254,62 @@ class ParquetPart(Part):
     def __init__(self, file: File) -> None:
         self._file, self.name = file, f"{file.path}, "
         with _errors_of(str(file.path)), pa.parquet.ParquetFile(file.path) as opened:
-            self.schema, self._rows = opened.schema_arrow, opened.metadata.num_rows
+            self.schema, found = opened.schema_arrow, opened.metadata
+            self._groups = [found.row_group(k).num_rows for k in range(found.num_row_groups)]
 
     def count(self) -> int:
         """See `Part`."""
         self._file.check()
-        return int(self._rows)
+        return sum(self._groups)
 
     def batches(self, columns: Sequence[str]) -> Generator[Batch]:
         """See `Part`."""
         self._file.check()
+        yield from self._decoded(columns, len(columns))
+        self._file.check()
+
+    def pieces(self, columns: Sequence[str]) -> Generator[Piece]:
+        """See `Part`; threads decode some columns each, and put them beside each other."""
+        self._file.check()
+        count = min(threads(), len(columns))
+        with ExitStack() as stack:
+            workers = []
+            for start, stop in pairwise(len(columns) * k // count for k in range(count + 1)):
+                decoded = stack.enter_context(closing(self._decoded(columns[start:stop], len(columns))))
+                workers.append(partial(_put_next, decoded, slice(start, stop)))
+            yield from stack.enter_context(closing(together(workers, self._empty(columns))))
+        self._file.check()
+
+    def _empty(self, columns: Sequence[str]) -> Iterator[Piece]:
+        """What becomes the pieces; cut like the batches."""
+        dtype, rows = _dtype([self], columns), _batch_rows(len(columns))
+        for group, length in enumerate(self._groups):
+            for start in range(0, length, rows):
+                X = np.empty((min(rows, length - start), len(columns)), dtype)
+                yield Piece(X, partial(_row_of, f"{self.name}row group {group}, ", start))
+
+    def _decoded(self, columns: Sequence[str], width: int) -> Generator[Batch]:
+        """Batches of some of `width` columns."""
         # without a buffer the reader would hold a whole row group
-        buffer = max(1 << 14, PIECE_BYTES // max(1, len(columns)))
+        buffer = max(1 << 14, PIECE_BYTES // width)
         with _errors_of(str(self._file.path)):
             opened = pa.parquet.ParquetFile(self._file.path, buffer_size=buffer)
         with opened:
             for group in range(opened.num_row_groups):
                 place = f"{self.name}row group {group}"
-                found = opened.iter_batches(
-                    _batch_rows(len(columns)), [group], list(columns), use_threads=threads() > 1
-                )
+                found = opened.iter_batches(_batch_rows(width), [group], list(columns), use_threads=False)
                 start = 0
                 while (batch := _next(found, place)) is not None:
                     yield Batch(batch, partial(_row_of, f"{place}, ", start))
                     start += batch.num_rows
-        self._file.check()
+
+
+def _put_next(batches: Iterator[Batch], inside: slice, piece: Piece) -> None:
+    """Some columns of a piece."""
+    batch = next(batches, None)
+    if batch is None or batch.columns.num_rows != piece.X.shape[0]:
+        raise ValueError(f"{piece.place(0)}: the data have changed since they were first read.")
+    _columns(batch, batch.columns.schema.names).write(piece.matrix()[:, inside])
 
 
 def _row_of(name: str, start: int, row: int) -> str:
@@ -375,7 +408,8 @@ class CsvPart(Part):
     def _piece(self, kinds: dict[str, pa.DataType], chunk: Chunk) -> Piece:
         plain = self._plain(kinds, chunk)
         if plain is None:
-            return _piece(self._decoded(kinds, chunk), list(kinds))
+            batch = self._decoded(kinds, chunk)
+            return Piece(_columns(batch, list(kinds)), batch.place)
         return Piece(plain.X, partial(self._text.place, chunk))
 
     def _batch(self, kinds: dict[str, pa.DataType], chunk: Chunk) -> Batch:

@@ -10,6 +10,7 @@ from tenfold.arrays import (
     Head,
     contiguous,
     entries,
+    gathered,
     heads_of,
     is_numpy,
     is_sparse,
@@ -88,11 +89,12 @@ class MemoryRows(InOrder):
             if step % kept == 0:
                 return sample.thin(step // kept)
         sample = self._thinned(step)
-        if sample.entries > SMALL:
-            return sample
+        # a large one is gathered there, for it is read more than once
+        move = on_host if sample.entries <= SMALL else gathered
         parts = (sample.X, sample.y, sample.weight, sample.group)
-        sample = MemoryRows(*(None if part is None else on_host(part) for part in parts))
-        self._samples.append((step, sample))
+        sample = MemoryRows(*(None if part is None else move(part) for part in parts))
+        if move is on_host:
+            self._samples.append((step, sample))
         return sample
 
     def _thinned(self, step: int) -> "MemoryRows":

@@ -9,15 +9,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from scipy import sparse as csr
 
+from tenfold import _core
 from tenfold.arrays import FLOATS, Array, is_sparse
-from tenfold.machine import require_memory
+from tenfold.machine import require_memory, threads
 
 Place: TypeAlias = Callable[[int], str]
 """Where a row of a piece, counted from 0, comes from, in words for an error."""
-
-
-TILE_ROWS = 4096
-"""A tile of so many rows stays in the cache while the columns are put beside each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +32,8 @@ class Columns:
 
     def write(self, out: Array) -> None:
         """Fill a matrix in C order."""
-        for start in range(0, len(out), TILE_ROWS):
-            tile = out[start : start + TILE_ROWS]
-            for j, column in enumerate(self.each):
-                tile[:, j] = column[start : start + TILE_ROWS]
+        columns = [np.ascontiguousarray(column, out.dtype) for column in self.each]
+        _core.put_beside(columns, out, threads(out.size))
 
     def copy(self) -> Array:
         """The matrix, in C order."""

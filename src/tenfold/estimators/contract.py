@@ -24,6 +24,7 @@ from tenfold.arrays import (
     contiguous,
     is_dask,
     is_foreign,
+    is_numpy,
     is_sparse,
     like,
     namespace,
@@ -55,6 +56,7 @@ __all__ = [
     "numbered",
     "own_target",
     "refuse_not_finite",
+    "remember_columns",
     "rowwise",
     "store",
     "total_weight",
@@ -63,6 +65,7 @@ __all__ = [
     "validate_weights",
     "warn_unless_certified",
     "watcher",
+    "weights_by_class",
     "with_callbacks",
     "without_names",
 ]
@@ -209,7 +212,7 @@ def _target_of(estimator: Any, table: Table, y: Any, *, numeric: bool, multi_out
         raise ValueError("These rows have no target: name its column, tenfold.rows(..., target=...), or give y.")
     if numeric and table.y is not None and table.y.dtype.kind == "U":
         _refuse_text(table)
-    _remember_columns(estimator, table)
+    remember_columns(estimator, table)
     y = check_array(y, ensure_2d=False, dtype="numeric" if numeric else None, input_name="y", estimator=estimator)
     if y.ndim == 2 and not multi_output:
         y = column_or_1d(y, warn=True)
@@ -242,7 +245,8 @@ def own_target(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
     return _own(X.y, y, "y", "target"), _own(X.weight, sample_weight, "sample_weight", "weight")
 
 
-def _remember_columns(estimator: Any, table: Table) -> None:
+def remember_columns(estimator: Any, table: Table) -> None:
+    """Set the number and the names of the columns."""
     estimator.n_features_in_ = table.shape[1]
     if table.feature_names is not None:
         estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
@@ -363,13 +367,20 @@ def rowwise(f: Callable[[Array], Array], values: Array) -> Array:
 def class_factors(class_weight: Any, classes: Array, number: Array, weight: Array | None) -> Array:
     """scikit-learn's weight of each class, from the weights of their rows (or how many there are)."""
     names = on_host(classes)
-    if is_dask(number):
-        sums = _cluster().sums_by_class(number, weight, len(names))
-    else:
-        xp, parts = namespace(number), [number == k for k in range(len(names))]
-        sums = [xp.count_nonzero(part) if weight is None else xp.sum(xp.where(part, weight, 0.0)) for part in parts]
-    found = compute_class_weight(class_weight, classes=names, y=names, sample_weight=np.array([*map(float, sums)]))
+    sums = weights_by_class(len(names), number, weight)
+    found = compute_class_weight(class_weight, classes=names, y=names, sample_weight=sums)
     return np.asarray(found, dtype=np.float64)
+
+
+def weights_by_class(count: int, number: Array, weight: Array | None) -> Floats:
+    """The sum of the weights of each class's rows, or how many there are."""
+    if is_dask(number):
+        return np.array([*map(float, _cluster().sums_by_class(number, weight, count))])
+    if is_numpy(number):
+        return np.bincount(number, weights=weight, minlength=count).astype(np.float64)
+    xp, parts = namespace(number), [number == k for k in range(count)]
+    sums = [xp.count_nonzero(part) if weight is None else xp.sum(xp.where(part, weight, 0.0)) for part in parts]
+    return np.array([*map(float, sums)])
 
 
 def factor_of_each(factors: Floats, number: Array) -> Array:
@@ -380,10 +391,10 @@ def factor_of_each(factors: Floats, number: Array) -> Array:
 
 
 def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result:
-    """Do `work`; if it met a value that is not finite, raise scikit-learn's own error for it."""
+    """Do `work`; if it met a value that is not finite, raise scikit-learn's own error for it, or what `work` says."""
     try:
         return work()
-    except NotFinite:
+    except NotFinite as reason:
         if isinstance(X, Table):
             place = X.place_of(lambda part: ~np.isfinite(part))
             if place is not None:
@@ -396,8 +407,9 @@ def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Res
         else:
             check_array(X, accept_sparse=True, dtype=None, input_name="X", estimator=estimator)
         raise ValueError(
-            "Input X holds values so large that sums of their products overflow. Divide the columns by their largest "
-            "value."
+            str(reason)
+            or "Input X holds values so large that sums of their products overflow. Divide the columns by their "
+            "largest value."
         ) from None
 
 

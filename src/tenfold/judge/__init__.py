@@ -10,6 +10,9 @@ residual
 gap
     Convex problems. Objective minus the dual value at a point that is made feasible here: no parameters whatever can
     be better by more.
+count
+    Models that are meant to separate classes. The mistakes of the returned model, counted again, ties by exact sums;
+    the note has the smallest margin.
 stationarity
     Losses that are not convex. The norm of the gradient, or of its distance to the penalty's subdifferential: zero
     where the objective is at rest, which need not be the best place.
@@ -19,8 +22,11 @@ from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
+from tenfold.judge.kinks import at_kinks
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
+from tenfold.judge.multinomial import gap_of_classes
+from tenfold.judge.scaled import scaled_gap
 from tenfold.judge.stationarity import stationarity
 from tenfold.judge.subsets import best_subset
 
@@ -32,13 +38,16 @@ __all__ = [
     "GreedyRule",
     "Rule",
     "Verdict",
+    "at_kinks",
     "best_subset",
     "gap",
+    "gap_of_classes",
     "greedy",
     "lasso_gap",
     "lasso_gap_from_moments",
     "path_gaps",
     "residual",
     "residual_from_moments",
+    "scaled_gap",
     "stationarity",
 ]

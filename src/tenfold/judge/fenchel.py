@@ -77,7 +77,7 @@ def fenchel_gap(
     )
     loose = False
     if problem.loss.kinked or dual is not None:
-        value = _by_points(data, here, dual)
+        value = _by_points(data, here, dual, certificate.allowed)
         loose = dual is None
     else:
         value = _by_slopes(data, here, _derivatives(data, here.params))
@@ -301,7 +301,7 @@ def _at(data: Data, here: Point, slopes: Callable[[Block], Array], at: Params) -
     return _gap(data, here.params.coef, _Slopes(v, max(float(term), 0.0), float(mean)))
 
 
-def _by_points(data: Data, here: Point, dual: Floats | None) -> float:
+def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> float:
     """The gap at a dual vector, given or made from averages of slopes about the margins: the rows are at hand."""
     rows, problem, at = data.rows, data.problem, local(data, here.params)
     if rows.scattered:
@@ -309,12 +309,16 @@ def _by_points(data: Data, here: Point, dual: Floats | None) -> float:
     y = on_host(rows.map(targets_of))[:, 0]
     weight = on_host(rows.map(weights_of))
     z = on_host(rows.map(predictions(at, data.centre)))[:, 0]
-    candidates = [dual] if dual is not None else []
+    loss, best = problem.loss, np.inf
+    if dual is not None:
+        best = _by_vector(data, here, loss.clip(y, np.asarray(dual)), y, weight)
     spread = float(np.sqrt(np.average((z - np.average(z, weights=weight)) ** 2, weights=weight))) or 1.0
-    loss = problem.loss
     for width in (spread * w for w in WIDTHS) if loss.kinked else ():
-        candidates.append((loss.value(y, z + width) - loss.value(y, z - width)) / (2.0 * width))
-    return min(_by_vector(data, here, loss.clip(y, np.asarray(u)), y, weight) for u in candidates)
+        if best <= allowed:
+            break
+        u = (loss.value(y, z + width) - loss.value(y, z - width)) / (2.0 * width)
+        best = min(best, _by_vector(data, here, loss.clip(y, u), y, weight))
+    return best
 
 
 def _by_vector(data: Data, here: Point, u: Floats, y: Floats, weight: Floats) -> float:

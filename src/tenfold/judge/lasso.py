@@ -91,7 +91,11 @@ def lasso_gap(
     read = _Read(loss, squares, pull, 2.0 * np.sqrt(squares) * reading, np.outer(reading, read_lengths))
     found = _judged(problem, read, params, columns, tol, moments, status, dtype)
     n, p = rows.shape
-    if moments is None and not found.certificate.ok and p <= min(CURVED_COLUMNS, n):
+    if (
+        moments is None
+        and p <= min(CURVED_COLUMNS, n)
+        and found.certificate.value > 2.0 * tol * found.certificate.scale
+    ):
         again = _judged(problem, read, params, columns, tol, rows.fold(Moments.lift), status, dtype)
         return again if again.certificate.value < found.certificate.value else found
     return found
@@ -326,8 +330,9 @@ def _scaled(problem: SparseLeastSquares, here: _Part) -> _Bound:
     scale = max(here.along / whole, 0.0)
     scale = min(scale, problem.l1 / largest) if largest > 0.0 else scale
     # pulls that are off move the scale
-    off = float(np.max(_norms(here.lost), initial=0.0)) / problem.l1
-    floor = off * problem.l1 * float(np.sum(_norms(here.w))) + 0.5 * off * off * whole
+    off = float(np.max(_norms(here.lost), initial=0.0)) / max(largest, problem.l1)
+    slope = max(abs(here.along - scale * whole), problem.l1 * float(np.sum(_norms(here.w))))
+    floor = off * scale * slope + 0.5 * off * off * whole
     return _Bound(here.balanced - scale * here.along + 0.5 * scale * scale * whole, floor)
 
 
@@ -360,7 +365,8 @@ def _curved(problem: SparseLeastSquares, moments: Moments, here: _Part) -> _Boun
     d = least * np.ldexp(diagonal, 2 * moments.exponent[:p].astype(np.int64)) / moments.weight
     falls = _falls(problem, np.where(kept, d, 0.0), here.w, here.q)[kept]
     lost = _norms(here.lost)[kept]
-    return _Bound(float(np.sum(falls)), float(np.sum(lost * lost / (d[kept] + problem.l2) + falls)))
+    # pulls that are off by so much can double what is gained, and add the rest
+    return _Bound(2.0 * float(np.sum(falls)), float(np.sum(lost * lost / (d[kept] + problem.l2))))
 
 
 def _falls(problem: SparseLeastSquares, d: Floats, w: Floats, q: Floats) -> Floats:

@@ -44,19 +44,23 @@ class Point(NamedTuple):
     hessian: Floats | None
 
 
-def prepare(problem: Glm, rows: Rows) -> Data:
-    """Read a sample."""
+def sampled(rows: Rows) -> tuple[Floats, Rows, Floats]:
+    """A centre, a sample of the rows, and the mean squares of its columns about the centre."""
     n, p = rows.shape
     wanted = 8 * SAMPLE_ROWS if rows.sparse else min(max(SAMPLE_ENTRIES // p, 64), SAMPLE_ROWS)
-    step = sampling_step(n, wanted)
-    sample = rows.thin(step)
+    sample = rows.thin(sampling_step(n, wanted))
     columns = sample.fold(Columns.lift)
     # any centre is right; one amid the rows keeps digits, but not those of sparse rows, which are never centred
     centre = np.zeros(p) if rows.sparse else columns.middle(sample.fold(of_columns))
     with np.errstate(over="ignore", invalid="ignore"):  # rows that are not finite are found when all are read
-        squares = columns.squares_about(centre)
+        return centre, sample, columns.squares_about(centre)
+
+
+def prepare(problem: Glm, rows: Rows) -> Data:
+    """Read a sample."""
+    centre, sample, squares = sampled(rows)
     scale = _without_weights(problem, rows, sample)
-    whole = step == 1 and not sample.foreign
+    whole = sample.shape[0] == rows.shape[0] and not sample.foreign
     return Data(problem, float(np.max(problem.penalty.strength)), rows, centre, sample, whole, squares, scale)
 
 

@@ -28,6 +28,9 @@ from tenfold.stats import Columns, Params, RFactor
 TRIED = 1000
 """Up to so many subsets are tried one by one."""
 
+TRIED_SATURATED = 100_000
+"""The same where all columns together leave nothing."""
+
 SECONDS = 60.0
 """How long the judge searches for a better subset."""
 
@@ -126,7 +129,9 @@ def _smallest(X: Floats, y: Floats, size: int, bound: float) -> tuple[float, boo
     """The smallest sum of squares below `bound` that `size` columns leave, or the bound; and whether all were tried."""
     some = np.flatnonzero(np.einsum("ij,ij->j", X, X) > 0.0)
     size = min(size, some.size)
-    if comb(some.size, size) <= TRIED:
+    # where all columns together leave nothing, their inverse is mostly rounding, and more are worth trying
+    saturated = _left(X, y, some) <= 1e-9 * float(y @ y)
+    if comb(some.size, size) <= (TRIED_SATURATED if saturated else TRIED):
         return min([bound, *(_left(X, y, some[list(chosen)]) for chosen in combinations(range(some.size), size))]), True
     A = X[:, some]
     extended = np.vstack([A, np.diag(np.sqrt(RIDGE * np.einsum("ij,ij->j", A, A)))])

@@ -1,4 +1,4 @@
-"""The coordinates in which a generalised linear model of one target is solved."""
+"""The coordinates in which a generalised linear model is solved."""
 
 from dataclasses import dataclass
 
@@ -66,7 +66,7 @@ class Frame:
 
     def _turned(self, coef: Floats, trans: int) -> Floats:
         with one_blas_thread:
-            return np.asarray(dgemv(1.0, self.basis, coef[0], trans=trans))[None, :]
+            return np.array([dgemv(1.0, self.basis, row, trans=trans) for row in coef])
 
 
 def middle(rows: Rows, hessian: bool) -> Floats:

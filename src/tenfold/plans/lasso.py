@@ -10,19 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Floats, Integers
-from tenfold.data import Rows
+from tenfold.arrays import Floats, Integers, contiguous
+from tenfold.data import MemoryRows, NotFinite, Rows, weights_of
 from tenfold.judge import Gaps, lasso_gap, lasso_gap_from_moments
 from tenfold.plans.fitted import Fitted, stored
-from tenfold.plans.least_squares import fold_moments
+from tenfold.plans.least_squares import DENSE_COLUMNS, SPARSE_COLUMNS, fold_moments
 from tenfold.problems import SparseLeastSquares
-from tenfold.solvers import descent
+from tenfold.solvers import descent, halves, proximal, working_set
 from tenfold.solvers.descent import Gram
 from tenfold.solvers.loop import Record, Solution, Status, Watch, run
 from tenfold.stats import Columns, Moments, Params
 
 MARGIN = 0.8
 """The solver aims at so much of the gap that is allowed: the judge's number is computed otherwise."""
+
+TOO_LARGE = "Input X has a column of values beyond 1e150, beside which no penalty counts. Scale the columns."
+
+FEW_COLUMNS, PASS_COLUMNS = 256, 32
+"""Up to so many columns all products cost next to nothing; and as much as a pass over the rows for each so many."""
+
+FIRST_ORDER = ("ista", "fista", "uv")
+"""Solvers by name that take steps of all weights at once."""
+
+TINY = float(np.finfo(np.float64).tiny)
 
 SWEEPS = 30
 """Sweeps of a step, whoever is told of it, so that nobody changes a fit by watching: some extrapolations."""
@@ -48,7 +58,7 @@ class Path:
 @dataclass(frozen=True)
 class Settings:
     """How a problem is solved: relative gap, most sweeps, columns one after the other or at random from a seed, most
-    seconds, and who is told of each step.
+    seconds, who is told of each step, by which solver, and whether on the products of all columns in any case.
     """
 
     tol: float
@@ -56,6 +66,8 @@ class Settings:
     seed: int | None = None
     time_limit: float | None = None
     watch: Watch | None = None
+    solver: str = "cd"
+    gram: bool = False
 
 
 def parts_of(problem: SparseLeastSquares, targets: int) -> list[slice]:
@@ -73,7 +85,33 @@ def fit(
     dtype: Any = np.float64,
 ) -> SparseFit:
     """Fit and judge; `start` are weights (t, p) to begin with, `moments` those of the rows where they are known."""
+    if settings.solver in FIRST_ORDER:
+        return _by_passes(rows, problem, settings, start, dtype)
+    if moments is None and not settings.gram and way(rows, 1) == "columns":
+        return _by_columns(rows, problem, settings, start, dtype)
     return from_moments(rows, fold_moments(rows) if moments is None else moments, problem, settings, start, dtype)
+
+
+def way(rows: Rows, penalties: int) -> str:
+    """What is worked on: "gram", the products of all columns, or "columns" by working sets, where the rows are at hand.
+
+    By cost: for dense rows a product of all columns is n p^2 fast operations, a pass n p slow ones; working sets take a
+    few passes, and then one for some penalties.
+    """
+    n, p = rows.shape
+    passes = 8 + penalties // 3
+    if not isinstance(rows, MemoryRows) or rows.foreign:
+        if p > DENSE_COLUMNS:
+            raise ValueError(
+                f"The products of {p:,} columns do not fit, and working sets of columns need the rows in memory: load "
+                "them, tenfold.rows(...).load(), or use fewer columns."
+            )
+        return "gram"
+    if p > n or p > (SPARSE_COLUMNS if rows.sparse else DENSE_COLUMNS):
+        return "columns" if p > FEW_COLUMNS else "gram"
+    if rows.sparse:
+        return "gram" if p <= FEW_COLUMNS or rows.entries / n <= 4 * passes else "columns"
+    return "gram" if p <= max(FEW_COLUMNS, PASS_COLUMNS * passes) else "columns"
 
 
 def from_moments(
@@ -130,14 +168,130 @@ def path_from_moments(
     return Path(coef, intercept, np.stack([one.sweeps for one in found], axis=1))
 
 
+def _by_passes(
+    rows: Rows, problem: SparseLeastSquares, settings: Settings, start: Floats | None, dtype: Any
+) -> SparseFit:
+    """Solvers by name that read the rows once or twice a step, wherever they are."""
+    stats = columns_statistics(rows)
+    p = stats.features
+    centre = stats.mean[:p] if problem.intercept else np.zeros(p)
+    target_mean = stats.mean[p:] if problem.intercept else np.zeros(rows.targets)
+    tol = MARGIN * settings.tol
+    if settings.solver == "uv":
+        path = halves.steps(problem, rows, stats, tol, start)
+    else:
+        fast = settings.solver == "fista"
+        path = proximal.steps(problem, rows, centre, target_mean, tol, start, accelerated=fast)
+    solution = run(path, settings.max_iter, settings.time_limit, settings.watch)
+    mean = solution.params.coef.astype(np.longdouble) @ centre.astype(np.longdouble)
+    params = stored(Params(solution.params.coef, np.asarray(target_mean - mean, dtype=np.float64)), dtype)
+    judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
+    count = 1 if problem.joint else rows.targets
+    return finished(params, judged, [(solution, solution.iterations)] * count, settings.solver)
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Rows in memory as columns: weighted by the roots of weights that add up to one, measured from the means where
+    there is an intercept; targets (n, t) alike.
+    """
+
+    columns: working_set.DenseColumns | working_set.SparseColumns
+    Y: Floats
+    centre: Floats
+    target_mean: Floats
+
+    @classmethod
+    def of(cls, rows: Rows, stats: Columns, intercept: bool) -> "Centred":
+        block, p = rows.whole(), stats.features
+        centre, target_mean = stats.mean[:p], stats.mean[p:]
+        if not intercept:
+            centre, target_mean = np.zeros_like(centre), np.zeros_like(target_mean)
+        root = np.sqrt(weights_of(block) / stats.weight)
+        X = block.X
+        if not (rows.sparse or X.flags.c_contiguous):
+            # columns in a row are read as they are, unless an offset would cost digits
+            far = np.any(np.abs(centre) > 1e3 * stats.spread[:p] / np.sqrt(stats.weight))
+            X = X if X.flags.f_contiguous and X.flags.aligned and not far else contiguous(X)
+        return cls(
+            working_set.columns_of(X, root, centre), root[:, None] * (block.y - target_mean), centre, target_mean
+        )
+
+    def path(
+        self,
+        problem: SparseLeastSquares,
+        penalties: Sequence[tuple[float, float]],
+        settings: Settings,
+        start: Floats | None = None,
+    ) -> tuple[Path, list[working_set.Found]]:
+        """Solve for every (l1, l2)."""
+        found = [
+            working_set.path(
+                self.columns,
+                np.ascontiguousarray(self.Y[:, part]),
+                penalties,
+                positive=problem.positive,
+                tol=MARGIN * settings.tol,
+                max_iter=settings.max_iter,
+                start=None if start is None else start[part],
+                seed=settings.seed,
+            )
+            for part in parts_of(problem, self.Y.shape[1])
+        ]
+        coef = np.concatenate([one.coef for one in found], axis=1)
+        intercept = self.target_mean - np.einsum("atp,p->at", coef, self.centre)
+        return Path(coef, intercept, np.stack([one.sweeps for one in found], axis=1)), found
+
+
+def pulls_of_moments(moments: Moments, intercept: bool) -> Floats:
+    """The pulls (t, p) of all columns at zero weights."""
+    p, e = moments.features, moments.exponent.astype(np.int64)
+    with np.errstate(over="ignore"):
+        return np.ldexp(moments.about(origin=not intercept)[1].T, e[:p] + e[p:, None]) / moments.weight
+
+
+def pulls_of_columns(rows: Rows, intercept: bool) -> Floats:
+    """The same by a pass over the rows."""
+    data = Centred.of(rows, columns_statistics(rows), intercept)
+    return data.columns.pulls(data.Y)
+
+
+def columns_statistics(rows: Rows) -> Columns:
+    """Means and lengths of the columns; refuses rows that are not finite, or whose squares are not."""
+    stats = rows.fold(Columns.lift)
+    if not np.isfinite(stats.spread).all():
+        raise NotFinite
+    if np.any(stats.spread > 1e150):
+        raise ValueError(TOO_LARGE)
+    return stats
+
+
+def _by_columns(
+    rows: Rows, problem: SparseLeastSquares, settings: Settings, start: Floats | None, dtype: Any
+) -> SparseFit:
+    """Working sets of columns, judged by a pass over the rows."""
+    stats = columns_statistics(rows)
+    data = Centred.of(rows, stats, problem.intercept)
+    path, found = data.path(problem, [(problem.l1, problem.l2)], settings, start)
+    mean = path.coef[0].astype(np.longdouble) @ data.centre.astype(np.longdouble)
+    params = stored(Params(path.coef[0], np.asarray(data.target_mean - mean, dtype=np.float64)), dtype)
+    judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
+    solutions = []
+    for one in found:
+        measure = float(one.gaps[0]) / max(MARGIN * settings.tol, TINY)
+        cut = int(one.sweeps[0]) >= settings.max_iter
+        status = Status.CONVERGED if measure <= 1.0 else Status.MAX_ITER if cut else Status.STALLED
+        trace = (Record(judged.certificate.objective, measure, 0.0),)
+        solutions.append((Solution(params, status, trace), int(one.sweeps[0])))
+    return finished(params, judged, solutions, "columns")
+
+
 def _refuse_huge(moments: Moments) -> None:
     """A penalty has the units of the columns: beside 1e154, whose square is not a number, it is nothing."""
     with np.errstate(over="ignore"):
         squares = np.ldexp(np.diag(moments.XX), 2 * moments.exponent[: moments.features].astype(np.int64))
     if not np.isfinite(squares).all():
-        raise ValueError(
-            "Input X has a column of values beyond 1e150, beside which no penalty counts. Scale the columns."
-        )
+        raise ValueError(TOO_LARGE)
 
 
 def _minimise(

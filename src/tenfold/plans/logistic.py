@@ -1,4 +1,4 @@
-"""Logistic regression of two classes.
+"""Logistic regression of two classes, and the softmax of several (multinomial.py).
 
 Few columns, few rows: Newton's method. Few columns, many rows: Newton's method on samples of the rows, then L-BFGS on
 all of them from there, on top of the sample's inverse Hessian, so that a handful of passes is enough; Newton's method
@@ -15,16 +15,18 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows, sampling_step
-from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap
-from tenfold.losses import Logistic
-from tenfold.penalties import L2
+from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap, gap_of_classes
+from tenfold.losses import Logistic, Softmax
+from tenfold.penalties import L2, ElasticNet
+from tenfold.plans import multinomial, sparse_logistic
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
-from tenfold.plans.separation import recession, refuse_tiny, unit
+from tenfold.plans.separation import recession, recession_of_classes, refuse_tiny, unit
+from tenfold.plans.sparse_logistic import GapRule
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Solution, Status, Step, Watch, run
-from tenfold.stats import Params, derivatives, of_weights
+from tenfold.stats import Params, of_weights, total_weight
 
 FEW_COLUMNS = 128
 """Up to so many a Hessian costs next to nothing."""
@@ -68,10 +70,11 @@ class LogisticFit(Fitted):
 class StoppingRule:
     """At most one where no entry of the gradient exceeds `tol` and the judge is content; `tighten` asks for more."""
 
-    def __init__(self, strength: float, tol: float) -> None:
+    def __init__(self, strength: float, tol: float, outputs: int = 1) -> None:
         self.strength = strength
         self.tol = max(tol, float(np.finfo(np.float64).tiny))
-        self.allowed = 0.8 * RULES["gap"].tol * LOG2
+        self.outputs = outputs
+        self.allowed = 0.8 * RULES["gap"].tol * float(np.log(max(outputs, 2)))
 
     def tighten(self) -> None:
         self.allowed *= 1e-3
@@ -82,7 +85,8 @@ class StoppingRule:
         bound = 1e4 * fall
         if self.strength > 0.0:
             # the judge's number; the intercept is not penalised, and counts by what it can gain
-            bound = float(np.sum(gradient[:-1] ** 2)) / (2.0 * self.strength) + fall
+            weights = gradient.reshape(self.outputs, -1)[:, :-1]
+            bound = float(np.sum(weights**2)) / (2.0 * self.strength) + fall
         wanted = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
         # whatever the units of the columns, there is nothing below rounding
         return min(wanted, abs(fall) / 1e-26)
@@ -90,9 +94,10 @@ class StoppingRule:
 
 def fit(
     rows: Rows,
-    strength: float,
+    penalty: L2 | ElasticNet,
     intercept: bool,
     *,
+    classes: int = 2,
     solver: str,
     tol: float,
     max_iter: int,
@@ -101,22 +106,33 @@ def fit(
     watch: Watch | None = None,
     dtype: Any = np.float64,
 ) -> LogisticFit:
-    """Minimise the weighted mean logistic loss + strength / 2 ||w||^2; targets are -1 and +1.
+    """Minimise the weighted mean logistic loss + penalty; targets are -1 and +1, or for three classes and more their
+    numbers.
 
     `solver` is "newton", for Newton's method on all rows where the Hessian is formed, or "lbfgs", for what suits the
     shape of the data.
     """
-    problem = Glm(Logistic(), L2(strength), intercept)
+    joint, strength = classes > 2, float(np.max(penalty.strength))
+    problem = Glm(Softmax() if joint else Logistic(), penalty, intercept)
+    kinked = isinstance(penalty, ElasticNet)
     hessian = forms_hessian(rows, strength)
-    samples = _samples(rows, solver) if hessian else []
+    samples = _samples(rows, solver) if hessian and not (joint or kinked) else []
     centre = middle(samples[0][0] if samples else rows, hessian) if intercept else np.zeros(rows.shape[1])
-    frame = Frame.of(rows, centre)
-    rule = StoppingRule(strength, tol)
-    path = _until_separated(_steps(problem, frame, samples, start, rule, solver if hessian else None), problem, rows)
+    frame = Frame(rows, centre) if kinked else Frame.of(rows, centre)  # a rotation would change an L1 penalty
+    outputs = classes if joint else 1
+    smooth, sharp = StoppingRule(strength, tol, outputs), GapRule(problem, outputs, tol)
+    rule: StoppingRule | GapRule = sharp if kinked else smooth
+    if kinked:
+        path = sparse_logistic.steps(problem, rows, centre, outputs, start and frame.inside(start), sharp)
+    elif joint:
+        path = multinomial.steps(problem, frame, classes, start, smooth)
+    else:
+        path = _steps(problem, frame, samples, start, smooth, solver if hessian else None)
+    path = path if kinked else _until_separated(path, problem, rows)
     heard: Watch | None = None if watch is None else lambda record, params: watch(record, frame.outside(params))
     solution = run(path, max_iter, time_limit, heard)
     # where a Hessian is dear, more steps are cheaper than a search of the judge's own
-    dear = strength > 0.0 and (not hessian or _by_sample(rows, solver))
+    dear = kinked or (strength > 0.0 and (joint or not hessian or _by_sample(rows, solver)))
     search = 0 if dear else SEARCH_STEPS
     params, certificate, direction = _finished(problem, rows, frame, solution, dtype, search)
     for _ in range(ATTEMPTS):
@@ -248,8 +264,7 @@ def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator
     if np.max(problem.penalty.strength) > 0.0:
         yield from path
         return
-    zero = Params(np.zeros((1, rows.shape[1])), np.zeros(1))
-    total = rows.fold(derivatives(problem.loss, zero, 0)).weight
+    total = rows.fold(total_weight).sum
     enough = LOG2 * float(rows.fold(of_weights).low[0]) / total
     for step in path:
         yield step._replace(measure=0.0) if step.objective < enough else step
@@ -261,7 +276,10 @@ def _finished(
     """The parameters as they are stored, the judge's word on them, and a direction of length one that separates the
     classes where there is no maximum.
     """
-    params = stored(without_constants(problem, rows, frame.outside(solution.params)), dtype)
+    params = frame.outside(solution.params)
+    if not isinstance(problem.penalty, ElasticNet):
+        params = without_constants(problem, rows, params)
+    params = stored(params, dtype)
     try:
         return params, *_judged(problem, rows, params, solution.status.value, dtype, search)
     except KeyboardInterrupt:
@@ -273,13 +291,14 @@ def _finished(
 def _judged(
     problem: Glm, rows: Rows, params: Params, status: str, dtype: Any, search: int
 ) -> tuple[Certificate, Params | None]:
-    certificate = gap(problem, rows, params, status=status, dtype=dtype, search=search)
+    judge, direction_of = (gap_of_classes, recession_of_classes) if problem.loss.joint else (gap, recession)
+    certificate = judge(problem, rows, params, status=status, dtype=dtype, search=search)
     if certificate.status == Status.NO_MAXIMUM.value:
         return certificate, unit(params)
-    if certificate.ok or np.max(problem.penalty.strength) > 0.0:
+    if certificate.ok or np.max(problem.penalty.strength) > 0.0 or isinstance(problem.penalty, ElasticNet):
         return certificate, None
     refuse_tiny(rows)
-    direction = recession(problem, rows, params)
+    direction = direction_of(problem, rows, params)
     if direction is not None:
-        certificate = gap(problem, rows, params, status=status, dtype=dtype, direction=direction, search=0)
+        certificate = judge(problem, rows, params, status=status, dtype=dtype, direction=direction, search=0)
     return certificate, direction if certificate.status == Status.NO_MAXIMUM.value else None

@@ -13,7 +13,17 @@ from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
 from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
 from tenfold.problems import Glm
-from tenfold.stats import Params, Total, derivatives, of_columns, of_recession, times
+from tenfold.stats import (
+    Columns,
+    Params,
+    Total,
+    derivatives,
+    noticed_hessian,
+    of_columns,
+    of_recession,
+    of_right_margins,
+    times,
+)
 
 
 def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:
@@ -60,6 +70,38 @@ def _gram(problem: Glm, params: Params, threshold: float, shift: Floats) -> Call
         return Total(np.asarray(settled(derivatives(Square(), zero, 2, shift)(rows)).hessian)[:k, :k])
 
     return lift
+
+
+def recession_of_classes(problem: Glm, rows: Rows, params: Params) -> Params | None:
+    """The same for several classes: the right class of no row loses to another along it."""
+    K, p = params.coef.shape
+    k = p + problem.intercept
+    if K * k > NEWTON_COLUMNS:
+        return None
+    shift = middle(rows, True) if problem.intercept else np.zeros(p)
+    local = moved(params, shift)
+    columns = rows.fold(Columns.lift)
+    lengths = np.append(np.sqrt(columns.squares_about(shift)), 1.0)[:k]
+    scale = np.tile(np.where(lengths > 0.0, lengths, 1.0), K)
+    theta = np.column_stack([local.coef, local.intercept])[:, :k].ravel() * scale
+    each = np.arange(k)
+    for threshold in (1e-9, 1e-7, 1e-5):
+        core = rows.fold(noticed_hessian(local, shift, threshold)).sum.reshape(K, p + 1, K, p + 1) / columns.weight
+        core = core[:, :k, :, :k].reshape(K * k, K * k) / scale / scale[:, None]
+        lifted = core.reshape(K, k, K, k)
+        lifted[:, each, :, each] += 1.0 / K  # what all classes have in common changes no prediction
+        with one_blas_thread:
+            values, vectors, info = lapack.dsyevd(lifted.reshape(len(scale), len(scale)))
+        null = vectors[:, values <= 1e-12 * len(scale)]
+        if info != 0 or not null.size:
+            continue
+        d = np.zeros((K, p + 1))
+        d[:, :k] = (null @ (null.T @ theta) / scale).reshape(K, k)
+        found = Params(np.ascontiguousarray(d[:, :p]), np.ascontiguousarray(d[:, p]))
+        right = rows.fold(of_right_margins(found, shift))
+        if right.high[0] > 0.0 and right.low[0] >= -1e-12 * right.high[0]:
+            return unit(moved(found, -shift))
+    return None
 
 
 def unit(params: Params) -> Params:

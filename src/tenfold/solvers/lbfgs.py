@@ -1,4 +1,4 @@
-"""L-BFGS for smooth generalised linear models of one target (Liu and Nocedal 1989).
+"""L-BFGS for smooth generalised linear models of one target, or of several classes together (Liu and Nocedal 1989).
 
 The inverse Hessian is that of the last `MEMORY` steps on top of a given symmetric map `precondition`: the inverse
 Hessian of a sample of the rows where p is small, a diagonal where it is large. The better that map, the fewer the
@@ -34,7 +34,7 @@ Measure = Callable[[Floats, float], float]
 
 
 class Place(NamedTuple):
-    """A point (weights, then the intercept) with its objective and gradient."""
+    """A point (weights, then the intercept, class after class) with its objective and gradient."""
 
     x: Floats
     f: float
@@ -44,6 +44,8 @@ class Place(NamedTuple):
 class Walk(Protocol):
     """How the objective is read."""
 
+    outputs: int
+    """Raw predictions of a row."""
     trusting: ClassVar[bool]
     """Whether the first trial along a direction is mostly the last."""
 
@@ -59,7 +61,7 @@ def steps(walk: Walk, start: Params, precondition: Map, measure: Measure) -> Ite
     Once, near the end, a trusting walk yields a step before it is evaluated: whoever judges the result reads the rows
     there anyway. Asked for more, the iteration goes on from the last place that it knows.
     """
-    here = walk.start(np.append(start.coef[0], start.intercept))
+    here = walk.start(np.column_stack([start.coef, start.intercept]).ravel())
     if not (np.isfinite(here.f) and np.isfinite(here.g).all()):
         raise NotFinite
     pairs: deque[Pair] = deque(maxlen=MEMORY)
@@ -70,9 +72,9 @@ def steps(walk: Walk, start: Params, precondition: Map, measure: Measure) -> Ite
         now = measure(here.g, 0.5 * fall)
         if on_credit and now > 1.0 and 2.0 * now * now <= before:
             on_credit = False
-            yield Step(_unpack(here.x + d), here.f, 2.0 * now * now / before)
+            yield Step(_unpack(here.x + d, walk.outputs), here.f, 2.0 * now * now / before)
         else:
-            yield Step(_unpack(here.x), here.f, now)
+            yield Step(_unpack(here.x, walk.outputs), here.f, now)
         before = now
         there = walk.along(here, d, fall) if fall > 0.0 else None
         if there is None:
@@ -90,16 +92,16 @@ class Points:
 
     trusting: ClassVar[bool] = True
 
-    def __init__(self, problem: Glm, rows: Rows, shift: Floats) -> None:
-        self.problem, self.rows, self.shift = problem, rows, shift
+    def __init__(self, problem: Glm, rows: Rows, shift: Floats, outputs: int = 1) -> None:
+        self.problem, self.rows, self.shift, self.outputs = problem, rows, shift, outputs
 
     def start(self, x: Floats) -> Place:
         return self._read(x, [])[0]
 
     def _read(self, x: Floats, others: list[Floats]) -> tuple[Place, list[float]]:
         """The place at x, and the bare objective at others, from one pass."""
-        ahead = [_unpack(other) for other in others]
-        found, values = evaluate_ahead(self.problem, self.rows, _unpack(x), 1, self.shift, ahead)
+        ahead = [_unpack(other, self.outputs) for other in others]
+        found, values = evaluate_ahead(self.problem, self.rows, _unpack(x, self.outputs), 1, self.shift, ahead)
         return Place(x, float(found.value[0]), found.gradient[0]), values
 
     def along(self, place: Place, d: Floats, fall: float) -> Place | None:
@@ -127,48 +129,56 @@ class Margins:
 
     trusting: ClassVar[bool] = False
 
-    def __init__(self, problem: Glm, rows: Rows, shift: Floats) -> None:
-        self.problem, self.rows = problem, rows
+    def __init__(self, problem: Glm, rows: Rows, shift: Floats, outputs: int = 1) -> None:
+        self.problem, self.rows, self.outputs = problem, rows, outputs
         self.shift = shift if shift.any() else None
-        self.y = rows.map(targets_of)[:, 0]
-        self.share = np.array(rows.map(weights_of))
+        self.y = rows.map(targets_of)
+        self.share = np.array(rows.map(weights_of))[:, None]
         self.share /= self.share.sum()
         self.strength = float(np.max(problem.penalty.strength))
-        self.z = np.zeros_like(self.y)
+        self.z = np.zeros((len(self.y), outputs))
 
     def start(self, x: Floats) -> Place:
         self.z = self._forth(x)
         return self._place(x.copy())
 
     def _forth(self, x: Floats) -> Floats:
-        return np.ascontiguousarray(self.rows.map(predictions(_unpack(x), self.shift))[:, 0])
+        return np.ascontiguousarray(self.rows.map(predictions(_unpack(x, self.outputs), self.shift)))
 
     def _back(self, u: Floats) -> Floats:
-        rows = self.rows.retarget(u[:, None])
-        return np.asarray(rows.fold(lambda block: Total(back_times(block.X, block.y, self.shift))).sum[0])
+        rows = self.rows.retarget(u)
+        return np.asarray(rows.fold(lambda block: Total(back_times(block.X, block.y, self.shift))).sum)
+
+    def _weights(self, x: Floats) -> Floats:
+        """The part of a point that is penalised."""
+        return x.reshape(self.outputs, -1)[:, :-1]
 
     @np.errstate(over="ignore", invalid="ignore")  # a trial may be out of range, and is refused then
     def _place(self, x: Floats) -> Place:
-        """Value and gradient near x, whose margins are known: the intercept takes a Newton step of its own first."""
-        loss, slope = self.problem.loss, 0.0
+        """Value and gradient near x, whose margins are known: the intercepts take a Newton step of their own first."""
+        loss = self.problem.loss
+        slope = np.zeros(self.outputs)
         u = self.share * loss.slope(self.y, self.z)
         if self.problem.intercept:
-            curvature = float(np.sum(self.share * loss.curvature(self.y, self.z)))
-            move = float(np.clip(-u.sum() / curvature, -1.0, 1.0)) if curvature > 0.0 else 0.0
-            x[-1] += move
+            curvature = np.sum(self.share * loss.curvature(self.y, self.z), axis=0)
+            # several classes pull at each other, and the diagonal knows at least half of their curvature
+            move = -np.sum(u, axis=0) / np.where(curvature > 0.0, curvature, np.inf) / min(self.outputs, 2)
+            move = np.clip(move, -1.0, 1.0)
+            x.reshape(self.outputs, -1)[:, -1] += move
             self.z = self.z + move
             u = self.share * loss.slope(self.y, self.z)
-            slope = float(u.sum())
-        f = float(np.sum(self.share * loss.value(self.y, self.z))) + 0.5 * self.strength * _dot(x[:-1], x[:-1])
-        return Place(x, f, np.append(self._back(u) + self.strength * x[:-1], slope))
+            slope = np.sum(u, axis=0)
+        w = self._weights(x)
+        f = float(np.sum(self.share * loss.value(self.y, self.z))) + 0.5 * self.strength * float(np.sum(w * w))
+        return Place(x, f, np.column_stack([self._back(u) + self.strength * w, slope]).ravel())
 
     def along(self, place: Place, d: Floats, fall: float) -> Place | None:
         if not self.problem.intercept:
-            d = np.append(d[:-1], 0.0)
+            d = d.copy()
+            d.reshape(self.outputs, -1)[:, -1] = 0.0
         dz = self._forth(d)
-        length = self._minimum(
-            dz, self.strength * _dot(place.x[:-1], d[:-1]), self.strength * _dot(d[:-1], d[:-1]), fall
-        )
+        w, v = self._weights(place.x), self._weights(d)
+        length = self._minimum(dz, self.strength * float(np.sum(w * v)), self.strength * float(np.sum(v * v)), fall)
         kept = self.z
         self.z = kept + length * dz
         there = self._place(place.x + length * d)
@@ -190,7 +200,7 @@ class Margins:
             first = float(np.sum(self.share * self.problem.loss.slope(self.y, z) * dz)) + slope + length * curvature
             if abs(first) <= 0.1 * fall:
                 break
-            second = float(np.sum(self.share * self.problem.loss.curvature(self.y, z) * dz * dz)) + curvature
+            second = float(np.sum(self.share * self.problem.loss.bend(self.y, z, dz))) + curvature
             low, high = (length, high) if first < 0.0 else (low, length)
             new = length - first / second if second > 0.0 else np.inf
             middle = 0.5 * (low + high) if high < np.inf else 4.0 * length
@@ -201,7 +211,7 @@ class Margins:
         return length
 
 
-def diagonal(problem: Glm, rows: Rows, shift: Floats, mean: float | None = None) -> Map:
+def diagonal(problem: Glm, rows: Rows, shift: Floats, mean: float | None = None, outputs: int = 1) -> Map:
     """The inverse of the Hessian's diagonal as a map, one pass: at the largest curvature of the loss or, where there is
     none, at means halfway between each target and the `mean` of all.
     """
@@ -219,7 +229,7 @@ def diagonal(problem: Glm, rows: Rows, shift: Floats, mean: float | None = None)
     # never less than a thousandth of the raw squares: a difference of nearly equal numbers has no digits
     squares = np.maximum(squares, 1e-3 * (squares + shift * (2.0 * centre - shift)))
     curvature = np.append(bend * squares + np.max(problem.penalty.strength), bend)
-    inverse = 1.0 / np.where(curvature > 0.0, curvature, 1.0)
+    inverse = np.tile(1.0 / np.where(curvature > 0.0, curvature, 1.0), outputs)
     return lambda g: inverse * g
 
 
@@ -246,8 +256,9 @@ def _dot(a: Floats, b: Floats) -> float:
         return float(ddot(a, b))
 
 
-def _unpack(x: Floats) -> Params:
-    return Params(x[None, :-1].copy(), x[-1:].copy())
+def _unpack(x: Floats, outputs: int) -> Params:
+    by_class = x.reshape(outputs, -1)
+    return Params(by_class[:, :-1].copy(), by_class[:, -1].copy())
 
 
 class Pair(NamedTuple):

@@ -20,6 +20,8 @@ class Status(Enum):
     STOPPED = "stopped by a callback"
     INTERRUPTED = "interrupted"
     NO_MAXIMUM = "no maximum"
+    NO_IMPROVEMENT = "no improvement"
+    CYCLING = "cycling"
 
     @property
     def message(self) -> str:
@@ -46,6 +48,15 @@ _MESSAGES = {
     Status.NO_MAXIMUM: (
         "The classes can be separated, so the likelihood has no maximum: weights grow without bound. Use a "
         "penalty (a finite C)."
+    ),
+    Status.NO_IMPROVEMENT: (
+        "Several passes in a row did not improve the loss (or the validation score) by tol, and mistakes remain. Lower "
+        "tol, or take a class whose loss has a minimum, such as LogisticRegression."
+    ),
+    Status.CYCLING: (
+        "The weights came back to where they were after an earlier pass, so the updates repeat for ever: in exact "
+        "arithmetic that happens only to classes that no weights separate. tenfold.separability(X, y) looks for a "
+        "proof."
     ),
 }
 

@@ -1,8 +1,11 @@
-"""Newton's method for smooth generalised linear models of one target (iteratively re-weighted least squares), with a
-line search.
+"""Newton's method for smooth generalised linear models of one target, or of several classes together (iteratively
+re-weighted least squares), with a line search.
 
 Each step solves H d = -g, H the Hessian of the penalised mean loss in (w, b), and takes the largest of 1, 1/2, 1/4, ...
-that gives sufficient descent. One pass over the rows a step, p x p memory.
+that gives sufficient descent. One pass over the rows a step, p x p memory, K (p + 1) squared for K classes.
+
+What is added to the predictions of all classes alike changes no loss: H is zero in these directions, the gradient too,
+and a penalty on the mean of the classes' coefficients, which no step then changes, makes H regular.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,10 +53,12 @@ def factor(hessian: Floats | None, shift: Floats) -> Factor:
     """Factor a Hessian about `shift`; a singular one is lifted by the least power of ten that lets it pass."""
     if hessian is None or not np.isfinite(hessian).all():
         raise NotFinite
+    hessian = _without_common(hessian, len(shift) + 1)
     diagonal = hessian.diagonal()
-    known = diagonal > TINY
     # a constant column about its mean is rounding
-    known[:-1] &= diagonal[:-1] > diagonal[-1] * (4.0 * EPS * shift) ** 2
+    by_class = diagonal.reshape(-1, len(shift) + 1)
+    noise = np.column_stack([by_class[:, -1:] * (4.0 * EPS * shift) ** 2, np.zeros(len(by_class))])
+    known = (diagonal > TINY) & (diagonal > noise.ravel())
     d = np.sqrt(np.where(known, diagonal, 1.0))
     scaled = np.asfortranarray(hessian / d / d[:, None])
     if not known.all():
@@ -68,6 +73,18 @@ def factor(hessian: Floats | None, shift: Floats) -> Factor:
         more = max(1e-14, 10.0 * lift)
         scaled[np.diag_indices_from(scaled)] += more - lift
         lift = more
+
+
+def _without_common(hessian: Floats, k: int) -> Floats:
+    """The Hessian of several classes, k coefficients each, with a penalty on the mean of those that have none."""
+    K = len(hessian) // k
+    if K == 1:
+        return hessian
+    lifted = hessian.reshape(K, k, K, k).copy()
+    own, common = np.einsum("cjcj->j", lifted), np.einsum("cjlj->j", lifted)
+    each = np.flatnonzero(common <= 1e-9 * own)
+    lifted[:, each, :, each] += own[each, None, None] / K**2
+    return lifted.reshape(K * k, K * k)
 
 
 def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
@@ -140,8 +157,8 @@ def _search(
 
 
 def _step(params: Params, d: Floats, length: float) -> Params:
-    s = length * d
-    return Params(params.coef + s[None, :-1], params.intercept + s[-1:])
+    s = (length * d).reshape(len(params.intercept), -1)
+    return Params(params.coef + s[:, :-1], params.intercept + s[:, -1])
 
 
 def _finite(found: Evaluation) -> Evaluation:

@@ -213,8 +213,7 @@ class Epochs:
     def _learn(self, active: list[_Watched], block: Block, begin: int, end: int) -> None:
         learners = [one.learner for one in active]
         X, y = block.X, contiguous(np.ravel(block.y))
-        workers = threads(self.rows.entries) if len(learners) > 1 else 1
-        arguments = (y, block.weight, self.skip, learners, begin, end, workers)
+        arguments = (y, block.weight, self.skip, learners, begin, end, threads(self.rows.entries))
         if is_sparse(X):
             _core.learn_csr(X.data, X.indices, X.indptr, X.shape[1], *arguments)
         else:
@@ -261,6 +260,10 @@ def _learner(rule: Rule, target: Target, start: State, k: int, sparse: bool) -> 
 
 
 def _replaced(params: Params, parts: Sequence[tuple[int, tuple[Floats, float]]]) -> Params:
+    """`params` with those of some learners in place of what they were; of one learner without a copy."""
+    if params.coef.shape[0] == len(parts) == 1:
+        (_, (w, b)), *_ = parts
+        return Params(w[None, :], np.array([b]))
     coef, intercept = params.coef.copy(), params.intercept.copy()
     for number, (w, b) in parts:
         coef[number], intercept[number] = w, b

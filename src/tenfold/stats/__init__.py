@@ -16,12 +16,16 @@ from tenfold.stats.derivatives import (
     derivatives,
     predictions,
     times,
+    total_weight,
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
+from tenfold.stats.scaled import Scaled, scaled
 from tenfold.stats.several import Several, together
+from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
+from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
@@ -35,23 +39,31 @@ __all__ = [
     "Moments",
     "Params",
     "RFactor",
+    "Scaled",
     "Several",
     "Total",
+    "Voters",
     "WholeGram",
     "all_but_one",
     "along",
     "back_times",
     "best_constant",
+    "class_curvatures",
     "cross_products",
     "curvatures",
     "derivatives",
     "mean_loss",
     "mean_over_targets",
+    "noticed_hessian",
     "of_columns",
     "of_predictions",
     "of_recession",
+    "of_right_margins",
     "of_weights",
     "predictions",
+    "scaled",
+    "softmax",
     "times",
     "together",
+    "total_weight",
 ]

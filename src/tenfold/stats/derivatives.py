@@ -120,18 +120,27 @@ def derivatives_in_arrays(
     X = _away(block.X, shift)
     coef, intercept = likes(params, X)
     z = xp.matmul(X, coef.T) + intercept
-    # sums are products: down a long column a library's own may be many times slower
-    weight, slopes = weights_of(block), loss.slope(block.y, z)
-    parts = [xp.matmul(weight, loss.value(block.y, z)), xp.matmul(weight, slopes)]
+    slopes = loss.slope(block.y, z)
+    parts = [_sums(loss.value(block.y, z), block), _sums(slopes, block)]
     if order >= 1:
         parts.append(xp.matmul(_weighted(slopes, block).T, X))
     if order == 2:
         curvature = _weighted(loss.curvature(block.y, z), block)
         parts += [cross(curvature * X, X), xp.matmul(curvature.T, X)[0, :], xp.reshape(xp.sum(curvature), (1,))]
     if block.weight is not None:
-        parts.append(xp.reshape(xp.sum(weight), (1,)))
+        parts.append(xp.reshape(xp.sum(block.weight), (1,)))
     rows = None if block.weight is not None else float(z.shape[0])
     return Pending.of(parts, partial(_from_sums, order, after), key=after is None, source=rows)
+
+
+def _sums(values: Array, block: Block) -> Array:
+    """The sums (t,) of values (m, t) over the rows, weighted; as a product, for down a long column a library's own sum
+    may be many times slower.
+    """
+    xp = namespace(values)
+    if block.weight is None and values.shape[1] == 1:
+        return xp.reshape(xp.sum(values), (1,))
+    return xp.matmul(weights_of(block), values)
 
 
 def _weighted(values: Array, block: Block) -> Array:
@@ -184,6 +193,12 @@ class Total:
 
     def merge(self, other: "Total") -> "Total":
         return Total(self.sum + other.sum)
+
+
+def total_weight(block: Block) -> Total:
+    """The lift of the sum of the weights."""
+    weight = weights_of(block)
+    return Total(float(namespace(weight).sum(weight)))
 
 
 def back_times(X: Array, u: Array, shift: Floats | None = None) -> Floats:

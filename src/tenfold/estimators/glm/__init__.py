@@ -1,5 +1,7 @@
 """Generalised linear models: deviances, robust losses, quantiles."""
 
 from tenfold.estimators.glm.deviance import GammaRegressor, PoissonRegressor, TweedieRegressor
+from tenfold.estimators.glm.huber import HuberRegressor
+from tenfold.estimators.glm.quantile import QuantileRegressor
 
-__all__ = ["GammaRegressor", "PoissonRegressor", "TweedieRegressor"]
+__all__ = ["GammaRegressor", "HuberRegressor", "PoissonRegressor", "QuantileRegressor", "TweedieRegressor"]

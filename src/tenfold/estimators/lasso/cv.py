@@ -10,9 +10,9 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import column_or_1d
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from tenfold.arrays import Array, is_foreign, on_host
+from tenfold.arrays import Array, Floats, is_foreign, on_host
 from tenfold.choose.kfold import Split
-from tenfold.choose.sparse import Grid, mean_squared_errors, split_moments
+from tenfold.choose.sparse import Grid, errors_by_columns, mean_squared_errors, split_moments
 from tenfold.data import MemoryRows, Rows
 from tenfold.estimators.contract import (
     Claims,
@@ -38,10 +38,10 @@ from tenfold.estimators.parameters import (
     real,
     splitter,
 )
-from tenfold.plans.lasso import SparseFit, from_moments
+from tenfold.plans.lasso import SparseFit, pulls_of_columns, pulls_of_moments, way
+from tenfold.plans.lasso import fit as fit_sparse
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import SparseLeastSquares
-from tenfold.stats import Moments
 
 PATH: Constraints = {
     "eps": (real(0, closed="neither"),),
@@ -95,10 +95,20 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
         positive = bool(getattr(self, "positive", False))
         problem = SparseLeastSquares(0.0, 0.0, bool(self.fit_intercept), positive, self._joint)
         ratios = [float(ratio) for ratio in np.atleast_1d(np.asarray(getattr(self, "l1_ratio", 1.0), dtype=float))]
-        parts = split_moments(rows, splits)
-        moments = fold_moments(rows) if parts.total is None else parts.total
-        grids = self._grids(moments, problem, ratios)
-        errors = mean_squared_errors(rows, splits, parts, problem, grids, settings)
+        count = (
+            len(splits) * len(ratios) * (int(self.alphas) if isinstance(self.alphas, Integral) else len(self.alphas))
+        )
+        moments = None
+        if way(rows, count) == "gram":
+            parts = split_moments(rows, splits)
+            moments = fold_moments(rows) if parts.total is None else parts.total
+            grids = self._grids(pulls_of_moments(moments, problem.intercept), positive, ratios)
+            errors = mean_squared_errors(rows, splits, parts, problem, grids, settings)
+            self.cv_method_ = parts.how
+        else:
+            grids = self._grids(pulls_of_columns(rows, problem.intercept), positive, ratios)
+            errors = errors_by_columns(rows, splits, problem, grids, settings)
+            self.cv_method_ = f"{len(splits)} splits, training sets by weights on shared rows"
         self.mse_path_ = np.squeeze(errors)
         mean = errors.mean(axis=2)
         best = [int(np.argmin(part)) for part in mean]
@@ -108,18 +118,15 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
             self.l1_ratio_ = ratios[ratio]
         several = isinstance(self.alphas, Integral) and len(ratios) > 1
         self.alphas_ = np.stack([grid.alphas for grid in grids]) if several else grids[0].alphas
-        self.cv_method_ = parts.how
         l1, l2 = grids[ratio].penalties[best[ratio]]
         chosen = SparseLeastSquares(l1, l2, problem.intercept, positive, self._joint)
-        return from_moments(rows, moments, chosen, settings, None, rows.dtype)
+        return fit_sparse(rows, chosen, settings, moments=moments, dtype=rows.dtype)
 
-    def _grids(self, moments: Moments, problem: SparseLeastSquares, ratios: list[float]) -> list[Grid]:
+    def _grids(self, pull: Floats, positive: bool, ratios: list[float]) -> list[Grid]:
         if not isinstance(self.alphas, Integral):
             alphas = given(self.alphas)
             return [Grid(ratio, alphas) for ratio in ratios]
-        p, e = moments.features, moments.exponent.astype(np.int64)
-        C = moments.about(origin=not problem.intercept)[1]
-        top = largest(np.ldexp(C.T, e[:p] + e[p:, None]) / moments.weight, problem.positive)
+        top = largest(pull, positive)
         return [Grid(ratio, alphas_from(top, ratio, float(self.eps), int(self.alphas))) for ratio in ratios]
 
     def _splits(self, rows: Rows, y: Array, split: dict[str, Any]) -> list[Split]:

@@ -38,6 +38,9 @@ SETTINGS: Constraints = {
     "selection": (choice("cyclic", "random"),),
 }
 
+SOLVER: Constraints = {"solver": (choice("auto", "cd", "ista", "fista"),)}
+ONLINE: Constraints = {"solver": (choice("auto", "cd", "ista", "fista", "uv"),)}
+
 GRAM: Constraints = {"precompute": (boolean(), array_like()), "positive": (boolean(),)}
 
 
@@ -46,7 +49,14 @@ def settings_of(model: Any) -> Settings:
     seed = None
     if model.selection == "random":
         seed = int(check_random_state(model.random_state).randint(np.iinfo(np.int32).max))
-    return Settings(float(model.tol), 1000 if model.max_iter is None else int(model.max_iter), seed)
+    solver = getattr(model, "solver", "auto")
+    return Settings(
+        float(model.tol),
+        1000 if model.max_iter is None else int(model.max_iter),
+        seed,
+        solver="cd" if solver == "auto" else solver,
+        gram=getattr(model, "precompute", False) is True,
+    )
 
 
 def problem_of(model: Any, *, joint: bool) -> SparseLeastSquares:

@@ -1,6 +1,7 @@
 """Paths of the Lasso and the elastic net as functions."""
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
@@ -15,7 +16,7 @@ from tenfold.estimators.contract import as_rows, follow, refuse_not_finite, vali
 from tenfold.estimators.lasso.grid import alphas_from, given, largest
 from tenfold.estimators.parameters import InvalidParameterError
 from tenfold.judge import path_gaps
-from tenfold.plans.lasso import Settings, path_from_moments
+from tenfold.plans.lasso import Centred, Settings, columns_statistics, path_from_moments, pulls_of_moments, way
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import SparseLeastSquares
 from tenfold.stats import Params
@@ -121,13 +122,14 @@ def enet_path(
     alphas : ndarray of shape (n_alphas,), falling
     coefs : ndarray of shape (p, n_alphas) or (t, p, n_alphas)
     dual_gaps : ndarray of shape (n_alphas,)
-        Found by the judge at these weights.
+        From the residuals at these weights.
     n_iters : list of int
         Sweeps, where ``return_n_iter``.
 
     Notes
     -----
-    One pass over the rows and memory p x p for any number of alphas.
+    One pass over the rows and memory p x p for any number of alphas; with more columns than rows some passes, and
+    memory for the columns that are used.
 
     Examples
     --------
@@ -171,18 +173,29 @@ def _path(
     settings: Settings,
     start: Floats | None,
 ) -> tuple[Floats, Floats, Floats, Array]:
+    count = int(wanted) if isinstance(wanted, Integral) else len(wanted)
+    if way(rows, count) == "columns":
+        data = Centred.of(rows, columns_statistics(rows), False)
+        grid = _grid(wanted, lambda: data.columns.pulls(data.Y), problem.positive, ratio, eps)
+        path, found = data.path(problem, _penalties(grid, ratio), settings, start)
+        return grid, path.coef, found[0].gaps * float(np.sum(data.Y * data.Y)), path.sweeps[:, 0]
     moments = fold_moments(rows)
-    grid = wanted
-    if isinstance(wanted, Integral):
-        p, e = moments.features, moments.exponent.astype(np.int64)
-        C = np.ldexp(moments.about(origin=True)[1].T, e[:p] + e[p:, None]) / moments.weight
-        grid = alphas_from(largest(C, problem.positive), ratio, eps, int(wanted))
-    penalties = [(float(a) * ratio, float(a) * (1.0 - ratio)) for a in grid]
-    path = path_from_moments(moments, problem, penalties, settings, start)
-    t, p = path.coef.shape[1:]
-    kept = path.coef.astype(rows.dtype).astype(np.float64)
-    gaps = path_gaps(problem, moments, Params(kept.reshape(-1, p), np.zeros(kept.shape[0] * t)), penalties)
+    grid = _grid(wanted, lambda: pulls_of_moments(moments, False), problem.positive, ratio, eps)
+    path = path_from_moments(moments, problem, _penalties(grid, ratio), settings, start)
+    p = path.coef.shape[2]
+    kept = path.coef.astype(rows.dtype).astype(np.float64).reshape(-1, p)
+    gaps = path_gaps(problem, moments, Params(kept, np.zeros(len(kept))), _penalties(grid, ratio))
     return grid, path.coef, gaps.reshape(len(grid), -1)[:, 0], path.sweeps[:, 0]
+
+
+def _grid(wanted: Any, pulls: Callable[[], Floats], positive: bool, ratio: float, eps: float) -> Floats:
+    if not isinstance(wanted, Integral):
+        return np.asarray(wanted)
+    return alphas_from(largest(pulls(), positive), ratio, eps, int(wanted))
+
+
+def _penalties(grid: Floats, ratio: float) -> list[tuple[float, float]]:
+    return [(float(a) * ratio, float(a) * (1.0 - ratio)) for a in grid]
 
 
 def _wanted(n_alphas: Any, alphas: Any) -> Any:

@@ -16,7 +16,7 @@ from tenfold.estimators.contract import (
     with_callbacks,
 )
 from tenfold.estimators.lasso.cv import PATH, SparseModelCV
-from tenfold.estimators.lasso.fitting import SETTINGS, SparseModel, problem_of
+from tenfold.estimators.lasso.fitting import SETTINGS, SOLVER, SparseModel, problem_of
 from tenfold.estimators.lasso.functions import enet_path, lasso_path
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, real
 
@@ -37,6 +37,8 @@ class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, Regres
     Parameters
     ----------
     alpha, l1_ratio, fit_intercept, copy_X, max_iter, tol, warm_start, random_state, selection : as in `ElasticNet`.
+    solver : {"auto", "cd", "ista", "fista"}, default="auto"
+        As in `ElasticNet`; the online split knows no groups.
 
     Attributes
     ----------
@@ -77,7 +79,7 @@ class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, Regres
         "R11.3",
         "MultiTaskElasticNet",
     )
-    _constraints: ClassVar[Constraints] = {**SETTINGS, "l1_ratio": (real(0, 1, "both"),)}
+    _constraints: ClassVar[Constraints] = {**SETTINGS, **SOLVER, "l1_ratio": (real(0, 1, "both"),)}
     _alone: ClassVar[str] = "ElasticNet"
 
     path = staticmethod(enet_path)
@@ -94,6 +96,7 @@ class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, Regres
         warm_start: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
+        solver: str = "auto",
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio
@@ -104,6 +107,7 @@ class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, Regres
         self.warm_start = warm_start
         self.random_state = random_state
         self.selection = selection
+        self.solver = solver
 
     @all_or_nothing
     @with_callbacks
@@ -134,6 +138,7 @@ class MultiTaskLasso(MultiTaskElasticNet):
     Parameters
     ----------
     alpha, fit_intercept, copy_X, max_iter, tol, warm_start, random_state, selection : as in `Lasso`.
+    solver : {"auto", "cd", "ista", "fista"}, default="auto"
 
     Attributes
     ----------
@@ -158,7 +163,7 @@ class MultiTaskLasso(MultiTaskElasticNet):
     _claims: ClassVar = Claims(
         "Lasso of targets that share their columns", "fold once, or columns in memory", "gap", "R11.3", "MultiTaskLasso"
     )
-    _constraints: ClassVar[Constraints] = {**SETTINGS}
+    _constraints: ClassVar[Constraints] = {**SETTINGS, **SOLVER}
     _alone: ClassVar[str] = "Lasso"
 
     l1_ratio = 1.0
@@ -174,6 +179,7 @@ class MultiTaskLasso(MultiTaskElasticNet):
         warm_start: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
+        solver: str = "auto",
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -183,6 +189,7 @@ class MultiTaskLasso(MultiTaskElasticNet):
         self.warm_start = warm_start
         self.random_state = random_state
         self.selection = selection
+        self.solver = solver
 
 
 class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):

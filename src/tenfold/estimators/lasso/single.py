@@ -16,7 +16,7 @@ from tenfold.estimators.contract import (
     validate_weights,
     with_callbacks,
 )
-from tenfold.estimators.lasso.fitting import GRAM, NO_PENALTY, SETTINGS, SparseModel, problem_of
+from tenfold.estimators.lasso.fitting import GRAM, NO_PENALTY, ONLINE, SETTINGS, SparseModel, problem_of
 from tenfold.estimators.lasso.functions import enet_path
 from tenfold.estimators.parameters import Constraints, check_parameters, real
 
@@ -51,6 +51,10 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
         Seed of the order of the columns where ``selection="random"``.
     selection : {"cyclic", "random"}, default="cyclic"
         Whether columns come one after the other or at random.
+    solver : {"auto", "cd", "ista", "fista", "uv"}, default="auto"
+        "cd", for which "auto" stands, is coordinate descent. The others read the rows once a step, wherever they are:
+        proximal gradient descent, the same with momentum, and the online split into two non-negative halves, which
+        goes through the rows one by one and seldom reaches a small gap.
 
     Attributes
     ----------
@@ -66,7 +70,7 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on: "gram" or "columns".
+        What was worked on, "gram" or "columns"; or the solver that was asked for by name.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more. Weights that are not unique (columns that
         are repeated) are certified as well as others.
@@ -93,7 +97,7 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
     __metadata_request__fit: ClassVar = {"check_input": UNUSED}
 
     _claims: ClassVar = Claims("Elastic net", "fold once, or columns in memory", "gap", "R11.3", "ElasticNet")
-    _constraints: ClassVar[Constraints] = {**SETTINGS, **GRAM, "l1_ratio": (real(0, 1, "both"),)}
+    _constraints: ClassVar[Constraints] = {**SETTINGS, **ONLINE, **GRAM, "l1_ratio": (real(0, 1, "both"),)}
 
     def __init__(
         self,
@@ -109,6 +113,7 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
         positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
+        solver: str = "auto",
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio
@@ -121,6 +126,7 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
         self.positive = positive
         self.random_state = random_state
         self.selection = selection
+        self.solver = solver
 
     @all_or_nothing
     @with_callbacks
@@ -147,7 +153,7 @@ class Lasso(ElasticNet):
     ----------
     alpha : float, default=1.0
         Strength of the penalty; from max_j |x_j.y| / W on (centred, weighted) all weights are zero.
-    fit_intercept, precompute, copy_X, max_iter, tol, warm_start, positive, random_state, selection : as in
+    fit_intercept, precompute, copy_X, max_iter, tol, warm_start, positive, random_state, selection, solver : as in
         `ElasticNet`.
 
     Attributes
@@ -173,7 +179,7 @@ class Lasso(ElasticNet):
     """
 
     _claims: ClassVar = Claims("Lasso", "fold once, or columns in memory", "gap", "R11.3, B18", "Lasso")
-    _constraints: ClassVar[Constraints] = {**SETTINGS, **GRAM}
+    _constraints: ClassVar[Constraints] = {**SETTINGS, **ONLINE, **GRAM}
 
     l1_ratio = 1.0
 
@@ -190,6 +196,7 @@ class Lasso(ElasticNet):
         positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
+        solver: str = "auto",
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -201,3 +208,4 @@ class Lasso(ElasticNet):
         self.positive = positive
         self.random_state = random_state
         self.selection = selection
+        self.solver = solver

@@ -1,0 +1,257 @@
+// The perceptron: rows one after the other, and the weights change where a row is a mistake.
+//
+// Given rows x_i with classes c_i, and scores z_k = x.w_k + b_k.
+//   apart   every target k is a problem of its own, y = +1 for the rows of its class and -1 for the others (of two
+//           classes there is one target, +1 for class 1). A mistake is y z <= 0, or, where `positive`, a prediction
+//           other than y with +1 predicted at z = 0. Then  w_k += a y x, b_k += a y.
+//   joint   one problem: a mistake is z_c <= z_r for the best other class r (where `positive`, ties go to the later
+//           class). Then  w_c += a x, w_r -= a x, and the same for b.
+// a = eta times the weight of the row, over the length of (x, 1), or of x without an intercept, where `normalise`. In a
+// `batch` the scores are those of the weights at the start of the pass.
+//
+// With sums, s += t a y x beside w += a y x, t being how many rows came before: the mean of the weights over T rows,
+// each after its row, is w - s / T.
+//
+// One pass over the rows in the order given. Rosenblatt 1958; Freund and Schapire 1999; Collins 2002.
+#pragma once
+
+#include "tenfold/kernels.hpp"
+#include "tenfold/types.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tenfold {
+
+// One row at a time, in either storage; columns of sparse rows have been checked before.
+template <class T> struct RowOf {
+  const Dense<T> &x;
+  const DenseKernels<T> &kernel;
+  explicit RowOf(const Dense<T> &rows) : x(rows), kernel(kernels().dense<T>()) {}
+
+  const T *at(Index i) const { return x.data + i * x.columns; }
+  double dot(Index i, const double *w) const { return kernel.dot(at(i), w, x.columns); }
+  void add(Index i, double a, double *w) const {
+    double sums[2];
+    kernel.add(at(i), x.columns, a, w, sums);
+  }
+  double square(Index i) const { return kernel.squares(at(i), x.columns); }
+  // rows come in any order: ask for one before it is needed
+  void fetch(Index i) const {
+    const char *row = reinterpret_cast<const char *>(at(i));
+    const Index bytes = std::min<Index>(x.columns * static_cast<Index>(sizeof(T)), 1024);
+    for (Index k = 0; k < bytes; k += 64)
+      __builtin_prefetch(row + k);
+  }
+};
+
+template <class T, class I> struct SparseRowOf {
+  const Sparse<T, I> &x;
+  explicit SparseRowOf(const Sparse<T, I> &rows) : x(rows) {}
+
+  std::size_t begin(Index i) const { return static_cast<std::size_t>(x.indptr[static_cast<std::size_t>(i)]); }
+  double dot(Index i, const double *w) const {
+    double sums[2] = {};
+    const std::size_t end = begin(i + 1);
+    std::size_t k = begin(i);
+    for (; k + 2 <= end; k += 2) {
+      sums[0] += static_cast<double>(x.data[k]) * w[x.indices[k]];
+      sums[1] += static_cast<double>(x.data[k + 1]) * w[x.indices[k + 1]];
+    }
+    if (k < end)
+      sums[0] += static_cast<double>(x.data[k]) * w[x.indices[k]];
+    return sums[0] + sums[1];
+  }
+  void add(Index i, double a, double *w) const {
+    for (std::size_t k = begin(i); k < begin(i + 1); ++k)
+      w[x.indices[k]] += a * static_cast<double>(x.data[k]);
+  }
+  double square(Index i) const {
+    double sum = 0.0;
+    for (std::size_t k = begin(i); k < begin(i + 1); ++k)
+      sum += static_cast<double>(x.data[k]) * static_cast<double>(x.data[k]);
+    return sum;
+  }
+  void fetch(Index i) const {
+    __builtin_prefetch(x.data.data() + begin(i));
+    __builtin_prefetch(x.indices.data() + begin(i));
+  }
+};
+
+template <class T> RowOf<T> row_of(const Dense<T> &x) { return RowOf<T>(x); }
+template <class T, class I> SparseRowOf<T, I> row_of(const Sparse<T, I> &x) { return SparseRowOf<T, I>(x); }
+
+template <class T> bool columns_are_inside(const Dense<T> &) { return true; }
+template <class T, class I> bool columns_are_inside(const Sparse<T, I> &x) {
+  bool inside = true;
+  for (const I index : x.indices)
+    inside &= index >= 0 && static_cast<Index>(index) < x.columns;
+  return inside;
+}
+
+struct PerceptronRule {
+  bool joint = false;
+  bool positive = false;
+  bool intercept = true;
+  bool normalise = false;
+  bool batch = false;
+};
+
+// What passes change. Weights and sums are targets x columns; mistakes, loss (times the weight of its row) and weight
+// are those of the pass.
+struct PerceptronState {
+  Index targets = 0, columns = 0;
+  PerceptronRule rule;
+  double eta = 1.0;
+  std::vector<std::int32_t> active; // targets that still learn (apart)
+  std::vector<double> coef, intercept, sums, sum_intercept, read, read_intercept;
+  double seen = 0.0;
+  std::vector<std::int64_t> mistakes;
+  std::vector<double> loss, weight, z;
+  bool finite = true;
+
+  void begin_pass() {
+    std::fill(mistakes.begin(), mistakes.end(), 0);
+    std::fill(loss.begin(), loss.end(), 0.0);
+    std::fill(weight.begin(), weight.end(), 0.0);
+    if (rule.batch)
+      read = coef, read_intercept = intercept;
+  }
+};
+
+// The updates of a scan where they are kept: the row, the other class (joint; else the target), the rows seen before
+// it, and its step. `counts` (one a row, or empty) says how often each row was a mistake.
+struct PerceptronUpdates {
+  bool keep = false;
+  std::vector<std::int64_t> rows;
+  std::vector<std::int32_t> others;
+  std::vector<double> times, steps;
+  std::span<std::int32_t> counts;
+
+  void reserve(std::size_t most) { rows.reserve(most), others.reserve(most), times.reserve(most), steps.reserve(most); }
+};
+
+template <class Rows> class PerceptronScan {
+public:
+  // label (rows), weight (rows, or empty: one for all).
+  PerceptronScan(const Rows &x, std::span<const std::int32_t> label, std::span<const double> weight,
+                 PerceptronState &state, PerceptronUpdates &updates)
+      : row_(row_of(x)), label_(label), weight_(weight), state_(state), updates_(updates), rule_(state.rule),
+        read_(rule_.batch ? state.read.data() : state.coef.data()),
+        read_intercept_(rule_.batch ? state.read_intercept.data() : state.intercept.data()) {}
+
+  void operator()(std::span<const std::int64_t> order) {
+    constexpr std::size_t ahead = 16;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      if (k + ahead < order.size())
+        row_.fetch(static_cast<Index>(order[k + ahead]));
+      const Index i = static_cast<Index>(order[k]);
+      if (rule_.joint)
+        together(i);
+      else
+        apart(i);
+      state_.seen += 1.0;
+    }
+  }
+
+private:
+  double score(Index i, Index k) const {
+    const double z = row_.dot(i, read_ + k * state_.columns) + read_intercept_[k];
+    state_.finite &= std::isfinite(z);
+    return z;
+  }
+
+  void apart(Index i) {
+    const std::int32_t c = label_[static_cast<std::size_t>(i)];
+    for (Index k = 0; k < state_.targets; ++k) {
+      const std::size_t s = static_cast<std::size_t>(k);
+      if (!state_.active[s])
+        continue;
+      const bool own = state_.targets == 1 ? c == 1 : c == static_cast<std::int32_t>(k);
+      const double y = own ? 1.0 : -1.0, margin = y * score(i, k);
+      const double weight = weight_of(i);
+      state_.weight[s] += weight;
+      if (margin > 0.0 || (rule_.positive && own && margin == 0.0))
+        continue;
+      state_.loss[s] -= weight * margin;
+      ++state_.mistakes[s];
+      const double a = step_of(i, weight);
+      if (a == 0.0)
+        continue;
+      note(i, static_cast<std::int32_t>(k), a * y);
+      update(i, k, a * y);
+    }
+  }
+
+  void together(Index i) {
+    const Index c = label_[static_cast<std::size_t>(i)];
+    Index rival = -1;
+    for (Index k = 0; k < state_.targets; ++k) {
+      const std::size_t s = static_cast<std::size_t>(k);
+      state_.z[s] = score(i, k);
+      if (k != c && (rival < 0 || state_.z[s] >= state_.z[static_cast<std::size_t>(rival)]))
+        rival = k; // of equal ones the later
+    }
+    const double margin = state_.z[static_cast<std::size_t>(c)] - state_.z[static_cast<std::size_t>(rival)];
+    const double weight = weight_of(i);
+    state_.weight[0] += weight;
+    if (margin > 0.0 || (rule_.positive && c > rival && margin == 0.0))
+      return;
+    state_.loss[0] -= weight * margin;
+    ++state_.mistakes[0];
+    const double a = step_of(i, weight);
+    if (a == 0.0)
+      return;
+    note(i, static_cast<std::int32_t>(rival), a);
+    update(i, c, a);
+    update(i, rival, -a);
+  }
+
+  double weight_of(Index i) const { return weight_.empty() ? 1.0 : weight_[static_cast<std::size_t>(i)]; }
+
+  double step_of(Index i, double weight) const {
+    const double a = state_.eta * weight;
+    if (!rule_.normalise)
+      return a;
+    const double square = row_.square(i) + (rule_.intercept ? 1.0 : 0.0);
+    return square > 0.0 ? a / std::sqrt(square) : a;
+  }
+
+  void note(Index i, std::int32_t other, double a) const {
+    if (!updates_.counts.empty())
+      ++updates_.counts[static_cast<std::size_t>(i)];
+    if (!updates_.keep)
+      return;
+    updates_.rows.push_back(i);
+    updates_.others.push_back(other);
+    updates_.times.push_back(state_.seen);
+    updates_.steps.push_back(a);
+  }
+
+  void update(Index i, Index k, double a) const {
+    const std::size_t s = static_cast<std::size_t>(k);
+    row_.add(i, a, state_.coef.data() + k * state_.columns);
+    if (rule_.intercept)
+      state_.intercept[s] += a;
+    if (state_.sums.empty())
+      return;
+    row_.add(i, a * state_.seen, state_.sums.data() + k * state_.columns);
+    if (rule_.intercept)
+      state_.sum_intercept[s] += a * state_.seen;
+  }
+
+  decltype(row_of(std::declval<const Rows &>())) row_;
+  std::span<const std::int32_t> label_;
+  std::span<const double> weight_;
+  PerceptronState &state_;
+  PerceptronUpdates &updates_;
+  const PerceptronRule rule_;
+  const double *read_;
+  const double *read_intercept_;
+};
+
+} // namespace tenfold

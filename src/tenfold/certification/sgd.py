@@ -1,0 +1,140 @@
+"""The delta rule: the duality gap of what its steps go down on, for convex losses."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import validate_data
+
+from tenfold.arrays import FLOATS, Array, Floats, contiguous
+from tenfold.certification.models import known, params, validated
+from tenfold.data import Table
+from tenfold.estimators.contract import as_rows, canonical, counted, numbered, validate_weights
+from tenfold.judge import Certificate, gap
+from tenfold.judge.one_class import one_class_gap
+from tenfold.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    Square,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
+from tenfold.penalties import L2, ElasticNet, Penalty
+from tenfold.problems import Glm
+from tenfold.stats import Params
+
+LOSSES: dict[str, Callable[[float], Loss]] = {
+    "hinge": lambda epsilon: Hinge(),
+    "log_loss": lambda epsilon: Logistic(),
+    "squared_hinge": lambda epsilon: SquaredHinge(),
+    "squared_error": lambda epsilon: Square(),
+    "huber": Huber,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+}
+
+REFUSED = {
+    "perceptron": "the perceptron loss is zero at zero weights, so that there is nothing to be near to",
+    "tanh": "the tanh cost is not convex, and has no dual",
+    "modified_huber": "the conjugate of this loss is not known here",
+}
+
+
+def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    X, y = validated(model, X, y, numeric=False)
+    known(model, y)
+    weight = validate_weights(sample_weight, X)
+    number = numbered(model.classes_, y, X)
+    factors = np.asarray(compute_class_weight(model.class_weight, classes=model.classes_, y=y), dtype=np.float64)
+    count = len(model.classes_)
+    fitted, dtype = params(model, 1 if count == 2 else count)
+    # as scikit-learn has it, a class weighs in its own problem only, unless there are two
+    owns = [(1, factors[1], factors[0])] if count == 2 else [(k, factors[k], 1.0) for k in range(count)]
+    found = []
+    for place, (own, positive, negative) in enumerate(owns):
+        factor = np.where(number == own, positive, negative)
+        given = factor if weight is None else weight * factor
+        one = Params(fitted.coef[place : place + 1], fitted.intercept[place : place + 1])
+        found.append(_one(model, X, np.where(number == own, 1.0, -1.0), given, one, dtype))
+    worst = max(found, key=lambda certificate: certificate.value / certificate.allowed)
+    return replace(worst, parts=tuple(certificate.value for certificate in found))
+
+
+def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    X, y = validated(model, X, y, numeric=True)
+    fitted, dtype = params(model, 1)
+    return _one(model, X, np.asarray(y, dtype=np.float64), validate_weights(sample_weight, X), fitted, dtype)
+
+
+def _one(model: Any, X: Array, y: Floats, weight: Array | None, fitted: Params, dtype: Any) -> Certificate:
+    """The gap of one learner: mean over the rows of weighted losses, and the penalty."""
+    if model.learning_rate in ("pa1", "pa2"):
+        raise TypeError("certify cannot judge passive-aggressive steps: there is no problem that they solve.")
+    if model.loss in REFUSED:
+        raise TypeError(f"certify cannot judge {type(model).__name__} with loss={model.loss!r}: {REFUSED[model.loss]}.")
+    if not model.fit_intercept and np.any(fitted.intercept):
+        raise TypeError("certify cannot judge a model whose intercept was given and not fitted.")
+    X, y, weight, count = _counted(model, X, y, weight)
+    # losses are weighed in the mean of all rows; here their mean is by the weights
+    scale = count / (float(np.sum(weight)) if weight is not None else count)
+    problem = Glm(LOSSES[model.loss](float(model.epsilon)), _penalty(model, scale), bool(model.fit_intercept))
+    rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, y, weight)
+    return gap(problem, rows, fitted, status=_status(model), dtype=dtype)
+
+
+def _counted(model: Any, X: Array, y: Floats, weight: Array | None) -> tuple[Array, Floats, Array | None, int]:
+    """The rows of positive weight, and by how many rows losses are divided: scikit-learn steps for the others, too."""
+    n = int(X.shape[0])
+    if weight is not None and type(model).__module__.startswith("tenfold."):
+        n = int(np.count_nonzero(weight))
+    return *counted(X, y, weight), n
+
+
+def _penalty(model: Any, scale: float) -> Penalty:
+    alpha = float(model.alpha) * scale
+    if model.penalty == "l1":
+        return ElasticNet(alpha)
+    if model.penalty == "elasticnet":
+        return ElasticNet(alpha * model.l1_ratio, alpha * (1.0 - model.l1_ratio))
+    return L2(alpha if model.penalty == "l2" else 0.0)
+
+
+def one_class(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    if not isinstance(X, Table):
+        X = canonical(validate_data(model, X, reset=False, accept_sparse="csr", dtype=list(FLOATS)))
+    weight = validate_weights(sample_weight, X)
+    coef, dtype = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64)), model.coef_.dtype
+    X, ones, weight, count = _counted(model, X, np.ones(X.shape[0]), weight)
+    return one_class_gap(
+        float(model.nu),
+        as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, ones, weight),
+        Params(contiguous(coef), 1.0 - np.asarray(model.offset_, dtype=np.float64)),
+        intercept=bool(model.fit_intercept),
+        count=count,
+        status=_status(model),
+        dtype=dtype,
+    )
+
+
+def _status(model: Any) -> str:
+    return str(getattr(model, "status_", "judged"))
+
+
+def passive_aggressive(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    raise TypeError(
+        f"certify cannot judge {type(model).__name__}: passive-aggressive steps solve no problem of all rows."
+    )
+
+
+JUDGES = {
+    "SGDClassifier": classification,
+    "SGDRegressor": regression,
+    "SGDOneClassSVM": one_class,
+    "PassiveAggressiveClassifier": passive_aggressive,
+    "PassiveAggressiveRegressor": passive_aggressive,
+}

@@ -1,0 +1,188 @@
+"""Quantile regression with an L1 penalty."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from tenfold.arrays import Array, contiguous
+from tenfold.estimators.contract import (
+    CallbackSupportMixin,
+    Claims,
+    LinearPredictor,
+    Scored,
+    all_or_nothing,
+    as_rows,
+    counted,
+    follow,
+    refuse_not_finite,
+    store,
+    validate,
+    validate_weights,
+    warn_unless_certified,
+    watcher,
+    with_callbacks,
+)
+from tenfold.estimators.glm.deviance import as_float
+from tenfold.estimators.glm.offset import moved, validate_offset
+from tenfold.estimators.parameters import (
+    Constraints,
+    boolean,
+    check_parameters,
+    choice,
+    instance,
+    integer,
+    nothing,
+    real,
+)
+from tenfold.losses import Quantile
+from tenfold.plans.fitted import Fitted
+from tenfold.plans.offsets import without_offset
+from tenfold.plans.piecewise import fit as fit_piecewise
+from tenfold.stats import Params
+
+SOLVERS = ("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex")
+"""scikit-learn's names: all stand for the interior point method of our own."""
+
+IN_MEMORY = "It keeps some numbers for each row in the memory of one machine: bring X there, or use HuberRegressor."
+
+
+class QuantileRegressor(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+    """Quantile regression: the conditional median or another quantile, with an L1 penalty.
+
+    Minimises ``1/sum_i s_i sum_i s_i PB_q(y_i - x_i.w - b) + alpha ||w||_1`` with weights s_i and the pinball loss
+    ``PB_q(r) = q max(r, 0) + (1 - q) max(-r, 0)``. The intercept is not penalised.
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        Strictly between 0 and 1.
+    alpha : float, default=1.0
+        Strength of the penalty; 0 for none.
+    fit_intercept : bool, default=True
+    solver : {"highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex"}, default="highs"
+        scikit-learn's names are accepted; all stand for one interior point method, which finds the same optimum.
+    solver_options : dict, default=None
+        Accepted for compatibility, without effect.
+    max_iter : int, default=100
+    time_limit : float, default=None
+        Seconds after which no further step is begun; the model holds the last one, and its certificate.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    n_iter_ : int
+    certificate_ : Certificate
+        Kind gap: no other weights have an objective that is smaller by more. The method's multipliers are the dual
+        point, which the judge makes feasible.
+    status_, trace_ : how the fit ended; objective, measure and seconds of each step.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    About fifteen steps, each a weighted Gram matrix and four products with the rows; memory p x p and a few numbers for
+    each row. Runs on dense and sparse arrays and files. `fit` and `predict` take an `offset` (n,), the known
+    part of the prediction.
+    Seeger, section 8.1.2; Portnoy and Koenker, *The Gaussian hare and the Laplacian tortoise* (1997).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import QuantileRegressor
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.uniform(size=(200, 1))
+    >>> y = X[:, 0] + X[:, 0] * rng.uniform(size=200)
+    >>> model = QuantileRegressor(quantile=0.8, alpha=0.0).fit(X, y)
+    >>> float(np.mean(y <= model.predict(X) + 1e-9).round(2))
+    0.8
+    >>> model.certificate_.ok
+    True
+    """
+
+    _claims: ClassVar = Claims(
+        "Quantile regression",
+        "fold an iteration",
+        "gap",
+        "S8.1.2",
+        "QuantileRegressor",
+        where=("arrays", "sparse", "files"),
+        instead=IN_MEMORY,
+    )
+    _constraints: ClassVar[Constraints] = {
+        "quantile": (real(0, 1, "neither"),),
+        "alpha": (real(0),),
+        "fit_intercept": (boolean(),),
+        "solver": (choice(*SOLVERS),),
+        "solver_options": (instance(dict), nothing()),
+        "max_iter": (integer(0),),
+        "time_limit": (nothing(), real(0, np.inf, "right")),
+    }
+
+    def __init__(
+        self,
+        *,
+        quantile: float = 0.5,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "highs",
+        solver_options: dict[str, Any] | None = None,
+        max_iter: int = 100,
+        time_limit: float | None = None,
+    ) -> None:
+        self.quantile = quantile
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.solver_options = solver_options
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> "QuantileRegressor":
+        """Fit to X (n, p), targets y (n,), optional weights, a number or (n,), and an optional offset (n,)."""
+        check_parameters(self, self._constraints)
+        X, y = validate(self, X, y, multi_output=False)
+        weight, offset = validate_weights(sample_weight, X), validate_offset(offset, X)
+        loss = Quantile(float(self.quantile))
+        target, weight = without_offset(loss, as_float(y), weight, offset)
+        kept, target, weight = counted(X, target, weight)
+        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight)
+        fitted = refuse_not_finite(
+            self,
+            X,
+            lambda: fit_piecewise(
+                rows,
+                loss,
+                float(self.alpha),
+                0.0,
+                bool(self.fit_intercept),
+                max_iter=int(self.max_iter),
+                time_limit=self.time_limit,
+                watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                dtype=rows.dtype,
+            ),
+        )
+        self._store(fitted, X)
+        return self
+
+    def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
+        b = follow(params.intercept[0], X) if self.fit_intercept else 0.0
+        return {"coef_": follow(params.coef[0], X), "intercept_": b}
+
+    def _store(self, fitted: Fitted, X: Array) -> None:
+        store(self, fitted, X, coef_flat=True, intercept_flat=True, intercept=bool(self.fit_intercept))
+        self.n_iter_ = int(fitted.iterations or 0)
+        self.status_ = fitted.certificate.status
+        self.trace_ = fitted.trace
+        warn_unless_certified(self)
+
+    def predict(self, X: Any, *, offset: Any = None) -> Array:
+        """``X w + b``, and the offset."""
+        return moved(self._raw(X), offset)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,106 @@
+"""Classes, their numbers, and the weights of their rows."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
+
+from tenfold.arrays import Array, is_dask, is_foreign, is_numpy, like, namespace, on_host
+from tenfold.estimators.contract import (
+    class_factors,
+    encoded,
+    factor_of_each,
+    is_plain,
+    validate,
+    weights_by_class,
+    without_names,
+)
+
+ONE_CLASS = "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
+
+LITTLE = 1 << 12
+"""Whole numbers in a range of this width are counted, not sorted."""
+
+
+def validate_classes(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
+    """X and y as scikit-learn checks them; plain arrays are not searched, the first pass over the rows does that."""
+    if is_plain(X) and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuUS":
+        check_consistent_length(X, y)
+        return without_names(estimator, X), y
+    return validate(estimator, X, y, numeric=False, multi_output=False)
+
+
+def numbered_classes(y: Array, X: Array) -> tuple[Array, Array]:
+    """The classes, and the number of each row's class, where X lives; refuses one class and what is not a class."""
+    found = _counted(y) if is_numpy(y) and y.dtype.kind in "biu" and y.size else None
+    if found is not None:
+        classes, number = found[0], like(found[1], X) if is_foreign(X) else found[1]
+    elif is_foreign(y):
+        classes, number = _of_two(y) or encoded(y, X)
+    else:
+        check_classification_targets(y)
+        classes, number = encoded(y, X)
+    if classes.shape[0] == 1:
+        raise ValueError(f"{ONE_CLASS}{on_host(classes)[0]!r}")
+    return classes, number
+
+
+def _of_two(y: Array) -> tuple[Array, Array] | None:
+    """Two classes of numbers on a device, where sorting is as dear as a few passes."""
+    if is_dask(y) or not (xp := namespace(y)).isdtype(y.dtype, ("integral", "real floating")):
+        return None
+    low, high = xp.min(y), xp.max(y)
+    second = y == high
+    if not bool(xp.all(second | (y == low)) & (low != high)):
+        return None
+    return xp.stack([low, high]), xp.astype(second, xp.int64)
+
+
+def _counted(y: Array) -> tuple[Array, Array] | None:
+    """Classes and numbers of labels that are whole numbers close together, without sorting them."""
+    low, high = y.min(), y.max()
+    if int(high) - int(low) >= LITTLE:
+        return None
+    away = (y != low).astype(np.int64) if y.dtype.kind == "b" else y.astype(np.int64) - int(low)
+    present = np.flatnonzero(np.bincount(away))
+    place = np.zeros(int(present[-1]) + 1, dtype=np.int64)
+    place[present] = np.arange(len(present))
+    classes = np.array([low, high])[: len(present)] if y.dtype.kind == "b" else (present + int(low)).astype(y.dtype)
+    return classes, place[away]
+
+
+def weighted(class_weight: Any, classes: Array, number: Array, weight: Array | None) -> Array | None:
+    """Sample weights times class weights; refuses weights that leave a class without rows."""
+    if weight is not None:
+        _refuse_empty(classes, number, weight)
+    if class_weight is None:
+        return weight
+    factor = factor_of_each(class_factors(class_weight, classes, number, weight), number)
+    weight = factor if weight is None else weight * factor
+    _refuse_empty(classes, number, weight)
+    return weight
+
+
+def _refuse_empty(classes: Array, number: Array, weight: Array) -> None:
+    names = on_host(classes)
+    present = weights_by_class(len(names), number, weight) > 0.0
+    if np.all(present):
+        return
+    if np.count_nonzero(present) == 1:
+        only = names[int(np.argmax(present))]
+        raise ValueError(f"{ONE_CLASS}{only!r} (all rows of the other have weight zero)")
+    missing = names[~present].tolist()
+    raise ValueError(
+        f"All rows of the classes {missing} have weight zero, so that nothing is known of them. Leave these rows out, "
+        "or give them a weight."
+    )
+
+
+def targets(number: Array, count: int) -> Array:
+    """What a fit reads, in float64: +1 for the second of two classes and -1 for the first, else the number."""
+    xp = namespace(number)
+    if count > 2:
+        return number.astype(np.float64) if is_numpy(number) or is_dask(number) else xp.astype(number, xp.float64)
+    ones = like(np.ones(1), number)
+    return xp.where(number == 1, ones, -ones)

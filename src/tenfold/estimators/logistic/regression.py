@@ -1,0 +1,321 @@
+"""Logistic regression."""
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold import _core
+from tenfold.arrays import Array, contiguous, is_foreign, is_sparse, namespace, on_host
+from tenfold.estimators.contract import (
+    CallbackSupportMixin,
+    Claims,
+    LinearPredictor,
+    Scored,
+    all_or_nothing,
+    as_rows,
+    chosen_classes,
+    counted,
+    follow,
+    refuse_not_finite,
+    rowwise,
+    validate_weights,
+    watcher,
+    with_callbacks,
+)
+from tenfold.estimators.logistic.labels import numbered_classes, targets, validate_classes, weighted
+from tenfold.estimators.logistic.settings import SOLVERS, chosen_penalty, refuse_liblinear
+from tenfold.estimators.parameters import (
+    Constraints,
+    boolean,
+    check_parameters,
+    choice,
+    instance,
+    integer,
+    nothing,
+    random_state,
+    real,
+)
+from tenfold.losses import Logistic, Softmax
+from tenfold.plans.logistic import LogisticFit
+from tenfold.plans.logistic import fit as fit_logistic
+from tenfold.solvers.loop import Status
+from tenfold.stats import Params
+
+ADVICE = {status.value: status.message for status in Status if status is not Status.NO_MAXIMUM}
+"""What to do after a fit that is not certified; where there is no maximum the certificate says it."""
+
+
+class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, BaseEstimator):
+    """Logistic regression of two classes or more, without a penalty, with L2, L1 or a mixture of them.
+
+    Two classes: minimises ``C sum_i s_i log(1 + exp(-y_i (x_i.w + b))) + r(w)``, y_i = +1 for the second class and -1
+    for the first, s_i the weight of a row (sample weight times class weight), ``r(w) = (1 - l1_ratio)/2 ||w||^2 +
+    l1_ratio ||w||_1``. More classes: minimises ``C sum_i s_i (log sum_k exp(z_ik) - z_i,y_i) + sum_k r(w_k)``, z_ik =
+    x_i.w_k + b_k, the softmax of all classes. Intercepts are never penalised, whatever the solver: scikit-learn's
+    liblinear does penalise its own. ``C = inf`` is maximum likelihood.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2", "elasticnet", None}, default="deprecated"
+        Deprecated as in scikit-learn: use `l1_ratio`, and ``C=np.inf`` for none.
+    C : float, default=1.0
+        Inverse strength of the penalty; ``np.inf`` for no penalty.
+    l1_ratio : float, default=0.0
+        Share of an L1 penalty: 0 is L2, 1 is L1 (solver "liblinear" or "saga"), between them an elastic net (solver
+        "saga").
+    dual : bool, default=False
+        Accepted with solver "liblinear" for compatibility, without effect.
+    tol : float, default=1e-4
+        The fit ends when no entry of the gradient of the weighted mean objective exceeds `tol` and the certificate is
+        ok: the second is mostly the stronger.
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1
+        Accepted for compatibility: the intercept is not penalised, so its scale has no effect.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with the sample weights; "balanced" by the weighted counts.
+    random_state : accepted for compatibility: nothing here is random.
+    solver : {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}, default="lbfgs"
+        scikit-learn's names are accepted; the same optimum is found, certified. "newton-cg" and "newton-cholesky" stand
+        for Newton's method on all rows; the others for what suits the shape of the data: Newton's method on few rows,
+        L-BFGS on top of the inverse Hessian of a sample on many rows. With more than 1024 columns, whatever the name,
+        L-BFGS on top of a diagonal. With an L1 penalty proximal Newton steps, on working sets of many columns.
+    max_iter : int, default=100
+        Limit of the passes' steps.
+    verbose : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
+    warm_start : bool, default=False
+        Whether to start from the previous `coef_` and `intercept_`.
+    n_jobs : deprecated as in scikit-learn: threads follow `threadpoolctl` and OMP_NUM_THREADS.
+    time_limit : float, default=None
+        Seconds after which no further step is begun; the model holds the last one, and its certificate.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    n_iter_ : ndarray of shape (1,)
+        Steps taken on all rows.
+    certificate_ : Certificate
+        Kind gap: no other weights have a weighted mean objective (that above over C times the sum of the weights) that
+        is smaller by more.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted",
+        "stalled" (rounding) or "no maximum".
+    trace_ : tuple of Record
+        Objective, measure and seconds of each step.
+    separating_direction_ : ndarray of shape (n_features + 1,) or (n_classes, n_features + 1)
+        Only with status "no maximum" (no penalty, and classes that can be separated): weights and, last, the intercept,
+        along which the likelihood grows for ever.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass over the rows a step and one to judge; memory p x p up to 1024 columns, vectors beyond. Runs on dense and
+    sparse arrays, files, devices, and Dask collections. Ctrl-C ends a fit with the last complete step, which predicts
+    and carries its certificate. Several classes: Newton's method on all coefficients together where they are few, else
+    L-BFGS on top of one block of the Hessian a class.
+    Seeger, ch. 8; Rosasco, ch. 8; Cookbook, ch. 19; Welling, section 7.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tenfold import LogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression().fit(X, y)
+    >>> round(model.score(X, y), 3)
+    0.958
+    >>> model.certificate_.ok, model.status_
+    (True, 'converged')
+    """
+
+    _claims: ClassVar = Claims(
+        "Logistic regression of two classes or more",
+        "fold an iteration",
+        "gap",
+        "S8, R8, B19, W7.2",
+        "LogisticRegression",
+    )
+    _constraints: ClassVar[Constraints] = {
+        "penalty": (choice("l1", "l2", "elasticnet", "deprecated"), nothing()),
+        "C": (real(0, np.inf, "right"),),
+        "l1_ratio": (real(0, 1, "both"), nothing()),
+        "dual": (boolean(),),
+        "tol": (real(0),),
+        "fit_intercept": (boolean(),),
+        "intercept_scaling": (real(0, np.inf, "neither"),),
+        "class_weight": (instance(dict), choice("balanced"), nothing()),
+        "random_state": (random_state(),),
+        "solver": (choice(*SOLVERS),),
+        "max_iter": (integer(0),),
+        "verbose": (integer(0), boolean()),
+        "warm_start": (boolean(),),
+        "n_jobs": (nothing(), integer(-(2**31))),
+        "time_limit": (nothing(), real(0, np.inf, "right")),
+    }
+
+    def __init__(
+        self,
+        penalty: Any = "deprecated",
+        *,
+        C: float = 1.0,
+        l1_ratio: float | None = 0.0,
+        dual: bool = False,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        random_state: Any = None,
+        solver: str = "lbfgs",
+        max_iter: int = 100,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
+        """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
+        check_parameters(self, self._constraints)
+        chosen = chosen_penalty(self)
+        X, y = validate_classes(self, X, y)
+        self.classes_, number = numbered_classes(y, X)
+        count = int(self.classes_.shape[0])
+        refuse_liblinear(self.solver, count)
+        weight = weighted(self.class_weight, self.classes_, number, validate_weights(sample_weight, X))
+        kept, target, weight = counted(X, targets(number, count), weight)
+        # passes are many: an array in another order is put in C order once
+        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight)
+        fitted = refuse_not_finite(
+            self,
+            X,
+            lambda: fit_logistic(
+                rows,
+                chosen.penalty(target.shape[0] if weight is None else float(namespace(weight).sum(weight))),
+                self.fit_intercept,
+                classes=count,
+                solver=SOLVERS[self.solver],
+                tol=float(self.tol),
+                max_iter=int(self.max_iter),
+                start=self._start(X.shape[1], 1 if count == 2 else count),
+                time_limit=self.time_limit,
+                watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
+                dtype=rows.dtype,
+            ),
+        )
+        self._store(fitted, X)
+        return self
+
+    def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
+        return {"coef_": follow(params.coef, X), "intercept_": follow(params.intercept, X)}
+
+    def _store(self, fitted: LogisticFit, X: Array) -> None:
+        for name, value in self._attributes(fitted.params, X).items():
+            setattr(self, name, value)
+        self.n_iter_ = np.array([fitted.iterations or 0], dtype=np.int32)
+        self.certificate_ = fitted.certificate
+        self.status_ = fitted.certificate.status
+        self.trace_ = fitted.trace
+        self.__dict__.pop("separating_direction_", None)
+        if fitted.direction is not None:
+            direction = np.column_stack([fitted.direction.coef, fitted.direction.intercept])
+            self.separating_direction_ = direction if len(direction) > 1 else direction[0]
+        if not fitted.certificate.ok:
+            message = (
+                f"{type(self).__name__} ({self.status_}): {fitted.certificate.explain()} {ADVICE.get(self.status_, '')}"
+            )
+            warnings.warn(message.rstrip(), ConvergenceWarning, stacklevel=4)
+
+    def _start(self, p: int, outputs: int) -> Params | None:
+        """The previous parameters, where they are to be continued."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        coef = self.coef_.toarray() if is_sparse(self.coef_) else on_host(self.coef_)
+        if coef.shape != (outputs, p):
+            expected = f"({p},) or (1, {p})" if outputs == 1 else f"({outputs}, {p})"
+            raise ValueError(f"Initialization coef is of shape {coef.shape}, expected shape {expected}")
+        b = np.array(on_host(self.intercept_), dtype=np.float64).ravel() if self.fit_intercept else np.zeros(outputs)
+        return Params(np.ascontiguousarray(coef, dtype=np.float64), b)
+
+    def decision_function(self, X: Any) -> Array:
+        """Two classes: log odds of the second, ``X w + b``, of shape (n,). More: raw scores of all, (n, n_classes)."""
+        z = self._raw(X)
+        return z[:, 0] if z.shape[1] == 1 else z
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row."""
+        z = self.decision_function(X)
+        return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(largest, z))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of all classes, (n, n_classes); small ones to full relative accuracy."""
+        return rowwise(probabilities, self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities of all classes, (n, n_classes); accurate where these are 0 or 1."""
+        return rowwise(log_probabilities, self.decision_function(X))
+
+    def densify(self) -> "LogisticRegression":
+        """Make `coef_` an ordinary array, as it is after `fit`."""
+        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before densifying.")
+        if is_sparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def sparsify(self) -> "LogisticRegression":
+        """Make `coef_` a sparse matrix in CSR format."""
+        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before sparsifying.")
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = self.solver != "liblinear"
+        return tags
+
+
+def largest(z: Array) -> Array:
+    """The number of the largest score of each row."""
+    return namespace(z).argmax(z, axis=1)
+
+
+def probabilities(z: Array) -> Array:
+    """Of all classes: from the log odds of the second of two (n,), or from the scores of more (n, K)."""
+    if z.ndim == 2:
+        return Softmax().probabilities(z)
+    if is_foreign(z):
+        return namespace(z).stack([Logistic().wrong(z), Logistic().wrong(-z)], axis=1)
+    z = contiguous(z)
+    return np.column_stack([_core.sigmoid(-z), _core.sigmoid(z)])
+
+
+def log_probabilities(z: Array) -> Array:
+    """Logarithms of the `probabilities`."""
+    if z.ndim == 2:
+        return Softmax().log_probabilities(z)
+    if is_foreign(z):
+        return namespace(z).stack([-Logistic().value(-1.0, z), -Logistic().value(1.0, z)], axis=1)
+    z = contiguous(z)
+    return np.column_stack([-_core.softplus(z), -_core.softplus(-z)])

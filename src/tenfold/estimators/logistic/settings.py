@@ -1,0 +1,112 @@
+"""What the parameters of a logistic model stand for, with scikit-learn's warnings and errors."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.penalties import L2, ElasticNet
+
+SOLVERS = {
+    "lbfgs": "lbfgs",
+    "liblinear": "lbfgs",
+    "newton-cg": "newton",
+    "newton-cholesky": "newton",
+    "sag": "lbfgs",
+    "saga": "lbfgs",
+}
+"""scikit-learn's names, and the method that each stands for here."""
+
+
+class Chosen(NamedTuple):
+    """Inverse strength of the penalty, infinite where there is none, and the share of L1 in it."""
+
+    C: float
+    l1_ratio: float
+
+    def penalty(self, weight: float) -> L2 | ElasticNet:
+        """Beside the weighted mean loss."""
+        alpha = strength(self.C, weight)
+        if self.l1_ratio == 0.0 or alpha == 0.0:
+            return L2(alpha)
+        return ElasticNet(alpha * self.l1_ratio, alpha * (1.0 - self.l1_ratio))
+
+
+def chosen_penalty(model: Any) -> Chosen:
+    """The penalty of a model, by scikit-learn's rules about parameters that do not go together."""
+    penalty = _penalty(model)
+    check_solver(model.solver, penalty, model.dual)
+    ratio = model.l1_ratio
+    if penalty != "elasticnet" and ratio is not None and 0 < ratio < 1:
+        _warn(f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})")
+    if (model.penalty == "l2" and ratio != 0) or (model.penalty == "l1" and ratio != 1):
+        _warn(
+            f"Inconsistent values: penalty={model.penalty} with l1_ratio={ratio}. penalty is deprecated. Please use "
+            "l1_ratio only."
+        )
+    if penalty == "elasticnet" and ratio is None:
+        raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
+    if model.penalty is None and model.C != 1.0:
+        _warn("Setting penalty=None will ignore the C and l1_ratio parameters")
+    if model.n_jobs is not None:
+        _warn(
+            "'n_jobs' has no effect since 1.8 and will be removed in 1.10. "
+            f"You provided 'n_jobs={model.n_jobs}', please leave it unspecified.",
+            FutureWarning,
+        )
+    if penalty is None:
+        return Chosen(np.inf, 0.0)
+    return Chosen(float(model.C), {"l2": 0.0, "l1": 1.0}.get(penalty, float(ratio or 0.0)))
+
+
+def _penalty(model: Any) -> str | None:
+    """The kind of penalty that the parameters stand for, with scikit-learn's warnings about deprecated ones."""
+    if model.penalty != "deprecated":
+        _warn(
+            "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning, leave"
+            " 'penalty' set to its default value and use 'l1_ratio' or 'C' instead. Use l1_ratio=0 instead of"
+            " penalty='l2', l1_ratio=1 instead of penalty='l1', l1_ratio set to a float between 0 and 1 instead of"
+            " penalty='elasticnet', and C=np.inf instead of penalty=None.",
+            FutureWarning,
+        )
+        return None if model.penalty is None else str(model.penalty)
+    if model.l1_ratio is None:
+        _warn(
+            "'l1_ratio=None' was deprecated in version 1.8 and will trigger an error in 1.10. Use 0<=l1_ratio<=1 "
+            "instead.",
+            FutureWarning,
+        )
+    if np.inf == model.C:
+        return None
+    return {0.0: "l2", 1.0: "l1"}.get(float(model.l1_ratio or 0.0), "elasticnet")
+
+
+def _warn(message: str, kind: type[Warning] = UserWarning) -> None:
+    warnings.warn(message, kind, stacklevel=5)
+
+
+def check_solver(solver: str, penalty: str | None, dual: bool) -> None:
+    """scikit-learn's rules about solver names, penalties and the dual."""
+    if solver not in ("liblinear", "saga") and penalty not in ("l2", None):
+        raise ValueError(f"Solver {solver} supports only 'l2' or None penalties, got {penalty} penalty.")
+    if solver != "liblinear" and dual:
+        raise ValueError(f"Solver {solver} supports only dual=False, got dual={dual}")
+    if penalty == "elasticnet" and solver != "saga":
+        raise ValueError(f"Only 'saga' solver supports elasticnet penalty, got solver={solver}.")
+    if solver == "liblinear" and penalty is None:
+        raise ValueError("C=np.inf as well as penalty=None is not supported for the liblinear solver")
+
+
+def refuse_liblinear(solver: str, classes: int) -> None:
+    """scikit-learn's rule about the solver that knows two classes only."""
+    if solver == "liblinear" and classes > 2:
+        raise ValueError(
+            "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). Either use another "
+            "solver or wrap the estimator in a OneVsRestClassifier to keep applying a one-versus-rest scheme."
+        )
+
+
+def strength(C: float, weight: float) -> float:
+    """The strength of the penalty beside the weighted mean loss; kept where numbers are."""
+    with np.errstate(over="ignore", divide="ignore"):
+        return float(min(np.float64(1.0) / C / weight, 1e200))

@@ -1,0 +1,142 @@
+"""Rows and a hyperplane ``w.x + b = 0``: margins of all kinds, angles, distances and projections.
+
+Two definitions of a margin are in the texts. The *geometric* one is the signed distance ``y (w.x + b) / ||w||`` (CMU
+slide 15, Rosasco 9.2, Seeger 9.1). The *normalised* one (Seeger 2.3.3) is the cosine of the angle between the weights
+and the row, ``y (w.x + b) / (||(w, b)|| ||(x, 1)||)``: rows are taken to length one, the constant of the intercept
+included, so that no row counts more for being long.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+from tenfold.arrays import Array, Floats, contiguous, is_sparse
+from tenfold.stats import Params, times
+
+__all__ = ["Margins", "margins", "signs_of"]
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Margins of rows for given weights; each number also for the whole set, as its smallest.
+
+    Attributes
+    ----------
+    functional : (n,) ``y (w.x + b)``, which grows with the weights.
+    geometric : (n,) signed distances from the hyperplane: functional / ||w||.
+    normalised : (n,) cosines, functional / (||(w, b)|| ||(x, 1)||), without the ones where there is no intercept.
+    coef, intercept : the weights.
+    """
+
+    functional: Floats
+    geometric: Floats
+    normalised: Floats
+    coef: Floats
+    intercept: float
+
+    @property
+    def of_set(self) -> float:
+        """The smallest geometric margin: positive if and only if the hyperplane separates the rows."""
+        return float(self.geometric.min())
+
+    @property
+    def normalised_of_set(self) -> float:
+        """The smallest normalised margin."""
+        return float(self.normalised.min())
+
+    @property
+    def angles(self) -> Floats:
+        """(n,) angles between the weights and the rows turned to the positive side, in radians: below pi / 2 where a
+        row is on its side.
+        """
+        return np.arccos(np.clip(self.normalised, -1.0, 1.0))
+
+    @property
+    def slab(self) -> float:
+        """The width of the slab about the hyperplane without rows: twice the margin, zero where rows are mistaken."""
+        return max(0.0, 2.0 * self.of_set)
+
+    @property
+    def mistakes(self) -> int:
+        """Rows that are not strictly on their side."""
+        return int(np.count_nonzero(~(self.functional > 0.0)))
+
+    @property
+    def origin(self) -> Floats:
+        """The point of the hyperplane next to the origin, -b w / ||w||^2."""
+        return -self.intercept * self.coef / float(np.sum(np.square(self.coef)))
+
+    def distances(self, X: Any) -> Floats:
+        """(n,) signed distances of rows from the hyperplane, positive on the side of w."""
+        z = times(_rows(X), Params(self.coef[None, :], np.array([self.intercept])))[:, 0]
+        return z / float(np.sqrt(np.sum(np.square(self.coef))))
+
+    def projections(self, X: Any) -> Floats:
+        """(n, p) the points of the hyperplane next to rows, dense: x - d w / ||w||, d being the signed distance."""
+        X = _rows(X)
+        unit = self.coef / float(np.sqrt(np.sum(np.square(self.coef))))
+        dense = X.toarray() if is_sparse(X) else X
+        return dense - self.distances(X)[:, None] * unit
+
+
+def margins(X: Any, y: Any, coef: Any, intercept: float | None = None) -> Margins:
+    """Margins of every row of X for the hyperplane ``coef.x + intercept = 0``.
+
+    Parameters
+    ----------
+    X : (n, p), dense or sparse.
+    y : (n,), two classes; the second of them, in sorted order, belongs on the positive side.
+    coef : (p,) or (1, p), not all zero; a fitted model's `coef_`.
+    intercept : a number, or None for a hyperplane through the origin.
+
+    Returns
+    -------
+    Margins
+
+    Examples
+    --------
+    >>> from tenfold import margins
+    >>> X = [[-1, 2], [1, 0], [1, 1], [-1, 0], [-1, -2], [1, -1]]
+    >>> found = margins(X, [-1, 1, 1, -1, -1, 1], [3, 1])
+    >>> found.functional
+    array([1., 3., 4., 3., 5., 2.])
+    >>> round(found.of_set, 4), round(found.normalised_of_set, 4)
+    (0.3162, 0.1414)
+    """
+    X = _rows(X)
+    sign = signs_of(y, X)
+    w = np.ravel(np.asarray(coef, dtype=np.float64))
+    if w.shape != (X.shape[1],):
+        raise ValueError(f"coef must have one number a column of X, {X.shape[1]}; got shape {np.shape(coef)}.")
+    if not (np.isfinite(w).all() and w.any()):
+        raise ValueError("coef must be finite, and not all zero: it has no hyperplane.")
+    b = 0.0 if intercept is None else float(np.ravel(np.asarray(intercept, dtype=np.float64))[0])
+    functional = sign * times(X, Params(w[None, :], np.array([b])))[:, 0]
+    one = 0.0 if intercept is None else 1.0
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if is_sparse(X) else np.einsum("ij,ij->i", X, X)
+    lengths = np.sqrt(squares + one)
+    size = float(np.sqrt(np.sum(np.square(w))))
+    whole = float(np.hypot(size, b))
+    cosines = np.divide(functional, whole * lengths, out=np.zeros_like(functional), where=lengths > 0.0)
+    return Margins(functional, functional / size, cosines, w, b)
+
+
+def signs_of(y: Any, X: Array) -> Floats:
+    """+1 for the second of two classes and -1 for the first."""
+    y = column_or_1d(y)
+    check_consistent_length(X, y)
+    found = np.unique(y)
+    if len(found) != 2:
+        raise ValueError(
+            f"Two classes have a margin; y holds {len(found)}: {found[:5].tolist()}. Take each pair, or each against "
+            "the rest."
+        )
+    return np.where(y == found[1], 1.0, -1.0)
+
+
+def _rows(X: Any) -> Array:
+    """Checked rows in float64."""
+    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    return X if is_sparse(X) else contiguous(X)

@@ -1,0 +1,84 @@
+"""A dual point for fitted models that keep none, where the loss has kinks: rows on a kink choose their slopes.
+
+Away from its kinks a loss tells its slope. A row on a kink (to rounding) may have any slope between both sides, and at
+an optimum these are such that the columns of the weights that are not zero balance the penalty: a least squares problem
+in as many unknowns as rows on kinks. What it leaves over, the judge scales and balances as any other hint.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack
+
+from tenfold.arrays import Array, Floats, is_sparse, unit_roundoff
+from tenfold.data import Block, Rows, targets_of, weights_of
+from tenfold.machine import one_blas_thread
+from tenfold.penalties import ElasticNet
+from tenfold.problems import Glm
+from tenfold.stats import Params, Total, back_times, predictions
+
+ON_KINK = 1e-7
+"""Rows whose slope changes within this, by the spread of the margins, are on a kink."""
+
+MOST = 4096
+"""With more rows on kinks than this none is looked for."""
+
+
+def at_kinks(problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64) -> Floats | None:
+    """Slopes (n,) of a kinked loss at the parameters, which were stored in `dtype`; None where the rows are not at
+    hand.
+    """
+    if rows.foreign or rows.scattered:
+        return None
+    loss, penalty = problem.loss, problem.penalty
+    assert isinstance(penalty, ElasticNet)
+    y, weight = rows.map(targets_of)[:, 0], rows.map(weights_of)
+    share = weight / weight.sum()
+    z = rows.map(predictions(params))[:, 0]
+    size = float(np.std(y)) + float(np.std(z)) + 1e-12 * float(np.max(np.abs(z), initial=1.0))
+    width = size * max(ON_KINK, 16.0 * unit_roundoff(dtype))
+    low, high = loss.slope(y, z - width), loss.slope(y, z + width)
+    kink = np.flatnonzero((low != high) & (weight > 0.0))
+    u = 0.5 * (low + high)
+    if not 0 < kink.size <= MOST:
+        return np.asarray(u)
+    w = params.coef[0]
+    used = np.flatnonzero(w)
+    pull = rows.retarget((share * u)[:, None]).fold(lambda block: Total(back_times(block.X, block.y))).sum[0]
+    wanted = -(penalty.l1 * np.sign(w) + penalty.l2 * w)[used] - pull[used]
+    columns = _picked(rows, kink, used) * share[kink, None]
+    if problem.intercept:
+        columns = np.column_stack([columns, share[kink]])
+        wanted = np.append(wanted, -float(np.sum(share * u)))
+    scale = np.sqrt(np.sum(columns * columns, axis=0))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    with one_blas_thread:
+        moved = lapack.dgelsy(
+            np.asfortranarray((columns / scale).T), _padded(wanted / scale, kink.size), np.zeros(kink.size, np.int32),
+            1e-12, max(4 * kink.size + 64, 3 * (kink.size + len(wanted)) + 64),
+        )[1]  # fmt: skip
+    u = np.array(u, dtype=np.float64)
+    u[kink] += np.asarray(moved)[: kink.size].ravel()
+    return np.asarray(loss.clip(y, u))
+
+
+def _padded(b: Floats, n: int) -> Floats:
+    """A right-hand side with room for the solution."""
+    room = np.zeros((max(len(b), n), 1), order="F")
+    room[: len(b), 0] = b
+    return room
+
+
+def _picked(rows: Rows, kink: Array, used: Array) -> Floats:
+    """Rows and columns of these numbers, dense, in float64."""
+    parts: list[Floats] = []
+    inside = np.zeros(rows.shape[0], dtype=bool)
+    inside[kink] = True
+
+    def cut(start: int, block: Block) -> int:
+        chosen = block.X[inside[start : start + block.X.shape[0]]][:, used]
+        parts.append(np.asarray(chosen.toarray() if is_sparse(chosen) else chosen, dtype=np.float64))
+        return start + int(block.X.shape[0])
+
+    rows.scan(cut, 0)
+    return np.vstack(parts)

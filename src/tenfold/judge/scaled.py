@@ -1,0 +1,178 @@
+"""Kind gap: Huber's loss with its scale, by a dual point that is made feasible here.
+
+With H(a) = a^2 up to |a| = epsilon and 2 epsilon |a| - epsilon^2 beyond, and r = y - z, the perspective of H has
+
+    sigma H(r / sigma) = max over |u| <= 2 epsilon of u r - sigma u^2 / 4,    the best u being 2 r / sigma, clipped.
+
+So P(w, b, sigma) = mean(sigma + sigma H(r / sigma)) + strength / 2 ||w||^2 is the maximum over u of
+mean(u y) - mean(u x).w - b mean(u) + sigma (1 - mean(u^2) / 4) + strength / 2 ||w||^2, means being weighted. Its least
+value over w, b and sigma >= 0 is, with v = mean(u x),
+
+    D(u) = mean(u y) - ||v||^2 / (2 strength),    provided |u| <= 2 epsilon, mean(u^2) <= 4 and, with an intercept,
+                                                  mean(u) = 0;
+
+no parameters are better than D(u) for any such u. From the parameters' own u, of mean e, a share t of u - e is such a
+point, t the largest that keeps the bounds. Without cancellation, P - D is then
+
+    sigma (1 - mean(u^2) / 4) + (1 - t) mean(u r) + t e mean(r) + ||v - strength w||^2 / (2 strength).
+
+That knows the units of the columns. Without a penalty, or where it is too much, u is moved along the columns until
+v = strength w: then, with r, t and u as they are after that, P - D = mean(sigma + sigma H(r / sigma)) - t mean(u r) +
+(1 - t)^2 strength / 2 ||w||^2.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Array, Floats, namespace, on_host, unit_roundoff
+from tenfold.data import Block, Rows, sampling_step, weights_of
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.falls import factored
+from tenfold.judge.points import centred
+from tenfold.losses import Square
+from tenfold.problems import ScaledHuber
+from tenfold.stats import (
+    Columns,
+    Extremes,
+    Params,
+    Scaled,
+    Total,
+    back_times,
+    derivatives,
+    mean_over_targets,
+    of_columns,
+    scaled,
+    times,
+)
+
+EPS, EXTENDED_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.longdouble).eps)
+
+SAMPLE_ROWS = 1024
+
+
+def scaled_gap(
+    problem: ScaledHuber,
+    rows: Rows,
+    params: Params,
+    sigma: float,
+    *,
+    tol: float | None = None,
+    status: str = "converged",
+    dtype: Any = np.float64,
+) -> Certificate:
+    """Judge Huber's regression with its scale `sigma` > 0."""
+    centre = _centre(rows) if problem.intercept else np.zeros(rows.shape[1])
+    at = centred(params, centre)
+    sums = rows.fold(scaled(at, sigma, problem.epsilon, 1, centre))
+    w = params.coef[0]
+    objective = sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w))
+    scale = scale_of(problem, rows)
+    squares = rows.fold(Columns.lift).squares_about(centre)
+    about = float(np.sum(np.abs(w) * np.sqrt(squares)))
+    offset = float(np.sum(np.abs(w) * np.abs(centre))) + abs(float(params.intercept[0]))
+    rounded = unit_roundoff(dtype) * (about + offset)
+    floor = 8.0 * EPS * max(objective, scale) + 2.0 * problem.epsilon * (EPS * about + EXTENDED_EPS * offset)
+    # the scale is stored in dtype, too, and the objective has a slope along it where it is off
+    floor += 2.0 * rounded * rounded / sigma + unit_roundoff(dtype) * sigma
+    tol = RULES["gap"].tol if tol is None else tol
+    gap = _bound(problem, sums, w, sigma) if problem.strength > 0.0 else np.inf
+    if not gap <= max(tol * scale, floor) and np.isfinite(objective):
+        moved = _by_projection(problem, rows, at, sigma, centre, sums)
+        gap = moved if moved < gap else gap
+    # no loss is negative
+    gap = min(gap, objective) if np.isfinite(gap) else objective
+    value = max(gap, float(floor)) if np.isfinite(objective) else np.inf
+    lower = max(objective - value, 0.0) if np.isfinite(value) else 0.0
+    return Certificate("gap", value, scale, tol, float(floor), objective, lower, status=status, parts=(value,))
+
+
+def _centre(rows: Rows) -> Floats:
+    """A point amid the rows; sparse rows are never centred."""
+    if rows.sparse:
+        return np.zeros(rows.shape[1])
+    sample = rows.thin(sampling_step(rows.shape[0], SAMPLE_ROWS))
+    return sample.fold(Columns.lift).middle(sample.fold(of_columns))
+
+
+def scale_of(problem: ScaledHuber, rows: Rows) -> float:
+    """The mean loss of a constant, the mean of the targets or zero, with their standard deviation as scale; where they
+    are all equal, their size, or one.
+    """
+    mean = mean_over_targets(rows, lambda y: y) if problem.intercept else 0.0
+    sigma = float(np.sqrt(mean_over_targets(rows, lambda y: (y - mean) ** 2)))
+    if not sigma > 1e-9 * abs(mean):
+        return abs(mean) or 1.0
+
+    def loss(y: Array) -> Array:
+        a = namespace(y).abs(y - mean) / sigma
+        e = problem.epsilon
+        return sigma + sigma * namespace(y).where(a < e, a * a, 2.0 * e * a - e * e)
+
+    return mean_over_targets(rows, loss)
+
+
+def _bound(problem: ScaledHuber, sums: Scaled, w: Floats, sigma: float) -> float:
+    """P - D at a share of the parameters' own slopes."""
+    e, squares, products, residual = sums.means
+    e = e if problem.intercept else 0.0
+    edge = 2.0 * problem.epsilon
+    spread = max(squares - e * e, 0.0)
+    t = min(1.0, edge / (edge + abs(e)), 2.0 / float(np.sqrt(spread)) if spread > 4.0 else 1.0)
+    v = t * (sums.pull - e * sums.rows) / sums.weight
+    away = v - problem.strength * w
+    first = sigma * (1.0 - squares / 4.0) + (1.0 - t) * products + t * e * residual
+    return float(first) + float(np.sum(away * away)) / (2.0 * problem.strength)
+
+
+def _by_projection(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: Floats, sums: Scaled) -> float:
+    """P - D at slopes whose pull is what the penalty asks for, and nothing at the constant."""
+    p = len(centre)
+    zero = Params(np.zeros((1, p)), np.zeros(1))
+    H = rows.fold(derivatives(Square(), zero, 2, centre)).hessian
+    assert H is not None
+    factor = factored(H if problem.intercept else H[:p, :p])
+    if factor is None:
+        return np.inf
+    fit = zero
+    for _ in range(2):  # the second time for the digits that the first has lost
+        g = rows.fold(_pull(_moved(at, sigma, problem.epsilon, fit, centre), centre)).sum
+        g = g - np.append(sums.weight * problem.strength * at.coef[0], 0.0)
+        d = np.append(factor.solve(g if problem.intercept else g[:p]), 0.0)[: p + 1]
+        fit = Params(fit.coef + d[None, :p], fit.intercept + d[p:])
+    slopes = _moved(at, sigma, problem.epsilon, fit, centre)
+
+    def lift(block: Block) -> Total:
+        u, r, weight = slopes(block), block.y - times(block.X, at, centre), weights_of(block)[:, None]
+        parts = (weight * u * u, weight * u * r)
+        return Total(np.array([float(on_host(namespace(u).sum(part))) for part in parts]))
+
+    squares, products = rows.fold(lift).sum / sums.weight
+    ends = rows.fold(lambda block: Extremes.of(slopes(block), block.weight))
+    largest, edge = max(-float(ends.low[0]), float(ends.high[0])), 2.0 * problem.epsilon
+    t = min(1.0, edge / largest if largest > edge else 1.0, 2.0 / float(np.sqrt(squares)) if squares > 4.0 else 1.0)
+    square = problem.strength * float(np.sum(at.coef[0] ** 2))
+    return sums.loss(sigma) - t * float(products) + 0.5 * (1.0 - t) ** 2 * square
+
+
+def _moved(at: Params, sigma: float, epsilon: float, fit: Params, centre: Floats) -> Callable[[Block], Array]:
+    """The slopes u of a block (m, 1), less (x - centre).w + b of `fit`."""
+
+    def slopes(block: Block) -> Array:
+        a = (block.y - times(block.X, at, centre)) / sigma
+        xp = namespace(a)
+        edge = xp.where(a > 0, epsilon * xp.ones_like(a), -epsilon * xp.ones_like(a))
+        return 2.0 * xp.where(xp.abs(a) < epsilon, a, edge) - times(block.X, fit, centre)
+
+    return slopes
+
+
+def _pull(slopes: Callable[[Block], Array], centre: Floats) -> Callable[[Block], Total]:
+    """The lift of sum weight u [x - centre, 1]."""
+
+    def lift(block: Block) -> Total:
+        u = slopes(block) * weights_of(block)[:, None]
+        return Total(np.append(back_times(block.X, u, centre)[0], float(on_host(namespace(u).sum(u)))))
+
+    return lift

@@ -1,0 +1,146 @@
+"""How far apart two classes are, as a bracket that is proved: a margin found, and a combination that bounds it.
+
+With an intercept: for weights w of length one all rows have margin (min over one class - max over the other) / 2, and
+no weights have more than half the distance between a convex combination of the one class and one of the other. Without:
+min_i y_i w.x_i, and the length of any convex combination of the y_i x_i. Both ends are computed in float64 with their
+rounding, the lower rounded down and the upper up.
+
+Classes are called inseparable only where their hulls are proved to meet: the shares of a combination of length zero
+solve a square linear system that is verified to have a positive solution (Krawczyk 1969), or exactly, in rational
+numbers.
+"""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from tenfold.arrays import Array, Floats, Integers, is_sparse, unit_roundoff
+from tenfold.machine import one_blas_thread
+from tenfold.stats import Params, times
+
+UNIT = unit_roundoff(np.float64)
+
+RATIONAL_WORK = 1 << 19
+"""So many operations on rational numbers are worth a proof."""
+
+
+class Bracket(NamedTuple):
+    """The largest margin is in [lower, upper]; `separable` None where neither is proved. `radius` is the length of the
+    longest row, `intercept` that of the direction.
+    """
+
+    lower: float
+    upper: float
+    separable: bool | None
+    radius: float
+    intercept: float
+
+
+def bracket(X: Array, sign: Floats, direction: Floats, rows: Integers, shares: Floats, intercept: bool) -> Bracket:
+    """Judge a direction (p,) and a combination of rows; whoever found them is not trusted."""
+    p = X.shape[1]
+    absolute = abs(X)
+    largest = float(absolute.max()) if X.shape[0] * p else 0.0
+    size = float(np.sqrt(np.sum(np.square(direction))))
+    lower, b = 0.0, 0.0
+    if size > 0.0:
+        z = times(X, Params(np.ascontiguousarray(direction[None, :]), np.zeros(1)))[:, 0]
+        slack = 4.0 * (p + 4) * UNIT * largest * float(np.abs(direction).sum())
+        above, below = float(z[sign > 0].min()), float(z[sign < 0].max())
+        found = (above - below) / 2.0 if intercept else min(above, -below)
+        lower = max(0.0, (found - slack) / (size * (1.0 + 4.0 * (p + 2) * UNIT)))
+        b = -(above + below) / (2.0 * size) if intercept else 0.0
+    Z = np.asarray(X[rows].toarray() if is_sparse(X) else X[rows], dtype=np.float64)
+    side = sign[rows]
+    a = np.maximum(shares, 0.0)
+    groups = [side > 0, side < 0] if intercept else [np.ones(len(rows), dtype=bool)]
+    upper = np.inf
+    if all(a[group].sum() > 0.0 for group in groups):
+        for group in groups:
+            a[group] /= a[group].sum()
+        c = np.sum((a * side)[:, None] * Z, axis=0)
+        slack = 4.0 * (len(rows) + 4) * UNIT * float(np.sqrt(np.sum(np.square(np.sum(a[:, None] * np.abs(Z), axis=0)))))
+        half = 2.0 if intercept else 1.0
+        upper = (float(np.sqrt(np.sum(np.square(c)))) * (1.0 + 4.0 * (p + 2) * UNIT) + slack) / half
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if is_sparse(X) else np.einsum("ij,ij->i", X, X)
+    radius = float(np.sqrt(squares.max()))
+    separable = True if lower > 0.0 else None
+    if separable is None and upper <= 1e-9 * radius and meets(Z, side, a, intercept):
+        separable, upper = False, 0.0
+    return Bracket(lower, upper, separable, radius, b)
+
+
+def meets(Z: Floats, side: Floats, shares: Floats, intercept: bool) -> bool:
+    """Whether a combination of these rows with positive shares is proved to be zero."""
+    Z, side, shares = _reduced(Z, side, shares, intercept)
+    M, right = _system(Z, side, intercept)
+    if M.shape[0] == M.shape[1] and _verified(M, right):
+        return True
+    return M.shape[0] * M.shape[1] ** 2 <= RATIONAL_WORK and _rational(M, right)
+
+
+def _system(Z: Floats, side: Floats, intercept: bool) -> tuple[Floats, Floats]:
+    """M a = right: the combination is zero, and the shares of each class (or of all) sum to one."""
+    sums = [side > 0, side < 0] if intercept else [np.ones(len(side), dtype=bool)]
+    M = np.vstack([(side[:, None] * Z).T, *[group.astype(np.float64)[None, :] for group in sums]])
+    return M, np.append(np.zeros(Z.shape[1]), np.ones(len(sums)))
+
+
+def _reduced(Z: Floats, side: Floats, shares: Floats, intercept: bool) -> tuple[Floats, Floats, Floats]:
+    """No more rows than equations (Caratheodory): along a combination that changes nothing until a share is zero."""
+    while True:
+        M, _ = _system(Z, side, intercept)
+        if M.shape[1] <= M.shape[0]:
+            return Z, side, shares
+        with one_blas_thread:
+            _, _, V, info = lapack.dgesdd(M, full_matrices=1)
+        v = V[-1]
+        if info != 0 or not np.any(v > 1e-12):
+            return Z, side, shares
+        positive = v > 1e-12
+        step = float(np.min(shares[positive] / v[positive]))
+        shares = shares - step * v
+        keep = shares > 1e-14
+        if keep.all():
+            keep[np.argmin(shares)] = False
+        Z, side, shares = Z[keep], side[keep], shares[keep]
+
+
+def _verified(M: Floats, right: Floats) -> bool:
+    """Whether the square system has a solution with positive entries, whatever the rounding here."""
+    k = len(M)
+    with one_blas_thread:
+        _, _, C, info = lapack.dgesv(M, np.eye(k))
+    if info != 0 or not np.isfinite(C).all():
+        return False
+    a = np.sum(C * right, axis=1)
+    units = 2.0 * (k + 4) * UNIT
+    rest = np.abs(np.sum(M * a, axis=1) - right) + units * (np.sum(np.abs(M) * np.abs(a), axis=1) + np.abs(right))
+    error = np.abs(np.einsum("ij,jk->ik", C, M) - np.eye(k)) + units * np.einsum("ij,jk->ik", np.abs(C), np.abs(M))
+    contraction = float(np.max(np.sum(error, axis=1))) * (1.0 + units)
+    if not contraction < 0.5:
+        return False
+    away = float(np.max(np.sum(np.abs(C) * rest, axis=1))) * (1.0 + units) / (1.0 - contraction)
+    return bool(np.min(a) > 2.0 * away)
+
+
+def _rational(M: Floats, right: Floats) -> bool:
+    """Whether the system has a solution without negative entries, in rational numbers; its columns are few."""
+    rows = [[Fraction(float(x)) for x in row] + [Fraction(float(r))] for row, r in zip(M, right, strict=True)]
+    k = M.shape[1]
+    done: list[int] = []
+    for column in range(k):
+        pivot = next((i for i, row in enumerate(rows) if i not in done and row[column] != 0), None)
+        if pivot is None:
+            return False
+        done.append(pivot)
+        top = rows[pivot]
+        rows[pivot] = top = [x / top[column] for x in top]
+        for i, row in enumerate(rows):
+            if i != pivot and row[column] != 0:
+                factor = row[column]
+                rows[i] = [x - factor * t for x, t in zip(row, top, strict=True)]
+    consistent = all(row[k] == 0 for i, row in enumerate(rows) if i not in done)
+    return consistent and all(rows[i][k] >= 0 for i in done)

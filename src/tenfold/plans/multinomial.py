@@ -1,0 +1,107 @@
+"""The path of a softmax of several classes that suits the shape of the data.
+
+Few coefficients: Newton's method, on a sample of many rows first. More: L-BFGS on top of the inverses of the Hessian's
+blocks, one a class, from a sample that is solved first; they are formed anew while they do not help enough. Many
+columns: L-BFGS on top of a diagonal.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from tenfold.arrays import Floats
+from tenfold.data import Rows, sampling_step
+from tenfold.plans.frames import NEWTON_COLUMNS, Frame
+from tenfold.problems import Glm
+from tenfold.solvers import lbfgs, newton
+from tenfold.solvers.loop import Step
+from tenfold.stats import Params, class_curvatures, of_weights, together, total_weight
+
+FEW_COEFFICIENTS = 384
+"""Up to so many the Hessian of all classes is formed."""
+
+CHEAP_HESSIAN = 1e9
+"""Up to so many products it is formed for all rows."""
+
+SAMPLED_ROWS = 4096
+"""With fewer rows there is no sample; a sample has a hundred times as many rows as columns, or that many."""
+
+PATIENCE = 15
+"""So many steps on top of the same blocks."""
+
+Measure = Callable[[Floats, float], float]
+
+
+def steps(problem: Glm, frame: Frame, classes: int, given: Params | None, measure: Measure) -> Iterator[Step]:
+    """Steps from `given` parameters of the user's rows, or from zero."""
+    rows, shift = frame.rows, frame.local
+    n, p = rows.shape
+    first = Params(np.zeros((classes, p)), np.zeros(classes)) if given is None else frame.inside(given)
+    if p > NEWTON_COLUMNS:
+        walk = (lbfgs.Points if rows.foreign else lbfgs.Margins)(problem, rows, shift, classes)
+        yield from lbfgs.steps(walk, first, lbfgs.diagonal(problem, rows, shift, outputs=classes), measure)
+        return
+    sample = _sample(rows)
+    size = classes * (p + 1)
+    if size <= FEW_COEFFICIENTS and n * size**2 <= CHEAP_HESSIAN:
+        if sample is not None and given is None:
+            first = newton.refine(problem, sample, first, shift, 6, 1e-3)[0]
+        yield from newton.steps(problem, rows, first, shift, measure)
+        return
+    if sample is not None and given is None:
+        walk = lbfgs.Points(problem, sample, shift, classes)
+        for count, step in enumerate(lbfgs.steps(walk, first, _blocks(problem, sample, first, shift), measure)):
+            first = step.params
+            # a sample's solution is as far from that of all rows as chance takes it
+            if count == PATIENCE or step.measure <= 1e4:
+                break
+    yield from _on_blocks(problem, rows, first, shift, sample or rows, measure)
+
+
+def _on_blocks(
+    problem: Glm, rows: Rows, start: Params, shift: Floats, sample: Rows, measure: Measure
+) -> Iterator[Step]:
+    """L-BFGS on top of blocks of the Hessian of a sample, formed anew where `PATIENCE` steps were not enough, then
+    twice as many, and so on.
+    """
+    walk = lbfgs.Points(problem, rows, shift, len(start.intercept))
+    before, patience = np.inf, PATIENCE
+    while True:
+        count = 0
+        for count, step in enumerate(lbfgs.steps(walk, start, _blocks(problem, sample, start, shift), measure)):
+            if count > 0 or before == np.inf:
+                yield step
+            start = step.params
+            if count == patience:
+                break
+        if count < patience or not step.objective < before:
+            return
+        before, patience = step.objective, 2 * patience
+
+
+def _sample(rows: Rows) -> Rows | None:
+    """Some of the rows, where they are many."""
+    n, p = rows.shape
+    step = sampling_step(n, max(SAMPLED_ROWS, 100 * p))
+    if step == 1:
+        return None
+    sample = rows.thin(step)
+    return sample if sample.fold(of_weights).low[0] < np.inf else None
+
+
+def _blocks(problem: Glm, rows: Rows, params: Params, shift: Floats) -> lbfgs.Map:
+    """The inverses of the blocks of the Hessian at `params`, one a class, as a map."""
+    found = rows.fold(together([class_curvatures(params, shift), total_weight])).parts
+    blocks = found[0].sum / found[1].sum
+    p = len(shift)
+    blocks[:, np.arange(p), np.arange(p)] += np.max(problem.penalty.strength)
+    if not problem.intercept:
+        blocks[:, p, :] = blocks[:, :, p] = 0.0
+        blocks[:, p, p] = 1.0
+    factors = [newton.factor(block, shift) for block in blocks]
+
+    def solve(g: Floats) -> Floats:
+        by_class = g.reshape(len(factors), -1)
+        return np.concatenate([factor.solve(part) for factor, part in zip(factors, by_class, strict=True)])
+
+    return solve

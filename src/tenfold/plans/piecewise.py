@@ -1,0 +1,111 @@
+"""Losses that are piecewise linear, with an elastic net penalty, its parts or none: the interior point method, whose
+multipliers are the judge's dual point.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Floats, on_host
+from tenfold.data import NotFinite, Rows, targets_of, weights_of
+from tenfold.judge import RULES, at_kinks, gap
+from tenfold.judge.points import prepare
+from tenfold.losses import Pieces, PiecewiseLinear
+from tenfold.penalties import ElasticNet
+from tenfold.plans.fitted import Fitted, stored
+from tenfold.plans.frames import middle, moved
+from tenfold.problems import Glm
+from tenfold.solvers import interior
+from tenfold.solvers.loop import Step, Watch, run
+from tenfold.stats import Columns, Params
+
+EPS = float(np.finfo(np.float64).eps)
+
+COLUMNS = 4096
+"""Up to so many columns the weighted Gram matrix is formed."""
+
+ENOUGH = 1e-3
+"""The duality gap at which a fit ends, as a share of what the judge allows."""
+
+ZERO = 1e-7
+"""Beside an L1 penalty a weight that moves predictions by so much less than others is none."""
+
+
+def fit(
+    rows: Rows,
+    loss: PiecewiseLinear,
+    l1: float,
+    l2: float,
+    intercept: bool,
+    *,
+    max_iter: int,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+    dtype: Any = np.float64,
+) -> Fitted:
+    """Minimise the weighted mean loss + l1 ||w||_1 + l2 / 2 ||w||^2."""
+    p = rows.shape[1]
+    if p > COLUMNS:
+        raise ValueError(
+            f"A loss with kinks needs a matrix of {p} x {p} numbers here, which is too many: at most {COLUMNS} columns "
+            "are taken. Use a smooth loss (for instance huber, or squared hinge), or fewer columns."
+        )
+    problem = Glm(loss, ElasticNet(l1, l2), intercept)
+    if rows.foreign or rows.scattered:
+        raise ValueError("A loss with kinks keeps numbers for each row in this machine's memory: bring X there.")
+    y, weight = on_host(rows.map(targets_of))[:, 0], on_host(rows.map(weights_of))
+    share = (weight / weight.sum())[:, None]
+    pieces = loss.pieces(np.asarray(y, dtype=np.float64))
+    shift = middle(rows, True) if intercept else np.zeros(p)
+    weighted = Pieces(pieces.at, share * pieces.up, share * pieces.down)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = rows.fold(Columns.lift).squares_about(shift)
+    if not np.isfinite(squares).all():
+        raise NotFinite
+    if 0.0 < l1 < 1e3 * EPS * float(np.max(np.sqrt(squares + shift**2), initial=0.0)):
+        raise ValueError(
+            "Input X has a column so large that rounding of its sums exceeds the L1 penalty: Scale the columns, or use "
+            "alpha=0."
+        )
+    inner = interior.Problem(rows, weighted, l1, l2, intercept, shift, np.sqrt(squares))
+    first = Params(np.zeros((1, p)), np.array([_middle(pieces, share) if intercept else 0.0]))
+    allowed = ENOUGH * RULES["gap"].tol * prepare(problem, rows).scale
+    slopes: list[Floats] = []
+
+    def path() -> Iterator[Step]:
+        for step, slope in interior.steps(inner, first, allowed):
+            slopes[:] = [slope]
+            yield step
+
+    heard: Watch | None = None if watch is None else lambda record, params: watch(record, moved(params, -shift))
+    solution = run(path(), max_iter, time_limit, heard)
+    # one constant for all targets says all there is to say
+    alone = solution.trace[0].objective == 0.0
+    params = stored(moved(first if alone else _cleaned(solution.params, inner), -shift), dtype)
+    status = solution.status.value
+    certificate = gap(problem, rows, params, dual=at_kinks(problem, rows, params, dtype), status=status, dtype=dtype)
+    if not certificate.ok:
+        dual = np.where(share[:, 0] > 0.0, slopes[0] / np.where(share[:, 0] > 0.0, share[:, 0], 1.0), 0.0)
+        other = gap(problem, rows, params, dual=dual, status=status, dtype=dtype)
+        certificate = other if other.value < certificate.value else certificate
+    return Fitted(params, certificate, "interior point", iterations=solution.iterations, trace=solution.trace)
+
+
+def _middle(pieces: Pieces, share: Floats) -> float:
+    """The weighted median of the kinks: where to start."""
+    at, weight = pieces.at.ravel(), (share * (pieces.up + pieces.down)).ravel()
+    order = np.argsort(at)
+    total = np.cumsum(weight[order])
+    return float(at[order[np.searchsorted(total, 0.5 * total[-1])]])
+
+
+def _cleaned(params: Params, problem: interior.Problem) -> Params:
+    """Without the weights that an interior point only leaves next to zero: beside an L1 penalty, those that move
+    predictions by much less than the others, or than the targets are spread.
+    """
+    if problem.l1 == 0.0:
+        return params
+    size = np.abs(params.coef) * problem.spread
+    small = size <= ZERO * max(float(np.max(size, initial=0.0)), float(np.ptp(problem.pieces.at)))
+    return Params(np.where(small, 0.0, params.coef), params.intercept)

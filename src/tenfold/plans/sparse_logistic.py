@@ -1,0 +1,127 @@
+"""Logistic regression with an L1 penalty or an elastic net: which path suits the shape of the data.
+
+Few coefficients: proximal Newton steps, on a sample of many rows first. Many columns in memory: the same on a working
+set of columns, those with weights and those that the penalty holds back least, which grows until no other column
+pulls. Many columns elsewhere: accelerated proximal gradient steps.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tenfold.arrays import Floats, contiguous
+from tenfold.data import MemoryRows, Rows, sampling_step
+from tenfold.judge import RULES
+from tenfold.problems import Evaluation, Glm, evaluate
+from tenfold.solvers import proximal_newton
+from tenfold.solvers.loop import Step
+from tenfold.stats import Params, of_weights
+
+NEWTON_SIZE = 768
+"""Up to so many coefficients the Hessian of all is formed."""
+
+MOST = 4096
+"""A working set has at most so many coefficients."""
+
+SAMPLED_ROWS = 4096
+
+FIRST = 64
+"""So many columns come into the first working set."""
+
+
+class GapRule:
+    """At most one where the gap of the scaled slopes is small enough for the judge; `tighten` asks for more."""
+
+    def __init__(self, problem: Glm, outputs: int, tol: float) -> None:
+        self.problem = problem
+        self.tol = max(tol, float(np.finfo(np.float64).tiny))
+        self.allowed = 0.7 * RULES["gap"].tol * float(np.log(max(outputs, 2)))
+
+    def tighten(self) -> None:
+        self.allowed *= 1e-3
+
+    def __call__(self, params: Params, here: Evaluation) -> float:
+        penalty = self.problem.penalty
+        by_class = here.gradient.reshape(len(params.intercept), -1)
+        v = by_class[:, :-1] - float(np.max(penalty.strength)) * params.coef
+        loss = float(here.value[0]) - 0.5 * float(np.max(penalty.strength)) * float(np.sum(params.coef**2))
+        share = min(1.0, float(np.min(penalty.share(-v))))
+        gap = (1.0 - share) * loss + float(
+            np.sum(penalty.value(params.coef) + penalty.conjugate(-share * v)) + share * np.sum(v * params.coef)
+        )
+        # an intercept counts by what it can gain
+        gap += 4.0 * float(np.sum(by_class[:, -1] ** 2))
+        largest = float(np.max(penalty.subgradient_distance(params.coef, v), initial=0.0))
+        slope = float(np.max(np.abs(by_class[:, -1])))
+        return max(gap / self.allowed, max(largest, slope) / self.tol)
+
+
+def steps(
+    problem: Glm, rows: Rows, shift: Floats, outputs: int, given: Params | None, measure: GapRule
+) -> Iterator[Step]:
+    """Steps from `given` parameters in the coordinates about `shift`, or from zero."""
+    p = rows.shape[1]
+    start = Params(np.zeros((outputs, p)), np.zeros(outputs)) if given is None else given
+    if outputs * (p + 1) <= NEWTON_SIZE:
+        if given is None:
+            start = _from_sample(problem, rows, start, shift, measure)
+        yield from proximal_newton.newton_steps(problem, rows, start, shift, measure)
+    elif isinstance(rows, MemoryRows) and not rows.foreign:
+        yield from _working_sets(problem, rows, start, shift, measure)
+    else:
+        yield from proximal_newton.fista_steps(problem, rows, start, shift, measure)
+
+
+def _from_sample(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRule) -> Params:
+    """The solution of a sample, where rows are many."""
+    n, p = rows.shape
+    step = sampling_step(n, max(SAMPLED_ROWS, 50 * p))
+    if step == 1:
+        return start
+    sample = rows.thin(step)
+    if not sample.fold(of_weights).low[0] < np.inf:
+        return start
+    for count, found in enumerate(proximal_newton.newton_steps(problem, sample, start, shift, measure)):
+        start = found.params
+        if count == 6 or found.measure <= 1e4:
+            break
+    return start
+
+
+def _working_sets(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure: GapRule) -> Iterator[Step]:
+    outputs = len(start.intercept)
+    params, size, before = start, FIRST, np.inf
+    while True:
+        here = evaluate(problem, rows, params, 1, shift)
+        l1 = float(problem.penalty.l1)  # type: ignore[attr-defined]
+        f = float(here.value[0]) + l1 * float(np.sum(np.abs(params.coef)))
+        now = measure(params, here)
+        yield Step(params, f, now)
+        g = here.gradient.reshape(outputs, -1)[:, :-1]
+        strength = float(np.max(problem.penalty.strength))
+        pull = np.max(problem.penalty.subgradient_distance(params.coef, g - strength * params.coef), axis=0)
+        used = np.any(params.coef != 0.0, axis=0)
+        size = min(max(size, 2 * int(np.count_nonzero(used))), MOST // outputs)
+        beyond = np.flatnonzero((pull > 0.0) & ~used)
+        beyond = beyond[np.argsort(-pull[beyond], kind="stable")[: max(size - int(np.count_nonzero(used)), 0)]]
+        chosen = np.sort(np.concatenate([np.flatnonzero(used), beyond]))
+        if not chosen.size or chosen.size * outputs > MOST or (f >= before and not beyond.size):
+            yield from proximal_newton.fista_steps(problem, rows, params, shift, measure)
+            return
+        before, size = f, 2 * size
+        params = _on_columns(problem, rows, params, shift, chosen, measure, now)
+
+
+def _on_columns(
+    problem: Glm, rows: MemoryRows, params: Params, shift: Floats, chosen: Floats, measure: GapRule, now: float
+) -> Params:
+    """The parameters after the problem of some columns was solved, better by far than it was `now`."""
+    part = MemoryRows(contiguous(rows.X[:, chosen]), rows.y, rows.weight)
+    inside = Params(np.ascontiguousarray(params.coef[:, chosen]), params.intercept)
+    for count, step in enumerate(proximal_newton.newton_steps(problem, part, inside, shift[chosen], measure)):
+        inside = step.params
+        if count == 20 or step.measure <= max(0.3, 1e-3 * now):
+            break
+    coef = np.zeros_like(params.coef)
+    coef[:, chosen] = inside.coef
+    return Params(coef, inside.intercept)

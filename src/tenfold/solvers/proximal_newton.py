@@ -1,0 +1,190 @@
+"""Penalties with a kink: proximal Newton steps, and accelerated proximal gradient steps where no Hessian is formed.
+
+A Newton step minimises the quadratic model of the smooth part plus l1 ||w||_1 (Lee, Sun and Saunders 2014): with the
+intercepts, which are not penalised, eliminated, it is a Lasso on the Hessian, solved by coordinate descent. FISTA (Beck
+and Teboulle 2009, started afresh where the objective rises) takes one pass a step and vectors of memory.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy.linalg import lapack
+
+from tenfold import _core
+from tenfold.arrays import Floats
+from tenfold.data import NotFinite, Rows
+from tenfold.machine import one_blas_thread
+from tenfold.problems import Evaluation, Glm, evaluate
+from tenfold.solvers.loop import Step
+from tenfold.stats import Params
+
+EPS = float(np.finfo(np.float64).eps)
+
+SWEEPS = 1000
+"""At most so many sweeps of coordinate descent a step."""
+
+Measure = Callable[[Params, Evaluation], float]
+"""From a point and the smooth part there to the number that the stopping rule compares with one."""
+
+
+def newton_steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
+    """Steps in the coordinates z = (x - shift).w + b."""
+    l1 = float(problem.penalty.l1)  # type: ignore[attr-defined]
+    params, here = start, _finite(evaluate(problem, rows, start, 2, shift))
+    while True:
+        f = float(here.value[0]) + l1 * float(np.sum(np.abs(params.coef)))
+        yield Step(params, f, measure(params, here))
+        d = _direction(params, here, l1, problem.intercept)
+        found = _search(problem, rows, params, here, d, l1, shift, 2)
+        if found is None:
+            return
+        params, here = found
+
+
+def fista_steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
+    """Steps with a step length that halves where it was too long and grows slowly again."""
+    l1 = float(problem.penalty.l1)  # type: ignore[attr-defined]
+    params, ahead, momentum, length = start, start, 1.0, 1.0
+    before = np.inf
+    here = _finite(evaluate(problem, rows, start, 1, shift))
+    f = float(here.value[0]) + l1 * float(np.sum(np.abs(params.coef)))
+    while True:
+        yield Step(params, f, measure(params, here))
+        there = here if ahead is params else evaluate(problem, rows, ahead, 1, shift)
+        new, found, length = _proximal_step(problem, rows, ahead, there, l1, shift, 1.1 * length)
+        if new is None or found is None:
+            return
+        value = float(found.value[0]) + l1 * float(np.sum(np.abs(new.coef)))
+        if value > f + 4.0 * EPS * abs(f):
+            if ahead is params:
+                return  # rounding: there is nothing to gain
+            ahead, momentum = params, 1.0
+            continue
+        if ahead is params and value == f == before:
+            return
+        faster = 0.5 * (1.0 + float(np.sqrt(1.0 + 4.0 * momentum * momentum)))
+        share = (momentum - 1.0) / faster
+        ahead = Params(
+            new.coef + share * (new.coef - params.coef), new.intercept + share * (new.intercept - params.intercept)
+        )
+        params, here, f, before, momentum = new, found, value, f, faster
+
+
+def _proximal_step(
+    problem: Glm, rows: Rows, params: Params, here: Evaluation, l1: float, shift: Floats, length: float
+) -> tuple[Params | None, Evaluation | None, float]:
+    """The step of the largest of length, length / 2, ... below the quadratic with that curvature."""
+    g = here.gradient.reshape(len(params.intercept), -1)
+    while length > 1e-18:
+        moved = params.coef - length * g[:, :-1]
+        coef = np.sign(moved) * np.maximum(np.abs(moved) - length * l1, 0.0)
+        new = Params(coef, params.intercept - length * g[:, -1])
+        there = evaluate(problem, rows, new, 1, shift)
+        dw, db = new.coef - params.coef, new.intercept - params.intercept
+        square = float(np.sum(dw * dw) + np.sum(db * db))
+        linear = float(np.sum(g[:, :-1] * dw) + np.sum(g[:, -1] * db))
+        bound = float(here.value[0]) + linear + square / (2.0 * length)
+        if float(there.value[0]) <= bound + 4.0 * EPS * abs(bound):
+            return new, there, length
+        length *= 0.5
+    return None, None, length
+
+
+def _direction(params: Params, here: Evaluation, l1: float, intercept: bool) -> Floats:
+    """The step (K, p + 1) to the minimum of the quadratic model plus l1 ||w||_1."""
+    K, p = params.coef.shape
+    H = here.hessian
+    assert H is not None
+    if not np.isfinite(H).all():
+        raise NotFinite
+    H = H.reshape(K, p + 1, K, p + 1)
+    g = here.gradient.reshape(K, p + 1)
+    S = np.array(H[:, :p, :, :p]).reshape(K * p, K * p)
+    r = g[:, :p].ravel().copy()
+    back = np.zeros((K, K * p))
+    b_step = np.zeros(K)
+    if intercept:
+        corner = H[:, p, :, p] + (np.trace(H[:, p, :, p]) / K**2 if K > 1 else 0.0)
+        cross = H[:, p, :, :p].reshape(K, K * p)
+        with one_blas_thread:
+            lower, info = lapack.dpotrf(np.asfortranarray(corner), lower=1)
+            if info == 0:
+                back = lapack.dpotrs(lower, np.asfortranarray(cross), lower=1)[0]
+                b_step = -lapack.dpotrs(lower, g[:, p], lower=1)[0]
+        S -= cross.T @ back if K * p <= 512 else _product(cross, back)
+        r += cross.T @ b_step
+    w = params.coef.ravel()
+    C = np.einsum("ij,j->i", S, w) - r
+    u = _lasso(np.ascontiguousarray(S), C, w, l1)
+    d = np.zeros((K, p + 1))
+    d[:, :p] = (u - w).reshape(K, p)
+    if intercept:
+        d[:, p] = b_step - back @ (u - w)
+    return d
+
+
+def _product(cross: Floats, back: Floats) -> Floats:
+    with one_blas_thread:
+        return np.asarray(cross.T @ back)
+
+
+def _lasso(S: Floats, C: Floats, start: Floats, l1: float) -> Floats:
+    """argmin u'S u / 2 - C.u + l1 ||u||_1, from `start`."""
+    diagonal = S.diagonal()
+    scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    lifted = np.asfortranarray(S / scale / scale[:, None])
+    lifted[np.diag_indices_from(lifted)] += 1e-9
+    with one_blas_thread:
+        lower, info = lapack.dpotrf(lifted, lower=1)
+        # the square of the targets that would have this Gram matrix: their part along the columns
+        yy = float(C @ (lapack.dpotrs(lower, C / scale, lower=1)[0] / scale)) if info == 0 else 0.0
+    yy = max(1.001 * yy, float(start @ C), 1e-300)
+    found = _core.descent(
+        S,
+        np.ascontiguousarray(C[None, :]),
+        yy,
+        np.ones(len(C)),
+        np.ascontiguousarray(start[None, :]),
+        np.array([l1]),
+        np.zeros(1),
+        False,
+        1e-13 * yy,
+        1e-10,
+        SWEEPS,
+        None,
+    )[0]
+    return np.asarray(found[0, 0])
+
+
+def _search(
+    problem: Glm,
+    rows: Rows,
+    params: Params,
+    here: Evaluation,
+    d: Floats,
+    l1: float,
+    shift: Floats,
+    order: int,
+) -> tuple[Params, Evaluation] | None:
+    """The first of the steps d, d/2, d/4, ... with sufficient descent, or None where rounding hides any."""
+    p = params.coef.shape[1]
+    norm = float(np.sum(np.abs(params.coef)))
+    f = float(here.value[0]) + l1 * norm
+    fall = -float(np.sum(here.gradient.reshape(d.shape) * d)) - l1 * (
+        float(np.sum(np.abs(params.coef + d[:, :p]))) - norm
+    )
+    if not fall > 1e-15 * abs(f):
+        return None
+    for length in (0.5**k for k in range(14)):
+        new = Params(params.coef + length * d[:, :p], params.intercept + length * d[:, p])
+        there = evaluate(problem, rows, new, order, shift)
+        value = float(there.value[0]) + l1 * float(np.sum(np.abs(new.coef)))
+        if value <= f - 1e-4 * length * fall + 4.0 * EPS * abs(f) and np.isfinite(there.gradient).all():
+            return new, there
+    return None
+
+
+def _finite(found: Evaluation) -> Evaluation:
+    if not (np.isfinite(found.value).all() and np.isfinite(found.gradient).all()):
+        raise NotFinite
+    return found
