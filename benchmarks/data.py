@@ -39,6 +39,22 @@ def classes(n: int, p: int) -> tuple[Any, Any]:
     return X, (score > 0).astype(np.int64)
 
 
+def few_columns(n: int, p: int, used: int = 50) -> tuple[Any, Any]:
+    """Gaussian columns of which only some are used, with noise of unit variance."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((n, p))
+    w = random.standard_normal(min(used, p))
+    return X, X[:, : len(w)] @ w + random.standard_normal(n)
+
+
+def sparse_few_columns(n: int, p: int, density: float) -> tuple[Any, Any]:
+    """Sparse columns of which a hundredth is used."""
+    X, _, random = _sparse(n, p, density)
+    w = np.zeros(p)
+    w[::100] = random.standard_normal(len(w[::100]))
+    return X, X @ w + 0.1 * random.standard_normal(n)
+
+
 def sparse_regression(n: int, p: int, density: float) -> tuple[Any, Any]:
     X, score, random = _sparse(n, p, density)
     return X, score + 0.5 * random.standard_normal(n)

@@ -60,6 +60,28 @@ def newton(s: Size) -> Work:
     return Work(s.stored * s.columns + 4 * 4.0 * s.stored, 4 * s.bytes, words)
 
 
+def working_set(s: Size) -> Work:
+    """Two products of all columns with residuals."""
+    return Work(4.0 * s.stored, 2 * s.bytes, "two products of all columns with residuals, two reads of X")
+
+
+def lasso_path(s: Size) -> Work:
+    """A tall X: its symmetric product. A wide one: a product with the residuals of eight penalties at a time."""
+    if s.rows >= s.columns:
+        return Work(float(s.stored * s.columns), s.bytes, "one symmetric product, one read of X")
+    reads = max(1, s.alphas // 8)
+    return Work(
+        2.0 * s.stored * s.alphas, reads * s.bytes, f"products with the residuals of every alpha, {reads} reads of X"
+    )
+
+
+def lasso_folds(s: Size) -> Work:
+    """The same for a hundred alphas and five folds."""
+    if s.rows >= s.columns:
+        return Work(float(s.stored * s.columns), s.bytes, "one symmetric product, one read of X")
+    return Work(2.0 * s.stored * 500, 60 * s.bytes, "products with the residuals of 500 fits, 60 reads of X")
+
+
 def passes(s: Size) -> Work:
     """Sparse and wide: twenty products with X and its transpose."""
     return Work(20 * 4.0 * s.stored, 20 * s.bytes, "twenty fused products with sparse X and its transpose")

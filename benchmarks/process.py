@@ -38,7 +38,8 @@ def make(row: str, quick: bool, folder: str) -> dict[str, Any]:
     stored = X.nnz if hasattr(X, "indptr") else X.size
     targets = y.shape[1] if np.ndim(y) == 2 else len(set(y)) if chosen.estimator == "RidgeClassifier" else 1
     shape = {"rows": X.shape[0], "columns": X.shape[1], "targets": targets, "stored": stored}
-    return shape | {"bytes": size, "alphas": len(chosen.params.get("alphas", ()))}
+    alphas = chosen.params.get("alphas", ())
+    return shape | {"bytes": size, "alphas": alphas if isinstance(alphas, int) else len(alphas)}
 
 
 def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: str) -> dict[str, Any]:
@@ -54,12 +55,12 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     except (ImportError, AttributeError) as reason:
         return {"status": "absent", "note": str(reason)}
     X, y = data.load(Path(folder))
-    model = estimator(**(chosen.params | params))
+    model = _Path(estimator, chosen.params | params) if chosen.call == "path" else estimator(**(chosen.params | params))
     if chosen.call == "read and fit":
 
         def call() -> Any:
             return model.fit(*data.load(Path(folder)))
-    elif chosen.call == "fit":
+    elif chosen.call in ("fit", "path"):
 
         def call() -> Any:
             return model.fit(X, y)
@@ -70,6 +71,8 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
         def call() -> Any:
             return model.predict(one)
 
+    files = Path(folder, "rows").exists()
+    disk = [_plain_read(Path(folder))] if files else []
     data.forget(Path(folder))
     before, others = _peak(), _Others()
     seconds = [_timed(call)]
@@ -80,6 +83,7 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
             data.forget(Path(folder))
             seconds.append(_timed(call))
     busy = others.share()
+    disk += [_plain_read(Path(folder))] if files else []
     attributes = {"coef": model.coef_, "intercept": model.intercept_}
     if hasattr(model, "alpha_"):
         attributes["alpha"] = model.alpha_
@@ -89,7 +93,19 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     np.savez(keep, **arrays)
     warm = float(np.median(seconds[1:] or seconds))
     answer = {"status": "ok", "first": seconds[0], "seconds": warm, "calls": len(seconds), "memory": memory}
-    return answer | {"certificate": _own_certificate(model), "others": busy}
+    return answer | {"certificate": _own_certificate(model), "others": busy, "disk": min(disk, default=None)}
+
+
+class _Path:
+    """A function that computes a path in the shape of an estimator; some of its fits are kept to be judged."""
+
+    def __init__(self, function: Callable[..., Any], params: dict[str, Any]) -> None:
+        self.function, self.params = function, params
+
+    def fit(self, X: Any, y: Any) -> None:
+        alphas, coefs, _ = self.function(X, y, **self.params)
+        some = slice(len(alphas) // 4, None, max(1, len(alphas) // 4))
+        self.coef_, self.alpha_, self.intercept_ = coefs.T[some], alphas[some], 0.0
 
 
 def judge(row: str, folder: str, kept: list[str]) -> list[dict[str, Any]]:
@@ -119,24 +135,26 @@ def ceilings(quick: bool) -> dict[str, float]:
 
 def _disk_seconds(x: Any) -> float:
     """Plain reading of a file with the bytes of x."""
-    from benchmarks import data
-
     with tempfile.TemporaryDirectory(prefix="tenfold-bench-") as folder:
         path = Path(folder, "rows", "bytes")
         path.parent.mkdir()
         x.tofile(path)
+        return min(_plain_read(Path(folder)) for _ in range(3))
 
-        def read() -> None:
-            buffer = bytearray(1 << 22)
+
+def _plain_read(folder: Path) -> float:
+    """Seconds in which the disk gives the files of the rows, without a look at them."""
+    from benchmarks import data
+
+    def read() -> None:
+        buffer = bytearray(1 << 22)
+        for path in sorted((folder / "rows").iterdir()):
             with open(path, "rb", buffering=0) as file:
                 while file.readinto(buffer):
                     pass
 
-        found = []
-        for _ in range(3):
-            data.forget(Path(folder))
-            found.append(_timed(read))
-    return min(found)
+    data.forget(folder)
+    return _timed(read)
 
 
 def _timed(call: Any) -> float:

@@ -36,7 +36,7 @@ class Row:
     floor: Callable[[floors.Size], floors.Work] | None = floors.least_squares
     peers: tuple[Contender, ...] = ()
     sklearn: Contender | None = Contender(SKLEARN, SKLEARN)  # None where it cannot read the rows
-    call: Literal["fit", "read and fit", "predict one row"] = "fit"
+    call: Literal["fit", "read and fit", "predict one row", "path"] = "fit"
     choice: Literal["loo", "folds"] | None = None  # how the error of the chosen alpha is computed again
     tighten: tuple[dict[str, Any], ...] = ()  # what a peer that stops early is given, one after the other
     aim: float | None = None  # scikit-learn's time over ours
@@ -68,6 +68,7 @@ SPARSE, NARROW, SMALL_SPARSE, TINY = (50_000, 100_000, 1e-3), (20_000, 1_000, 1e
 PARQUET, SMALL_PARQUET = (12_000_000, 20, "parquet"), (3_000, 5, "parquet")
 CSV, SMALL_CSV = (5_000_000, 20, "csv"), (3_000, 5, "csv")
 FEW = {"alphas": log_space(-2, 5, 10)}
+LASSO_PATH = {"alphas": 100, "tol": 1e-6, "max_iter": 100_000}
 FROM_FILES: dict[str, Any] = {"floor": floors.one_read, "sklearn": None, "call": "read and fit"}
 EPOCHS = {"max_iter": 5, "tol": None, "random_state": 0}  # the same work: everybody takes the same steps
 DIGITS = {"alphas": log_space(-1, 4, 20)}
@@ -108,10 +109,25 @@ ROWS = (
     Row("ridgecv loo 20 alphas mnist", "RidgeCV", data.mnist, (), (1_000,), DIGITS, floors.leave_one_out, choice="loo"),
     Row("sgd hinge 200k x 100, 5 epochs", "SGDClassifier", data.classes, (200_000, 100), SMALL_TALL, EPOCHS,
         floors.five_epochs, aim=4),
+    Row("perceptron 200k x 100, 5 epochs", "Perceptron", data.classes, (200_000, 100), SMALL_TALL, EPOCHS,
+        floors.five_epochs, aim=4),
     Row("sgd squared error 200k x 100, 5 epochs", "SGDRegressor", data.regression, (200_000, 100), SMALL_TALL, EPOCHS,
         floors.five_epochs, aim=4),
     Row("sgd logistic spam, 5 epochs", "SGDClassifier", data.spam, (), (600, 1 << 12), {"loss": "log_loss", **EPOCHS},
         floors.five_epochs),
+    Row("lasso 1k x 10k", "Lasso", data.few_columns, (1_000, 10_000), SMALL_WIDE[:2], {"alpha": 0.25},
+        floors.working_set, aim=6),
+    Row("lasso 10k x 1k", "Lasso", data.few_columns, (10_000, 1_000), SMALL_TALL, {"alpha": 0.25}, floors.working_set,
+        aim=6),
+    Row("lasso sparse 50k x 100k", "Lasso", data.sparse_few_columns, SPARSE, SMALL_SPARSE, {"alpha": 1e-4},
+        floors.working_set, aim=4),
+    Row("lasso path 100 alphas 1k x 10k", "lasso_path", data.few_columns, (1_000, 10_000), SMALL_WIDE[:2], LASSO_PATH,
+        floors.lasso_path, call="path", aim=6),
+    Row("lasso path 100 alphas 10k x 1k", "lasso_path", data.few_columns, (10_000, 1_000), SMALL_TALL, LASSO_PATH,
+        floors.lasso_path, call="path", aim=2),
+    Row("lassocv 1k x 10k", "LassoCV", data.few_columns, (1_000, 10_000), SMALL_WIDE[:2], {}, floors.lasso_folds,
+        aim=8),
+    Row("lassocv 100k x 200", "LassoCV", data.few_columns, (100_000, 200), SMALL_TALL, {}, floors.lasso_folds, aim=20),
     Row("ridge parquet 12M x 20", "Ridge", data.regression_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
     Row("ridgecv loo parquet 12M x 20", "RidgeCV", data.regression_files, PARQUET, SMALL_PARQUET, FEW, **FROM_FILES),
     Row("logistic parquet 12M x 20", "LogisticRegression", data.classes_files, PARQUET, SMALL_PARQUET, **FROM_FILES),

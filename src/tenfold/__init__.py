@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.least_squares import ridge_path as ridge_path
     from tenfold.estimators.least_squares import ridge_regression as ridge_regression
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
+    from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
     from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
     from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
+    from tenfold.estimators.undecided import ambiguity as ambiguity
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
@@ -80,6 +82,7 @@ _HOME = {
     "LassoLarsIC": "estimators.greedy",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
+    "LogisticRegressionCV": "estimators.logistic",
     "Margins": "geometry",
     "Moments": "stats",
     "MultiTaskElasticNet": "estimators.lasso",
@@ -103,6 +106,7 @@ _HOME = {
     "SGDRegressor": "estimators.sgd",
     "TweedieRegressor": "estimators.glm",
     "VotedPerceptron": "estimators.perceptron",
+    "ambiguity": "estimators.undecided",
     "certify": "certification",
     "enet_path": "estimators.lasso",
     "lars_path": "estimators.greedy",

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tenfold.penalties import L2
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.logistic import fit as fit_logistic
 
@@ -15,7 +16,7 @@ def ridge(X, y):
 
 
 def logistic(X, y):
-    return fit_logistic(DaskRows.of(matrix(X), y), 1e-3, True, solver="lbfgs", tol=1e-4, max_iter=100)
+    return fit_logistic(DaskRows.of(matrix(X), y), L2(1e-3), True, solver="lbfgs", tol=1e-4, max_iter=100)
 
 
 METHODS = {"ridge": (ridge, False), "logistic": (logistic, True)}

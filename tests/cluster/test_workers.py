@@ -16,6 +16,7 @@ from sklearn.base import clone  # noqa: E402
 import tenfold  # noqa: E402
 from tenfold import certify  # noqa: E402
 from tenfold.data.dask import Carried, DaskRows, matrix  # noqa: E402
+from tenfold.penalties import L2  # noqa: E402
 from tenfold.plans.logistic import fit as fit_logistic  # noqa: E402
 from tenfold.stats import Moments  # noqa: E402
 
@@ -206,7 +207,7 @@ def test_a_lift_carries_no_rows(made):
 
     with dask.config.set(scheduler="synchronous"):
         rows = DaskRows.of(*made(3000, classes=True))
-        fit_logistic(Spy(rows.X, rows.y), 0.0, True, solver="newton", tol=1e-10, max_iter=100)
+        fit_logistic(Spy(rows.X, rows.y), L2(0.0), True, solver="newton", tol=1e-10, max_iter=100)
     assert max(sizes) < 10_000
 
 

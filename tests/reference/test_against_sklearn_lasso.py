@@ -1,6 +1,7 @@
 """The Lasso and its siblings beside scikit-learn's, on the same data and at a small gap."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -234,3 +235,73 @@ def test_bits_do_not_depend_on_threads():
             model = tenfold.LassoCV(cv=4).fit(X, y)
             found.append((model.coef_.tobytes(), model.mse_path_.tobytes()))
     assert found[0] == found[1]
+
+
+def test_products_that_are_given():
+    X, y, weight = data()
+    centred = X - X.mean(axis=0)
+    for fit_intercept in (True, False):
+        ours, his = both("Lasso", alpha=0.1, precompute=centred.T @ centred, fit_intercept=fit_intercept)
+        same(ours.fit(centred, y), his.fit(centred, y), "coef_", "intercept_")
+        assert ours.method_ == "gram"
+        assert ours.certificate_.ok
+    share = np.sqrt(weight * len(y) / weight.sum())[:, None] * X
+    ours, his = both("ElasticNet", alpha=0.1, precompute=share.T @ share, fit_intercept=False)
+    same(ours.fit(X, y, sample_weight=weight), his.fit(X, y, sample_weight=weight), "coef_")
+    with pytest.warns(UserWarning, match="Gram matrix was provided but X was centered"):
+        ours = tenfold.Lasso(alpha=0.1, precompute=X.T @ X).fit(X, y)
+    assert ours.certificate_.ok
+    with pytest.raises(ValueError, match="did not pass validation when a single element was checked"):
+        tenfold.Lasso(precompute=2.0 * X.T @ X, fit_intercept=False).fit(X, y)
+    with pytest.raises(ValueError, match="precompute must have shape"):
+        tenfold.Lasso(precompute=np.eye(3), fit_intercept=False).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["ista", "fista"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        tenfold.Lasso(alpha=0.1),
+        tenfold.Lasso(alpha=0.1, positive=True, fit_intercept=False),
+        tenfold.ElasticNet(alpha=0.1),
+        tenfold.MultiTaskLasso(alpha=0.2),
+    ],
+    ids=str,
+)
+def test_proximal_solvers_by_name(model, solver):
+    X, Y, weight = data(t=2)
+    joint = type(model).__name__.startswith("Multi")
+    y = Y if joint else Y[:, 0]
+    params = {**model.get_params(), "tol": 1e-8, "max_iter": 20_000}
+    best = type(model)(**{**params, "tol": 1e-13}).fit(X, y, sample_weight=weight)
+    for rows in (X, sparse.csr_array(X)):
+        found = type(model)(**{**params, "solver": solver}).fit(rows, y, sample_weight=weight)
+        assert found.method_ == solver
+        assert found.certificate_.ok, found.certificate_.explain()
+        assert found.status_ == "converged"
+        np.testing.assert_allclose(found.coef_, best.coef_, atol=1e-3)
+        objectives = [record.objective for record in found.trace_]
+        if solver == "ista":
+            assert all(a >= b - 1e-12 for a, b in pairwise(objectives))
+    if not joint:
+        table = tenfold.rows([(X[:30], y[:30], weight[:30]), (X[30:], y[30:], weight[30:])])
+        again = type(model)(**{**params, "solver": solver}).fit(table)
+        np.testing.assert_allclose(again.coef_, found.coef_, atol=1e-7)
+
+
+def test_momentum_takes_fewer_steps():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 8)) @ np.diag(np.linspace(0.3, 3.0, 8))
+    y = X @ rng.standard_normal(8) + rng.standard_normal(60)
+    tight = {"alpha": 0.01, "tol": 1e-7, "max_iter": 2_000}
+    counts = [tenfold.Lasso(solver=solver, **tight).fit(X, y).n_iter_ for solver in ("ista", "fista")]
+    assert counts[1] < 0.5 * counts[0]
+
+
+def test_the_online_halves_need_one_target_and_no_groups():
+    with pytest.raises(ValueError, match="solver"):
+        tenfold.MultiTaskLasso(solver="uv").fit(*data(t=2)[:2])
+    X, y, _ = data(200, 5)
+    with pytest.warns(ConvergenceWarning, match="duality gap"):
+        model = tenfold.Lasso(alpha=0.1, solver="uv", max_iter=2, tol=1e-8).fit(X, y)
+    assert model.status_ == "iteration limit"

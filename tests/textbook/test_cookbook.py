@@ -10,6 +10,7 @@ import pytest
 from scipy.special import expit
 from sklearn.model_selection import KFold, cross_val_score
 
+import tenfold
 from tenfold import LinearRegression, LogisticRegression, Ridge, RidgeCV
 
 
@@ -230,3 +231,37 @@ def test_C_3_with_a_free_offset_the_mean_is_part_of_the_smoother(data):
     np.testing.assert_allclose(model.cv_results_[:, 0], exact, rtol=1e-9)
     centred_only = _c3(K, y - y.mean(), np.array([lam]))[:, 0]
     assert np.max(np.abs(centred_only - exact)) > 1e-3
+
+
+# -- chapter 18: the Lasso -------------------------------------------------------------------------------------------
+
+
+def lasso_data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 10))
+    w = np.zeros(10)
+    w[:3] = 3.0, -2.0, 1.5
+    return X, X @ w + rng.standard_normal(500)
+
+
+def test_chapter_18_online_halves_come_near_the_optimum():
+    """Algorithm 17: u and v, each at least zero, by a rate that falls with the root of the rows seen."""
+    X, y = lasso_data()
+    best = tenfold.Lasso(alpha=0.2, fit_intercept=False, tol=1e-10).fit(X, y)
+    online = tenfold.Lasso(alpha=0.2, fit_intercept=False, solver="uv", max_iter=40, tol=2e-3).fit(X, y)
+    np.testing.assert_allclose(online.coef_, best.coef_, atol=0.05)
+    assert online.certificate_.ok
+    assert not best.coef_[3:].any()
+
+
+def test_chapter_18_path_from_least_squares_to_nothing():
+    """Figure 18.1: least squares at lambda = 0, all zero from max_j |x_j.y| / N on."""
+    X, y = lasso_data()
+    top = np.max(np.abs(X.T @ y)) / len(y)
+    alphas, coefs, _ = tenfold.lasso_path(X, y, alphas=60, eps=1e-6, tol=1e-10)
+    assert alphas[0] == pytest.approx(top)
+    assert not coefs[:, 0].any()
+    assert coefs[:, 1].any()
+    np.testing.assert_allclose(coefs[:, -1], np.linalg.lstsq(X, y, rcond=None)[0], atol=1e-5)
+    # longer weights for smaller penalties
+    assert np.all(np.diff(np.abs(coefs).sum(axis=0)) > -1e-9)

@@ -22,6 +22,7 @@ POINTS = {
     "certify_refuses": r"refused",
     "distant_correct_points": r"least squares\s+turns by\s+\d\d\.\d+ degrees",
     "gross_outlier": r"squared_error\s+turns by 1\d\.\d+ [^\n]*\ntanh\s+turns by\s+0\.",
+    "lasso_path": r"Lasso 1\.\d+ and 0\.00, elastic net 0\.7\d and 0\.7\d",
     "larger_than_memory": r"the same bits as in memory: True",
     "leave_one_out_and_folds": r"in one pass (\d+\.\d{9})\d*, by 50 refits \1",
     "nearest_centroid_limit": r"1e\+08\s+\S+\s+100\.0%",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
+import tenfold
 from tenfold import (
     LinearRegression,
     LogisticRegression,
@@ -338,3 +339,49 @@ def test_8_4_confidence(two_gaussians):
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-15)
     # unpenalised offset: the average confidence is the share of the class
     assert probabilities[:, 1].mean() == pytest.approx(0.5, abs=1e-5)
+
+
+# -- section 11.3: sparsity by convex penalties -----------------------------------------------------------------------
+
+
+def rosasco_lasso(X, y, lam, share=1.0, steps=20_000):
+    """(1/n) |y - Xw|^2 + lam (share |w|_1 + (1 - share) |w|^2) by the text's iteration, with its errors corrected: plus
+    before the gradient, a 2 in the shrinkage and n in the step.
+    """
+    n = len(y)
+    step = n / (2 * (np.linalg.norm(X.T @ X, 2) + n * lam * (1 - share)))
+    w = np.zeros(X.shape[1])
+    for _ in range(steps):
+        u = (1 - 2 * lam * step * (1 - share)) * w + 2 * step / n * X.T @ (y - X @ w)
+        w = np.sign(u) * np.maximum(np.abs(u) - lam * share * step, 0)
+    return w
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_section_11_3_iterative_soft_thresholding(share):
+    """The text's objective is twice ours: alpha l1_ratio = lam share / 2, alpha (1 - l1_ratio) = lam (1 - share)."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 8))
+    y = X @ np.array([2.0, -1.0, 0.5, 0, 0, 0, 0, 0]) + 0.3 * rng.standard_normal(60)
+    lam = 0.3
+    l1, l2 = lam * share / 2, lam * (1 - share)
+    settings = {"alpha": l1 + l2, "l1_ratio": l1 / (l1 + l2), "fit_intercept": False, "tol": 1e-14}
+    expected = rosasco_lasso(X, y, lam, share)
+    for solver in ("cd", "ista", "fista"):
+        found = tenfold.ElasticNet(solver=solver, max_iter=10_000, **settings).fit(X, y)
+        np.testing.assert_allclose(found.coef_, expected, atol=1e-6)
+
+
+def test_section_11_3_correlated_columns_share_with_the_elastic_net_alone():
+    """The Lasso may take either of two equal columns; the elastic net gives both the same weight."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(50)
+    X, y = np.column_stack([x, x, rng.standard_normal(50)]), 2.0 * x + 0.1 * rng.standard_normal(50)
+    net = tenfold.ElasticNet(alpha=0.1, l1_ratio=0.5, tol=1e-12).fit(X, y).coef_
+    assert net[0] == pytest.approx(net[1], rel=1e-6)
+    lasso = tenfold.Lasso(alpha=0.1, tol=1e-12).fit(X, y)
+    assert lasso.certificate_.ok
+    assert np.min(np.abs(lasso.coef_[:2])) < 1e-10 * np.max(lasso.coef_[:2])
+    # a share of zero is ridge regression
+    ridge = tenfold.ElasticNet(alpha=0.1, l1_ratio=0.0, tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(ridge.coef_, tenfold.Ridge(alpha=0.1 * 50).fit(X, y).coef_, atol=1e-6)

@@ -48,11 +48,12 @@ def _with_column(value: float, X: Array) -> Array:
 
 
 def _chosen(model: Any) -> Chosen:
-    """C, infinite where there is no penalty, and the share of L1."""
-    if model.penalty is None or (model.penalty == "deprecated" and np.inf == model.C):
+    """C, infinite where there is no penalty, and the share of L1; what cross-validation has chosen where it has."""
+    C = float(np.ravel(getattr(model, "C_", getattr(model, "C", np.inf)))[0])
+    if model.penalty is None or np.inf == C:
         return Chosen(np.inf, 0.0)
-    ratio = {"l1": 1.0, "l2": 0.0}.get(str(model.penalty), float(model.l1_ratio or 0.0))
-    return Chosen(float(model.C), ratio)
+    ratio = np.ravel(getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 0.0)))[0]
+    return Chosen(C, {"l1": 1.0, "l2": 0.0}.get(str(model.penalty), float(ratio or 0.0)))
 
 
-JUDGES = {"LogisticRegression": logistic}
+JUDGES = {"LogisticRegression": logistic, "LogisticRegressionCV": logistic}

@@ -41,7 +41,7 @@ class Statistic(Protocol):
 S = TypeVar("S", bound=Statistic)
 T = TypeVar("T")
 
-WAITING = 1 << 24
+WAITING = 1 << 22
 """So many numbers at most wait on a device for the end of a pass."""
 
 

@@ -137,6 +137,45 @@ def from_moments(
     return finished(params, judged, found, "gram", moments)
 
 
+def from_gram(
+    rows: Rows,
+    given: Floats,
+    problem: SparseLeastSquares,
+    settings: Settings,
+    start: Floats | None = None,
+    dtype: Any = np.float64,
+) -> SparseFit | None:
+    """Solve with products of the columns that somebody has already (of weights that add up to the number of rows);
+    judged by the rows. None where the columns have means that the products do not know of.
+    """
+    stats = columns_statistics(rows)
+    p, n, weight = stats.features, rows.shape[0], stats.weight
+    if problem.intercept and not np.allclose(stats.mean[:p], 0.0):
+        return None
+    # one entry is read again: scikit-learn's own quick check
+    i = p // 2
+    j = min(i + 1, p - 1)
+    two = rows.whole().X[:, [i, j]]
+    known = Moments.of(np.asarray(two, dtype=np.float64), None, rows.whole().weight)
+    about = known.about(origin=not problem.intercept)[0] * n / weight
+    found = float(about[0, 1])
+    if not np.isclose(found, given[i, j], rtol=1e-4 if dtype == np.float32 else 1e-7, atol=1e-5):
+        raise ValueError(
+            "Gram matrix passed in via 'precompute' parameter did not pass validation when a single element was "
+            f"checked - please check that it was computed properly. For element ({i},{j}) we computed {found} but the "
+            f"user-supplied value was {given[i, j]}."
+        )
+    data = Centred.of(rows, stats, problem.intercept)
+    C, yy = weight * data.columns.pulls(data.Y), weight * np.sum(data.Y**2, axis=0)
+    exponent = np.zeros(rows.targets, np.int64)
+    gram = Gram(np.ascontiguousarray(given * (weight / n)), C, yy, np.ones(p), exponent, weight)
+    solved = [_minimise(gram, part, problem, settings, start, None) for part in parts_of(problem, rows.targets)]
+    coef = np.concatenate([solution.params.coef for solution, _ in solved])
+    params = stored(Params(coef, data.target_mean - coef @ data.centre), dtype)
+    judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
+    return finished(params, judged, solved, "gram")
+
+
 def path_from_moments(
     moments: Moments,
     problem: SparseLeastSquares,

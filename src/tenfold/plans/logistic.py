@@ -9,7 +9,7 @@ columns: L-BFGS on top of a diagonal. The judge reads the rows at the result; wh
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -112,27 +112,14 @@ def fit(
     `solver` is "newton", for Newton's method on all rows where the Hessian is formed, or "lbfgs", for what suits the
     shape of the data.
     """
-    joint, strength = classes > 2, float(np.max(penalty.strength))
-    problem = Glm(Softmax() if joint else Logistic(), penalty, intercept)
-    kinked = isinstance(penalty, ElasticNet)
-    hessian = forms_hessian(rows, strength)
-    samples = _samples(rows, solver) if hessian and not (joint or kinked) else []
-    centre = middle(samples[0][0] if samples else rows, hessian) if intercept else np.zeros(rows.shape[1])
-    frame = Frame(rows, centre) if kinked else Frame.of(rows, centre)  # a rotation would change an L1 penalty
-    outputs = classes if joint else 1
-    smooth, sharp = StoppingRule(strength, tol, outputs), GapRule(problem, outputs, tol)
-    rule: StoppingRule | GapRule = sharp if kinked else smooth
-    if kinked:
-        path = sparse_logistic.steps(problem, rows, centre, outputs, start and frame.inside(start), sharp)
-    elif joint:
-        path = multinomial.steps(problem, frame, classes, start, smooth)
-    else:
-        path = _steps(problem, frame, samples, start, smooth, solver if hessian else None)
-    path = path if kinked else _until_separated(path, problem, rows)
+    way = _way(rows, penalty, intercept, classes, solver, tol, start)
+    problem, frame, path, rule = way.problem, way.frame, way.path, way.rule
+    strength, hessian = float(np.max(penalty.strength)), way.hessian
     heard: Watch | None = None if watch is None else lambda record, params: watch(record, frame.outside(params))
     solution = run(path, max_iter, time_limit, heard)
     # where a Hessian is dear, more steps are cheaper than a search of the judge's own
-    dear = kinked or (strength > 0.0 and (joint or not hessian or _by_sample(rows, solver)))
+    kinked = isinstance(penalty, ElasticNet)
+    dear = kinked or (strength > 0.0 and (problem.loss.joint or not hessian or _by_sample(rows, solver)))
     search = 0 if dear else SEARCH_STEPS
     params, certificate, direction = _finished(problem, rows, frame, solution, dtype, search)
     for _ in range(ATTEMPTS):
@@ -152,6 +139,68 @@ def fit(
         # the last step may not have been evaluated by the solver: the judge has done it
         trace = (*trace[:-1], replace(trace[-1], objective=min(trace[-2].objective, certificate.objective)))
     return LogisticFit(params, certificate, solver, iterations=solution.iterations, trace=trace, direction=direction)
+
+
+class _Way(NamedTuple):
+    """A problem, the coordinates in which it is solved, the steps there, and the rule that ends them."""
+
+    problem: Glm
+    frame: Frame
+    path: Iterator[Step]
+    rule: StoppingRule | GapRule
+    hessian: bool
+
+
+def _way(
+    rows: Rows,
+    penalty: L2 | ElasticNet,
+    intercept: bool,
+    classes: int,
+    solver: str,
+    tol: float,
+    start: Params | None,
+) -> _Way:
+    """The path that suits the penalty, the classes and the shape of the data."""
+    joint, strength = classes > 2, float(np.max(penalty.strength))
+    problem = Glm(Softmax() if joint else Logistic(), penalty, intercept)
+    kinked = isinstance(penalty, ElasticNet)
+    hessian = forms_hessian(rows, strength)
+    samples = _samples(rows, solver) if hessian and not (joint or kinked) else []
+    centre = middle(samples[0][0] if samples else rows, hessian) if intercept else np.zeros(rows.shape[1])
+    frame = Frame(rows, centre) if kinked else Frame.of(rows, centre)  # a rotation would change an L1 penalty
+    outputs = classes if joint else 1
+    smooth, sharp = StoppingRule(strength, tol, outputs), GapRule(problem, outputs, tol)
+    rule: StoppingRule | GapRule = sharp if kinked else smooth
+    if kinked:
+        path = sparse_logistic.steps(problem, rows, centre, outputs, start and frame.inside(start), sharp)
+    elif joint:
+        path = multinomial.steps(problem, frame, classes, start, smooth)
+    else:
+        path = _steps(problem, frame, samples, start, smooth, solver if hessian else None)
+    path = path if kinked else _until_separated(path, problem, rows)
+    return _Way(problem, frame, path, rule, hessian)
+
+
+def minimise(
+    rows: Rows,
+    penalty: L2 | ElasticNet,
+    intercept: bool,
+    *,
+    classes: int,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    start: Params | None,
+) -> tuple[Params, int]:
+    """The parameters of a fit that nobody judges, for a path of penalties, and its iterations."""
+    way = _way(rows, penalty, intercept, classes, solver, tol, start)
+    solution = run(way.path, max_iter)
+    return way.frame.outside(solution.params), solution.iterations
+
+
+def middle_of(rows: Rows, intercept: bool) -> Floats:
+    """The point from which rows are measured."""
+    return middle(rows, True) if intercept else np.zeros(rows.shape[1])
 
 
 def _continued(

@@ -3,22 +3,29 @@
 import warnings
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_array
 from sklearn.utils.metadata_routing import UNUSED
 
+from tenfold.arrays import Array, Floats
+from tenfold.data import MemoryRows, Rows
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
     Scored,
     all_or_nothing,
     as_rows,
+    refuse_not_finite,
     validate,
     validate_weights,
     with_callbacks,
 )
-from tenfold.estimators.lasso.fitting import GRAM, NO_PENALTY, ONLINE, SETTINGS, SparseModel, problem_of
+from tenfold.estimators.lasso.fitting import GRAM, NO_PENALTY, ONLINE, SETTINGS, SparseModel, problem_of, settings_of
 from tenfold.estimators.lasso.functions import enet_path
 from tenfold.estimators.parameters import Constraints, check_parameters, real
+from tenfold.plans.lasso import SparseFit, from_gram
+from tenfold.problems import SparseLeastSquares
 
 
 class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, SparseModel):
@@ -138,9 +145,32 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
         X, y = validate(self, X, y)
         rows = as_rows(X, y, validate_weights(sample_weight, X))
         start = self._start(self.warm_start, rows.targets, X.shape[1])
-        fitted = self._minimise(X, y, rows, problem_of(self, joint=False), start=start)
+        problem = problem_of(self, joint=False)
+        fitted = self._with_given_gram(X, rows, problem, start) or self._minimise(X, y, rows, problem, start=start)
         self._store(fitted, X, flat=y.ndim == 1, joint=False)
         return self
+
+    def _with_given_gram(
+        self, X: Array, rows: Rows, problem: SparseLeastSquares, start: Floats | None
+    ) -> SparseFit | None:
+        """The fit from products of the columns that were given, where they were, and can be used."""
+        if isinstance(self.precompute, (bool, np.bool_)) or not isinstance(rows, MemoryRows):
+            return None
+        if rows.sparse or rows.foreign:
+            return None
+        given = check_array(self.precompute, dtype=np.float64, order="C", input_name="precompute")
+        p = rows.shape[1]
+        if given.shape != (p, p):
+            raise ValueError(f"precompute must have shape {(p, p)}, the products of all columns; got {given.shape}.")
+        settings = settings_of(self)
+        fitted = refuse_not_finite(self, X, lambda: from_gram(rows, given, problem, settings, start, rows.dtype))
+        if fitted is None:
+            warnings.warn(
+                "Gram matrix was provided but X was centered to fit intercept: recomputing Gram matrix.",
+                UserWarning,
+                stacklevel=6,
+            )
+        return fitted
 
 
 class Lasso(ElasticNet):

@@ -1,5 +1,6 @@
 """Logistic regression of two classes and more."""
 
+from tenfold.estimators.logistic.cv import LogisticRegressionCV
 from tenfold.estimators.logistic.regression import LogisticRegression
 
-__all__ = ["LogisticRegression"]
+__all__ = ["LogisticRegression", "LogisticRegressionCV"]

@@ -1,0 +1,444 @@
+"""Logistic regression with C and the share of L1 chosen by cross-validation."""
+
+import inspect
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn import get_config
+from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
+from sklearn.model_selection import check_cv
+from sklearn.utils import compute_class_weight
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from tenfold.arrays import Array, Floats, contiguous, is_sparse
+from tenfold.choose.logistic import along, at_once
+from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, counted, refuse_not_finite, validate_weights
+from tenfold.estimators.logistic.labels import numbered_classes, targets, validate_classes, weighted
+from tenfold.estimators.logistic.regression import LogisticRegression
+from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear
+from tenfold.estimators.parameters import (
+    Constraints,
+    array_like,
+    boolean,
+    check_parameters,
+    choice,
+    function,
+    integer,
+    nothing,
+    splitter,
+)
+from tenfold.judge import NOT_JUDGED, Certificate
+from tenfold.plans.logistic import fit as fit_logistic
+from tenfold.stats import Params
+
+
+class LogisticRegressionCV(LogisticRegression):
+    """Logistic regression with ``C``, and the share of L1, chosen by cross-validation.
+
+    The objective of each candidate is that of `LogisticRegression`; the one with the best mean score over the folds is
+    fitted to all rows. Models of a fold start from each other along C, share curvature, and run beside other folds.
+
+    Parameters
+    ----------
+    Cs : int or list of floats, default=10
+        Candidates for C; a number stands for so many between 1e-4 and 1e4.
+    l1_ratios : list of floats in [0, 1], default=None
+        Candidates for the share of L1.
+    fit_intercept, dual, penalty, solver, tol, max_iter, class_weight, intercept_scaling, random_state, verbose
+        As in `LogisticRegression`.
+    cv : int, splitter or list of splits, default=None
+        Stratified folds, five by default.
+    scoring : str, callable or None, default=None
+        How candidates are compared; None is accuracy.
+    n_jobs : accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
+    refit : bool, default=True
+        Whether the best candidate is fitted to all rows; otherwise the weights of each fold's best are averaged.
+    use_legacy_attributes : bool, default=True
+        The shapes of scikit-learn's attributes: dictionaries by class, or arrays.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_ : as in `LogisticRegression`.
+    Cs_, l1_ratios_ : the candidates.
+    C_, l1_ratio_ : the best.
+    scores_, coefs_paths_, n_iter_ : of each fold and candidate, in scikit-learn's shapes.
+    passes_ : int
+        Passes over the rows of a fold that all candidates took together.
+    certificate_ : Certificate
+        Kind gap, of the fit to all rows with the best candidate; not judged without `refit`.
+
+    Notes
+    -----
+    Needs the rows in memory. Seeger, section 10.2; Rosasco, section 3.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tenfold import LogisticRegressionCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegressionCV(
+    ...     Cs=5, l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False
+    ... ).fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    >>> round(model.C_, 2), model.certificate_.ok
+    (1.0, True)
+    """
+
+    _claims: ClassVar = Claims(
+        "Logistic regression, C and the share of L1 by folds",
+        "folds of rows in memory",
+        "gap",
+        "S8, S10.2, R3.3",
+        "LogisticRegressionCV",
+        ("arrays", "sparse"),
+        "Choose C on a sample in memory, then fit LogisticRegression to all rows.",
+    )
+    _constraints: ClassVar[Constraints] = {
+        **{
+            name: rule
+            for name, rule in LogisticRegression._constraints.items()
+            if name not in ("C", "l1_ratio", "warm_start", "time_limit", "penalty")
+        },
+        "Cs": (integer(1), array_like()),
+        "l1_ratios": (array_like(), nothing(), choice("warn")),
+        "cv": (nothing(), integer(2), splitter()),
+        "scoring": (choice(*get_scorer_names(), "warn"), function(), nothing()),
+        "refit": (boolean(),),
+        "penalty": (choice("l1", "l2", "elasticnet", "deprecated"),),
+        "use_legacy_attributes": (boolean(), choice("warn")),
+    }
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        l1_ratios: Any = "warn",
+        fit_intercept: bool = True,
+        cv: Any = None,
+        dual: bool = False,
+        penalty: Any = "deprecated",
+        scoring: Any = "warn",
+        solver: str = "lbfgs",
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        refit: bool = True,
+        intercept_scaling: float = 1.0,
+        random_state: Any = None,
+        use_legacy_attributes: Any = "warn",
+    ) -> None:
+        self.Cs = Cs
+        self.l1_ratios = l1_ratios
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.dual = dual
+        self.penalty = penalty
+        self.scoring = scoring
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.solver = solver
+        self.refit = refit
+        self.intercept_scaling = intercept_scaling
+        self.random_state = random_state
+        self.use_legacy_attributes = use_legacy_attributes
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "LogisticRegressionCV":
+        """Fit to X (n, p), classes y (n,) and optional weights; `params` go to the splitter and the scorer."""
+        check_parameters(self, self._constraints)
+        ratios, legacy = _ratios(self), _legacy(self)
+        if isinstance(self.scoring, str) and self.scoring == "warn":
+            _warn(
+                "The default value of the parameter 'scoring' will change from None, i.e. accuracy, to 'neg_log_loss' "
+                "in version 1.11. To silence this warning, explicitly set the scoring parameter: "
+                "scoring='neg_log_loss' for the new, scoring='accuracy' or scoring=None for the old default."
+            )
+        X, y = validate_classes(self, X, y)
+        X = X if is_sparse(X) else contiguous(np.asarray(X, dtype=np.float64))
+        self.classes_, number = numbered_classes(y, X)
+        count = len(self.classes_)
+        refuse_liblinear(self.solver, count)
+        weight = validate_weights(sample_weight, X)
+        routed = self._routed(sample_weight, params)
+        folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split))
+        self.Cs_ = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else np.asarray(self.Cs, dtype=np.float64)
+        # classes are balanced by all rows, in every fold alike
+        whole = weighted(self._factors(y, weight), self.classes_, number, weight)
+        grid = [[Chosen(C, float(ratio or 0.0)) for ratio in ratios] for C in self.Cs_]
+        scorer = _scorer(self._get_scorer(), self.classes_)
+
+        def of_fold(fold: tuple[int, tuple[Array, Array]]) -> tuple[Floats, Floats, Array, int]:
+            place, (train, test) = fold
+            _refuse_missing(self.classes_, number[train], place)
+            rows, mass = _rows_of(X, number, whole, train, count)
+            paths, iterations, passes = self._paths(rows, mass, grid, count)
+            extra = {name: _part(value, test, len(y)) for name, value in routed.scorer.score.items()}
+            scores = self._scores(scorer, paths, X[test], y[test], extra)
+            return paths, scores, iterations, passes
+
+        found = refuse_not_finite(self, X, lambda: at_once(of_fold, list(enumerate(folds)), X.shape[0] * X.shape[1]))
+        paths = np.array([one[0] for one in found])  # (folds, Cs, ratios, outputs, p + 1)
+        scores, iterations = (np.array([one[k] for one in found]) for k in (1, 2))
+        self.passes_ = sum(one[3] for one in found)
+        best = self._choose(X, number, whole, paths, scores, ratios, count)
+        self._arrange(best, paths, scores, iterations, ratios, legacy, count)
+        return self
+
+    def _factors(self, y: Array, weight: Array | None) -> Any:
+        """The class weights of the whole data."""
+        if isinstance(self.class_weight, dict) and not set(self.class_weight) <= set(self.classes_):
+            raise ValueError(
+                "The given class_weight dict must have the class labels as keys; "
+                f"classes={self.classes_} but key={self.class_weight.keys()}"
+            )
+        if not isinstance(self.class_weight, str):
+            return self.class_weight
+        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=weight)
+        return dict(zip(self.classes_, factors, strict=True))
+
+    def _paths(self, rows: Any, mass: float, grid: list[list[Chosen]], count: int) -> tuple[Floats, Array, int]:
+        """Coefficients (Cs, ratios, outputs, p + 1), iterations (Cs, ratios) and passes of one fold."""
+        p, outputs = rows.shape[1], 1 if count == 2 else count
+        paths = np.zeros((len(grid), len(grid[0]), outputs, p + 1))
+        iterations = np.zeros(paths.shape[:2], dtype=np.int32)
+        order, passes = np.argsort([row[0].C for row in grid], kind="stable"), 0
+        for k in range(len(grid[0])):
+            found = along(
+                rows,
+                [grid[c][k].penalty(mass) for c in order],
+                self.fit_intercept,
+                classes=count,
+                solver=SOLVERS[self.solver],
+                tol=float(self.tol),
+                max_iter=int(self.max_iter),
+            )
+            for c, params, steps in zip(order, found.params, found.iterations, strict=True):
+                paths[c, k] = np.column_stack([params.coef, params.intercept])
+                iterations[c, k] = steps
+            passes += found.passes
+        return paths, iterations, passes
+
+    def _scores(self, scorer: Any, paths: Floats, X: Array, y: Array, extra: dict[str, Any]) -> Floats:
+        """Scores (Cs, ratios) on the rows that a fold left out."""
+        model = LogisticRegression()
+        model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
+        scores = np.zeros(paths.shape[:2])
+        for place in np.ndindex(*scores.shape):
+            model.coef_ = np.ascontiguousarray(paths[place][:, :-1])
+            model.intercept_ = np.ascontiguousarray(paths[place][:, -1])
+            scores[place] = scorer(model, X, y, **extra)
+        return scores
+
+    def _choose(
+        self,
+        X: Array,
+        number: Array,
+        weight: Array | None,
+        paths: Floats,
+        scores: Floats,
+        ratios: list[Any],
+        count: int,
+    ) -> tuple[float, Any]:
+        """C and share of L1 of the best candidate, fitted to all rows, or the mean of each fold's best."""
+        if not self.refit:
+            best = [np.unravel_index(np.argmax(part), part.shape) for part in scores]
+            mean = np.mean([paths[(f, *place)] for f, place in enumerate(best)], axis=0)
+            self.coef_, self.intercept_ = mean[:, :-1].copy(), mean[:, -1].copy()
+            note = "The weights are the mean over the folds: they minimise no single objective."
+            self.certificate_ = Certificate(
+                "gap", np.inf, float(np.log(count)), 1e-6, 0.0, np.inf, status=NOT_JUDGED, note=note
+            )
+            self.status_ = NOT_JUDGED
+            mean_C = float(np.mean([self.Cs_[place[0]] for place in best]))
+            return mean_C, float(np.mean([float(ratios[place[1]] or 0.0) for place in best]))
+        c, k = np.unravel_index(np.argmax(scores.sum(axis=0)), scores.shape[1:])
+        rows, mass = _rows_of(X, number, weight, None, count)
+        start = np.mean(paths[:, c, k], axis=0)
+        fitted = fit_logistic(
+            rows,
+            Chosen(float(self.Cs_[c]), float(ratios[k] or 0.0)).penalty(mass),
+            self.fit_intercept,
+            classes=count,
+            solver=SOLVERS[self.solver],
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            start=Params(np.ascontiguousarray(start[:, :-1]), np.ascontiguousarray(start[:, -1])),
+        )
+        self._store(fitted, X)
+        return float(self.Cs_[c]), ratios[k]
+
+    def _arrange(
+        self,
+        best: tuple[float, Any],
+        paths: Floats,
+        scores: Floats,
+        iterations: Array,
+        ratios: list[Any],
+        legacy: bool,
+        count: int,
+    ) -> None:
+        """Attributes in scikit-learn's shapes."""
+        paths = paths if self.fit_intercept else paths[..., :-1]
+        self.l1_ratios_ = np.asarray(ratios)
+        C, ratio = best
+        plain = ratios == [None]
+        found: dict[str, Any]
+        if not legacy:
+            share = float(self.penalty == "l1") if plain else float(ratio or 0.0)
+            found = {"C_": float(C), "l1_ratio_": share, "coefs_paths_": np.moveaxis(paths, 2, 1)}
+            found |= {"scores_": np.moveaxis(scores, 2, 1), "n_iter_": np.moveaxis(iterations, 2, 1)}
+        else:
+            names = self.classes_[-1:] if count == 2 else self.classes_
+            inside = (slice(None), slice(None), 0) if plain else ()
+            found = {"C_": np.full(len(names), C), "l1_ratio_": np.array([ratio] * len(names))}
+            found["coefs_paths_"] = {name: paths[:, :, :, k][inside] for k, name in enumerate(names)}
+            found["scores_"] = dict.fromkeys(names, scores[inside])
+            found["n_iter_"] = iterations[inside][None]
+        for name, value in found.items():
+            setattr(self, name, value)
+
+    def _get_scorer(self) -> Any:
+        return get_scorer("accuracy" if self.scoring in (None, "warn") else self.scoring)
+
+    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
+        """What goes to the splitter and to the scorer."""
+        if get_config()["enable_metadata_routing"]:
+            given = params if sample_weight is None else {**params, "sample_weight": sample_weight}
+            return process_routing(self, "fit", **given)
+        if params:
+            raise ValueError(
+                f"[{', '.join(params)}] are passed but metadata routing is not enabled: "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
+        return _Routed({} if sample_weight is None else {"sample_weight": sample_weight})
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, **score_params: Any) -> float:
+        """The score of `scoring`, accuracy by default."""
+        given = score_params if sample_weight is None else {**score_params, "sample_weight": sample_weight}
+        if get_config()["enable_metadata_routing"]:
+            given = process_routing(self, "score", **given).scorer.score
+        return float(self._get_scorer()(self, X, y, **given))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Which metadata go to the splitter and to the scorer."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+            .add(
+                scorer=self._get_scorer(),
+                method_mapping=MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score"),
+            )
+        )
+
+
+class _Routed:
+    """Metadata without routing: the scorer gets the weights, the splitter nothing."""
+
+    def __init__(self, score: dict[str, Any]) -> None:
+        self.splitter = _Part(split={})
+        self.scorer = _Part(score=score)
+
+
+class _Part:
+    def __init__(self, **parts: Any) -> None:
+        self.__dict__.update(parts)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, FutureWarning, stacklevel=4)
+
+
+def _ratios(model: Any) -> list[Any]:
+    """The candidates for the share of L1, with scikit-learn's warnings and errors."""
+    ratios = model.l1_ratios
+    if isinstance(ratios, str):
+        _warn(
+            "The default value for l1_ratios will change from None to (0.0,) in version 1.10. From version 1.10 "
+            "onwards, only array-like with values in [0, 1] will be allowed, None will be forbidden. To avoid this "
+            "warning, explicitly set a value, e.g. l1_ratios=(0,)."
+        )
+        ratios = None
+    if model.penalty == "deprecated":
+        if model.l1_ratios is None:
+            _warn(
+                "'l1_ratios=None' was deprecated in version 1.8 and will trigger an error in 1.10. Use an array-like "
+                "with values in [0, 1] instead."
+            )
+        values = np.asarray([0.0] if ratios is None else ratios)
+        penalty = "l2" if np.all(values == 0) else "l1" if np.all(values == 1) else "elasticnet"
+    else:
+        penalty = model.penalty
+        _warn(
+            "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning, leave"
+            " 'penalty' set to its default value and use 'l1_ratios' and 'Cs' instead. Use l1_ratios=(0,) instead of"
+            " penalty='l2', l1_ratios=(1,) instead of penalty='l1', l1_ratios set to floats between 0 and 1 instead of"
+            " penalty='elasticnet', and Cs=(np.inf,) instead of penalty=None."
+        )
+    check_solver(model.solver, penalty, model.dual)
+    if penalty == "elasticnet":
+        bad = ratios is None or len(ratios) == 0
+        if bad or any(isinstance(r, str) or r is None or not 0 <= r <= 1 for r in ratios):
+            raise ValueError(f"l1_ratios must be an array-like of numbers between 0 and 1; got (l1_ratios={ratios!r})")
+        return list(ratios)
+    if ratios is not None and model.penalty != "deprecated":
+        warnings.warn(
+            f"l1_ratios parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})", stacklevel=3
+        )
+    if ratios is None:
+        return [None] if penalty == "l2" else [1.0]
+    return list(ratios)
+
+
+def _legacy(model: Any) -> bool:
+    if isinstance(model.use_legacy_attributes, str):
+        _warn(
+            f"The fitted attributes of {type(model).__name__} will be simplified in scikit-learn 1.10 to remove "
+            "redundancy. Set `use_legacy_attributes=False` to enable the new behavior now, or set it to `True` to "
+            "silence this warning during the transition period while keeping the deprecated behavior for the time "
+            "being. The default value of use_legacy_attributes will change from True to False in scikit-learn 1.10."
+        )
+        return True
+    return bool(model.use_legacy_attributes)
+
+
+def _rows_of(X: Array, number: Array, weight: Array | None, chosen: Any, count: int) -> tuple[Any, float]:
+    """Some rows or all, those of positive weight, and the sum of their weights."""
+    if chosen is not None:
+        X, number, weight = X[chosen], number[chosen], None if weight is None else weight[chosen]
+    kept, target, weight = counted(X, targets(number, count), weight)
+    mass = float(target.shape[0]) if weight is None else float(weight.sum())
+    return as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight), mass
+
+
+def _refuse_missing(classes: Array, number: Array, fold: int) -> None:
+    missing = np.setdiff1d(np.arange(len(classes)), number)
+    if missing.size:
+        raise ValueError(
+            f"Fold {fold} has no training row of the classes {classes[missing].tolist()}: a class needs at least two "
+            "rows, in different folds. Use fewer folds, a stratified splitter, or leave the class out."
+        )
+
+
+def _part(value: Any, chosen: Array, n: int) -> Any:
+    """The part of metadata that belongs to some rows, where it has one entry a row."""
+    return np.asarray(value)[chosen] if np.ndim(value) > 0 and len(value) == n else value
+
+
+def _scorer(scorer: Any, classes: Array) -> Any:
+    """The scorer, told of all classes where it asks for them: a fold may lack some."""
+    function = getattr(scorer, "_score_func", None)
+    if function is None or "labels" not in (asked := inspect.signature(function).parameters):
+        return scorer
+    extra = {"pos_label": classes[-1]} if len(classes) == 2 and "pos_label" in asked else {}
+    return make_scorer(
+        function,
+        greater_is_better=scorer._sign == 1,
+        response_method=scorer._response_method,
+        **{"labels": classes, **extra, **scorer._kwargs},
+    )

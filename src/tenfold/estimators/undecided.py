@@ -1,0 +1,110 @@
+"""What binary decisions leave undecided: one class against the rest, and pairs of classes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from tenfold.arrays import Array, Floats, Integers
+
+
+@dataclass(frozen=True)
+class Ambiguity:
+    """What two reductions to binary decisions say of each row.
+
+    Attributes
+    ----------
+    yes : (n,) how many classes claim the row against the rest: one is clear, none or several are not.
+    votes : (n, k) in how many pairs each class won the row; a pair with a score of zero gives half a vote to both.
+    leaders : (n,) how many classes share the most votes: more than one is a tie.
+    """
+
+    yes: Integers
+    votes: Floats
+    leaders: Integers
+
+    @property
+    def unclear_rest(self) -> NDArray[np.bool_]:
+        """(n,) rows that no class, or more than one, claims against the rest."""
+        return self.yes != 1
+
+    @property
+    def unclear_pairs(self) -> NDArray[np.bool_]:
+        """(n,) rows for which the pairs end in a tie."""
+        return self.leaders > 1
+
+    @property
+    def nobody(self) -> float:
+        """The share of rows that no class claims."""
+        return float(np.mean(self.yes == 0))
+
+    @property
+    def several(self) -> float:
+        """The share of rows that several classes claim."""
+        return float(np.mean(self.yes > 1))
+
+    @property
+    def tied(self) -> float:
+        """The share of rows for which the pairs end in a tie."""
+        return float(np.mean(self.unclear_pairs))
+
+
+def ambiguity(model: Any, X: Any, *, pairs: Any = None) -> Ambiguity:
+    """Which rows one-against-the-rest and pairwise decisions leave undecided.
+
+    Taking the class of the largest score always decides; the binary decisions beneath may not. A row is *unclear
+    against the rest* where not exactly one class has a positive score, and *unclear by pairs* where several classes win
+    equally many of the K (K - 1) / 2 duels. On a grid of rows the shares are those of the area.
+
+    Parameters
+    ----------
+    model : a fitted classifier of at least three classes with `decision_function`, or scores (n, K) themselves.
+        Scores are those of each class against the rest.
+    X : (n, p), rows to ask about; None where scores are given.
+    pairs : a fitted classifier, or scores (n, K (K - 1) / 2), of the pairs (0, 1), (0, 2), ..., (K - 2, K - 1), each
+        positive for the first of its classes, as of scikit-learn's SVC with ``decision_function_shape="ovo"``. Default:
+        the differences of the scores against the rest, which tie only where these are equal.
+
+    Returns
+    -------
+    Ambiguity
+
+    Notes
+    -----
+    Seeger, section 6.4.1; Rosasco, section 5.3.
+
+    Examples
+    --------
+    >>> from tenfold import ambiguity
+    >>> scores = [[1.0, -1.0, -2.0], [0.5, 0.2, -1.0], [-1.0, -0.1, -0.3]]
+    >>> found = ambiguity(scores, None)
+    >>> found.yes, round(found.nobody, 2), round(found.several, 2)
+    (array([1, 2, 0]), 0.33, 0.33)
+    >>> ambiguity(scores, None, pairs=[[1, -1, 1]] * 3).leaders  # 0 beats 1, 2 beats 0, 1 beats 2
+    array([3, 3, 3])
+    """
+    z = _scores(model, X)
+    n, k = z.shape
+    if k < 3:
+        raise ValueError(f"Two classes are one decision, which is never ambiguous; there are scores of {k} classes.")
+    first, second = np.triu_indices(k, 1)
+    duels = z[:, first] - z[:, second] if pairs is None else _scores(pairs, X)
+    if duels.shape != (n, len(first)):
+        raise ValueError(
+            f"{k} classes have {len(first)} pairs: pairs must have the shape {(n, len(first))}. Got {duels.shape}."
+        )
+    votes = np.zeros((n, k))
+    for d, (i, j) in enumerate(zip(first, second, strict=True)):
+        share = (1.0 + np.sign(duels[:, d])) / 2.0
+        votes[:, i] += share
+        votes[:, j] += 1.0 - share
+    leaders = np.sum(votes == votes.max(axis=1, keepdims=True), axis=1)
+    return Ambiguity(np.sum(z > 0.0, axis=1), votes, leaders)
+
+
+def _scores(given: Any, X: Any) -> Array:
+    if hasattr(given, "decision_function"):
+        return np.asarray(given.decision_function(X), dtype=np.float64)
+    return check_array(given, dtype=np.float64, input_name="scores")

@@ -1,0 +1,115 @@
+"""LogisticRegressionCV beside scikit-learn's: scores, paths, choices, shapes, warnings, bad input."""
+
+import numpy as np
+import pytest
+import sklearn.linear_model as sk
+from scipy import sparse
+from sklearn.datasets import load_wine
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import scale
+
+import tenfold as tf
+
+NEW = {"l1_ratios": (0,), "scoring": "neg_log_loss", "use_legacy_attributes": False}
+WINE, KINDS = load_wine(return_X_y=True)
+WINE = scale(WINE)[:, :5]
+BINARY = (KINDS > 0).astype(int)
+CS = [0.01, 1.0, 30.0]
+
+
+@pytest.mark.parametrize("y", [BINARY, KINDS], ids=["two classes", "three classes"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"scoring": "accuracy", "class_weight": "balanced", "use_legacy_attributes": True},
+        {"refit": False, "fit_intercept": False},
+    ],
+    ids=["plain", "balanced", "no refit"],
+)
+def test_scores_paths_and_choice(y, settings):
+    both = {"Cs": CS, "cv": 3, **NEW, "solver": "newton-cholesky", **settings}
+    legacy = both["use_legacy_attributes"]
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    ours = tf.LogisticRegressionCV(tol=1e-8, **both).fit(WINE, y, sample_weight=weight)
+    theirs = sk.LogisticRegressionCV(tol=1e-10, max_iter=10_000, **both).fit(WINE, y, sample_weight=weight)
+    np.testing.assert_array_equal(ours.Cs_, theirs.Cs_)
+    np.testing.assert_allclose(ours.C_, theirs.C_)
+    np.testing.assert_allclose(ours.l1_ratio_, theirs.l1_ratio_)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    assert ours.intercept_.shape == theirs.intercept_.shape
+    assert np.shape(ours.n_iter_) == np.shape(theirs.n_iter_)
+    assert ours.passes_ > 0
+    pairs = [(ours.scores_, theirs.scores_, 1e-5), (ours.coefs_paths_, theirs.coefs_paths_, 2e-3)]
+    for mine, his, close in pairs:
+        if legacy:
+            assert list(mine) == list(his)
+            mine, his = (np.array(list(part.values())) for part in (mine, his))
+        assert mine.shape == his.shape
+        if close == 2e-3 and ours.fit_intercept:
+            # intercepts of several classes are free up to a common constant
+            mine, his = mine[..., :-1], his[..., :-1]
+        np.testing.assert_allclose(mine, his, atol=close)
+    if ours.refit:
+        assert ours.certificate_.ok
+        assert tf.certify(ours, WINE, y, sample_weight=weight).ok
+        assert tf.certify(theirs, WINE, y, sample_weight=weight).ok
+    else:
+        assert not ours.certificate_.ok
+        assert "mean over the folds" in ours.certificate_.explain()
+    given = {"sample_weight": weight}
+    assert ours.score(WINE, y, **given) == pytest.approx(theirs.score(WINE, y, **given), abs=1e-4)
+
+
+def test_the_share_of_l1_is_chosen_too():
+    both = {"Cs": [0.1, 1.0], "cv": 3, **NEW, "l1_ratios": (0.2, 0.9), "solver": "saga"}
+    ours = tf.LogisticRegressionCV(tol=1e-7, **both).fit(WINE, BINARY)
+    theirs = sk.LogisticRegressionCV(tol=1e-8, max_iter=10_000, **both).fit(WINE, BINARY)
+    np.testing.assert_allclose(ours.scores_, theirs.scores_, atol=1e-5)
+    assert (ours.C_, ours.l1_ratio_) == (theirs.C_, theirs.l1_ratio_)
+    assert ours.certificate_.ok
+
+
+def test_sparse_rows_and_other_splitters():
+    settings = {"Cs": CS, **NEW, "cv": KFold(3, shuffle=True, random_state=0), "tol": 1e-8}
+    dense = tf.LogisticRegressionCV(**settings).fit(WINE, KINDS)
+    thin = tf.LogisticRegressionCV(**settings).fit(sparse.csr_array(WINE), KINDS)
+    np.testing.assert_allclose(thin.scores_, dense.scores_, atol=1e-6)
+    np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-5)
+
+
+def test_a_path_shares_its_work():
+    """Forty models of a fold take few passes each."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2_000, 20))
+    y = (X[:, :3].sum(axis=1) + rng.logistic(size=2_000) > 0).astype(int)
+    model = tf.LogisticRegressionCV(Cs=40, cv=3, **NEW).fit(X, y)
+    assert model.passes_ <= 4 * 3 * 40
+
+
+def test_scikit_learns_warnings():
+    named = {"l1_ratios": "l1_ratios", "scoring": "scoring", "use_legacy_attributes": "simplified"}
+    for left_out, words in named.items():
+        settings = {name: value for name, value in NEW.items() if name != left_out}
+        with pytest.warns(FutureWarning, match=words):
+            tf.LogisticRegressionCV(Cs=[1.0], cv=2, **settings).fit(WINE, BINARY)
+    with pytest.warns(FutureWarning, match="'penalty' was deprecated"), pytest.warns(UserWarning, match="only used"):
+        tf.LogisticRegressionCV(Cs=[1.0], cv=2, penalty="l2", **NEW).fit(WINE, BINARY)
+
+
+def test_a_class_with_one_example_is_named():
+    y = np.array(["ant"] * 30 + ["bee"] * 30 + ["cat"])
+    with (
+        pytest.warns(UserWarning, match="least populated class"),
+        pytest.raises(ValueError, match=r"no training row of the classes \['cat'\]"),
+    ):
+        tf.LogisticRegressionCV(Cs=[1.0], cv=3, **NEW).fit(np.random.default_rng(0).standard_normal((61, 3)), y)
+
+
+def test_rows_elsewhere_are_refused():
+    with pytest.raises(TypeError, match="does not read"):
+        tf.LogisticRegressionCV(**NEW).fit(tf.rows([(WINE, BINARY)]))
+    with pytest.raises(ValueError, match="liblinear"):
+        tf.LogisticRegressionCV(solver="liblinear", **NEW).fit(WINE, KINDS)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        tf.LogisticRegressionCV(solver="saga", **{**NEW, "l1_ratios": (0.5, 2.0)}).fit(WINE, KINDS)
