@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
     from tenfold.estimators.glm import QuantileRegressor as QuantileRegressor
     from tenfold.estimators.glm import TweedieRegressor as TweedieRegressor
+    from tenfold.estimators.greedy import BestSubset as BestSubset
     from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy import Lars as Lars
     from tenfold.estimators.greedy import LarsCV as LarsCV
@@ -66,6 +67,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AveragedPerceptron": "estimators.perceptron",
+    "BestSubset": "estimators.greedy",
     "Certificate": "judge",
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
