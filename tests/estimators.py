@@ -42,6 +42,7 @@ class Row:
     folds : whether rows are split into folds even if the setting cv does not say so.
     units : whether the unit of a column matters although nothing is penalised.
     tall : whether rows must outnumber columns.
+    most_columns : the most columns that are taken.
     repeats : whether weights count as repeated rows, so that their unit matters.
     angles : whether products of the residual with columns are to be equal, not zero.
     counts : whether targets must be positive.
@@ -74,6 +75,7 @@ class Row:
     units: bool = False
     tall: bool = False
     repeats: bool = False
+    most_columns: float = np.inf
     angles: bool = False
     counts: bool = False
     robust: bool = False
@@ -207,6 +209,7 @@ TABLE = [
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
     _pursuit("OrthogonalMatchingPursuit", units=True),
     _pursuit("ForwardSelection"),
+    Row("BestSubset", kind="exact", unique=False, selects=True, repeats=True, most_columns=40),
     _regressor("Lars", unique=False, units=True, angles=True),
     _angles("LassoLars"),
     _angles("LassoLars", {"alpha": 0.1, "positive": True}, positive=True),
@@ -373,7 +376,7 @@ SHAPES: dict[str, Callable[[Row], Data]] = {
 
 def fits(row: Row, shape: str) -> bool:
     """Whether data of this shape can be fitted at all."""
-    return not (row.tall and shape in ("wide", "square"))
+    return not ((row.tall and shape in ("wide", "square")) or (row.most_columns < 50 and shape == "wide"))
 
 
 def columns_of(row: Row, count: int, n: int = 60, p: int = 4) -> Any:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.glm import PoissonRegressor as PoissonRegressor
     from tenfold.estimators.glm import QuantileRegressor as QuantileRegressor
     from tenfold.estimators.glm import TweedieRegressor as TweedieRegressor
+    from tenfold.estimators.greedy import BestSubset as BestSubset
     from tenfold.estimators.greedy import ForwardSelection as ForwardSelection
     from tenfold.estimators.greedy import Lars as Lars
     from tenfold.estimators.greedy import LarsCV as LarsCV
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.least_squares import ridge_regression as ridge_regression
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
+    from tenfold.estimators.logistic import l1_min_c as l1_min_c
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
@@ -67,6 +69,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AveragedPerceptron": "estimators.perceptron",
+    "BestSubset": "estimators.greedy",
     "Certificate": "judge",
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
@@ -113,6 +116,7 @@ _HOME = {
     "enet_path": "estimators.lasso",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
+    "l1_min_c": "estimators.logistic",
     "lasso_path": "estimators.lasso",
     "margins": "geometry",
     "orthogonal_mp": "estimators.greedy",

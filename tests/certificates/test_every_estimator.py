@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import json
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -187,6 +188,29 @@ def check_lasso(row, model, data, certificate, params=None):
         assert certificate.scale == pytest.approx(float(np.sum(whole.Y**2)) / 2, rel=1e-9)
 
 
+def check_exact(row, model, data, certificate, params=None):
+    """The number is by how much, as a share of the target's squares, these weights leave more than the best columns."""
+    problem = problem_of(row, model, data)
+    params = parameters(model) if params is None else params
+    X, Y, weight = (np.asarray(part, dtype=float) for part in (problem.X, problem.Y, problem.weight))
+    root = np.sqrt(weight)[:, None]
+    centre = weight @ X / weight.sum() if row.intercept else np.zeros(X.shape[1])
+    A, B = root * (X - centre), root * (Y - weight @ Y / weight.sum() if row.intercept else Y)
+
+    def left(t, some):
+        r = B[:, t] - A[:, some] @ np.linalg.lstsq(A[:, some], B[:, t], rcond=None)[0] if len(some) else B[:, t]
+        return r @ r
+
+    for t, part in enumerate(certificate.parts):
+        some = np.flatnonzero(params[t, :-1])
+        own = weight @ (Y[:, t] - X @ params[t, :-1].astype(float) - float(params[t, -1])) ** 2
+        sets = combinations(range(X.shape[1]), len(some)) if X.shape[1] < 10 else [some]
+        best = min(left(t, list(chosen)) for chosen in sets)
+        expected = (own - best) / (B[:, t] @ B[:, t])
+        assert abs(part - max(expected, 0.0)) <= 2 * certificate.floor + 1e-9 * max(1.0, expected)
+    assert certificate.lower_bound <= certificate.objective + certificate.floor
+
+
 def check_huber(row, model, data, certificate, params=None):
     """The objective by a slow formula; the bound is below the objective of every other fit that is tried."""
     problem = problem_of(row, model, data)
@@ -222,7 +246,8 @@ def check_quantile(row, model, data, certificate, params=None):
 def check_number(row, model, data, certificate, params=None):
     gap = check_lasso if row.lasso else check_deviance if row.name in DEVIANCES else check_gap
     gap = {"HuberRegressor": check_huber, "QuantileRegressor": check_quantile}.get(row.name, gap)
-    check = {"residual": check_residual, "gap": gap, "count": check_count}[certificate.kind]
+    kinds = {"residual": check_residual, "gap": gap, "count": check_count, "exact": check_exact}
+    check = kinds[certificate.kind]
     check(row, model, data, certificate, params)
 
 

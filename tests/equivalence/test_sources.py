@@ -161,7 +161,7 @@ def test_weights(row, source, small_blocks, tmp_path):
 @every_row
 @every_source
 def test_more_columns_than_rows(row, source, tmp_path):
-    if row.tall:
+    if row.tall or row.most_columns <= 40:
         return
     X, y, _ = plain(row, 30, 40)
     assert_same_bits(row, tmp_path, source, X, y)

@@ -60,7 +60,7 @@ def test_sparse(row):
 
 @pytest.mark.parametrize("row", TABLE, ids=IDS)
 def test_wide(row):
-    if row.tall:
+    if row.tall or row.most_columns < 150:
         return
     assert_one(fits(row, *data(row, 40, 150)))
 

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 import tenfold
-from estimators import IDS, SHAPES, TABLE, parameters
+from estimators import IDS, SHAPES, TABLE, fits, parameters
 
 every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
 
@@ -55,6 +55,8 @@ def test_x_that_is_not_finite(row, kind, value, word):
 @pytest.mark.parametrize("shape", ["wide", "square", "one column"])
 def test_x_that_is_not_finite_in_other_shapes(row, shape):
     X, y, _ = SHAPES[shape](row)
+    if not fits(row, shape):
+        return
     X[-1, -1] = np.nan
     refused(row, X, y, "Input X contains NaN")
 

@@ -7,7 +7,7 @@ import numpy as np
 from tenfold.arrays import Floats, on_host
 from tenfold.certification.models import params, status, validated
 from tenfold.estimators.contract import as_rows, validate_weights
-from tenfold.judge import Certificate, GreedyRule, greedy
+from tenfold.judge import Certificate, GreedyRule, best_subset, greedy
 from tenfold.plans.lars import Walk, verdict
 from tenfold.stats import Columns
 
@@ -49,6 +49,16 @@ def _ends(model: Any, targets: int) -> Floats:
     return np.array([float(on_host(path)[-1]) for path in paths])
 
 
+def subset(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """The best columns, as many as the model was asked for, or has."""
+    X, y = validated(model, X, y, numeric=True)
+    rows = as_rows(X, y, validate_weights(sample_weight, X))
+    fitted, dtype = params(model, rows.targets)
+    columns, count = rows.fold(Columns.lift), model.n_nonzero_coefs
+    how = {"status": status(model), "dtype": dtype}
+    return best_subset(rows, fitted, columns, model.fit_intercept, count, **how)[0]
+
+
 ANGLES = ("Lars", "LarsCV", "LassoLars", "LassoLarsCV", "LassoLarsIC")
 
-JUDGES = {**dict.fromkeys(PROMISES, pursuit), **dict.fromkeys(ANGLES, angles)}
+JUDGES = {**dict.fromkeys(PROMISES, pursuit), **dict.fromkeys(ANGLES, angles), "BestSubset": subset}

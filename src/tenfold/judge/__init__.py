@@ -28,6 +28,7 @@ from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.scaled import scaled_gap
 from tenfold.judge.stationarity import stationarity
+from tenfold.judge.subsets import best_subset
 
 __all__ = [
     "NOT_JUDGED",
@@ -38,6 +39,7 @@ __all__ = [
     "Rule",
     "Verdict",
     "at_kinks",
+    "best_subset",
     "gap",
     "gap_of_classes",
     "greedy",

@@ -7,8 +7,10 @@ from tenfold.estimators.greedy.lars_functions import lars_path, lars_path_gram
 from tenfold.estimators.greedy.lasso_lars import LassoLars, LassoLarsIC
 from tenfold.estimators.greedy.pursuit import ForwardSelection, OrthogonalMatchingPursuit
 from tenfold.estimators.greedy.pursuit_cv import OrthogonalMatchingPursuitCV
+from tenfold.estimators.greedy.subset import BestSubset
 
 __all__ = [
+    "BestSubset",
     "ForwardSelection",
     "Lars",
     "LarsCV",
