@@ -9,10 +9,22 @@
 namespace tenfold {
 namespace {
 
-constexpr std::array<const char *, loss_count> loss_names = {
-    "square",   "logistic", "hinge", "squared hinge", "epsilon insensitive", "squared epsilon insensitive", "huber",
-    "quantile", "poisson",  "gamma", "tweedie",       "log deviance",        "identity deviance",           "student",
-    "tanh"};
+constexpr std::array<const char *, loss_count> loss_names = {"square",
+                                                             "logistic",
+                                                             "hinge",
+                                                             "squared hinge",
+                                                             "epsilon insensitive",
+                                                             "squared epsilon insensitive",
+                                                             "huber",
+                                                             "quantile",
+                                                             "poisson",
+                                                             "gamma",
+                                                             "tweedie",
+                                                             "log deviance",
+                                                             "identity deviance",
+                                                             "student",
+                                                             "tanh",
+                                                             "modified huber"};
 
 Loss loss_named(const std::string &name) {
   const auto found = std::find(loss_names.begin(), loss_names.end(), name);

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.least_squares import ridge_regression as ridge_regression
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
+    from tenfold.estimators.logistic import l1_min_c as l1_min_c
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
@@ -111,6 +112,7 @@ _HOME = {
     "enet_path": "estimators.lasso",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
+    "l1_min_c": "estimators.logistic",
     "lasso_path": "estimators.lasso",
     "margins": "geometry",
     "orthogonal_mp": "estimators.greedy",

@@ -245,6 +245,39 @@ class SquaredHinge(_Plain):
 
 
 @dataclass(frozen=True)
+class ModifiedHuber(_Plain):
+    """max(0, 1 - y z)^2 for y z >= -1, below it along the tangent, -4 y z, for y in {-1, +1}: the squared hinge with
+    slopes of at most 4 (Zhang, 2004).
+    """
+
+    name: ClassVar[str] = "modified huber"
+    signs: ClassVar[bool] = True
+
+    @property
+    def smoothness(self) -> float:
+        return 2.0
+
+    def value(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.where(y * z >= -1.0, _positive(1.0 - y * z) ** 2, -4.0 * y * z)
+
+    def slope(self, y: Array, z: Array) -> Array:
+        return -y * _between(0.0, 2.0 * (1.0 - y * z), 4.0)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        m = y * z
+        return xp.where((m < 1.0) & (m >= -1.0), 2.0 * xp.ones_like(z), xp.zeros_like(z))
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        a = -y * u
+        return _within((a >= 0) & (a <= 4), 0.25 * a * a - a)
+
+    def clip(self, y: Array, u: Array) -> Array:
+        return -y * _between(0.0, -y * u, 4.0)
+
+
+@dataclass(frozen=True)
 class EpsilonInsensitive(_Plain):
     """max(0, |z - y| - epsilon): errors inside the tube cost nothing."""
 

@@ -17,6 +17,7 @@ from tenfold.losses import (
     IdentityDeviance,
     LogDeviance,
     Logistic,
+    ModifiedHuber,
     Poisson,
     Quantile,
     Square,
@@ -34,6 +35,7 @@ LOSSES = [
     Logistic(),
     Hinge(),
     SquaredHinge(),
+    ModifiedHuber(),
     EpsilonInsensitive(0.3),
     SquaredEpsilonInsensitive(0.3),
     Huber(1.35),
@@ -85,11 +87,14 @@ def sizes(data, loss, params, order, shift):
     weight = np.ones(len(data.X)) if data.weight is None else data.weight
     X = np.abs(data.X.astype(np.float64)) + (0.0 if shift is None else np.abs(shift))
     reach = X @ np.abs(params.coef).T + np.abs(params.intercept) + np.abs(data.y)
-    value = weight @ (reach**2 + reach + 1.0)
-    slope = weight @ (reach + 1.0)
-    parts = [np.atleast_1d(weight.sum()), value, slope]
+    # exponentials are larger than squares: their own sizes count, and what rounding of the margins does to them
+    z = (data.X.astype(np.float64) - (0.0 if shift is None else shift)) @ params.coef.T + params.intercept
+    steep, bent = np.abs(loss.slope(data.y, z)), np.abs(loss.curvature(data.y, z))
+    value = weight @ (reach**2 + reach + 1.0 + np.abs(loss.value(data.y, z)) + steep * reach)
+    slopes = reach + 1.0 + steep + bent * reach
+    parts = [np.atleast_1d(weight.sum()), value, weight @ slopes]
     if order >= 1:
-        parts.append(((weight[:, None] * (reach + 1.0)).T @ X).ravel())
+        parts.append(((weight[:, None] * slopes).T @ X).ravel())
     if order == 2:
         joint = np.column_stack([X, np.ones(len(X))])
         # a curvature follows its margin

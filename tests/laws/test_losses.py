@@ -15,6 +15,7 @@ from tenfold.losses import (
     Laplace,
     LogDeviance,
     Logistic,
+    ModifiedHuber,
     Poisson,
     Quantile,
     Square,
@@ -30,6 +31,7 @@ LOSSES = [
     Logistic(),
     Hinge(),
     SquaredHinge(),
+    ModifiedHuber(),
     EpsilonInsensitive(0.3),
     Laplace(),
     SquaredEpsilonInsensitive(0.3),
@@ -81,6 +83,8 @@ def bends(loss, y):
     """The margins at which the slope jumps or the curvature does."""
     if loss.name in ("hinge", "squared hinge"):
         return [float(y)]
+    if loss.name == "modified huber":
+        return [-float(y), float(y)]
     width = getattr(loss, "width", getattr(loss, "epsilon", None))
     if width is not None:
         return [float(y) - width, float(y) + width]

@@ -66,9 +66,10 @@ enum class Loss {
   log_deviance,
   identity_deviance,
   student,
-  tanh
+  tanh,
+  modified_huber
 };
-constexpr int loss_count = 15;
+constexpr int loss_count = 16;
 
 struct Kernels {
   const char *name;

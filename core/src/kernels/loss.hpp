@@ -54,6 +54,16 @@ struct SquaredHinge {
   }
 };
 
+// max(0, 1 - y z)^2 for y z >= -1, -4 y z below
+struct ModifiedHuber {
+  static Point at(Vector y, Vector z, double) {
+    const Vector m = y * z, short_of = positive(1.0 - m);
+    const auto bent = m < -1.0;
+    return {bent ? -4.0 * m : short_of * short_of, -y * (bent ? all(4.0) : 2.0 * short_of),
+            (bent | (m >= 1.0)) ? Vector{} : all(2.0)};
+  }
+};
+
 // max(0, |z - y| - width)
 struct EpsilonInsensitive {
   static Point at(Vector y, Vector z, double width_of_tube) {
@@ -204,7 +214,8 @@ constexpr LossKernel losses[] = {loss<Square>,
                                  loss<LogDeviance>,
                                  loss<IdentityDeviance>,
                                  loss<Student>,
-                                 loss<Tanh>};
+                                 loss<Tanh>,
+                                 loss<ModifiedHuber>};
 static_assert(sizeof(losses) / sizeof(losses[0]) == static_cast<unsigned long>(loss_count));
 
 } // namespace

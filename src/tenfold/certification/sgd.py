@@ -20,6 +20,7 @@ from tenfold.losses import (
     Huber,
     Logistic,
     Loss,
+    ModifiedHuber,
     Square,
     SquaredEpsilonInsensitive,
     SquaredHinge,
@@ -31,6 +32,7 @@ from tenfold.stats import Params
 LOSSES: dict[str, Callable[[float], Loss]] = {
     "hinge": lambda epsilon: Hinge(),
     "log_loss": lambda epsilon: Logistic(),
+    "modified_huber": lambda epsilon: ModifiedHuber(),
     "squared_hinge": lambda epsilon: SquaredHinge(),
     "squared_error": lambda epsilon: Square(),
     "huber": Huber,
@@ -41,7 +43,6 @@ LOSSES: dict[str, Callable[[float], Loss]] = {
 REFUSED = {
     "perceptron": "the perceptron loss is zero at zero weights, so that there is nothing to be near to",
     "tanh": "the tanh cost is not convex, and has no dual",
-    "modified_huber": "the conjugate of this loss is not known here",
 }
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from tenfold.arrays import Array, Floats, contiguous, is_sparse
 from tenfold.choose.logistic import along, at_once
 from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, counted, refuse_not_finite, validate_weights
-from tenfold.estimators.logistic.labels import numbered_classes, targets, validate_classes, weighted
+from tenfold.estimators.logistic.labels import numbered_classes, shares, targets, validate_classes, weighted
 from tenfold.estimators.logistic.regression import LogisticRegression
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear
 from tenfold.estimators.parameters import (
@@ -169,6 +169,7 @@ class LogisticRegressionCV(LogisticRegression):
         self.Cs_ = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else np.asarray(self.Cs, dtype=np.float64)
         # classes are balanced by all rows, in every fold alike
         whole = weighted(self._factors(y, weight), self.classes_, number, weight)
+        self.class_prior_ = shares(number, count, whole)
         grid = [[Chosen(C, float(ratio or 0.0)) for ratio in ratios] for C in self.Cs_]
         scorer = _scorer(self._get_scorer(), self.classes_)
 

@@ -1,6 +1,8 @@
 """Logistic regression."""
 
+import copy
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold import _core
-from tenfold.arrays import Array, contiguous, is_foreign, is_sparse, namespace, on_host
+from tenfold.arrays import Array, contiguous, is_foreign, is_sparse, like, namespace, numpy_dtype, on_host
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
@@ -27,7 +29,7 @@ from tenfold.estimators.contract import (
     watcher,
     with_callbacks,
 )
-from tenfold.estimators.logistic.labels import numbered_classes, targets, validate_classes, weighted
+from tenfold.estimators.logistic.labels import numbered_classes, shares, targets, validate_classes, weighted
 from tenfold.estimators.logistic.settings import SOLVERS, chosen_penalty, refuse_liblinear
 from tenfold.estimators.parameters import (
     Constraints,
@@ -40,6 +42,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
+from tenfold.judge import NOT_JUDGED
 from tenfold.losses import Logistic, Softmax
 from tenfold.plans.logistic import LogisticFit
 from tenfold.plans.logistic import fit as fit_logistic
@@ -98,6 +101,8 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
     intercept_ : ndarray of shape (1,) or (n_classes,)
+    class_prior_ : ndarray of shape (n_classes,)
+        Weighted shares of the classes in training; `with_priors` makes a copy for others.
     n_iter_ : ndarray of shape (1,)
         Steps taken on all rows.
     certificate_ : Certificate
@@ -204,6 +209,7 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         count = int(self.classes_.shape[0])
         refuse_liblinear(self.solver, count)
         weight = weighted(self.class_weight, self.classes_, number, validate_weights(sample_weight, X))
+        self.class_prior_ = shares(number, count, weight)
         kept, target, weight = counted(X, targets(number, count), weight)
         # passes are many: an array in another order is put in C order once
         rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight)
@@ -275,6 +281,29 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities of all classes, (n, n_classes); accurate where these are 0 or 1."""
         return rowwise(log_probabilities, self.decision_function(X))
+
+    def with_priors(self, priors: Any) -> "LogisticRegression":
+        """A copy for data in which the classes come with other shares, in the order of `classes_`.
+
+        Only how often classes come is taken to change, not what their rows look like: by the rule of Bayes the scores
+        of class k then move by log(new share / share in training), weights counted. The weights are those of this
+        model; the copy minimises nothing, and its certificate says so.
+        """
+        check_is_fitted(self)
+        new = np.asarray(priors, dtype=np.float64)
+        if new.shape != self.class_prior_.shape or not np.all(new > 0.0) or not abs(float(new.sum()) - 1.0) <= 1e-9:
+            raise ValueError(
+                f"priors must be {len(self.class_prior_)} positive shares that sum to one, one a class of "
+                f"{list(on_host(self.classes_))}; got {priors!r}."
+            )
+        move = np.log(new) - np.log(self.class_prior_)
+        move = move[1:] - move[:1] if len(move) == 2 else move
+        model = copy.deepcopy(self)
+        model.intercept_ = self.intercept_ + like(move.astype(numpy_dtype(self.coef_.dtype)), self.intercept_)
+        model.class_prior_ = new
+        note = "The intercepts were moved for other class shares: the certificate was that of the fit."
+        model.certificate_ = replace(self.certificate_, status=NOT_JUDGED, note=note)
+        return model
 
     def densify(self) -> "LogisticRegression":
         """Make `coef_` an ordinary array, as it is after `fit`."""

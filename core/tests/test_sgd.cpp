@@ -1,0 +1,161 @@
+// The delta rule: sparse rows are dense rows with zeros, rows brought together are the rows, and a plain recursion
+// finds the same weights.
+#include "check.hpp"
+
+#include "tenfold/sgd_gathered.hpp"
+
+#include <numeric>
+
+using namespace tenfold;
+using namespace tenfold::test;
+
+namespace {
+
+std::size_t index(Index i) { return static_cast<std::size_t>(i); }
+
+template <class T> struct Data {
+  Data(Index n_, Index p_, double density, unsigned seed) : n(n_), p(p_), values(as<T>(normal(index(n * p), seed))) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> unit(0.0, 1.0);
+    indptr.push_back(0);
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j < p; ++j) {
+        T &value = values[index(i * p + j)];
+        if (unit(random) >= density)
+          value = 0;
+        else {
+          data.push_back(value);
+          indices.push_back(static_cast<std::int32_t>(j));
+        }
+      }
+      indptr.push_back(static_cast<std::int64_t>(data.size()));
+      y.push_back(unit(random) < 0.5 ? -1.0 : 1.0);
+      weight.push_back(unit(random) < 0.2 ? 0.0 : unit(random) + 0.1);
+      skip.push_back(unit(random) < 0.1 ? 1 : 0);
+    }
+    order.resize(index(n));
+    std::iota(order.begin(), order.end(), 0);
+  }
+  Dense<T> dense() const { return {values.data(), n, p}; }
+  Sparse<T, std::int32_t> sparse() const { return {data, indices, indptr, n, p}; }
+
+  Index n, p;
+  std::vector<T> values, data;
+  std::vector<double> y, weight;
+  std::vector<std::uint8_t> skip;
+  std::vector<std::int32_t> indices, order;
+  std::vector<std::int64_t> indptr;
+};
+
+DeltaRule rule_of(double l1, Index average, Index batch = 1) {
+  DeltaRule rule;
+  rule.loss = DeltaLoss::log_loss;
+  rule.penalised = true;
+  rule.alpha = 0.05;
+  rule.l1 = l1;
+  rule.schedule = Schedule::invscaling;
+  rule.eta0 = 0.1;
+  rule.average = average;
+  rule.batch = batch;
+  return rule;
+}
+
+Learner learner(const DeltaRule &rule, Index p) {
+  Learner l(rule, std::vector<double>(index(p)), 0.0, 1.0);
+  if (rule.average > 0)
+    l.resume(std::vector<double>(index(p)), 0.0, 0.0);
+  return l;
+}
+
+double weight_of(const Learner &l, std::size_t j) { return l.scale * l.v[j]; }
+
+// Without an L1 penalty, whose truncation visits the columns of a sparse row alone.
+template <class T> void sparse_is_dense(const std::string &isa) {
+  for (const Index p : {1, 7, 8, 33, 100})
+    for (const Index batch : {1, 5}) {
+      const Data<T> data(61, p, 0.4, 3);
+      Learner a = learner(rule_of(0.0, 10, batch), p), b = a;
+      for (int epoch = 0; epoch < 3; ++epoch) {
+        a.begin();
+        b.begin();
+        scan(data.dense(), data.y, data.weight, data.skip, data.order, a, 0, data.n);
+        scan(data.sparse(), data.y, data.weight, data.skip, data.order, b, 0, data.n);
+      }
+      const std::string what = isa + " sparse = dense, p " + std::to_string(p);
+      for (std::size_t j = 0; j < index(p); ++j) {
+        check_close(weight_of(b, j), weight_of(a, j), 1e-12, what);
+        check_close(b.total[j] + b.lag * b.v[j], a.total[j] + a.lag * a.v[j], 1e-10, what + ", average");
+      }
+      check_close(b.objective, a.objective, 1e-9, what + ", objective");
+      check_close(b.b, a.b, 1e-12, what + ", intercept");
+      check(a.seen == b.seen && a.t == b.t, what + ", counts");
+    }
+}
+
+template <class T> void brought_together_is_the_same(int threads) {
+  const Data<T> data(2000, 37, 1.0, 5);
+  for (const double l1 : {0.0, 0.3}) {
+    Learner a = learner(rule_of(l1, 100), data.p);
+    a.order = data.order;
+    a.shuffle(11);
+    Learner b = a;
+    for (const Index begin : {0, 1300}) {
+      const Index end = begin == 0 ? 1300 : data.n;
+      scan(data.dense(), data.y, data.weight, data.skip, a.order, a, begin, end);
+      scan_gathered(data.dense(), data.y, data.weight, data.skip, b, begin, end, threads);
+    }
+    check(a.v == b.v && a.scale == b.scale && a.b == b.b && a.total == b.total && a.t == b.t && a.seen == b.seen,
+          "rows brought together, threads " + std::to_string(threads));
+  }
+}
+
+void a_shuffle_keeps_every_row() {
+  Learner l = learner(rule_of(0.0, 0), 1);
+  l.order.resize(1000);
+  std::iota(l.order.begin(), l.order.end(), 0);
+  l.shuffle(0); // a seed that the generator would never leave
+  std::vector<std::int32_t> sorted = l.order;
+  check(!std::is_sorted(sorted.begin(), sorted.end()), "a shuffle moves rows");
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    check(sorted[i] == static_cast<std::int32_t>(i), "a shuffle keeps every row");
+}
+
+void a_bad_index_is_refused() {
+  Data<double> data(5, 4, 1.0, 1);
+  data.indices[9] = 4;
+  Learner l = learner(rule_of(0.0, 0), 4);
+  bool refused = false;
+  try {
+    scan(data.sparse(), data.y, {}, {}, {}, l, 0, data.n);
+  } catch (const std::invalid_argument &) {
+    refused = true;
+  }
+  check(refused, "an index that is no column");
+}
+
+void what_is_not_finite_stops() {
+  Data<double> data(20, 3, 1.0, 1);
+  data.values[30] = std::numeric_limits<double>::quiet_NaN();
+  Learner l = learner(rule_of(0.5, 1), 3);
+  scan(data.dense(), data.y, {}, {}, {}, l, 0, data.n);
+  check(!l.finite && !l.all_finite(), "a value that is not a number");
+  check(l.seen == 10, "nothing is learned from it");
+}
+
+} // namespace
+
+int main() {
+  for_each_isa([](const std::string &isa) {
+    sparse_is_dense<double>(isa);
+    sparse_is_dense<float>(isa);
+  });
+  for (const int threads : {1, 2, 5}) {
+    brought_together_is_the_same<double>(threads);
+    brought_together_is_the_same<float>(threads);
+  }
+  a_shuffle_keeps_every_row();
+  a_bad_index_is_refused();
+  what_is_not_finite_stops();
+  return result();
+}
