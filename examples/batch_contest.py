@@ -23,32 +23,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
     arguments = parser.parse_args()
-
     rng = np.random.default_rng(7)
     X = rng.standard_normal((20_000, 20)) * np.geomspace(1.0, 0.1, 20)
     y = X @ rng.standard_normal(20) + rng.standard_normal(20_000)
     best = Ridge(alpha=ALPHA * len(y)).fit(X, y)
     lowest = objective(X, y, best.coef_, best.intercept_)
 
-    curves, contestants = (
-        {},
-        {
-            "all rows a step": {"batch_size": 20_000, "eta0": 1.0},
-            "200 rows a step": {"batch_size": 200, "eta0": 0.1},
-            "one row a step": {"batch_size": 1, "eta0": 0.005},
-            "one row, step 1/sqrt(t)": {"batch_size": 1, "eta0": 0.1, "learning_rate": "invscaling", "power_t": 0.5},
-            "one row, averaged": {"batch_size": 1, "eta0": 0.005, "average": 10_000},
-        },
-    )
+    contestants = {
+        "all rows a step": {"batch_size": 20_000, "eta0": 1.0},
+        "200 rows a step": {"batch_size": 200, "eta0": 0.1},
+        "one row a step": {"batch_size": 1, "eta0": 0.005},
+        "one row, step 1/sqrt(t)": {"batch_size": 1, "eta0": 0.1, "learning_rate": "invscaling", "power_t": 0.5},
+        "one row, averaged": {"batch_size": 1, "eta0": 0.005, "average": 10_000},
+    }
     print(f"{'above the optimum after':26s}{'1 epoch':>12s}{'5 epochs':>12s}{'20 epochs':>12s}")
+    curves: dict[str, list[float]] = {}
     for name, settings in contestants.items():
         above = []
         for epochs in (1, 5, 20):
             fixed = {"learning_rate": "constant", "alpha": ALPHA, "tol": None, "random_state": 0, "max_iter": epochs}
             model = SGDRegressor(**(fixed | settings)).fit(X, y)
             above.append(objective(X, y, model.coef_, model.intercept_[0]) - lowest)
-        print(f"{name:26s}" + "".join(f"{value:12.2e}" for value in above))
         curves[name] = above
+        print(f"{name:26s}" + "".join(f"{value:12.2e}" for value in above))
     if arguments.plot:
         import matplotlib.pyplot as plt
 

@@ -1,4 +1,4 @@
-"""Greedy selection need not find the best columns (Rosasco, sections 11.1 and 11.2).
+"""Greedy selection need not find the best columns (Rosasco 11.1-2).
 
 Two columns explain the target exactly, but a third is closer to it than either. Orthogonal matching pursuit takes the
 third first and keeps it; the best subset of two columns does without it. Both fits are certified, each for what it

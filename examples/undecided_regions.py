@@ -1,6 +1,6 @@
-"""Three classes by binary decisions: each against the rest leaves regions that nobody, or more than one class, claims.
+"""Three classes by binary decisions leave regions that nobody, or more than one class, claims (Seeger 6.4.1).
 
-Seeger, section 6.4.1. The letters are the classes that claim a place alone, a dot where nobody does, a star where
+The letters are the classes that claim a place alone, a dot where nobody does, a star where
 several do; the largest score decides everywhere.
 """
 

@@ -260,6 +260,34 @@ not what holds at the optimum alone.
 
 EVERY = [*TABLE, *LEARNERS]
 
+APART = {
+    "ElasticNetCV": "chooses two numbers; its siblings have rows",
+    "LogisticRegressionCV": "chooses by folds of rows in memory, and only there",
+    "MultiTaskElasticNet": "targets are columns of a matrix",
+    "MultiTaskElasticNetCV": "targets are columns of a matrix",
+    "MultiTaskLasso": "targets are columns of a matrix",
+    "MultiTaskLassoCV": "targets are columns of a matrix",
+}
+"""Classes that have no row, and why: tests of their own, and scikit-learn's checks."""
+
+PLAIN = {row.name for row in EVERY if not row.settings}
+CLOSER = {"tol": 1e-13}
+CHECKED = {
+    "ElasticNetCV": CLOSER,
+    "LassoCV": CLOSER,
+    "LogisticRegressionCV": {
+        "cv": 3,
+        "scoring": "accuracy",
+        "tol": 1e-8,
+        "l1_ratios": (0.0,),
+        "use_legacy_attributes": False,
+    },
+    "MultiTaskElasticNetCV": CLOSER,
+    "MultiTaskLassoCV": CLOSER,
+}
+DEFAULTS = {name: CHECKED.get(name, {}) for name in sorted({*APART, *(row.name for row in EVERY)} - PLAIN)}
+"""Classes without a row of default settings, and those without which scikit-learn's checks cannot hold."""
+
 
 class Data(NamedTuple):
     """Rows, targets and weights."""

@@ -28,6 +28,13 @@ class Margins:
     geometric : (n,) signed distances from the hyperplane: functional / ||w||.
     normalised : (n,) cosines, functional / (||(w, b)|| ||(x, 1)||), without the ones where there is no intercept.
     coef, intercept : the weights.
+
+    Examples
+    --------
+    >>> from tenfold import margins
+    >>> found = margins([[3.0, 4.0], [0.0, -1.0]], [1, -1], [0.0, 2.0])
+    >>> found.geometric.tolist(), found.of_set
+    ([4.0, 1.0], 1.0)
     """
 
     functional: Floats

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from estimators import IDS, SHAPES, TABLE, chosen, classes, columns_of, parameters, regression, zero_weights
+from estimators import IDS, SHAPES, TABLE, chosen, classes, columns_of, fits, parameters, regression, zero_weights
 
 every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
 
@@ -126,7 +126,7 @@ def test_sparse_is_dense(row, kind, weighted):
 @every_row
 @pytest.mark.parametrize("shape", ["wide", "square", "one column"])
 def test_sparse_is_dense_in_other_shapes(row, shape):
-    if row.settings.get("C") == np.inf and shape != "one column":
+    if (row.settings.get("C") == np.inf and shape != "one column") or not fits(row, shape):
         return  # separable: there is no maximum to compare
     X, y, _ = SHAPES[shape](row)
     X = np.where(np.abs(X) < 0.5, 0.0, X)

@@ -21,6 +21,7 @@ POINTS = {
     "bias_and_variance": r"best trade-off is degree 3\.",
     "certify_refuses": r"refused",
     "distant_correct_points": r"least squares\s+turns by\s+\d\d\.\d+ degrees",
+    "greedy_is_not_best": r"best subset: columns \[0 1\], sum of squares 0\.000",
     "gross_outlier": r"squared_error\s+turns by 1\d\.\d+ [^\n]*\ntanh\s+turns by\s+0\.",
     "lasso_path": r"Lasso 1\.\d+ and 0\.00, elastic net 0\.7\d and 0\.7\d",
     "larger_than_memory": r"the same bits as in memory: True",
@@ -32,6 +33,7 @@ POINTS = {
     "prediction_intervals": r"90%\s+(8[89]|9\d)\.\d%",
     "ridge_path_shrinkage": r"always: True",
     "ten_machines": r"Largest difference to the fit on all rows: \de-1\d",
+    "undecided_regions": r"nobody claims 2% of the plane, several classes 31%",
     "separable_logistic": r"without a prior: .*no maximum",
 }
 

@@ -118,7 +118,8 @@ def loo_in_arrays(products: _Products, keep: bool, block: Block) -> Lifted[Leave
             h, fits = h - fits[:, t * candidates :], fits[:, : t * candidates]
         weight = None if block.weight is None else block.weight[part]
         h = h if weight is None else h * weight[:, None]
-        e = (block.y[part, :][:, :, None] - mean - xp.reshape(fits, (-1, t, candidates))) / (1.0 - h)[:, None, :]
+        with np.errstate(invalid="ignore", divide="ignore"):  # a row that alone decides has no error but for it
+            e = (block.y[part, :][:, :, None] - mean - xp.reshape(fits, (-1, t, candidates))) / (1.0 - h)[:, None, :]
         squares = squares + _sum_of_squares(e, weight)
         if keep:
             kept.append(on_host(e))
@@ -144,7 +145,8 @@ def _wide(rows: Rows, spectrum: Wide, alphas: Floats, keep: bool) -> LeaveOneOut
     """
     root = spectrum.data.root
     d = (spectrum.vectors**2) @ inverse(spectrum.values, alphas).T
-    e = np.moveaxis(spectrum.dual_coef(alphas) / d[:, :, None], 1, 2)
+    with np.errstate(invalid="ignore", divide="ignore"):  # a row that alone decides has no error but for it
+        e = np.moveaxis(spectrum.dual_coef(alphas) / d[:, :, None], 1, 2)
     squares = np.sum(e * e, axis=0)
     if not keep:
         return LeaveOneOut(squares, None)

@@ -105,7 +105,7 @@ def check_parameters(estimator: Any, constraints: Constraints) -> None:
     check_arguments(type(estimator).__name__, constraints, **values)
 
 
-def check_arguments(name: str, constraints: Constraints, **values: Any) -> None:
+def check_arguments(name: str, constraints: Constraints, /, **values: Any) -> None:
     """Refuse the first argument of the function `name` that no check allows."""
     for parameter, checks in constraints.items():
         value = values[parameter]

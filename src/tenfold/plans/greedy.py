@@ -80,7 +80,8 @@ def _pursued(rows: Rows, gram: Gram, rule: GreedyRule, intercept: bool, dtype: A
         return kept, greedy(rule, rows, kept, columns, intercept, dtype=dtype)
 
     kept, verdict = judged(params)
-    if verdict.certificate.value > max(1e-10, 16.0 * verdict.certificate.floor):
+    # a floor above the tolerance says that digits are gone, not that there is nothing to gain
+    if verdict.certificate.value > max(1e-10, min(16.0 * verdict.certificate.floor, verdict.certificate.tol)):
         again = judged(with_intercept(_corrected(gram, found, kept.coef, verdict.gradient), columns, intercept))
         if again[1].certificate.value <= verdict.certificate.value:
             kept, verdict = again

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigvalsh
+from scipy.linalg import eigvalsh, lstsq
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
@@ -282,17 +282,37 @@ def _nonnegative(rows: Rows, alpha: Floats, intercept: bool, max_iter: int | Non
     moments = fold_moments(rows)
     params, worst = _active_sets(moments, alpha, intercept, max_iter)
     problem = ridge_problem(alpha, moments.weight, intercept, positive=True)
-    certificate: Certificate = residual(
-        problem, rows, stored(params, dtype), Columns.of(moments), status=worst.status.value, dtype=dtype
-    ).certificate
+
+    def judged(params: Params) -> tuple[Params, Verdict]:
+        kept = stored(params, dtype)
+        return kept, residual(problem, rows, kept, Columns.of(moments), status=worst.status.value, dtype=dtype)
+
+    kept, verdict = judged(params)
+    if not verdict.certificate.ok:
+        again = judged(_corrected_inside(moments, alpha, kept, verdict.gradient, intercept))
+        kept, verdict = again if again[1].certificate.value < verdict.certificate.value else (kept, verdict)
     return Fitted(
-        stored(params, dtype),
-        certificate,
+        kept,
+        verdict.certificate,
         "active set",
         iterations=worst.iterations,
         trace=worst.trace,
         moments=moments,
     )
+
+
+def _corrected_inside(moments: Moments, alpha: Floats, params: Params, gradient: Floats, intercept: bool) -> Params:
+    """One step of Newton's method on the weights that are positive, with the gradient read from the rows."""
+    p, coef = moments.features, params.coef.copy()
+    S = moments.about(origin=not intercept)[0]
+    e = moments.exponent[:p].astype(np.int64)
+    for t, a in enumerate(alpha):
+        inside = np.flatnonzero(coef[t] > 0.0)
+        A = S[np.ix_(inside, inside)] + np.diag(np.ldexp(a, -2 * e[inside]))
+        with one_blas_thread:
+            step = lstsq(A, np.ldexp(gradient[t, inside], -e[inside]))[0] if inside.size else np.zeros(0)
+        coef[t, inside] = np.maximum(coef[t, inside] - np.ldexp(step, -e[inside]), 0.0)
+    return normal.with_intercept(coef, moments, intercept)
 
 
 def infer(fitted: Fitted, intercept: bool, names: tuple[str, ...]) -> tuple[Inference, ...] | str:

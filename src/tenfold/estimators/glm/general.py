@@ -80,7 +80,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
     def _the_loss(self) -> Any:
         if self.loss == "perceptron":
             raise ValueError(PERCEPTRON)
-        if isinstance(self.loss, str) and self.loss not in LOSSES:
+        if not hasattr(self.loss, "signs") and (not isinstance(self.loss, str) or self.loss not in LOSSES):
             names = ", ".join(LOSSES)
             raise ValueError(f"loss must be one of {names}, or an object of tenfold.losses; got {self.loss!r}.")
         loss = LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
@@ -90,8 +90,12 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
         return loss
 
     def _the_penalty(self, p: int) -> Any:
-        if isinstance(self.penalty, str) and self.penalty not in PENALTIES:
-            raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, None, or an object of tenfold.penalties.")
+        known = self.penalty is None or hasattr(self.penalty, "subgradient_distance")
+        if not known and (not isinstance(self.penalty, str) or self.penalty not in PENALTIES):
+            names = ", ".join(PENALTIES)
+            raise ValueError(
+                f"penalty must be one of {names}, None, or an object of tenfold.penalties; got {self.penalty!r}."
+            )
         if self.penalty is None or isinstance(self.penalty, str):
             return penalty_of(self.penalty, float(self.alpha), float(self.l1_ratio), self.groups, p)
         return self.penalty

@@ -164,7 +164,7 @@ class LogisticRegressionCV(LogisticRegression):
         count = len(self.classes_)
         refuse_liblinear(self.solver, count)
         weight = validate_weights(sample_weight, X)
-        routed = self._routed(sample_weight, params)
+        routed = self._routed(None if sample_weight is None else weight, params)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split))
         self.Cs_ = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else np.asarray(self.Cs, dtype=np.float64)
         # classes are balanced by all rows, in every fold alike
