@@ -42,6 +42,10 @@ DENSE_COLUMNS, SPARSE_COLUMNS = 11_000, 2_048
 """Up to so many columns (or rows, for wide data) a square matrix is formed."""
 
 
+CORRECTIONS = 4
+"""Weights of one sign that are not certified are corrected at most so often; each time some digits come back."""
+
+
 def ridge_problem(alpha: Floats, weight: float, intercept: bool, positive: bool = False) -> Glm:
     """||root (y - Xw - b)||^2 + alpha ||w||^2 in the units of the house: divided by twice the weight."""
     return Glm(Square(), L2(alpha / weight, positive), intercept)
@@ -288,9 +292,14 @@ def _nonnegative(rows: Rows, alpha: Floats, intercept: bool, max_iter: int | Non
         return kept, residual(problem, rows, kept, Columns.of(moments), status=worst.status.value, dtype=dtype)
 
     kept, verdict = judged(params)
-    if not verdict.certificate.ok:
+    for _ in range(CORRECTIONS):
+        if verdict.certificate.ok:
+            break
+        # a cosine says nothing of the size of a residual that is rounding alone
         again = judged(_corrected_inside(moments, alpha, kept, verdict.gradient, intercept))
-        kept, verdict = again if again[1].certificate.value < verdict.certificate.value else (kept, verdict)
+        if not again[1].certificate.objective < verdict.certificate.objective:
+            break
+        kept, verdict = again
     return Fitted(
         kept,
         verdict.certificate,
