@@ -29,7 +29,7 @@ constexpr std::array<const char *, loss_count> loss_names = {"square",
 Loss loss_named(const std::string &name) {
   const auto found = std::find(loss_names.begin(), loss_names.end(), name);
   if (found == loss_names.end())
-    throw nb::value_error(("loss must be the name of one of losses.py, not '" + name + "'").c_str());
+    throw nb::value_error(("loss must be the name of a loss of tenfold.losses, not '" + name + "'").c_str());
   return static_cast<Loss>(found - loss_names.begin());
 }
 

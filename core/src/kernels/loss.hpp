@@ -3,7 +3,7 @@
 //   value = sum weight * loss(y, z)      slope = sum weight * loss'(y, z)
 // and writes u = weight * loss' and, unless curvature is null, weight * loss''. Rows of weight zero give zero whatever
 // z. `parameter` is the one number that some losses have: a width, a quantile, a power. The formulas, the domains of
-// the targets and the conjugates stand in losses.py. The curvature of a loss that is not convex is that of the
+// the targets and the conjugates stand in losses/. The curvature of a loss that is not convex is that of the
 // parabola above it that touches it at z, or Fisher's, so that it is never negative.
 #pragma once
 

@@ -11,7 +11,7 @@ where the objective is at rest, and that is what is judged.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, wi
 from tenfold.plans.separation import recession, refuse_tiny, unit
 from tenfold.problems import Glm, evaluate
 from tenfold.solvers import lbfgs, newton
-from tenfold.solvers.loop import Solution, Status, Step, Watch, run
+from tenfold.solvers.loop import Solution, Status, Step, Watch, continued, run
 from tenfold.stats import Params, best_constant, mean_loss, mean_over_targets, of_weights
 
 CHEAP_HESSIAN = 2e8
@@ -129,7 +129,7 @@ def fit(
         if found.certificate.ok or found.direction is not None or solution.status is not Status.CONVERGED:
             break
         rule.tighten()
-        more = _continued(path, solution, max_iter, time_limit, heard)
+        more = continued(path, solution, max_iter, time_limit, heard)
         if more is None:
             break
         solution = more
@@ -160,24 +160,6 @@ def first_constant(problem: Glm, rows: Rows) -> tuple[Floats, float]:
             "start from: use fit_intercept=True or link='log'."
         )
     return np.array([z]), value or 1.0
-
-
-def _continued(
-    path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, watch: Watch | None
-) -> Solution | None:
-    """The solution after further steps of `path`, with the trace of all; None where there are none."""
-    try:
-        ahead = next(path, None)
-    except KeyboardInterrupt:
-        return replace(solution, status=Status.INTERRUPTED)
-    if ahead is None:
-        return None
-    past = solution.trace[-1]
-    here = Step(solution.params, past.objective, np.inf)
-    left = None if time_limit is None else time_limit - past.seconds
-    more = run(chain([here, ahead], path), max_iter - solution.iterations, left, watch)
-    later = tuple(replace(record, seconds=record.seconds + past.seconds) for record in more.trace[1:])
-    return Solution(more.params, more.status, solution.trace + later)
 
 
 def _steps(

@@ -8,7 +8,6 @@ columns: L-BFGS on top of a diagonal. The judge reads the rows at the result; wh
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from tenfold.plans.separation import recession, recession_of_classes, refuse_tin
 from tenfold.plans.sparse_logistic import GapRule
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
-from tenfold.solvers.loop import Solution, Status, Step, Watch, run
+from tenfold.solvers.loop import Solution, Status, Step, Watch, continued, run
 from tenfold.stats import Params, of_weights, total_weight
 
 FEW_COLUMNS = 128
@@ -126,7 +125,7 @@ def fit(
         # only a solver that was content too early can do more
         if certificate.ok or direction is not None or solution.status is not Status.CONVERGED:
             break
-        more = _continued(path, solution, max_iter, time_limit, heard)
+        more = continued(path, solution, max_iter, time_limit, heard)
         if more is None:
             break
         solution = more
@@ -201,24 +200,6 @@ def minimise(
 def middle_of(rows: Rows, intercept: bool) -> Floats:
     """The point from which rows are measured."""
     return middle(rows, True) if intercept else np.zeros(rows.shape[1])
-
-
-def _continued(
-    path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, watch: Watch | None
-) -> Solution | None:
-    """The solution after further steps of `path`, with the trace of all; None where there are none."""
-    try:
-        ahead = next(path, None)
-    except KeyboardInterrupt:
-        return replace(solution, status=Status.INTERRUPTED)
-    if ahead is None:
-        return None
-    past = solution.trace[-1]
-    here = Step(solution.params, past.objective, np.inf)
-    left = None if time_limit is None else time_limit - past.seconds
-    more = run(chain([here, ahead], path), max_iter - solution.iterations, left, watch)
-    later = tuple(replace(record, seconds=record.seconds + past.seconds) for record in more.trace[1:])
-    return Solution(more.params, more.status, solution.trace + later)
 
 
 def _steps(

@@ -1,9 +1,11 @@
 """The loop, the stopping rule and the trace, once for all iterative solvers."""
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import chain
+from math import inf
 from typing import NamedTuple
 
 from tenfold.stats import Params
@@ -130,3 +132,21 @@ def run(steps: Iterable[Step], max_iter: int, time_limit: float | None = None, w
     if params is None:
         raise RuntimeError("the solver took no step at all")
     return Solution(params, status, tuple(trace))
+
+
+def continued(
+    path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, watch: Watch | None
+) -> Solution | None:
+    """The solution after further steps of `path`, with the trace of all; None where there are none."""
+    try:
+        ahead = next(path, None)
+    except KeyboardInterrupt:
+        return replace(solution, status=Status.INTERRUPTED)
+    if ahead is None:
+        return None
+    past = solution.trace[-1]
+    here = Step(solution.params, past.objective, inf)
+    left = None if time_limit is None else time_limit - past.seconds
+    more = run(chain([here, ahead], path), max_iter - solution.iterations, left, watch)
+    later = tuple(replace(record, seconds=record.seconds + past.seconds) for record in more.trace[1:])
+    return Solution(more.params, more.status, solution.trace + later)

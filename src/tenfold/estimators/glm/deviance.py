@@ -26,6 +26,7 @@ from tenfold.estimators.contract import (
     watcher,
     with_callbacks,
 )
+from tenfold.estimators.glm.earlier import earlier
 from tenfold.estimators.glm.offset import moved, validate_offset
 from tenfold.estimators.parameters import (
     Constraints,
@@ -111,7 +112,7 @@ class DevianceRegressor(CallbackSupportMixin, RegressorMixin, LinearPredictor, B
                 solver=SOLVERS[self.solver],
                 tol=float(self.tol) / factor,
                 max_iter=int(self.max_iter),
-                start=self._start(X.shape[1]),
+                start=earlier(self, X.shape[1]),
                 time_limit=self.time_limit,
                 watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
                 dtype=rows.dtype,
@@ -145,16 +146,6 @@ class DevianceRegressor(CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         self.status_ = fitted.certificate.status
         self.trace_ = fitted.trace
         warn_unless_certified(self)
-
-    def _start(self, p: int) -> Params | None:
-        """The previous parameters, where they are to be continued."""
-        if not self.warm_start or not hasattr(self, "coef_"):
-            return None
-        coef = np.asarray(on_host(self.coef_), dtype=np.float64)
-        if coef.shape != (p,):
-            raise ValueError(f"warm_start needs weights of shape ({p},), the earlier fit has {coef.shape}.")
-        b = float(on_host(self.intercept_)) if self.fit_intercept else 0.0
-        return Params(np.ascontiguousarray(coef[None, :]), np.array([b]))
 
     def predict(self, X: Any, *, offset: Any = None) -> Array:
         """The expected target of each row; with the offset that belongs to it, where one was fitted with."""

@@ -27,6 +27,7 @@ from tenfold.estimators.contract import (
     with_callbacks,
 )
 from tenfold.estimators.glm.deviance import as_float
+from tenfold.estimators.glm.earlier import earlier
 from tenfold.estimators.glm.offset import moved, validate_offset
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
 from tenfold.losses import Huber
@@ -175,14 +176,9 @@ class HuberRegressor(Scored, CallbackSupportMixin, RegressorMixin, LinearPredict
         warn_unless_certified(self)
 
     def _start(self, p: int) -> Params | None:
-        """The previous parameters, where they are to be continued."""
-        if not self.warm_start or not hasattr(self, "coef_"):
-            return None
-        coef = np.asarray(on_host(self.coef_), dtype=np.float64)
-        if coef.shape != (p,):
-            raise ValueError(f"warm_start needs weights of shape ({p},), the earlier fit has {coef.shape}.")
-        b = float(on_host(self.intercept_)) if self.fit_intercept else 0.0
-        return Params(np.ascontiguousarray(coef[None, :]), np.array([b, self.scale_]))
+        """The previous parameters and scale, where they are to be continued."""
+        before = earlier(self, p)
+        return None if before is None else Params(before.coef, np.append(before.intercept, self.scale_))
 
     def predict(self, X: Any, *, offset: Any = None) -> Array:
         """``X w + b``, and the offset."""

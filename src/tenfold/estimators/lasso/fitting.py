@@ -1,6 +1,5 @@
 """What the classes of the family share: parameters, how a fit is asked for, and what is stored of it."""
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -8,20 +7,23 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats, is_sparse, on_host
 from tenfold.data import Rows
-from tenfold.estimators.contract import LinearPredictor, follow, refuse_not_finite, store, watcher
+from tenfold.estimators.contract import (
+    LinearPredictor,
+    follow,
+    refuse_not_finite,
+    store,
+    warn_unless_certified,
+    watcher,
+)
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, integer, nothing, random_state, real
 from tenfold.plans.lasso import Settings, SparseFit
 from tenfold.plans.lasso import fit as fit_sparse
 from tenfold.problems import SparseLeastSquares
-from tenfold.solvers.loop import Status
 from tenfold.stats import Params
-
-ADVICE = {status.value: status.message for status in Status}
 
 NO_PENALTY = (
     "With alpha=0, this algorithm does not converge well. You are advised to use the LinearRegression estimator"
@@ -117,10 +119,7 @@ class SparseModel(LinearPredictor, BaseEstimator):
         self.dual_gap_ = float(fitted.gaps[0]) if one else fitted.gaps
         self.n_iter_ = int(fitted.sweeps[0]) if one else [int(count) for count in fitted.sweeps]
         self.method_, self.status_, self.trace_ = fitted.method, fitted.certificate.status, fitted.trace
-        certificate = fitted.certificate
-        if not certificate.ok:
-            message = f"{type(self).__name__} ({certificate.status}): {certificate.explain()} "
-            warnings.warn(message + ADVICE[certificate.status], ConvergenceWarning, stacklevel=5)
+        warn_unless_certified(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,14 +1,12 @@
 """Logistic regression."""
 
 import copy
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold import _core
@@ -26,6 +24,7 @@ from tenfold.estimators.contract import (
     refuse_not_finite,
     rowwise,
     validate_weights,
+    warn_unless_certified,
     watcher,
     with_callbacks,
 )
@@ -46,11 +45,7 @@ from tenfold.judge import NOT_JUDGED
 from tenfold.losses import Logistic, Softmax
 from tenfold.plans.logistic import LogisticFit
 from tenfold.plans.logistic import fit as fit_logistic
-from tenfold.solvers.loop import Status
 from tenfold.stats import Params
-
-ADVICE = {status.value: status.message for status in Status if status is not Status.NO_MAXIMUM}
-"""What to do after a fit that is not certified; where there is no maximum the certificate says it."""
 
 
 class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, BaseEstimator):
@@ -247,11 +242,7 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         if fitted.direction is not None:
             direction = np.column_stack([fitted.direction.coef, fitted.direction.intercept])
             self.separating_direction_ = direction if len(direction) > 1 else direction[0]
-        if not fitted.certificate.ok:
-            message = (
-                f"{type(self).__name__} ({self.status_}): {fitted.certificate.explain()} {ADVICE.get(self.status_, '')}"
-            )
-            warnings.warn(message.rstrip(), ConvergenceWarning, stacklevel=4)
+        warn_unless_certified(self)
 
     def _start(self, p: int, outputs: int) -> Params | None:
         """The previous parameters, where they are to be continued."""

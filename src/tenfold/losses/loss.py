@@ -1,0 +1,127 @@
+"""What a loss knows, and what most of them have in common."""
+
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from tenfold.arrays import Array, namespace
+
+
+class Loss(Protocol):
+    """What a loss knows. `name` is also the name of its compiled loop, `parameter` the number that goes with it."""
+
+    name: ClassVar[str]
+    convex: ClassVar[bool]
+    kinked: ClassVar[bool]
+    """Whether the slope jumps."""
+    signs: ClassVar[bool]
+    """Whether targets are -1 and +1."""
+    joint: ClassVar[bool]
+    """Whether several raw predictions of a row have one loss together."""
+    link: ClassVar[str | None]
+    """How z stands for the mean of the targets, which is then the best constant: "identity", "log", or None."""
+
+    @property
+    def parameter(self) -> float: ...
+    @property
+    def smoothness(self) -> float:
+        """The largest curvature, infinite where there is none."""
+        ...
+
+    @property
+    def steepness(self) -> float:
+        """The least M with |loss'''| <= M loss'', infinite where there is none."""
+        ...
+
+    def value(self, y: Array, z: Array) -> Array: ...
+    def slope(self, y: Array, z: Array) -> Array: ...
+    def curvature(self, y: Array, z: Array) -> Array: ...
+    def bend(self, y: Array, z: Array, dz: Array) -> Array:
+        """The second derivative along dz."""
+        ...
+
+    def conjugate(self, y: Array, u: Array) -> Array: ...
+    def clip(self, y: Array, u: Array) -> Array:
+        """The point nearest to u at which the conjugate is finite."""
+        ...
+
+    def recession(self, y: Array, d: Array) -> Array:
+        """At least zero where the loss never grows when z moves along d for ever; positive where it falls then."""
+        ...
+
+
+class Pieces(NamedTuple):
+    """A loss that is piecewise linear, as a sum over the last axis of ``up (at - z)_+ + down (z - at)_+``."""
+
+    at: Array
+    up: Array
+    down: Array
+
+
+class PiecewiseLinear(Loss, Protocol):
+    """A loss with kinks, and straight between them."""
+
+    def pieces(self, y: Array) -> Pieces:
+        """Its pieces (n, k) for targets (n,)."""
+        ...
+
+
+class Plain:
+    """What most losses have in common."""
+
+    convex: ClassVar[bool] = True
+    kinked: ClassVar[bool] = False
+    signs: ClassVar[bool] = False
+    joint: ClassVar[bool] = False
+    link: ClassVar[str | None] = None
+
+    @property
+    def parameter(self) -> float:
+        return 0.0
+
+    @property
+    def smoothness(self) -> float:
+        return np.inf
+
+    @property
+    def steepness(self) -> float:
+        return np.inf
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        raise NotImplementedError
+
+    def bend(self, y: Array, z: Array, dz: Array) -> Array:
+        return self.curvature(y, z) * dz * dz
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        raise TypeError(f"{type(self).__name__} is not convex: it has no conjugate.")
+
+    def clip(self, y: Array, u: Array) -> Array:
+        raise TypeError(f"{type(self).__name__} is not convex: it has no conjugate.")
+
+    def recession(self, y: Array, d: Array) -> Array:
+        return y * d if self.signs else -namespace(d).abs(d)
+
+
+def positive_part(a: Array) -> Array:
+    xp = namespace(a)
+    return xp.where(a > 0, a, xp.zeros_like(a))
+
+
+def between(low: float, a: Array, high: float) -> Array:
+    xp = namespace(a)
+    a = xp.where(a < low, low * xp.ones_like(a), a) if low > -np.inf else a
+    return xp.where(a > high, high * xp.ones_like(a), a)
+
+
+def within(inside: Array, value: Array) -> Array:
+    """The value inside of a domain, infinity outside."""
+    xp = namespace(value)
+    return xp.where(inside, value, xp.full_like(value, xp.inf))
+
+
+def x_log_x(a: Array) -> Array:
+    """a log a with its limit 0 at a = 0."""
+    xp = namespace(a)
+    positive = a > 0
+    return xp.where(positive, a * xp.log(xp.where(positive, a, xp.ones_like(a))), xp.zeros_like(a))
