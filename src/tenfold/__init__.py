@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from tenfold.certification import certify as certify
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
+    from tenfold.estimators.bayes import BernoulliNB as BernoulliNB
+    from tenfold.estimators.bayes import CategoricalNB as CategoricalNB
+    from tenfold.estimators.bayes import ComplementNB as ComplementNB
+    from tenfold.estimators.bayes import GaussianNB as GaussianNB
+    from tenfold.estimators.bayes import MixedNB as MixedNB
+    from tenfold.estimators.bayes import MultinomialNB as MultinomialNB
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm import GeneralizedLinear as GeneralizedLinear
     from tenfold.estimators.glm import GeneralizedLinearClassifier as GeneralizedLinearClassifier
@@ -69,12 +75,16 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AveragedPerceptron": "estimators.perceptron",
+    "BernoulliNB": "estimators.bayes",
     "BestSubset": "estimators.greedy",
+    "CategoricalNB": "estimators.bayes",
     "Certificate": "judge",
+    "ComplementNB": "estimators.bayes",
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
+    "GaussianNB": "estimators.bayes",
     "GeneralizedLinear": "estimators.glm",
     "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
@@ -89,11 +99,13 @@ _HOME = {
     "LogisticRegression": "estimators.logistic",
     "LogisticRegressionCV": "estimators.logistic",
     "Margins": "geometry",
+    "MixedNB": "estimators.bayes",
     "Moments": "stats",
     "MultiTaskElasticNet": "estimators.lasso",
     "MultiTaskElasticNetCV": "estimators.lasso",
     "MultiTaskLasso": "estimators.lasso",
     "MultiTaskLassoCV": "estimators.lasso",
+    "MultinomialNB": "estimators.bayes",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PassiveAggressiveClassifier": "estimators.sgd",
@@ -114,9 +126,9 @@ _HOME = {
     "ambiguity": "estimators.undecided",
     "certify": "certification",
     "enet_path": "estimators.lasso",
+    "l1_min_c": "estimators.logistic",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
-    "l1_min_c": "estimators.logistic",
     "lasso_path": "estimators.lasso",
     "margins": "geometry",
     "orthogonal_mp": "estimators.greedy",

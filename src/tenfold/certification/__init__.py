@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import glm, greedy, lasso, least_squares, logistic, perceptron, sgd
+from tenfold.certification import bayes, glm, greedy, lasso, least_squares, logistic, perceptron, sgd
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -69,6 +69,7 @@ def _pipeline(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 
 JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
+    **bayes.JUDGES,
     **glm.JUDGES,
     **greedy.JUDGES,
     **least_squares.JUDGES,

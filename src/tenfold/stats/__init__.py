@@ -4,6 +4,18 @@ Each is a commutative monoid. A compiled loop lifts NumPy and CSR blocks; the sa
 other namespace, and the tests run both.
 """
 
+from tenfold.stats.classes import (
+    ClassColumns,
+    ClassErrors,
+    ClassSums,
+    class_columns,
+    class_errors,
+    class_sums,
+    groups_of,
+    marks,
+    memberships,
+    scaled_distances,
+)
 from tenfold.stats.columns import Columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
@@ -25,10 +37,15 @@ from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scaled import Scaled, scaled
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
+from tenfold.stats.tables import ClassTables, NotACategory, ObservedColumns, class_tables, observed_columns
 from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
+    "ClassColumns",
+    "ClassErrors",
+    "ClassSums",
+    "ClassTables",
     "Columns",
     "Constant",
     "Derivatives",
@@ -37,6 +54,8 @@ __all__ = [
     "GramByColumns",
     "GroupedMoments",
     "Moments",
+    "NotACategory",
+    "ObservedColumns",
     "Params",
     "RFactor",
     "Scaled",
@@ -48,13 +67,21 @@ __all__ = [
     "along",
     "back_times",
     "best_constant",
+    "class_columns",
     "class_curvatures",
+    "class_errors",
+    "class_sums",
+    "class_tables",
     "cross_products",
     "curvatures",
     "derivatives",
+    "groups_of",
+    "marks",
     "mean_loss",
     "mean_over_targets",
+    "memberships",
     "noticed_hessian",
+    "observed_columns",
     "of_columns",
     "of_predictions",
     "of_recession",
@@ -62,6 +89,7 @@ __all__ = [
     "of_weights",
     "predictions",
     "scaled",
+    "scaled_distances",
     "softmax",
     "times",
     "together",
