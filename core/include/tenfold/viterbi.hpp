@@ -30,7 +30,7 @@ class Tagger {
 public:
   using Tokens = Sparse<double, std::int32_t>;
 
-  Tagger(Index columns, Index tags) : weights(columns, tags), sums(columns, tags), columns(columns), tags(tags) {}
+  Tagger(Index p, Index k) : weights(p, k), sums(p, k), columns(p), tags(k) {}
 
   TagWeights weights, sums;
   Index columns, tags;
