@@ -21,7 +21,8 @@ def best_path(model, x):
         total = model.start_[path[0]] + model.end_[path[-1]] + sum(z[t, tag] for t, tag in enumerate(path))
         return total + sum(model.transition_[a, b] for a, b in itertools.pairwise(path))
 
-    return max(itertools.product(tags, repeat=len(x)), key=score)
+    # of equal paths the one with the earliest tags, compared from the end
+    return max((path[::-1] for path in itertools.product(tags, repeat=len(x))), key=score)
 
 
 def corpus(sequences=60, length=6, tags=3, words=12, seed=0):
