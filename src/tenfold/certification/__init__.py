@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import glm, greedy, lasso, least_squares, logistic, perceptron, sgd
+from tenfold.certification import glm, greedy, lasso, least_squares, logistic, perceptron, sgd, structured
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -76,6 +76,7 @@ JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
     **logistic.JUDGES,
     **perceptron.JUDGES,
     **sgd.JUDGES,
+    **structured.JUDGES,
     "Pipeline": _pipeline,
 }
 """What can be judged, by the name of its class, and how; scikit-learn's and ours alike."""

@@ -25,6 +25,7 @@ from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scaled import Scaled, scaled
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
+from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "RFactor",
     "Scaled",
     "Several",
+    "TagWeights",
     "Total",
     "Voters",
     "WholeGram",
@@ -48,6 +50,7 @@ __all__ = [
     "along",
     "back_times",
     "best_constant",
+    "best_tags",
     "class_curvatures",
     "cross_products",
     "curvatures",
