@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
     from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
     from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
+    from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
     from tenfold.estimators.undecided import ambiguity as ambiguity
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
@@ -110,6 +111,7 @@ _HOME = {
     "SGDClassifier": "estimators.sgd",
     "SGDOneClassSVM": "estimators.sgd",
     "SGDRegressor": "estimators.sgd",
+    "StructuredPerceptron": "estimators.structured",
     "TweedieRegressor": "estimators.glm",
     "VotedPerceptron": "estimators.perceptron",
     "ambiguity": "estimators.undecided",

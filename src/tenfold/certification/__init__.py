@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import glm, greedy, lasso, least_squares, logistic, perceptron, sgd
+from tenfold.certification import glm, greedy, lasso, least_squares, logistic, perceptron, sgd, structured
 from tenfold.certification.inference import check_asked, inference_of, maximised
 from tenfold.inference import LikelihoodInference
 from tenfold.judge import Certificate
@@ -161,6 +161,7 @@ JUDGES: dict[str, Callable[..., Certificate]] = {
     **logistic.JUDGES,
     **perceptron.JUDGES,
     **sgd.JUDGES,
+    **structured.JUDGES,
     "Pipeline": _pipeline,
 }
 """What can be judged, by the name of its class, and how; scikit-learn's and ours alike."""

@@ -26,6 +26,7 @@ from tenfold.stats.scaled import Scaled, scaled
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
+from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "RFactor",
     "Scaled",
     "Several",
+    "TagWeights",
     "Total",
     "Voters",
     "WholeGram",
@@ -50,6 +52,7 @@ __all__ = [
     "along",
     "back_times",
     "best_constant",
+    "best_tags",
     "class_curvatures",
     "cross_products",
     "curvatures",
