@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tenfold.certification import certify as certify
+    from tenfold.certification import infer as infer
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
     from tenfold.estimators.bayes import BernoulliNB as BernoulliNB
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
     from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
     from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
+    from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
     from tenfold.estimators.undecided import ambiguity as ambiguity
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
@@ -121,11 +123,13 @@ _HOME = {
     "SGDClassifier": "estimators.sgd",
     "SGDOneClassSVM": "estimators.sgd",
     "SGDRegressor": "estimators.sgd",
+    "StructuredPerceptron": "estimators.structured",
     "TweedieRegressor": "estimators.glm",
     "VotedPerceptron": "estimators.perceptron",
     "ambiguity": "estimators.undecided",
     "certify": "certification",
     "enet_path": "estimators.lasso",
+    "infer": "certification",
     "l1_min_c": "estimators.logistic",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",

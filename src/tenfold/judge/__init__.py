@@ -27,6 +27,7 @@ from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_ga
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.scaled import scaled_gap
+from tenfold.judge.sequences import count_tags
 from tenfold.judge.stationarity import stationarity
 from tenfold.judge.subsets import best_subset
 
@@ -40,6 +41,7 @@ __all__ = [
     "Verdict",
     "at_kinks",
     "best_subset",
+    "count_tags",
     "gap",
     "gap_of_classes",
     "greedy",

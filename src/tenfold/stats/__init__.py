@@ -35,9 +35,11 @@ from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_prod
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scaled import Scaled, scaled
+from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
 from tenfold.stats.tables import ClassTables, NotACategory, ObservedColumns, class_tables, observed_columns
+from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "Gram",
     "GramByColumns",
     "GroupedMoments",
+    "GroupedScores",
     "Moments",
     "NotACategory",
     "ObservedColumns",
@@ -60,6 +63,7 @@ __all__ = [
     "RFactor",
     "Scaled",
     "Several",
+    "TagWeights",
     "Total",
     "Voters",
     "WholeGram",
@@ -67,6 +71,7 @@ __all__ = [
     "along",
     "back_times",
     "best_constant",
+    "best_tags",
     "class_columns",
     "class_curvatures",
     "class_errors",
@@ -75,6 +80,8 @@ __all__ = [
     "cross_products",
     "curvatures",
     "derivatives",
+    "gram_of",
+    "grouped_scores",
     "groups_of",
     "marks",
     "mean_loss",
@@ -90,6 +97,7 @@ __all__ = [
     "predictions",
     "scaled",
     "scaled_distances",
+    "score_products",
     "softmax",
     "times",
     "together",
