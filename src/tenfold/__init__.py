@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tenfold.certification import certify as certify
+    from tenfold.certification import infer as infer
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
@@ -120,6 +121,7 @@ _HOME = {
     "enet_path": "estimators.lasso",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
+    "infer": "certification",
     "l1_min_c": "estimators.logistic",
     "lasso_path": "estimators.lasso",
     "margins": "geometry",

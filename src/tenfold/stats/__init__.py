@@ -23,6 +23,7 @@ from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_prod
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scaled import Scaled, scaled
+from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
 from tenfold.stats.tags import TagWeights, best_tags
@@ -37,6 +38,7 @@ __all__ = [
     "Gram",
     "GramByColumns",
     "GroupedMoments",
+    "GroupedScores",
     "Moments",
     "Params",
     "RFactor",
@@ -55,6 +57,8 @@ __all__ = [
     "cross_products",
     "curvatures",
     "derivatives",
+    "gram_of",
+    "grouped_scores",
     "mean_loss",
     "mean_over_targets",
     "noticed_hessian",
@@ -65,6 +69,7 @@ __all__ = [
     "of_weights",
     "predictions",
     "scaled",
+    "score_products",
     "softmax",
     "times",
     "together",
