@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.greedy import LassoLars as LassoLars
     from tenfold.estimators.greedy import LassoLarsCV as LassoLarsCV
     from tenfold.estimators.greedy import LassoLarsIC as LassoLarsIC
+    from tenfold.estimators.greedy import MatchingPursuit as MatchingPursuit
     from tenfold.estimators.greedy import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
     from tenfold.estimators.greedy import lars_path as lars_path
@@ -103,6 +104,7 @@ _HOME = {
     "Margins": "geometry",
     "MixedNB": "estimators.bayes",
     "Moments": "stats",
+    "MatchingPursuit": "estimators.greedy",
     "MultiTaskElasticNet": "estimators.lasso",
     "MultiTaskElasticNetCV": "estimators.lasso",
     "MultiTaskLasso": "estimators.lasso",
