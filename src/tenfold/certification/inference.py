@@ -11,11 +11,11 @@ from tenfold.certification.glm import loss_of
 from tenfold.certification.logistic import chosen
 from tenfold.certification.models import known, params, validated
 from tenfold.data import Rows
+from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import as_rows, encoded, numbered, validate_weights
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.offset import validate_offset, with_offset
 from tenfold.estimators.inferred import coefficient_names, refusal
-from tenfold.estimators.logistic.labels import targets
 from tenfold.estimators.logistic.regression import CLASS_WEIGHTS
 from tenfold.inference import COVARIANCES, LikelihoodInference
 from tenfold.judge import Certificate
@@ -38,8 +38,8 @@ def maximised(model: Any) -> Maximised | None:
     if name in ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"):
         return Maximised(loss_of(model), model.alpha > 0)
     if name in ("GeneralizedLinear", "GeneralizedLinearClassifier"):
-        p = model.n_features_in_
-        return Maximised(model._the_loss(), not is_free(model._the_penalty(p), p))
+        loss, penalty = model._problem(model.n_features_in_)
+        return Maximised(loss, not is_free(penalty, model.n_features_in_))
     if name == "LogisticRegression":
         loss = Logistic() if len(model.classes_) == 2 else Softmax()
         return Maximised(loss, np.isfinite(chosen(model).C), "" if model.class_weight is None else CLASS_WEIGHTS)

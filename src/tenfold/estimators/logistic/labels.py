@@ -97,15 +97,6 @@ def _refuse_empty(classes: Array, number: Array, weight: Array) -> None:
     )
 
 
-def targets(number: Array, count: int) -> Array:
-    """What a fit reads, in float64: +1 for the second of two classes and -1 for the first, else the number."""
-    xp = namespace(number)
-    if count > 2:
-        return number.astype(np.float64) if is_numpy(number) or is_dask(number) else xp.astype(number, xp.float64)
-    ones = like(np.ones(1), number)
-    return xp.where(number == 1, ones, -ones)
-
-
 def shares(number: Array, count: int, weight: Array | None) -> Floats:
     """The share of each class in the sum of the weights."""
     sums = weights_by_class(count, number, weight)
