@@ -65,7 +65,7 @@ def loss_of(model: Any) -> Loss:
 
 def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     """The word of the judge that fits the loss."""
-    fitted, dtype = params(model, len(model.classes_) if loss.joint else 1)
+    fitted, dtype = params(model, int(model.classes_.shape[0]) if loss.joint else 1)
     problem, how = Glm(loss, penalty, bool(model.fit_intercept)), {"status": status(model), "dtype": dtype}
     if loss.joint:
         return gap_of_classes(problem, data.rows, fitted, **how)
@@ -96,7 +96,7 @@ def _generalised(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = N
     else:
         X, y = validated(model, X, y, numeric=False)
         known(model, y)
-        target = targets(numbered(model.classes_, y, X), len(model.classes_))
+        target = targets(numbered(model.classes_, y, X), int(model.classes_.shape[0]))
         kept, target, weight = counted(X, target, validate_weights(sample_weight, X))
         data = Judged(as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight), 0.0)
     penalty = rescaled_penalty(penalty, 1.0 / data.factor)

@@ -151,7 +151,7 @@ class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin
 
     def _problem(self, p: int) -> tuple[Any, Any]:
         loss, penalty = self._the_loss(), self._the_penalty(p)
-        count = len(self.classes_)
+        count = int(self.classes_.shape[0])
         strengths = np.asarray(penalty.strength, dtype=np.float64)
         if strengths.ndim and (not loss.joint or strengths.shape != (count,) or not np.all(strengths > 0.0)):
             raise ValueError(
