@@ -6,6 +6,7 @@
 #include "loo.hpp"
 #include "loss.hpp"
 #include "margins.hpp"
+#include "models.hpp"
 #include "pack.hpp"
 #include "product.hpp"
 #include "softmax.hpp"
@@ -38,6 +39,8 @@ constexpr Kernels kernels = {
     gram,
     losses,
     softmax,
+    model_logistic,
+    model_softmax,
     product,
     squares,
     leverage,

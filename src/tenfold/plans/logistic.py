@@ -55,6 +55,8 @@ ATTEMPTS, SEARCH_STEPS = 3, 3
 NEWTON_STEPS, PASSES = 6, 60
 """What Newton's method and L-BFGS usually take."""
 
+TINY = float(np.finfo(np.float64).tiny)
+
 LOG2 = float(np.log(2.0))
 """The objective at zero weights."""
 
@@ -67,28 +69,30 @@ class LogisticFit(Fitted):
 
 
 class StoppingRule:
-    """At most one where no entry of the gradient exceeds `tol` and the judge is content; `tighten` asks for more."""
+    """At most one where no entry of the gradient exceeds `tol` and the judge is content; `tighten` asks for more.
 
-    def __init__(self, strength: float, tol: float, outputs: int = 1) -> None:
+    For one problem, or for each of several with `strength` (m,), gradient (m, q) and fall (m,).
+    """
+
+    def __init__(self, strength: float | Floats, tol: float, outputs: int = 1) -> None:
         self.strength = strength
-        self.tol = max(tol, float(np.finfo(np.float64).tiny))
+        self.tol = max(tol, TINY)
         self.outputs = outputs
         self.allowed = 0.8 * RULES["gap"].tol * float(np.log(max(outputs, 2)))
 
     def tighten(self) -> None:
         self.allowed *= 1e-3
 
-    def __call__(self, gradient: Floats, fall: float) -> float:
+    def __call__(self, gradient: Floats, fall: Any) -> Any:
         """From the gradient and the expected fall of the objective to the number that is compared with one."""
+        weights = gradient.reshape(*gradient.shape[:-1], self.outputs, -1)[..., :-1]
+        # the judge's number; the intercept is not penalised, and counts by what it can gain
+        bound = np.sum(weights**2, axis=(-2, -1)) / np.maximum(2.0 * self.strength, TINY) + fall
         # without a penalty the judge needs a fall so small that Newton's method cannot leave the neighbourhood
-        bound = 1e4 * fall
-        if self.strength > 0.0:
-            # the judge's number; the intercept is not penalised, and counts by what it can gain
-            weights = gradient.reshape(self.outputs, -1)[:, :-1]
-            bound = float(np.sum(weights**2)) / (2.0 * self.strength) + fall
-        wanted = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
+        bound = np.where(self.strength > 0.0, bound, 1e4 * fall)
+        wanted = np.maximum(np.max(np.abs(gradient), axis=-1, initial=0.0) / self.tol, bound / self.allowed)
         # whatever the units of the columns, there is nothing below rounding
-        return min(wanted, abs(fall) / 1e-26)
+        return np.minimum(wanted, np.abs(fall) / 1e-26)
 
 
 def fit(

@@ -20,6 +20,7 @@ from tenfold.stats.derivatives import (
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
+from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scaled import Scaled, scaled
@@ -36,6 +37,7 @@ __all__ = [
     "Gram",
     "GramByColumns",
     "GroupedMoments",
+    "ModelSums",
     "Moments",
     "Params",
     "RFactor",
@@ -56,6 +58,7 @@ __all__ = [
     "mean_over_targets",
     "noticed_hessian",
     "of_columns",
+    "of_models",
     "of_predictions",
     "of_recession",
     "of_right_margins",
