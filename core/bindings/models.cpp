@@ -20,8 +20,9 @@ nb::tuple evaluate(const Rows &x, const In<double, 1> &y, const Maybe<double, 1>
   require(!shift || shift->shape(0) == p, "shift must have one entry a column of X");
   require(order == 0 || order == 1, "order must be 0 or 1");
   const int workers = checked_threads(threads);
-  const Models<Rows> in{x,           y.span(),         span_or_none(weight), group.span(), share.span(),
-                        coef.span(), intercept.span(), span_or_none(shift),  M,            K};
+  const Models<Rows> in{
+      x, y.span(), span_or_none(weight), group.span(), share.span(), coef.span(), intercept.span(), span_or_none(shift),
+      M, K};
   const Blas blas = RightFactor::fits(p, in.targets()) ? Blas{} : scipy_blas();
   ModelSums s;
   {

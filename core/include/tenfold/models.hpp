@@ -107,8 +107,7 @@ private:
 };
 
 // Values (M, ...) or (M, K, ...) of `length` numbers each as targets inside, and back.
-template <class Rows>
-void to_targets(const Models<Rows> &in, std::span<const double> from, Index length, double *to) {
+template <class Rows> void to_targets(const Models<Rows> &in, std::span<const double> from, Index length, double *to) {
   for (Index m = 0; m < in.models; ++m)
     for (Index k = 0; k < in.classes; ++k)
       std::copy_n(from.data() + (m * in.classes + k) * length, length, to + in.target(m, k) * length);

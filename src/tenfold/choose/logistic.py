@@ -14,7 +14,7 @@ from tenfold.arrays import Floats, Integers, contiguous
 from tenfold.choose.together import Paths, together
 from tenfold.data import MemoryRows
 from tenfold.machine import sharing, threads
-from tenfold.penalties import L2, ElasticNet
+from tenfold.penalties import mixture
 from tenfold.plans.frames import moved
 from tenfold.plans.logistic import forms_hessian, middle_of, minimise
 from tenfold.plans.multinomial import CHEAP_HESSIAN, FEW_COEFFICIENTS
@@ -23,16 +23,14 @@ from tenfold.stats import Params
 SHARED_COLUMNS = 512
 """Up to so many columns of two classes a Hessian is formed for all folds."""
 
-Penalties = Sequence[Sequence[L2 | ElasticNet]]
-"""Of each fold, from the strongest to the weakest."""
-
 Result = TypeVar("Result")
 
 
 def paths(
     rows: MemoryRows,
     folds: Sequence[Integers],
-    penalties: Penalties,
+    strengths: Floats,
+    l1_ratio: float,
     intercept: bool,
     *,
     classes: int,
@@ -40,34 +38,31 @@ def paths(
     tol: float,
     max_iter: int,
 ) -> Paths:
-    """The models of the rows of each fold under all of its penalties."""
+    """The models of the rows of each fold under penalties of `strengths` (F, A), best from strong to weak."""
     outputs = 1 if classes == 2 else classes
     settings = {"classes": classes, "solver": solver, "tol": tol, "max_iter": max_iter}
-    if not _alike(rows, folds, penalties, outputs):
-        return _alone(rows, folds, penalties, intercept, outputs, settings)
-    strengths = np.array([[float(np.max(penalty.strength)) for penalty in fold] for fold in penalties])
+    if l1_ratio > 0.0 or not _alike(rows, folds, float(np.min(strengths)), outputs):
+        return _alone(rows, folds, strengths, l1_ratio, intercept, settings)
     shift = middle_of(rows, intercept)
     found = together(rows, folds, strengths, intercept, outputs=outputs, shift=shift, tol=tol, max_iter=max_iter)
     return found._replace(params=_away(found.params, shift))
 
 
-def _alike(rows: MemoryRows, folds: Sequence[Integers], penalties: Penalties, outputs: int) -> bool:
+def _alike(rows: MemoryRows, folds: Sequence[Integers], weakest: float, outputs: int) -> bool:
     """Whether the models of all folds are near those of all rows, whose Hessian can be formed."""
     n, p = rows.shape
     size = outputs * (p + 1)
-    weakest = min(float(np.max(penalty.strength)) for fold in penalties for penalty in fold)
-    smooth = weakest > 0.0 and not any(isinstance(penalty, ElasticNet) for fold in penalties for penalty in fold)
     few = p <= SHARED_COLUMNS if outputs == 1 else size <= FEW_COEFFICIENTS and n * size**2 <= CHEAP_HESSIAN
     tall = all(len(fold) > p and np.bincount(fold).max() == 1 for fold in folds)
-    return smooth and few and tall and forms_hessian(rows, weakest)
+    return weakest > 0.0 and few and tall and forms_hessian(rows, weakest)
 
 
 def _alone(
     rows: MemoryRows,
     folds: Sequence[Integers],
-    penalties: Penalties,
+    strengths: Floats,
+    l1_ratio: float,
     intercept: bool,
-    outputs: int,
     settings: dict[str, Any],
 ) -> Paths:
     """Fold by fold, each model from the one before it."""
@@ -75,7 +70,8 @@ def _alone(
     def of_fold(fold: int) -> tuple[list[Floats], list[int]]:
         part, params = _part(rows, folds[fold]), None
         found, counts = [], []
-        for penalty in penalties[fold]:
+        for strength in strengths[fold]:
+            penalty = mixture(float(strength), l1_ratio)
             params, count = minimise(part, penalty, intercept, **settings, start=params)
             found.append(np.column_stack([params.coef, params.intercept]))
             counts.append(count)

@@ -13,8 +13,8 @@ SCORES = ("accuracy", "neg_log_loss")
 MOST_NUMBERS = 1 << 21
 """Raw predictions are made for so many numbers at a time."""
 
-LEAST, MOST = (-float(np.log(share)) for share in (1.0 - np.finfo(np.float64).eps, np.finfo(np.float64).eps))
-"""Between them is the loss of a row: scikit-learn takes no probability for 0 or 1."""
+EPS = float(np.finfo(np.float64).eps)
+"""scikit-learn takes no probability for smaller, or for nearer to one."""
 
 
 def scores(name: str, X: Array, number: Integers, weight: Floats | None, params: Floats) -> Floats:
@@ -39,8 +39,9 @@ def _right(z: Floats, number: Integers) -> Floats:
 
 def _minus_losses(z: Floats, number: Integers) -> Floats:
     if z.shape[2] == 1:
-        losses = _core.softplus(np.where(number[:, None] == 1, -z[:, :, 0], z[:, :, 0]).ravel())
+        second = _core.sigmoid(z.ravel()).reshape(z.shape[:2])
+        right = np.where(number[:, None] == 1, second, 1.0 - second)  # digits and all, as scikit-learn has it
     else:
-        own = np.repeat(number.astype(np.float64), z.shape[1])
-        losses = Softmax().value(own[:, None], z.reshape(-1, z.shape[2]))
-    return -np.clip(losses, LEAST, MOST).reshape(z.shape[:2])
+        probabilities = Softmax().probabilities(z.reshape(-1, z.shape[2])).reshape(z.shape)
+        right = probabilities[np.arange(len(number)), :, number]
+    return np.asarray(np.log(np.minimum(np.maximum(right, EPS), 1.0 - EPS)))

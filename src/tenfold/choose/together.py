@@ -26,8 +26,8 @@ from tenfold.stats import Params, of_models
 DRIFT = 0.3
 """The quadratic model of a loss is good while predictions move by less, in the mean."""
 
-NODES = 8
-"""At most so many Hessians a penalty: lockstep does the rest."""
+NODES, CUTS = 8, 12
+"""At most so many Hessians a penalty, and so many halvings of a step: lockstep does the rest."""
 
 MOST_FOLDS, MOST_NUMBERS = 32, 1 << 20
 """So many folds, and so many coefficients, are worked on at once."""
@@ -84,25 +84,58 @@ class _Path(NamedTuple):
 
 
 def _path(problem: Glm, rows: MemoryRows, strengths: Floats, shift: Floats, outputs: int) -> _Path:
-    p = rows.shape[1]
-    penalised = _penalised(p, outputs)
-    x = np.zeros(outputs * (p + 1))
-    here = _at(problem, rows, x, shift, outputs)
-    spread = here.hessian * (4.0 if outputs == 1 else outputs**2 / (outputs - 1))
+    penalised = _penalised(rows.shape[1], outputs)
+    node = _Node(problem, rows, np.zeros(len(penalised)), shift, outputs)
+    # the mean square of the predictions' moves, from the Hessian where all probabilities are equal
+    spread = node.hessian * (4.0 if outputs == 1 else outputs**2 / (outputs - 1))
     points, factors, passes = [], [], 1
     for strength in strengths:
+        penalty = strength * penalised
+        factor, d = node.minimum(penalty)
         for _ in range(NODES):
-            factor = newton.factor(here.hessian + np.diag(strength * penalised), shift)
-            d = -factor.solve(here.gradient[0] + strength * penalised * x)
-            moved = float(np.einsum("i,ij,j->", d, spread, d))
-            if moved <= DRIFT**2:
+            if float(np.einsum("i,ij,j->", d, spread, d)) <= DRIFT**2:
                 break
-            found = _search(problem, rows, x, here, d, strength * penalised, shift)
-            passes += found[2]
-            x, here = found[:2]
-        points.append(x + d)
+            node, count = node.towards(d, penalty)
+            factor, d = node.minimum(penalty)
+            passes += count
+        points.append(node.x + d)
         factors.append(factor)
     return _Path(np.array(points), factors, passes)
+
+
+class _Node:
+    """The quadratic model of the mean loss of all rows at a point."""
+
+    def __init__(self, problem: Glm, rows: MemoryRows, x: Floats, shift: Floats, outputs: int) -> None:
+        self.parts = (shift, outputs)
+        self.problem, self.rows, self.x = problem, rows, x
+        here = _at(problem, rows, x, shift, outputs)
+        self.value, self.gradient, self.hessian = float(here.value[0]), here.gradient[0], _formed(here)
+        self.factor: newton.Factor | None = None
+        self.small = 0.0
+
+    def minimum(self, penalty: Floats) -> tuple[newton.Factor, Floats]:
+        """The factor of the Hessian under the penalty, and the step to the minimum of the model."""
+        strength = float(penalty.max())
+        if self.factor is None or strength > self.small:
+            self.factor = newton.factor(self.hessian + np.diag(penalty), self.parts[0])
+            # below a hundredth of what each column adds to the others it makes no difference how weak a penalty is
+            self.small = 0.01 * float(np.min((self.factor.lower.diagonal() * self.factor.scale) ** 2)) - strength
+        return self.factor, -self.factor.solve(self.gradient + penalty * self.x)
+
+    def towards(self, d: Floats, penalty: Floats) -> tuple["_Node", int]:
+        """The node at the first of the steps d, d/2, ... that does not raise the objective, and the passes it took."""
+        before = self.value + 0.5 * float(np.sum(penalty * self.x**2))
+        for count in range(CUTS):
+            there = _Node(self.problem, self.rows, self.x + 0.5**count * d, *self.parts)
+            if there.value + 0.5 * float(np.sum(penalty * there.x**2)) <= before:
+                return there, count + 1
+        return self, CUTS
+
+
+def _formed(found: Evaluation) -> Floats:
+    assert found.hessian is not None
+    return found.hessian
 
 
 def _penalised(p: int, outputs: int) -> Floats:
@@ -114,20 +147,6 @@ def _at(problem: Glm, rows: MemoryRows, x: Floats, shift: Floats, outputs: int) 
     by_class = x.reshape(outputs, -1)
     params = Params(np.ascontiguousarray(by_class[:, :-1]), np.ascontiguousarray(by_class[:, -1]))
     return evaluate(problem, rows, params, 2, shift)
-
-
-def _search(
-    problem: Glm, rows: MemoryRows, x: Floats, here: Evaluation, d: Floats, penalty: Floats, shift: Floats
-) -> tuple[Floats, Evaluation, int]:
-    """The first of the steps d, d/2, ... that does not raise the penalised objective, and the passes it took."""
-    outputs = len(x) // (rows.shape[1] + 1)
-    before = float(here.value[0]) + 0.5 * float(np.sum(penalty * x * x))
-    for count in range(12):
-        new = x + 0.5**count * d
-        there = _at(problem, rows, new, shift, outputs)
-        if float(there.value[0]) + 0.5 * float(np.sum(penalty * new * new)) <= before:
-            return new, there, count + 1
-    return x, here, 12
 
 
 class _Models:
@@ -177,9 +196,8 @@ class _Models:
         """The Hessian of one model, from a pass over its rows."""
         share = self.share[self.rows.group, model % self.share.shape[1]]
         weight = share if self.rows.weight is None else share * self.rows.weight
-        found = _at(self.problem, replace(self.rows, weight=weight), x, self.shift, self.outputs).hessian
-        assert found is not None
-        return found + np.diag(self.strength[model] * _penalised(self.rows.shape[1], self.outputs))
+        found = _at(self.problem, replace(self.rows, weight=weight), x, self.shift, self.outputs)
+        return _formed(found) + np.diag(self.strength[model] * _penalised(self.rows.shape[1], self.outputs))
 
 
 class _Maps:

@@ -55,8 +55,6 @@ ATTEMPTS, SEARCH_STEPS = 3, 3
 NEWTON_STEPS, PASSES = 6, 60
 """What Newton's method and L-BFGS usually take."""
 
-TINY = float(np.finfo(np.float64).tiny)
-
 LOG2 = float(np.log(2.0))
 """The objective at zero weights."""
 
@@ -76,7 +74,7 @@ class StoppingRule:
 
     def __init__(self, strength: float | Floats, tol: float, outputs: int = 1) -> None:
         self.strength = strength
-        self.tol = max(tol, TINY)
+        self.tol = max(tol, float(np.finfo(np.float64).tiny))
         self.outputs = outputs
         self.allowed = 0.8 * RULES["gap"].tol * float(np.log(max(outputs, 2)))
 
@@ -87,9 +85,10 @@ class StoppingRule:
         """From the gradient and the expected fall of the objective to the number that is compared with one."""
         weights = gradient.reshape(*gradient.shape[:-1], self.outputs, -1)[..., :-1]
         # the judge's number; the intercept is not penalised, and counts by what it can gain
-        bound = np.sum(weights**2, axis=(-2, -1)) / np.maximum(2.0 * self.strength, TINY) + fall
+        penalised = np.asarray(self.strength) > 0.0
+        bound = np.sum(weights**2, axis=(-2, -1)) / np.where(penalised, 2.0 * self.strength, 1.0) + fall
         # without a penalty the judge needs a fall so small that Newton's method cannot leave the neighbourhood
-        bound = np.where(self.strength > 0.0, bound, 1e4 * fall)
+        bound = np.where(penalised, bound, 1e4 * fall)
         wanted = np.maximum(np.max(np.abs(gradient), axis=-1, initial=0.0) / self.tol, bound / self.allowed)
         # whatever the units of the columns, there is nothing below rounding
         return np.minimum(wanted, np.abs(fall) / 1e-26)

@@ -17,7 +17,7 @@ from tenfold.data import NotFinite
 
 MEMORY = 6
 
-PATIENCE = 5
+PATIENCE = 7
 """So many steps on top of the same map."""
 
 SHORTEST = 1e-4
@@ -87,7 +87,7 @@ def minimise(objective: Objective, start: Floats, maps: Maps, measure: Measure, 
         if not left.any() or passes == limit + 1:
             break
         if not left.all():
-            which, f, g, d, fall, length = (part[left] for part in (which, f, g, d, fall, length))
+            which, f, g, d, fall, length = which[left], f[left], g[left], d[left], fall[left], length[left]
             pairs = deque([pair.of(left) for pair in pairs], maxlen=MEMORY)
         trial = x[which] + length[:, None] * d
         there, slopes = objective(which, trial)

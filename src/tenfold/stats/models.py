@@ -47,13 +47,15 @@ def _of_models(params: Params, share: Floats, order: int, shift: Floats | None, 
     X = block.X
     if not (is_sparse(X) or is_numpy(X)):
         return models_in_arrays(params, share, order, shift, block)
-    y, count = np.ascontiguousarray(block.y[:, 0]), threads(entries(X) * max(1, len(params.coef)))
+    assert block.group is not None
+    count = threads(entries(X) * max(1, len(params.coef)))
+    rows = (np.ascontiguousarray(block.y[:, 0]), block.weight, block.group, share)
     if is_numpy(X):
-        at = (params.coef, params.intercept, shift)
-        return ModelSums(*_core.models(X, y, block.weight, block.group, share, *at, order, count))
+        return ModelSums(*_core.models(X, *rows, params.coef, params.intercept, shift, order, count))
     intercept = params.intercept if shift is None else params.intercept - np.einsum("mkp,p->mk", params.coef, shift)
-    rows = (X.data, X.indices, X.indptr, X.shape[1], y, block.weight, block.group)
-    value, slope, gradient = _core.models_csr(*rows, share, params.coef, intercept, order, count)
+    value, slope, gradient = _core.models_csr(
+        X.data, X.indices, X.indptr, X.shape[1], *rows, params.coef, intercept, order, count
+    )
     if gradient is not None and shift is not None:
         gradient = gradient - slope[:, :, None] * shift
     return ModelSums(value, slope, gradient)

@@ -18,7 +18,7 @@ from tenfold.choose.scores import scores as known_scores
 from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, counted, refuse_not_finite, validate_weights
 from tenfold.estimators.logistic.labels import numbered_classes, shares, targets, validate_classes, weighted
 from tenfold.estimators.logistic.regression import LogisticRegression
-from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear
+from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear, strength
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -197,12 +197,13 @@ class LogisticRegressionCV(LogisticRegression):
     def _paths(self, rows: Any, folds: list[Integers], ratios: list[Any], count: int) -> tuple[Floats, Integers]:
         """Coefficients (folds, Cs, ratios, outputs, p + 1) and iterations (folds, Cs, ratios)."""
         order = np.argsort(self.Cs_, kind="stable")
-        masses = [_mass(rows, fold) for fold in folds]
+        masses = np.array([_mass(rows, fold) for fold in folds])
         found = [
             choose_paths(
                 rows,
                 folds,
-                [[Chosen(self.Cs_[c], float(ratio or 0.0)).penalty(mass) for c in order] for mass in masses],
+                strength(self.Cs_[order], masses[:, None]),
+                float(ratio or 0.0),
                 self.fit_intercept,
                 classes=count,
                 solver=SOLVERS[self.solver],
