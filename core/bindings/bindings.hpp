@@ -15,6 +15,7 @@ void bind_descent(nb::module_ &m);
 void bind_subsets(nb::module_ &m);
 void bind_times(nb::module_ &m);
 void bind_perceptron(nb::module_ &m);
+void bind_viterbi(nb::module_ &m);
 void bind_sgd(nb::module_ &m);
 void bind_lars(nb::module_ &m);
 void bind_loo(nb::module_ &m);

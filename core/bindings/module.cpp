@@ -45,6 +45,7 @@ NB_MODULE(_core, m) {
   bind_subsets(m);
   bind_times(m);
   bind_perceptron(m);
+  bind_viterbi(m);
   bind_sgd(m);
   bind_lars(m);
   bind_loo(m);

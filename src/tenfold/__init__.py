@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tenfold.certification import certify as certify
+    from tenfold.certification import infer as infer
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.greedy import LassoLars as LassoLars
     from tenfold.estimators.greedy import LassoLarsCV as LassoLarsCV
     from tenfold.estimators.greedy import LassoLarsIC as LassoLarsIC
+    from tenfold.estimators.greedy import MatchingPursuit as MatchingPursuit
     from tenfold.estimators.greedy import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
     from tenfold.estimators.greedy import lars_path as lars_path
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
     from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
     from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
+    from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
     from tenfold.estimators.undecided import ambiguity as ambiguity
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
@@ -90,6 +93,7 @@ _HOME = {
     "LogisticRegressionCV": "estimators.logistic",
     "Margins": "geometry",
     "Moments": "stats",
+    "MatchingPursuit": "estimators.greedy",
     "MultiTaskElasticNet": "estimators.lasso",
     "MultiTaskElasticNetCV": "estimators.lasso",
     "MultiTaskLasso": "estimators.lasso",
@@ -109,6 +113,7 @@ _HOME = {
     "SGDClassifier": "estimators.sgd",
     "SGDOneClassSVM": "estimators.sgd",
     "SGDRegressor": "estimators.sgd",
+    "StructuredPerceptron": "estimators.structured",
     "TweedieRegressor": "estimators.glm",
     "VotedPerceptron": "estimators.perceptron",
     "ambiguity": "estimators.undecided",
@@ -116,6 +121,7 @@ _HOME = {
     "enet_path": "estimators.lasso",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
+    "infer": "certification",
     "l1_min_c": "estimators.logistic",
     "lasso_path": "estimators.lasso",
     "margins": "geometry",

@@ -99,6 +99,8 @@ struct Kernels {
   // core/src/kernels/delta.hpp
   void (*truncate)(double *v, double *q, double *average, Index columns, double scale, double due, double lag,
                    double *sums);
+  // core/src/kernels/viterbi.hpp
+  void (*best_moves)(const double *score, const double *move, Index tags, double *best, double *back);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

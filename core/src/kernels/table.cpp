@@ -12,6 +12,7 @@
 #include "softmax.hpp"
 #include "sparse.hpp"
 #include "vectors.hpp"
+#include "viterbi.hpp"
 
 namespace tenfold::TENFOLD_ISA {
 namespace {
@@ -46,6 +47,7 @@ constexpr Kernels kernels = {
     leverage,
     loo,
     truncate,
+    best_moves,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

@@ -121,9 +121,9 @@ def _counts(classes: int, place: int, number: Array, weight: Array | None) -> Fl
     return np.bincount(number, weight, minlength=classes).astype(np.float64)
 
 
-def rowwise(f: Callable[[Array], Array], values: Array) -> Array:
+def rowwise(f: Callable[..., Array], *values: Array) -> Array:
     """f of every chunk, not computed yet."""
-    return dask.rowwise(f, values)
+    return dask.rowwise(f, *values)
 
 
 def refuse_not_finite(estimator: Any, X: Array) -> None:

@@ -359,9 +359,9 @@ def chosen_classes(classes: Array, number: Array) -> Array:
     return xp.take(classes, xp.astype(number, xp.int64))
 
 
-def rowwise(f: Callable[[Array], Array], values: Array) -> Array:
-    """f of an array of rows; of a Dask array chunk by chunk, and not computed yet."""
-    return _cluster().rowwise(f, values) if is_dask(values) else f(values)
+def rowwise(f: Callable[..., Array], *values: Array) -> Array:
+    """f of arrays of the same rows; of Dask arrays chunk by chunk, and not computed yet."""
+    return _cluster().rowwise(f, *values) if is_dask(values[0]) else f(*values)
 
 
 def class_factors(class_weight: Any, classes: Array, number: Array, weight: Array | None) -> Array:

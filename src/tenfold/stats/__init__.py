@@ -24,8 +24,10 @@ from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scaled import Scaled, scaled
+from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
+from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
 
 __all__ = [
@@ -37,12 +39,14 @@ __all__ = [
     "Gram",
     "GramByColumns",
     "GroupedMoments",
+    "GroupedScores",
     "ModelSums",
     "Moments",
     "Params",
     "RFactor",
     "Scaled",
     "Several",
+    "TagWeights",
     "Total",
     "Voters",
     "WholeGram",
@@ -50,10 +54,13 @@ __all__ = [
     "along",
     "back_times",
     "best_constant",
+    "best_tags",
     "class_curvatures",
     "cross_products",
     "curvatures",
     "derivatives",
+    "gram_of",
+    "grouped_scores",
     "mean_loss",
     "mean_over_targets",
     "noticed_hessian",
@@ -65,6 +72,7 @@ __all__ = [
     "of_weights",
     "predictions",
     "scaled",
+    "score_products",
     "softmax",
     "times",
     "together",

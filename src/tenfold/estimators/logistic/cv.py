@@ -86,6 +86,7 @@ class LogisticRegressionCV(LogisticRegression):
     (1.0, True)
     """
 
+    _inference = "The penalty was chosen from the data: classical standard errors do not hold. Use the bootstrap."
     _claims: ClassVar = Claims(
         "Logistic regression, C and the share of L1 by folds",
         "folds of rows in memory",
