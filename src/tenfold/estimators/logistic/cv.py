@@ -39,7 +39,9 @@ class LogisticRegressionCV(LogisticRegression):
     """Logistic regression with ``C``, and the share of L1, chosen by cross-validation.
 
     The objective of each candidate is that of `LogisticRegression`; the one with the best mean score over the folds is
-    fitted to all rows. Models of a fold start from each other along C, share curvature, and run beside other folds.
+    fitted to all rows. With few columns and an L2 penalty the models of all folds and candidates share curvature and go
+    in lockstep, a pass over the rows for all; otherwise those of a fold start from each other along C, and folds run at
+    once.
 
     Parameters
     ----------
