@@ -8,6 +8,7 @@
 namespace tenfold {
 
 void bind_moments(nb::module_ &m);
+void bind_class_columns(nb::module_ &m);
 void bind_derivatives(nb::module_ &m);
 void bind_softmax(nb::module_ &m);
 void bind_models(nb::module_ &m);

@@ -52,6 +52,30 @@ def moments_csr(
     groups: int,
     threads: int,
 ) -> _Moments: ...
+def class_sums(
+    X: _Real,
+    weight: _Float | None,
+    group: NDArray[np.int32],
+    classes: int,
+    threshold: float | None,
+    threads: int,
+) -> tuple[_Float, _Float, float]: ...
+def class_sums_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    weight: _Float | None,
+    group: NDArray[np.int32],
+    classes: int,
+    threshold: float | None,
+    threads: int,
+) -> tuple[_Float, _Float, float]: ...
+def class_squares(
+    X: _Real, weight: _Float | None, group: NDArray[np.int32], shift: _Float, threads: int
+) -> tuple[_Float, _Float, _Float]: ...
+def first_means(X: _Real, weight: _Float | None, group: NDArray[np.int32], classes: int) -> _Float: ...
+def scaled_distances(X: _Real, centre: _Float, scale: _Float, threads: int) -> _Float: ...
 def derivatives(
     X: _Real,
     Y: _Float,

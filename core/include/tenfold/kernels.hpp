@@ -35,6 +35,12 @@ template <class T> struct DenseKernels {
   double (*dot)(const T *x, const double *v, Index columns);
   double (*squares)(const T *x, Index columns);
   void (*add)(const T *x, Index columns, double c, double *v, double *sums);
+  // core/src/kernels/classes.hpp
+  double (*add_above)(double w, const T *x, double threshold, Index columns, double *sums);
+  void (*add_squares)(double w, const T *x, const double *shift, Index columns, double *sums, double *squares);
+  double (*lowest)(const T *x, Index count, double low);
+  void (*scaled_distances)(const T *x, Index count, Index columns, const double *centre, const double *scale,
+                           Index classes, double *z);
 };
 
 template <class T, class I> struct SparseKernels {
