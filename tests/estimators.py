@@ -209,6 +209,7 @@ TABLE = [
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
     _pursuit("OrthogonalMatchingPursuit", units=True),
     _pursuit("ForwardSelection"),
+    Row("MatchingPursuit", kind="exact", unique=False, selects=True),
     Row("BestSubset", kind="exact", unique=False, selects=True, repeats=True, most_columns=40),
     _regressor("Lars", unique=False, units=True, angles=True),
     _angles("LassoLars"),

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction import DictVectorizer
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -124,7 +123,7 @@ class StructuredPerceptron(BaseEstimator):
         self.__dict__.pop("vectorizer_", None)
         sequences = _as_list(X)
         if _of_dicts(sequences):
-            self.vectorizer_ = DictVectorizer().fit(token for tokens in sequences for token in tokens)
+            self.vectorizer_ = _vectorizer().fit(token for tokens in sequences for token in tokens)
         tokens = self._tokens(sequences)
         tags, weight = flat_tags(y, tokens), weights_of_sequences(sample_weight, tokens)
         self.n_features_in_ = tokens.X.shape[1]
@@ -220,6 +219,13 @@ class StructuredPerceptron(BaseEstimator):
 def weights_of(model: Any) -> TagWeights:
     """The weights of a fitted model."""
     return TagWeights(model.coef_.T, model.transition_, model.start_, model.end_)
+
+
+def _vectorizer() -> Any:
+    """scikit-learn's columns for dicts; imported by who has some."""
+    from sklearn.feature_extraction import DictVectorizer
+
+    return DictVectorizer()
 
 
 def _as_list(X: Any) -> Sequence[Any]:
