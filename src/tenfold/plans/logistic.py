@@ -81,6 +81,7 @@ class StoppingRule:
     def tighten(self) -> None:
         self.allowed *= 1e-3
 
+    @np.errstate(over="ignore")  # far from the end, in units that are extreme, infinity is an answer
     def __call__(self, gradient: Floats, fall: Any) -> Any:
         """From the gradient and the expected fall of the objective to the number that is compared with one."""
         weights = gradient.reshape(*gradient.shape[:-1], self.outputs, -1)[..., :-1]
