@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from tenfold.certification import infer as infer
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
+    from tenfold.estimators.bayes import BernoulliNB as BernoulliNB
+    from tenfold.estimators.bayes import CategoricalNB as CategoricalNB
+    from tenfold.estimators.bayes import ComplementNB as ComplementNB
+    from tenfold.estimators.bayes import GaussianNB as GaussianNB
+    from tenfold.estimators.bayes import MixedNB as MixedNB
+    from tenfold.estimators.bayes import MultinomialNB as MultinomialNB
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm import GeneralizedLinear as GeneralizedLinear
     from tenfold.estimators.glm import GeneralizedLinearClassifier as GeneralizedLinearClassifier
@@ -72,12 +78,16 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AveragedPerceptron": "estimators.perceptron",
+    "BernoulliNB": "estimators.bayes",
     "BestSubset": "estimators.greedy",
+    "CategoricalNB": "estimators.bayes",
     "Certificate": "judge",
+    "ComplementNB": "estimators.bayes",
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
+    "GaussianNB": "estimators.bayes",
     "GeneralizedLinear": "estimators.glm",
     "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
@@ -92,12 +102,14 @@ _HOME = {
     "LogisticRegression": "estimators.logistic",
     "LogisticRegressionCV": "estimators.logistic",
     "Margins": "geometry",
+    "MixedNB": "estimators.bayes",
     "Moments": "stats",
     "MatchingPursuit": "estimators.greedy",
     "MultiTaskElasticNet": "estimators.lasso",
     "MultiTaskElasticNetCV": "estimators.lasso",
     "MultiTaskLasso": "estimators.lasso",
     "MultiTaskLassoCV": "estimators.lasso",
+    "MultinomialNB": "estimators.bayes",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PassiveAggressiveClassifier": "estimators.sgd",
@@ -119,10 +131,10 @@ _HOME = {
     "ambiguity": "estimators.undecided",
     "certify": "certification",
     "enet_path": "estimators.lasso",
-    "lars_path": "estimators.greedy",
-    "lars_path_gram": "estimators.greedy",
     "infer": "certification",
     "l1_min_c": "estimators.logistic",
+    "lars_path": "estimators.greedy",
+    "lars_path_gram": "estimators.greedy",
     "lasso_path": "estimators.lasso",
     "margins": "geometry",
     "orthogonal_mp": "estimators.greedy",
