@@ -89,20 +89,20 @@ def _lasso(S: Floats, C: Floats, start: Floats, l1: float) -> Floats:
         # the square of the targets that would have this Gram matrix: their part along the columns
         yy = float(C @ (lapack.dpotrs(lower, C / scale, lower=1)[0] / scale)) if info == 0 else 0.0
     yy = max(1.001 * yy, float(start @ C), 1e-300)
-    found = _core.descent(
-        S,
-        np.ascontiguousarray(C[None, :]),
-        yy,
-        np.ones(len(C)),
-        np.ascontiguousarray(start[None, :]),
-        np.array([l1]),
-        np.zeros(1),
-        False,
-        1e-13 * yy,
-        1e-10,
-        SWEEPS,
-        None,
-    )[0]
+    with one_blas_thread:
+        found = _core.descent(
+            S,
+            np.ascontiguousarray(C[None, :]),
+            yy,
+            np.ones(len(C)),
+            np.ascontiguousarray(start[None, :]),
+            np.array([l1]),
+            np.zeros(1),
+            False,
+            1e-13 * yy,
+            SWEEPS,
+            None,
+        )[0]
     return np.asarray(found[0, 0])
 
 
