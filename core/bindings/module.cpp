@@ -41,6 +41,7 @@ NB_MODULE(_core, m) {
   bind_class_columns(m);
   bind_derivatives(m);
   bind_softmax(m);
+  bind_models(m);
   bind_descent(m);
   bind_subsets(m);
   bind_times(m);

@@ -125,6 +125,32 @@ def softmax_csr(
     order: int,
     threads: int,
 ) -> tuple[float, _Float, _Float, _Float | None]: ...
+def models(
+    X: _Real,
+    y: _Float,
+    weight: _Float | None,
+    group: _Index,
+    share: _Float,
+    coef: _Float,
+    intercept: _Float,
+    shift: _Float | None,
+    order: int,
+    threads: int,
+) -> tuple[_Float, _Float, _Float | None]: ...
+def models_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    y: _Float,
+    weight: _Float | None,
+    group: _Index,
+    share: _Float,
+    coef: _Float,
+    intercept: _Float,
+    order: int,
+    threads: int,
+) -> tuple[_Float, _Float, _Float | None]: ...
 def times(X: _Real, coef: _Float, intercept: _Float, shift: _Float | None, threads: int) -> _Float: ...
 def times_csr(
     data: _Real, indices: _Index, indptr: _Index, p: int, coef: _Float, intercept: _Float, threads: int
@@ -336,8 +362,7 @@ def descent(
     l1: _Float,
     l2: _Float,
     positive: bool,
-    allowed: float,
-    change: float,
+    enough: float,
     most: int,
     seed: int | None,
 ) -> tuple[_Float, _Float, NDArray[np.int64]]: ...

@@ -57,6 +57,10 @@ template <class T, class I> struct SparseKernels {
 using LossKernel = void (*)(const double *y, const double *z, const double *weight, double parameter, Index count,
                             double *value, double *slope, double *u, double *curvature);
 
+// The losses of one row under many models, side by side.
+using ModelLoss = void (*)(double y, const double *z, const double *intercept, const double *share, double weight,
+                           Index models, Index classes, double *value, double *factor, double *slope, double *u);
+
 enum class Loss {
   square,
   logistic,
@@ -88,6 +92,8 @@ struct Kernels {
   // core/src/kernels/softmax.hpp
   void (*softmax)(const double *y, const double *z, Index step, Index classes, const double *weight, Index count,
                   double *value, double *slope, double *u);
+  // core/src/kernels/models.hpp
+  ModelLoss model_logistic, model_softmax;
   // core/src/kernels/product.hpp
   void (*product)(const double *a, Index a_step, Index count, Index inner, const double *b, Index stride, Index panels,
                   double *out, Index out_step);

@@ -7,6 +7,7 @@
 #include "loo.hpp"
 #include "loss.hpp"
 #include "margins.hpp"
+#include "models.hpp"
 #include "pack.hpp"
 #include "product.hpp"
 #include "softmax.hpp"
@@ -44,6 +45,8 @@ constexpr Kernels kernels = {
     gram,
     losses,
     softmax,
+    model_logistic,
+    model_softmax,
     product,
     squares,
     leverage,

@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from tenfold.arrays import Array, Floats, is_numpy, namespace, on_host
+from tenfold.arrays import Array, Floats, is_numpy, on_host
 from tenfold.data import Rows
+from tenfold.estimators.classes import largest, log_probabilities, probabilities
 from tenfold.estimators.contract import (
     Predictor,
     Scored,
@@ -25,7 +26,6 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.judge import Certificate
-from tenfold.losses import Softmax
 
 PARTS = "Judged from the sums of the parts: their rows are gone."
 """The note of a certificate after `partial_fit`."""
@@ -135,33 +135,21 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """The class with the largest score."""
         z = self._raw(X)
-        return chosen_classes(self.classes_, rowwise(_largest, z))
+        return chosen_classes(self.classes_, rowwise(largest, z))
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, (n, n_classes)."""
-        return rowwise(_probabilities, self._raw(X))
+        return rowwise(probabilities, self._raw(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities of the classes, (n, n_classes)."""
-        return rowwise(_log_probabilities, self._raw(X))
+        return rowwise(log_probabilities, self._raw(X))
 
 
 def _numbers(y: Array, X: Array) -> tuple[Array, Array]:
     if is_numpy(y) and y.dtype.kind not in "biu":
         check_classification_targets(y)
     return encoded(y, X)
-
-
-def _largest(z: Array) -> Array:
-    return namespace(z).argmax(z, axis=1)
-
-
-def _probabilities(z: Array) -> Array:
-    return Softmax().probabilities(z)
-
-
-def _log_probabilities(z: Array) -> Array:
-    return Softmax().log_probabilities(z)
 
 
 def given_priors(priors: Any, classes: int) -> Floats | None:

@@ -37,6 +37,7 @@ from tenfold.stats.derivatives import (
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
+from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scaled import Scaled, scaled
@@ -62,6 +63,7 @@ __all__ = [
     "GramByColumns",
     "GroupedMoments",
     "GroupedScores",
+    "ModelSums",
     "Moments",
     "NotACategory",
     "ObservedColumns",
@@ -98,6 +100,7 @@ __all__ = [
     "noticed_hessian",
     "observed_columns",
     "of_columns",
+    "of_models",
     "of_predictions",
     "of_recession",
     "of_right_margins",

@@ -234,8 +234,8 @@ def _about_places(
 
 
 def pooled_products(places: Floats, factors: Floats, vectors: Floats) -> Callable[[Block], Lifted[Total]]:
-    """The lift of sum_c factor_c sum_i w (x_i - place_c)((x_i - place_c)'v), (q, p), over the rows i of the classes c, for
-    vectors v (q, p).
+    """The lift of sum_c factor_c sum_i w (x_i - place_c)((x_i - place_c)'v) over the rows i of the classes c, (q, p),
+    for vectors v (q, p).
     """
     return partial(_pooled_products, places, factors, vectors)
 
