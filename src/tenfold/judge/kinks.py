@@ -49,7 +49,7 @@ def at_kinks(problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64) 
     columns = _picked(rows, kink, used) * share[kink, None]
     if problem.intercept:
         columns = np.column_stack([columns, share[kink]])
-        wanted = np.append(wanted, -float(np.sum(share * u)))
+        wanted = np.append(wanted, -problem.tie * float(params.intercept[0]) - float(np.sum(share * u)))
     scale = np.sqrt(np.sum(columns * columns, axis=0))
     scale = np.where(scale > 0.0, scale, 1.0)
     with one_blas_thread:

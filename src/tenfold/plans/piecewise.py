@@ -43,15 +43,16 @@ def fit(
     time_limit: float | None = None,
     watch: Watch | None = None,
     dtype: Any = np.float64,
+    tie: float = 0.0,
 ) -> Fitted:
-    """Minimise the weighted mean loss + l1 ||w||_1 + l2 / 2 ||w||^2."""
+    """Minimise the weighted mean loss + l1 ||w||_1 + l2 / 2 ||w||^2 + tie / 2 b^2."""
     p = rows.shape[1]
     if p > COLUMNS:
         raise ValueError(
             f"A loss with kinks needs a matrix of {p} x {p} numbers here, which is too many: at most {COLUMNS} columns "
             "are taken. Use a smooth loss (for instance huber, or squared hinge), or fewer columns."
         )
-    problem = Glm(loss, ElasticNet(l1, l2), intercept)
+    problem = Glm(loss, ElasticNet(l1, l2), intercept, tie if intercept else 0.0)
     if rows.foreign or rows.scattered:
         raise ValueError("A loss with kinks keeps numbers for each row in this machine's memory: bring X there.")
     y, weight = on_host(rows.map(targets_of))[:, 0], on_host(rows.map(weights_of))
@@ -68,7 +69,7 @@ def fit(
             "Input X has a column so large that rounding of its sums exceeds the L1 penalty: Scale the columns, or use "
             "alpha=0."
         )
-    inner = interior.Problem(rows, weighted, l1, l2, intercept, shift, np.sqrt(squares))
+    inner = interior.Problem(rows, weighted, l1, l2, intercept, shift, np.sqrt(squares), problem.tie)
     first = Params(np.zeros((1, p)), np.array([_middle(pieces, share) if intercept else 0.0]))
     allowed = ENOUGH * RULES["gap"].tol * prepare(problem, rows).scale
     slopes: list[Floats] = []
