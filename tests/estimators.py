@@ -4,6 +4,7 @@ A new estimator is tested by adding a row. Laws, certificates, equivalence, cont
 `TABLE`; the metadata of a row says what a test may ask of it.
 """
 
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -11,9 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn.linear_model
+import sklearn.svm
 from scipy import sparse
 
 import tenfold
+
+
+def peer_of(name: str) -> Any:
+    """What has this name in scikit-learn, or None."""
+    homes = (sklearn.linear_model, sklearn.svm)
+    return next((getattr(home, name) for home in homes if hasattr(home, name)), None)
 
 
 @dataclass(frozen=True)
@@ -114,17 +122,18 @@ class Row:
     @property
     def peer(self) -> Any:
         """scikit-learn's class of this name, or None."""
-        return getattr(sklearn.linear_model, self.name, None)
+        return peer_of(self.name)
 
     def make(self, **extra: Any) -> Any:
         """A new estimator with these settings and `extra` ones."""
         return getattr(tenfold, self.name)(**{**self.seeded, **extra})
 
     def his(self) -> Any:
-        """scikit-learn's with these settings; some are deprecated there."""
+        """scikit-learn's with those of these settings that it has; some are deprecated there."""
+        known = inspect.signature(self.peer).parameters
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
-            return self.peer(**self.seeded)
+            return self.peer(**{key: value for key, value in self.seeded.items() if key in known})
 
     @property
     def seeded(self) -> dict[str, Any]:
@@ -170,6 +179,10 @@ def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
 
 def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     return Row(name, settings or {}, kind="gap", lasso=True, unique=False, units=True, **meta)
+
+
+def _machine(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return Row(name, settings or {}, **{"kind": "gap", "multi_output": False, "iterative": True, **meta})
 
 
 KINKED = {"counts": False, "robust": True, "unique": False, "units": True}
@@ -231,6 +244,9 @@ TABLE = [
     _deviance("GeneralizedLinear", counts=False, iterative=False),
     _classifier("GeneralizedLinearClassifier", kind="gap", classes=2, iterative=True),
     _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
+    _machine("LinearSVC", classifier=True, classes=np.inf),
+    _machine("LinearSVC", {"loss": "hinge", "C": 0.5}, classifier=True, classes=np.inf),
+    _machine("LinearSVR", robust=True),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
     _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),

@@ -11,6 +11,7 @@ void bind_moments(nb::module_ &m);
 void bind_derivatives(nb::module_ &m);
 void bind_softmax(nb::module_ &m);
 void bind_descent(nb::module_ &m);
+void bind_dual_ascent(nb::module_ &m);
 void bind_subsets(nb::module_ &m);
 void bind_times(nb::module_ &m);
 void bind_perceptron(nb::module_ &m);

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import glm, greedy, lasso, least_squares, logistic, perceptron, sgd
+from tenfold.certification import glm, greedy, lasso, least_squares, logistic, perceptron, sgd, svm
 from tenfold.judge import Certificate
 
 __all__ = ["certify"]
@@ -31,7 +31,8 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     Returns
     -------
     Certificate
-        Kind residual for least squares, gap for logistic regression and the delta rule, count for perceptrons.
+        Kind residual for least squares, gap for logistic regression, support vector machines and the delta rule, count
+        for perceptrons.
 
     Raises
     ------
@@ -76,6 +77,7 @@ JUDGES: dict[str, Callable[[Any, Any, Any, Any], Certificate]] = {
     **logistic.JUDGES,
     **perceptron.JUDGES,
     **sgd.JUDGES,
+    **svm.JUDGES,
     "Pipeline": _pipeline,
 }
 """What can be judged, by the name of its class, and how; scikit-learn's and ours alike."""

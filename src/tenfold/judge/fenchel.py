@@ -92,14 +92,25 @@ def fenchel_gap(
     value = max(min(value, here.value), floor) if np.isfinite(value) else here.value
     if loose and value > certificate.allowed:
         note = f"{note} {LOOSE}".strip()
-    strength = data.strength
+    return _bounded(
+        replace(certificate, value=value, lower_bound=here.value - value, parts=(value,), note=note), data, params
+    )
+
+
+def _bounded(certificate: Certificate, data: Data, params: Params) -> Certificate:
+    """With how far the best weights can be, where a square bounds them; and, where one bounds the intercept or there is
+    none, how far predictions can move.
+    """
+    strength, problem = data.strength, data.problem
+    if not strength > 0.0:
+        return certificate
+    radius = float(np.sqrt(2.0 * (certificate.value + certificate.floor) / strength))
+    if problem.balances:
+        return replace(certificate, radius=radius)
+    drift = radius * float(np.sqrt(strength / problem.tie)) if problem.intercept else 0.0
+    coef, b = (np.asarray(part, dtype=np.float64) for part in params)
     return replace(
-        certificate,
-        value=value,
-        lower_bound=here.value - value,
-        radius=float(np.sqrt(2.0 * (value + floor) / strength)) if strength > 0.0 else None,
-        parts=(value,),
-        note=note,
+        certificate, radius=radius, _coef=coef, _intercept=b, _centre=np.zeros(coef.shape[1]), _drift=drift
     )
 
 

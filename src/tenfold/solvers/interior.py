@@ -24,6 +24,8 @@ from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
 from tenfold.stats import Derivatives, Params, Total, back_times, derivatives, predictions
 
+EPS = float(np.finfo(np.float64).eps)
+
 SURE = 1.0 + 1e-9
 """Against rounding where a column is left out."""
 
@@ -57,16 +59,18 @@ class Lines(NamedTuple):
         return State(room, np.maximum(r, 0.0) + size, np.maximum(-r, 0.0) + size)
 
     def rooms(self, s: State) -> tuple[Floats, Floats]:
-        """How far the multipliers are from their ends; one where there are none."""
+        """How far the multipliers are from their ends, which rounding must not make nothing; one where there are
+        none.
+        """
         dead = 1.0 - self.alive
-        return self.up - s.u + dead, s.u + self.down + dead
+        least = dead + 1e-3 * EPS * (self.up + self.down)
+        return np.maximum(self.up - s.u, least), np.maximum(s.u + self.down, least)
 
     def products(self, s: State) -> float:
         """The sum of v (up - u) + t (u + down): the duality gap."""
         above, below = self.rooms(s)
         return float(np.sum(self.alive * (s.v * above + s.t * below)))
 
-    @np.errstate(divide="ignore", invalid="ignore")  # at the very end nothing is left of a room: no system then
     def weights(self, s: State) -> Floats:
         above, below = self.rooms(s)
         return self.alive / (s.v / above + s.t / below)
@@ -178,7 +182,8 @@ def steps(problem: Problem, start: Params, allowed: float) -> Iterator[tuple[Ste
         if not np.isfinite(objective):
             raise NotFinite
         pull = _back(rows, here.u.sum(axis=1), shift, intercept) + np.append(bar.u[:, 0], 0.0) - problem.ridge(theta)
-        slack = float(np.sum(np.abs(problem.products(theta, pull))))
+        # pulls do not fall further than rounding
+        slack = float(np.sum(np.abs(problem.products(theta, pull)))) if gap > EPS * objective else 0.0
         yield Step(Params(theta[None, :p].copy(), theta[p:].copy()), objective, (gap + slack) / allowed), -here.u.sum(1)
         system = _System.at(problem, lines, bars, Place(theta, here, bar), z, pull, free)
         if system is None:

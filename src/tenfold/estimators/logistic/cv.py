@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from tenfold.arrays import Array, Floats, contiguous, is_sparse
 from tenfold.choose.logistic import along, at_once
 from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, counted, refuse_not_finite, validate_weights
-from tenfold.estimators.logistic.labels import numbered_classes, shares, targets, validate_classes, weighted
+from tenfold.estimators.labels import numbered_classes, shares, targets, validate_classes, weighted
 from tenfold.estimators.logistic.regression import LogisticRegression
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear
 from tenfold.estimators.parameters import (

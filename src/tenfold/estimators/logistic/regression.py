@@ -28,7 +28,7 @@ from tenfold.estimators.contract import (
     watcher,
     with_callbacks,
 )
-from tenfold.estimators.logistic.labels import numbered_classes, shares, targets, validate_classes, weighted
+from tenfold.estimators.labels import numbered_classes, shares, targets, validate_classes, weighted
 from tenfold.estimators.logistic.settings import SOLVERS, chosen_penalty, refuse_liblinear
 from tenfold.estimators.parameters import (
     Constraints,
