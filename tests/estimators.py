@@ -54,6 +54,7 @@ class Row:
     repeats : whether weights count as repeated rows, so that their unit matters.
     angles : whether products of the residual with columns are to be equal, not zero.
     counts : whether targets must be positive.
+    tied : whether the intercept is penalised, so that it depends on where rows are measured from.
     robust : whether errors are not squared, so that a constant is not the mean and the penalty knows the targets' unit.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
     checked : settings without which scikit-learn's own checks cannot hold, for its own class as for ours.
@@ -86,6 +87,7 @@ class Row:
     most_columns: float = np.inf
     angles: bool = False
     counts: bool = False
+    tied: bool = False
     robust: bool = False
     warns: str = ""
     checked: dict[str, Any] = field(default_factory=dict)
@@ -182,7 +184,7 @@ def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> R
 
 
 def _machine(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
-    return Row(name, settings or {}, **{"kind": "gap", "multi_output": False, "iterative": True, **meta})
+    return Row(name, settings or {}, **{"kind": "gap", "multi_output": False, "iterative": True, "tied": True, **meta})
 
 
 KINKED = {"counts": False, "robust": True, "unique": False, "units": True}
@@ -245,8 +247,8 @@ TABLE = [
     _classifier("GeneralizedLinearClassifier", kind="gap", classes=2, iterative=True),
     _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
     _machine("LinearSVC", classifier=True, classes=np.inf),
-    _machine("LinearSVC", {"loss": "hinge", "C": 0.5}, classifier=True, classes=np.inf),
-    _machine("LinearSVR", robust=True),
+    _machine("LinearSVC", {"loss": "hinge", "C": 0.5}, classifier=True, classes=np.inf, robust=True, units=True),
+    _machine("LinearSVR", robust=True, units=True),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
     _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),

@@ -166,7 +166,8 @@ def _evaluation(problem: Glm, params: Params, sums: Derivatives, shift: Floats |
     if problem.tie > 0.0:
         pull, ends = _pull_back(problem, params, shift)
         gradient += np.outer(pull, ends)
-        hessian = None if hessian is None else hessian + problem.tie * np.outer(ends, ends)
+        with np.errstate(over="ignore"):  # what is not finite is found by whoever factors it
+            hessian = None if hessian is None else hessian + problem.tie * np.outer(ends, ends)
     return Evaluation(value, gradient.reshape(-1, outputs * (p + 1)), hessian)
 
 

@@ -438,7 +438,9 @@ def machine_reference(model, X, y, weight):
     X, y, weight = X[keep].astype(float), y[keep].astype(float), weight[keep].astype(float)
     classes = hasattr(model, "classes_")
     if model.penalize_intercept or not model.fit_intercept:
-        shared = {name: getattr(model, name) for name in ("penalty", "loss", "intercept_scaling") if hasattr(model, name)}
+        shared = {
+            name: getattr(model, name) for name in ("penalty", "loss", "intercept_scaling") if hasattr(model, name)
+        }
         his = (LinearSVC if classes else LinearSVR)(**given, **shared, **limits, fit_intercept=model.fit_intercept)
     elif model.loss in ("hinge", "epsilon_insensitive"):
         his = (SVC if classes else SVR)(**given, **limits, kernel="linear")

@@ -25,9 +25,10 @@ import numpy as np
 from tenfold.arrays import Array, Floats, contiguous, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Lifted, Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.falls import factored, newton_bound, newton_step
+from tenfold.judge.falls import factored, newton_bound, newton_step, tilted_bound
 from tenfold.judge.points import Data, Point, centred, local, outer_intercept, prepare, read
 from tenfold.losses import Loss, Square
+from tenfold.penalties import L2
 from tenfold.stats import Derivatives, Params, Total, back_times, derivatives, predictions, times
 
 SEARCH_COLUMNS, SEARCH_STEPS = 4096, 16
@@ -109,9 +110,7 @@ def _bounded(certificate: Certificate, data: Data, params: Params) -> Certificat
         return replace(certificate, radius=radius)
     drift = radius * float(np.sqrt(strength / problem.tie)) if problem.intercept else 0.0
     coef, b = (np.asarray(part, dtype=np.float64) for part in params)
-    return replace(
-        certificate, radius=radius, _coef=coef, _intercept=b, _centre=np.zeros(coef.shape[1]), _drift=drift
-    )
+    return replace(certificate, radius=radius, _coef=coef, _intercept=b, _centre=np.zeros(coef.shape[1]), _drift=drift)
 
 
 def _free(data: Data) -> bool:
@@ -209,7 +208,8 @@ def _searched(data: Data, here: Point, value: float, allowed: float, steps: int)
     for _ in range(steps):
         if point is None or point.hessian is None:
             break
-        bound = min(_by_slopes(data, point, _derivatives(data, point.params)), newton_bound(data, point))
+        fall = newton_bound if np.isfinite(data.problem.loss.steepness) else tilted_bound
+        bound = min(_by_slopes(data, point, _derivatives(data, point.params)), fall(data, point))
         value = min(value, here.value - point.value + bound)
         if value <= allowed or bound <= 0.005 * value:
             break
@@ -334,7 +334,10 @@ def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> 
     z = on_host(rows.map(predictions(at, data.centre)))[:, 0]
     loss, best = problem.loss, np.inf
     if dual is not None:
-        best = _by_vector(data, here, loss.clip(y, np.asarray(dual)), y, weight)
+        u = loss.clip(y, np.asarray(dual))
+        best = _by_vector(data, here, u, y, weight)
+        if best > allowed and loss.kinked and not _free(data):
+            best = min(best, _without_penalty(data, here, u, y, weight))
     spread = float(np.sqrt(np.average((z - np.average(z, weights=weight)) ** 2, weights=weight))) or 1.0
     for width in (spread * w for w in WIDTHS) if loss.kinked else ():
         if best <= allowed:
@@ -364,6 +367,19 @@ def _by_vector(data: Data, here: Point, u: Floats, y: Floats, weight: Floats) ->
     if _free(data):
         return _projected(joint, here, _Free(slopes, freedom))
     return _at(joint, here, slopes, local(data, here.params))
+
+
+def _without_penalty(data: Data, here: Point, u: Floats, y: Floats, weight: Floats) -> float:
+    """The gap to the problem without its penalty, whose optimum is below: next to nothing is then left of the penalty's
+    own value, where columns or weights are large.
+    """
+    problem = data.problem
+    if data.rows.shape[1] > SEARCH_COLUMNS:
+        return np.inf
+    free = data._replace(problem=replace(problem, penalty=L2(0.0), tie=0.0))
+    b = outer_intercept(data, here.params) if problem.tie > 0.0 else 0.0
+    own = float(problem.penalty.value(here.params.coef)[0]) + 0.5 * problem.tie * b * b
+    return own + _by_vector(free, here, u, y, weight)
 
 
 class _Targets:
@@ -426,5 +442,8 @@ def _floor(data: Data, here: Point, dtype: Any) -> float:
     rounded = unit_roundoff(dtype) * (about + offset)
     computed = 8.0 * EPS * max(here.value, data.scale) + slope * (EPS * about + EXTENDED_EPS * offset)
     stored = 0.5 * curvature * rounded * rounded + (slope * rounded if loss.kinked else 0.0)
+    if (l1 := float(getattr(data.problem.penalty, "l1", 0.0))) > 0.0:
+        # margins that are rounded move the pulls, and as large a share of the loss as these exceed the limit is lost
+        stored += here.value * curvature * rounded * float(np.sqrt(np.max(data.squares, initial=0.0))) / l1
     floor = computed + stored
     return floor if np.isfinite(floor) else 8.0 * EPS

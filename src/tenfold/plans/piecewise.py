@@ -66,14 +66,14 @@ def fit(
         squares = rows.fold(Columns.lift).squares_about(shift)
     if not np.isfinite(squares).all():
         raise NotFinite
-    if 0.0 < l1 < 1e3 * EPS * float(np.max(np.sqrt(squares + shift**2), initial=0.0)):
-        raise ValueError(
-            "Input X has a column so large that rounding of its sums exceeds the L1 penalty: Scale the columns, or use "
-            "alpha=0."
-        )
+    scale = prepare(problem, rows).scale
+    size = np.sqrt(squares + shift**2)
+    if problem.tie > 0.0:
+        size = np.append(size, np.sqrt(l2 / problem.tie))  # the intercept as the weight of a constant column
+    _refuse_large(size, l1, l2, RULES["gap"].tol * scale)
     inner = interior.Problem(rows, weighted, l1, l2, intercept, shift, np.sqrt(squares), problem.tie)
-    first = Params(np.zeros((1, p)), np.array([_middle(pieces, share) if intercept else 0.0]))
-    allowed = (CLOSER if l2 > 0.0 else ENOUGH) * RULES["gap"].tol * prepare(problem, rows).scale
+    first = Params(np.zeros((1, p)), np.array([_middle(pieces, share) if problem.balances else 0.0]))
+    allowed = (CLOSER if l2 > 0.0 else ENOUGH) * RULES["gap"].tol * scale
     slopes: list[Floats] = []
 
     def path() -> Iterator[Step]:
@@ -93,6 +93,23 @@ def fit(
         other = gap(problem, rows, params, dual=dual, status=status, dtype=dtype)
         certificate = other if other.value < certificate.value else certificate
     return Fitted(params, certificate, "interior point", iterations=solution.iterations, trace=solution.trace)
+
+
+def _refuse_large(size: Floats, l1: float, l2: float, allowed: float) -> None:
+    """Refuse columns of such sizes (p,) that rounding of their sums exceeds the penalty; beside a square, where the
+    penalty matters to others.
+    """
+    if 0.0 < l1 < 1e3 * EPS * float(np.max(size, initial=0.0)):
+        raise ValueError(
+            "Input X has a column so large that rounding of its sums exceeds the L1 penalty: Scale the columns, or use "
+            "alpha=0."
+        )
+    large = size > 1e5 * np.sqrt(l2 * allowed) / EPS
+    if l2 > 0.0 and large.any() and not large[size > 0.0].all():
+        raise ValueError(
+            "Input X has a column so large beside others that rounding of its sums exceeds the penalty: Scale the "
+            "columns."
+        )
 
 
 def _middle(pieces: Pieces, share: Floats) -> float:

@@ -9,7 +9,7 @@
 An intercept that is penalised is tied to zero; beside an L1 penalty it is the weight of a constant column.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +26,7 @@ from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
 from tenfold.problems import Glm
 from tenfold.solvers.dual_ascent import DualAscent
-from tenfold.solvers.loop import Status, Step, Watch, continued, run
+from tenfold.solvers.loop import Solution, Status, Step, Watch, continued, run
 from tenfold.stats import Params
 
 ENOUGH = 0.5
@@ -133,44 +133,49 @@ def _ascends(rows: Rows, machine: Machine) -> bool:
 def _by_dual(machine: Machine, rows: Rows, limits: Limits, seed: int, dtype: Any) -> Fitted:
     problem = machine.problem
     ascent = DualAscent(problem, rows, seed, ENOUGH * RULES["gap"].tol * prepare(problem, rows).scale)
-    path = ascent.steps()
-    solution = run(path, limits.max_iter, limits.time_limit, limits.watch)
-    for attempt in range(ATTEMPTS + 1):
-        params, status = stored(solution.params, dtype), solution.status
-        certificate = machine.judged(rows, params, dual=ascent.slopes, status=status.value, dtype=dtype)
-        if certificate.ok or status is not Status.CONVERGED or attempt == ATTEMPTS:
-            break
-        ascent.allowed *= 0.03
-        more = continued(path, solution, limits.max_iter, limits.time_limit, limits.watch)
-        if more is None:
-            break
-        solution = more
-    return Fitted(params, certificate, "dual ascent", solution.iterations, solution.trace)
+
+    def judged(solution: Solution) -> Fitted:
+        params, status = stored(solution.params, dtype), solution.status.value
+        certificate = machine.judged(rows, params, dual=ascent.slopes, status=status, dtype=dtype)
+        return Fitted(params, certificate, "dual ascent", solution.iterations, solution.trace)
+
+    return _certified(ascent.steps(), limits, judged, ascent.tighten)
 
 
 def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted:
     wider, problem = machine.wider(rows), machine.problem
     shift = middle(wider, True) if problem.intercept else np.zeros(wider.shape[1])
     rule = sparse_logistic.GapRule(problem, 2, tol)
-    path: Iterator[Step] = sparse_logistic.steps(problem, wider, shift, 1, None, rule)
 
     def outside(params: Params) -> Params:
         return machine.outside(moved(params, -shift))
 
+    def judged(solution: Solution) -> Fitted:
+        params, status = stored(outside(solution.params), dtype), solution.status.value
+        certificate = gap(problem, wider, machine.inside(params), status=status, dtype=dtype)
+        return Fitted(params, certificate, "proximal newton", solution.iterations, solution.trace)
+
     watch = limits.watch
-    heard: Watch | None = None if watch is None else lambda record, params: watch(record, outside(params))
-    solution = run(path, limits.max_iter, limits.time_limit, heard)
-    for attempt in range(ATTEMPTS + 1):
-        params, status = stored(outside(solution.params), dtype), solution.status
-        certificate = gap(problem, wider, machine.inside(params), status=status.value, dtype=dtype)
-        if certificate.ok or status is not Status.CONVERGED or attempt == ATTEMPTS:
+    if watch is not None:
+        limits = replace(limits, watch=lambda record, params: watch(record, outside(params)))
+    return _certified(sparse_logistic.steps(problem, wider, shift, 1, None, rule), limits, judged, rule.tighten)
+
+
+def _certified(
+    path: Iterator[Step], limits: Limits, judged: Callable[[Solution], Fitted], tighten: Callable[[], None]
+) -> Fitted:
+    """What the judge says at the end of a path, which is followed further where only the solver was content."""
+    solution = run(path, limits.max_iter, limits.time_limit, limits.watch)
+    found = judged(solution)
+    for _ in range(ATTEMPTS):
+        if found.certificate.ok or solution.status is not Status.CONVERGED:
             break
-        rule.tighten()
-        more = continued(path, solution, limits.max_iter, limits.time_limit, heard)
+        tighten()
+        more = continued(path, solution, limits.max_iter, limits.time_limit, limits.watch)
         if more is None:
             break
-        solution = more
-    return Fitted(params, certificate, "proximal newton", solution.iterations, solution.trace)
+        solution, found = more, judged(more)
+    return found
 
 
 def worst(certificates: list[Certificate]) -> Certificate:

@@ -1,9 +1,9 @@
 """Coordinate descent on the dual of linear support vector machines: for many columns, sparse rows above all.
 
-With C_i = weight_i / (strength W) the primal is 1/2 |w|^2 + sum_i C_i loss_i, and the compiled loop (its formulas are in
-core/include/tenfold/dual_ascent.hpp) moves b_i = -C_i u_i, u_i the slope of the loss. Weights w = sum_i b_i x_i belong
-to every b, so that the duality gap is the mean of loss(z) + conjugate(u) - u z. An intercept that is tied is the weight
-of a constant column; one that is free is tied to where it was last, until it stays there (Rockafellar's proximal
+With C_i = weight_i / (strength W) the primal is 1/2 |w|^2 + sum_i C_i loss_i, and the compiled loop, whose formulas are
+in core/include/tenfold/dual_ascent.hpp, moves b_i = -C_i u_i, u_i the slope of the loss. Weights w = sum_i b_i x_i
+belong to every b, so that the duality gap is the mean of loss(z) + conjugate(u) - u z. An intercept that is tied is the
+weight of a constant column; one that is free is tied to where it was last, until it stays there (Rockafellar's proximal
 points, 1976).
 """
 
@@ -23,8 +23,10 @@ from tenfold.stats import Params, predictions
 FIRST, LAST = 0.1, 1e-14
 """Violations, in units of the targets, at which the gap is looked at first, and below which there is only rounding."""
 
-CLOSER = 0.1
-"""At least so much smaller is the violation that is asked for after a gap that was too large."""
+TIGHTER, CLOSER = 0.03, 0.1
+"""So much smaller is the gap that is allowed after one that was not certified, and at least so much smaller the
+violation that is asked for after a gap that was too large.
+"""
 
 
 class Intervals(NamedTuple):
@@ -50,7 +52,7 @@ class Intervals(NamedTuple):
 
 
 class DualAscent:
-    """The ascent for a problem on rows of positive weight in memory. `allowed` is the gap at which its measure is one."""
+    """The ascent for a problem on rows of positive weight in memory; its measure is the gap over `allowed`."""
 
     def __init__(self, problem: Glm, rows: Rows, seed: int, allowed: float) -> None:
         block = rows.whole()
@@ -78,6 +80,10 @@ class DualAscent:
         if is_sparse(X):
             return getattr(self.loop, f"{name}_csr")(X.data, X.indices, X.indptr, X.shape[1])
         return getattr(self.loop, name)(X)
+
+    def tighten(self) -> None:
+        """Ask for more."""
+        self.allowed *= TIGHTER
 
     @property
     def slopes(self) -> Floats:

@@ -165,6 +165,8 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVC":
         """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
         check_parameters(self, self._constraints)
+        if self.multi_class == "crammer_singer":
+            raise ValueError("multi_class='crammer_singer' is not there yet: use 'ovr'.")
         X, y = validate_classes(self, X, y)
         self.classes_, number = numbered_classes(y, X)
         dual = ascends(self, X.shape)
