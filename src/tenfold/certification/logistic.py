@@ -35,7 +35,7 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         intercept = False
     X, target, weight = counted(X, targets(number, count), weight)
     rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, target, weight)
-    penalty = _chosen(model).penalty(target.shape[0] if weight is None else float(namespace(weight).sum(weight)))
+    penalty = chosen(model).penalty(target.shape[0] if weight is None else float(namespace(weight).sum(weight)))
     if count > 2:
         return gap_of_classes(Glm(Softmax(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
     return gap(Glm(Logistic(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
@@ -47,7 +47,7 @@ def _with_column(value: float, X: Array) -> Array:
     return sparse.hstack([X, sparse.csr_array(column)], format="csr") if is_sparse(X) else np.hstack([X, column])
 
 
-def _chosen(model: Any) -> Chosen:
+def chosen(model: Any) -> Chosen:
     """C, infinite where there is no penalty, and the share of L1; what cross-validation has chosen where it has."""
     C = float(np.ravel(getattr(model, "C_", getattr(model, "C", np.inf)))[0])
     if model.penalty is None or np.inf == C:

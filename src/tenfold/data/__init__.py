@@ -18,6 +18,7 @@ from tenfold.data.blocks import (
 )
 from tenfold.data.constant import WithConstant, with_constant
 from tenfold.data.memory import MemoryRows
+from tenfold.data.sequences import Sequences
 from tenfold.data.table import Table
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "NotFinite",
     "Pending",
     "Rows",
+    "Sequences",
     "Statistic",
     "Table",
     "WithConstant",

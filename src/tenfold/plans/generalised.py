@@ -109,6 +109,11 @@ def rescaled_penalty(penalty: Any, factor: float) -> Any:
     return replace(penalty, strength=factor * penalty.strength)
 
 
+def is_free(penalty: Penalty, p: int) -> bool:
+    """Whether a penalty on p weights is none."""
+    return float(np.max(penalty.value(np.stack([np.ones(p), -np.ones(p)])))) == 0.0
+
+
 def fit(
     rows: Rows,
     loss: Any,

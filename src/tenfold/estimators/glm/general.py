@@ -34,7 +34,8 @@ from tenfold.estimators.contract import (
     with_callbacks,
 )
 from tenfold.estimators.glm.deviance import as_float
-from tenfold.estimators.glm.offset import moved, validate_offset
+from tenfold.estimators.glm.offset import moved, validate_offset, with_offset
+from tenfold.estimators.inferred import Inferred, inferred, refusal
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -46,7 +47,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.plans.fitted import Fitted
-from tenfold.plans.generalised import LOSSES, PENALTIES, PERCEPTRON, fit, penalty_of, rescaled_penalty
+from tenfold.plans.generalised import LOSSES, PENALTIES, PERCEPTRON, fit, is_free, penalty_of, rescaled_penalty
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset
 from tenfold.stats import Params
 
@@ -100,7 +101,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
             return penalty_of(self.penalty, float(self.alpha), float(self.l1_ratio), self.groups, p)
         return self.penalty
 
-    def _fitted(self, X: Array, y: Any, rows: Rows, loss: Any, factor: float, flat: bool) -> None:
+    def _fitted(self, X: Array, y: Any, rows: Rows, loss: Any, factor: float, flat: bool) -> Fitted:
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else 0
         fitted = refuse_not_finite(
             self,
@@ -119,6 +120,11 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
             ),
         )
         self._store(fitted, factor, X, flat)
+        return fitted
+
+    def _refusal(self, p: int) -> str | None:
+        """Why there is no inference, or None."""
+        return refusal(self.certificate_, penalised=not is_free(self._the_penalty(p), p))
 
     def _attributes(self, params: Params, X: Array, flat: bool) -> dict[str, Any]:
         coef, b = (params.coef[0], params.intercept[0]) if flat else params
@@ -133,7 +139,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
         warn_unless_certified(self)
 
 
-class GeneralizedLinear(Scored, Generalised, RegressorMixin, BaseEstimator):
+class GeneralizedLinear(Scored, Inferred, Generalised, RegressorMixin, BaseEstimator):
     """A linear model of numbers with any loss and any penalty.
 
     Minimises ``1/sum_i s_i sum_i s_i loss(y_i, x_i.w + b) + penalty(w)`` with weights s_i; the intercept is never
@@ -166,6 +172,8 @@ class GeneralizedLinear(Scored, Generalised, RegressorMixin, BaseEstimator):
     n_iter_ : int
     certificate_ : Certificate
         Kind gap where the loss is convex; stationarity for "student", the best of several starts.
+    inference_ : LikelihoodInference
+        As in PoissonRegressor, where there is no penalty and the loss is a likelihood.
     status_, trace_ : how the fit ended; objective, measure and seconds of each step.
 
     Notes
@@ -224,18 +232,21 @@ class GeneralizedLinear(Scored, Generalised, RegressorMixin, BaseEstimator):
         check_parameters(self, PARAMETERS)
         loss = self._the_loss()
         X, y = validate(self, X, y, multi_output=False)
-        target, weight = as_float(y), validate_weights(sample_weight, X)
-        low = float(on_host(namespace(target).min(target)))
+        given, counts = as_float(y), validate_weights(sample_weight, X)
+        low = float(on_host(namespace(given).min(given)))
         if loss.link == "log" and (low < 0 or (low == 0 and loss.name == "gamma")):
             raise ValueError(f"Some value(s) of y are out of the valid range of the loss {loss.name!r}.")
         if offset is not None and not takes_offset(loss):
             raise ValueError(f"The loss {loss.name!r} takes no offset.")
-        asked = total_weight(target, weight)
-        target, weight = without_offset(loss, target, weight, validate_offset(offset, X))
-        factor = total_weight(target, weight) / asked
+        offset = validate_offset(offset, X)
+        target, weight = without_offset(loss, given, counts, offset)
+        factor = total_weight(target, weight) / total_weight(given, counts)
         kept, target, weight = counted(X, target, weight)
         rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight)
-        self._fitted(X, y, rows, loss, factor, flat=True)
+        params = self._fitted(X, y, rows, loss, factor, flat=True).params
+        self._inference = self._refusal(X.shape[1]) or inferred(
+            self, loss, params, X, with_offset(given, offset), counts
+        )
         return self
 
     def predict(self, X: Any, *, offset: Any = None) -> Array:
@@ -250,7 +261,7 @@ class GeneralizedLinear(Scored, Generalised, RegressorMixin, BaseEstimator):
         return tags
 
 
-class GeneralizedLinearClassifier(Scored, Generalised, ClassifierMixin, BaseEstimator):
+class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin, BaseEstimator):
     """A linear model of two classes with any loss and any penalty.
 
     Minimises ``1/sum_i s_i sum_i s_i loss(y_i, x_i.w + b) + penalty(w)``, y_i = +1 for the second of the two classes
@@ -270,6 +281,8 @@ class GeneralizedLinearClassifier(Scored, Generalised, ClassifierMixin, BaseEsti
     n_iter_ : int
     certificate_ : Certificate
         Kind gap where the loss is convex; stationarity for "tanh", the best of several starts.
+    inference_ : LikelihoodInference
+        As in PoissonRegressor, where there is no penalty and the loss is a likelihood.
     status_, trace_ : how the fit ended; objective, measure and seconds of each step.
 
     Notes
@@ -339,9 +352,10 @@ class GeneralizedLinearClassifier(Scored, Generalised, ClassifierMixin, BaseEsti
             )
         ones = like(np.ones(1), number)
         signs = namespace(number).where(number == 1, ones, -ones)
-        kept, signs, weight = counted(X, signs, weight)
-        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, signs, weight)
-        self._fitted(X, y, rows, loss, 1.0, flat=False)
+        kept, inside, positive = counted(X, signs, weight)
+        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, inside, positive)
+        params = self._fitted(X, y, rows, loss, 1.0, flat=False).params
+        self._inference = self._refusal(X.shape[1]) or inferred(self, loss, params, X, signs, weight)
         return self
 
     def decision_function(self, X: Any) -> Array:

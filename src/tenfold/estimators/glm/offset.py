@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from tenfold.arrays import Array, is_dask, is_foreign, like, namespace, on_host
-from tenfold.estimators.contract import beside
+from tenfold.estimators.contract import beside, rowwise
 from tenfold.estimators.foreign import refuse_elsewhere
 
 
@@ -33,3 +33,12 @@ def moved(raw: Array, offset: Any) -> Array:
         return raw
     xp = namespace(raw)
     return raw + (offset if is_dask(raw) else xp.astype(offset, raw.dtype, copy=False))
+
+
+def with_offset(y: Array, offset: Array | None) -> Array:
+    """Targets, and the offset as their second column where there is one."""
+    return y if offset is None else rowwise(_side_by_side, y, offset)
+
+
+def _side_by_side(y: Array, offset: Array) -> Array:
+    return namespace(y).stack([y, offset], axis=1)

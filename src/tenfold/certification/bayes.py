@@ -1,0 +1,29 @@
+"""Naive Bayes: the estimates, from the sums of the classes formed again."""
+
+from typing import Any
+
+from tenfold.certification.models import known, validated
+from tenfold.estimators.bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB
+from tenfold.estimators.contract import numbered, validate_weights
+from tenfold.judge import Certificate
+
+CLASSES = {cls.__name__: cls for cls in (BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB)}
+
+
+def sums(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    X, y = validated(model, X, y, numeric=False)
+    known(model, y)
+    ours = _as_ours(model)
+    return ours.judged(X, numbered(model.classes_, y, X), validate_weights(sample_weight, X))
+
+
+def _as_ours(model: Any) -> Any:
+    """A model of ours with the parameters and the fitted attributes of scikit-learn's, or of ours itself."""
+    cls = CLASSES[type(model).__name__]
+    ours = cls(**model.get_params(deep=False))
+    for name in (name for name in vars(model) if name.endswith("_")):
+        setattr(ours, name, getattr(model, name))
+    return ours
+
+
+JUDGES = dict.fromkeys(CLASSES, sums)
