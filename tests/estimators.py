@@ -184,7 +184,11 @@ def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> R
 
 
 def _machine(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
-    return Row(name, settings or {}, **{"kind": "gap", "multi_output": False, "iterative": True, "tied": True, **meta})
+    return Row(
+        name,
+        settings or {},
+        **{"kind": "gap", "multi_output": False, "iterative": True, "tied": True, "random": True, **meta},
+    )
 
 
 KINKED = {"counts": False, "robust": True, "unique": False, "units": True}
@@ -246,6 +250,7 @@ TABLE = [
     _deviance("HuberRegressor", counts=False, robust=True),
     _deviance("GeneralizedLinear", counts=False, iterative=False),
     _classifier("GeneralizedLinearClassifier", kind="gap", classes=2, iterative=True),
+    _classifier("GeneralizedLinearClassifier", {"loss": "softmax", "alpha": 0.01}, kind="gap", iterative=True),
     _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
     _machine("LinearSVC", classifier=True, classes=np.inf),
     _machine("LinearSVC", {"loss": "hinge", "C": 0.5}, classifier=True, classes=np.inf, robust=True, units=True),

@@ -385,8 +385,7 @@ def descent(
     l1: _Float,
     l2: _Float,
     positive: bool,
-    allowed: float,
-    change: float,
+    enough: float,
     most: int,
     seed: int | None,
 ) -> tuple[_Float, _Float, NDArray[np.int64]]: ...

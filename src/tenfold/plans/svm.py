@@ -21,7 +21,7 @@ from tenfold.judge import RULES, Certificate, at_kinks, gap
 from tenfold.judge.points import prepare
 from tenfold.losses import Loss
 from tenfold.penalties import L2, ElasticNet
-from tenfold.plans import glm, piecewise, sparse_logistic
+from tenfold.plans import glm, piecewise, sparse_glm
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
 from tenfold.problems import Glm
@@ -145,7 +145,8 @@ def _by_dual(machine: Machine, rows: Rows, limits: Limits, seed: int, dtype: Any
 def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted:
     wider, problem = machine.wider(rows), machine.problem
     shift = middle(wider, True) if problem.intercept else np.zeros(wider.shape[1])
-    rule = sparse_logistic.GapRule(problem, 2, tol)
+    rule = sparse_glm.GapRule(problem, tol, prepare(problem, wider).scale, 0.5 * problem.loss.smoothness)
+    start = Params(np.zeros((1, wider.shape[1])), np.zeros(1))
 
     def outside(params: Params) -> Params:
         return machine.outside(moved(params, -shift))
@@ -158,7 +159,7 @@ def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype
     watch = limits.watch
     if watch is not None:
         limits = replace(limits, watch=lambda record, params: watch(record, outside(params)))
-    return _certified(sparse_logistic.steps(problem, wider, shift, 1, None, rule), limits, judged, rule.tighten)
+    return _certified(sparse_glm.steps(problem, wider, start, shift, rule, fresh=True), limits, judged, rule.tighten)
 
 
 def _certified(
