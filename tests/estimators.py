@@ -241,6 +241,7 @@ TABLE = [
     _deviance("HuberRegressor", counts=False, robust=True),
     _deviance("GeneralizedLinear", counts=False, iterative=False),
     _classifier("GeneralizedLinearClassifier", kind="gap", classes=2, iterative=True),
+    _classifier("GeneralizedLinearClassifier", {"loss": "softmax", "alpha": 0.01}, kind="gap", iterative=True),
     _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),

@@ -76,6 +76,7 @@ def class_squares(
 ) -> tuple[_Float, _Float, _Float]: ...
 def first_means(X: _Real, weight: _Float | None, group: NDArray[np.int32], classes: int) -> _Float: ...
 def scaled_distances(X: _Real, centre: _Float, scale: _Float, threads: int) -> _Float: ...
+def quadratics(X: _Real, centres: _Float, factors: _Float, threads: int) -> _Float: ...
 def derivatives(
     X: _Real,
     Y: _Float,
@@ -361,8 +362,7 @@ def descent(
     l1: _Float,
     l2: _Float,
     positive: bool,
-    allowed: float,
-    change: float,
+    enough: float,
     most: int,
     seed: int | None,
 ) -> tuple[_Float, _Float, NDArray[np.int64]]: ...

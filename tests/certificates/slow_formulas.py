@@ -50,6 +50,8 @@ def problem_of(row, model, data) -> Problem:
     if row.kind == "gap" and row.classifier:
         C = getattr(model, "C_", getattr(model, "C", None))
         alpha = alpha * weight.sum() if C is None else 1.0 / C  # beside the mean
+        if getattr(model, "loss", "") == "softmax" and Y.shape[1] == 1:
+            alpha = alpha / 2  # squares of two halves of a difference
     alpha = np.broadcast_to(np.asarray(alpha, dtype=float), Y.shape[1])
     return Problem(
         dense(data.X).astype(LONG),

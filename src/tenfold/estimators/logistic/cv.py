@@ -15,8 +15,9 @@ from tenfold.arrays import Array, Floats, Integers, contiguous, is_sparse
 from tenfold.choose.logistic import paths as choose_paths
 from tenfold.choose.scores import SCORES
 from tenfold.choose.scores import scores as known_scores
+from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, counted, refuse_not_finite, validate_weights
-from tenfold.estimators.logistic.labels import numbered_classes, shares, targets, validate_classes, weighted
+from tenfold.estimators.logistic.labels import numbered_classes, shares, validate_classes, weighted
 from tenfold.estimators.logistic.regression import LogisticRegression
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear, strength
 from tenfold.estimators.parameters import (

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from tenfold.arrays import Array, Floats, is_dask, is_numpy, like, namespace, on_host
+from tenfold.arrays import Array, Floats, is_numpy, on_host
 from tenfold.estimators.contract import (
     class_factors,
     encoded,
@@ -63,15 +63,6 @@ def _refuse_empty(classes: Array, number: Array, weight: Array) -> None:
         f"All rows of the classes {missing} have weight zero, so that nothing is known of them. Leave these rows out, "
         "or give them a weight."
     )
-
-
-def targets(number: Array, count: int) -> Array:
-    """What a fit reads, in float64: +1 for the second of two classes and -1 for the first, else the number."""
-    xp = namespace(number)
-    if count > 2:
-        return number.astype(np.float64) if is_numpy(number) or is_dask(number) else xp.astype(number, xp.float64)
-    ones = like(np.ones(1), number)
-    return xp.where(number == 1, ones, -ones)
 
 
 def shares(number: Array, count: int, weight: Array | None) -> Floats:
