@@ -33,12 +33,12 @@ class Judged(NamedTuple):
     factor: float = 1.0
 
 
-def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, loss: Loss | None = None, offset: Any = None) -> Judged:
-    """What a regression is judged on; `loss` only for an offset."""
+def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, loss: Loss, offset: Any) -> Judged:
+    """What a regression is judged on."""
     X, y = validated(model, X, y, numeric=True)
     y, weight = as_float(y), validate_weights(sample_weight, X)
     asked = total_weight(y, weight)
-    if loss is not None and offset is not None:
+    if offset is not None:
         if not takes_offset(loss):
             raise ValueError(f"The loss {loss.name!r} takes no offset.")
         y, weight = without_offset(loss, y, weight, validate_offset(offset, X))
