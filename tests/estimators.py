@@ -182,6 +182,14 @@ CENTRED = "class weights move the offset, and there is none"
 UNCENTRED = "the targets of the checks are far from one, and without an intercept their score is not reached"
 SEPARATED = "classes of the checks are separable: without a penalty there is no maximum, and the warning says so"
 
+FOLDED = {
+    "Cs": [0.01, 1.0, 10.0],
+    "cv": 3,
+    "l1_ratios": (0,),
+    "scoring": "neg_log_loss",
+    "use_legacy_attributes": False,
+}
+
 TABLE = [
     _regressor("LinearRegression", unique=False),
     _regressor("LinearRegression", {"fit_intercept": False}, unique=False),
@@ -222,6 +230,8 @@ TABLE = [
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
     _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
     _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
+    _logistic({"C": 2.0, "l1_ratio": 1.0, "solver": "saga"}, unique=False),
+    _classifier("LogisticRegressionCV", FOLDED, kind="gap", chooses=True),
     _perceptron("Perceptron", iterative=True),
     _perceptron("AveragedPerceptron"),
     _perceptron("VotedPerceptron", linear=False),
@@ -264,7 +274,6 @@ EVERY = [*TABLE, *LEARNERS]
 
 APART = {
     "ElasticNetCV": "chooses two numbers; its siblings have rows",
-    "LogisticRegressionCV": "chooses by folds of rows in memory, and only there",
     "MultiTaskElasticNet": "targets are columns of a matrix",
     "MultiTaskElasticNetCV": "targets are columns of a matrix",
     "MultiTaskLasso": "targets are columns of a matrix",
@@ -384,8 +393,6 @@ def _weights(row: Row) -> Data:
     if row.separates:
         y = np.where((weight == 0.0) & (np.arange(60) % 2 == 0), np.where(y == "ant", "bee", "ant"), y)
     return Data(X, y, weight)
-    X, y, _ = plain(row, 60, 4)
-    return Data(X, y, zero_weights(60))
 
 
 def _offset(row: Row) -> Data:
@@ -427,7 +434,8 @@ def kind_of(row: Row, model: Any) -> str:
 
 def chosen(model: Any) -> Any:
     """What a model chose from the data: a penalty, or a number of columns."""
-    return model.alpha_ if hasattr(model, "alpha_") else model.n_nonzero_coefs_
+    names = ("alpha_", "C_", "n_nonzero_coefs_")
+    return next(getattr(model, name) for name in names if hasattr(model, name))
 
 
 def parameters(model: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 
 LONG = np.longdouble
@@ -34,7 +34,7 @@ def problem_of(row, model, data) -> Problem:
     weight = np.ones(len(y)) if data.weight is None else np.asarray(data.weight, dtype=float)
     if row.classifier:
         names = np.unique(y)
-        if row.name == "LogisticRegression":
+        if row.name.startswith("LogisticRegression"):
             # scikit-learn balances classes by their weights here, by their counts in ridge classification
             if getattr(model, "class_weight", None) is not None:
                 factor = compute_class_weight(model.class_weight, classes=names, y=y, sample_weight=weight)
@@ -48,7 +48,8 @@ def problem_of(row, model, data) -> Problem:
     alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
     alpha = 0.0 if row.angles else alpha
     if row.kind == "gap" and row.classifier:
-        alpha = 1.0 / model.C if hasattr(model, "C") else alpha * weight.sum()  # beside the mean
+        C = getattr(model, "C_", getattr(model, "C", None))
+        alpha = alpha * weight.sum() if C is None else 1.0 / C  # beside the mean
         if getattr(model, "loss", "") == "softmax" and Y.shape[1] == 1:
             alpha = alpha / 2  # squares of two halves of a difference
     alpha = np.broadcast_to(np.asarray(alpha, dtype=float), Y.shape[1])
@@ -222,6 +223,35 @@ def log_probabilities(z):
 def softmax_objective(X, y, weight, strength, W, b) -> LONG:
     logs = log_probabilities(X @ W.T + b)
     return -(weight @ logs[np.arange(len(y)), y]) / weight.sum() + strength * np.sum(W * W) / 2
+
+
+def l1_objective(X, y, weight, l1, params) -> LONG:
+    """With l1 ||W||_1 as the penalty; one row of params (t, p + 1) is for two classes, the first of which has none."""
+    params = np.vstack([np.zeros_like(params), params]) if len(params) == 1 else params
+    return softmax_objective(X, y, weight, 0.0, params[:, :-1], params[:, -1]) + l1 * np.sum(np.abs(params[:, :-1]))
+
+
+def l1_value(X, y, weight, l1, intercept, t) -> float:
+    """Close to the optimum, and never below it: quasi-Newton steps on the positive and the negative parts apart."""
+    X, weight = np.asarray(X, dtype=float), np.asarray(weight / weight.sum(), dtype=float)
+    keep = weight > 0
+    X, y, weight = X[keep], y[keep], weight[keep]
+    X = X - weight @ X if intercept else X
+    right = y[:, None] == np.arange(2 if t == 1 else t)
+    p = X.shape[1]
+
+    def value(v):
+        up, down, b = v[: t * p].reshape(t, p), v[t * p : 2 * t * p].reshape(t, p), v[2 * t * p :]
+        z = X @ (up - down).T + b * intercept
+        logs = log_probabilities(np.column_stack([np.zeros(len(z)), z]) if t == 1 else z)
+        slopes = (weight[:, None] * (np.exp(logs) - right))[:, -t:]
+        g = slopes.T @ X
+        gradient = [(l1 + g).ravel(), (l1 - g).ravel(), slopes.sum(axis=0) * intercept]
+        return -(weight @ logs[right]) + l1 * v[: 2 * t * p].sum(), np.concatenate(gradient)
+
+    bounds = [(0, None)] * (2 * t * p) + [(None, None)] * t
+    tight = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-12, "maxcor": 30}
+    return float(minimize(value, np.zeros((2 * p + 1) * t), jac=True, bounds=bounds, options=tight).fun)
 
 
 def softmax_optimum(X, y, weight, strength, intercept, K) -> Optimum:

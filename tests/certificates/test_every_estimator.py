@@ -17,6 +17,8 @@ from slow_formulas import (
     deviance_optimum,
     dual_gap,
     huber_objective,
+    l1_objective,
+    l1_value,
     lasso_dual,
     lasso_objective,
     lasso_of,
@@ -124,6 +126,22 @@ def check_gap_of_classes(row, model, data, certificate):
     assert certificate.value + certificate.floor >= excess
     assert certificate.ok or certificate.value <= 1.5 * excess + 4 * certificate.floor
     np.testing.assert_allclose(certificate.scale, np.log(3.0), rtol=1e-12)
+
+
+def check_l1(row, model, data, certificate, params=None):
+    """Two classes or more under an L1 penalty: the number is a gap, and sound."""
+    problem = problem_of(row, model, data)
+    number = np.searchsorted(np.unique(data.y), data.y)
+    params = (parameters(model) if params is None else params).astype(np.longdouble)
+    l1 = problem.alpha[0] / problem.weight.sum()
+    best = l1_value(problem.X, number, problem.weight, float(l1), row.intercept, len(params))
+    objective = float(l1_objective(problem.X, number, problem.weight, l1, params))
+    np.testing.assert_allclose(certificate.objective, objective, rtol=1e-12)
+    assert certificate.value + certificate.floor >= objective - best
+    assert certificate.lower_bound <= best + certificate.floor
+    expected = max(certificate.objective - certificate.lower_bound, certificate.floor)
+    assert abs(certificate.value - expected) <= certificate.floor
+    np.testing.assert_allclose(certificate.scale, np.log(len(model.classes_)), rtol=1e-12)
 
 
 def check_count(row, model, data, certificate, params=None):
@@ -269,6 +287,7 @@ def check_quantile(row, model, data, certificate, params=None):
 def check_number(row, model, data, certificate, params=None):
     gap = check_lasso if row.lasso else check_deviance if row.name in DEVIANCES else check_gap
     gap = {"HuberRegressor": check_huber, "QuantileRegressor": check_quantile}.get(row.name, gap)
+    gap = check_l1 if "l1_ratio" in row.settings else gap
     exact = check_matching if row.name == "MatchingPursuit" else check_exact
     kinds = {"residual": check_residual, "gap": gap, "count": check_count, "exact": exact}
     check = kinds[certificate.kind]
@@ -457,7 +476,8 @@ def test_several_classes(row):
         assert len(model.certificate_.parts) == 3
         check_number(row, model, Data(X, y), model.certificate_)
         return
-    check_gap_of_classes(row, model, Data(X, y), model.certificate_)
+    check = check_l1 if "l1_ratio" in row.settings else check_gap_of_classes
+    check(row, model, Data(X, y), model.certificate_)
     again = tenfold.certify(model, X, y)
     assert again.ok
     assert abs(again.value - model.certificate_.value) <= 2 * again.floor
@@ -471,7 +491,7 @@ def test_several_classes(row):
             worsen(row, worse, Data(X, y))
         certificate = tenfold.certify(worse, X, y)
         assert not certificate.ok
-        check_gap_of_classes(row, worse, Data(X, y), certificate)
+        check(row, worse, Data(X, y), certificate)
 
 
 # -- radius and decided for least squares ----------------------------------------------------------------------------

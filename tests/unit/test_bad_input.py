@@ -199,7 +199,7 @@ def test_one_class_left_by_the_weights(row):
     """Rows without weight do not count: a class that has no weight is not there."""
     X, y, _ = tall(row)
     weight = (y == "ant").astype(float)
-    if row.name == "LogisticRegression" or row.separates:
+    if row.name.startswith("LogisticRegression") or row.separates:
         refused(row, X, y, "class", weight=weight)
     else:
         # regression on -1 and +1 has an answer: the constant
@@ -372,7 +372,8 @@ def test_weights_of_extreme_size(row):
         model = row.make().fit(X, y, sample_weight=np.full(60, unit))
         assert np.isfinite(parameters(model)).all()
         assert model.certificate_.ok, (unit, model.certificate_.explain())
-        if not (row.unique or row.repeats or row.sequential):
+        penalised = row.unique or np.isfinite(row.settings.get("C", np.inf))
+        if not (penalised or row.repeats or row.sequential):
             np.testing.assert_allclose(parameters(model), parameters(row.make().fit(X, y)), rtol=1e-6, atol=1e-9)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import bayes, glm, greedy, lasso, least_squares, logistic, perceptron, sgd, structured
+from tenfold.certification import by_class, glm, greedy, lasso, least_squares, logistic, perceptron, sgd, structured
 from tenfold.certification.inference import check_asked, inference_of, maximised
 from tenfold.inference import LikelihoodInference
 from tenfold.judge import Certificate
@@ -154,7 +154,7 @@ def infer(
 
 
 JUDGES: dict[str, Callable[..., Certificate]] = {
-    **bayes.JUDGES,
+    **by_class.JUDGES,
     **glm.JUDGES,
     **greedy.JUDGES,
     **least_squares.JUDGES,

@@ -9,8 +9,9 @@ intercept, Fenchel and Young bound how far P can fall from (w, b), term by term:
 Slopes u at the margins z have no first term. Three moves make them feasible. *Balance*: slopes at two intercepts,
 whose sums have opposite signs, are mixed; the conjugate is convex, so the first term is at most the same mixture.
 *Scale*: a share s of u, where the penalty's conjugate is infinite at all of it; conjugate(0) = 0, so the first term is
-at most s of itself plus (1 - s) loss. *Project*: without a penalty v must vanish; slopes that are free to move, those
-with a curvature or amid the conjugate's domain, are moved along the columns until it does.
+at most s of itself plus (1 - s) loss. *Project*: without a penalty v must vanish, and under an L1 penalty it is -l1 or
++l1 for columns that are used and between them for the others; slopes that are free to move, those with a curvature or
+amid the conjugate's domain, are moved along the columns until it does. That costs the square of what scaling costs.
 """
 
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import factored, newton_bound, newton_step
 from tenfold.judge.points import Data, Point, centred, local, prepare, read
 from tenfold.losses import Loss, Square
+from tenfold.penalties import ElasticNet
 from tenfold.stats import Derivatives, Params, Total, back_times, derivatives, predictions, times
 
 SEARCH_COLUMNS, SEARCH_STEPS = 4096, 16
@@ -83,7 +85,7 @@ def fenchel_gap(
         value = _by_slopes(data, here, _derivatives(data, here.params))
         if value > certificate.allowed and search and rows.shape[1] <= SEARCH_COLUMNS:
             value = _searched(data, here, value, certificate.allowed, search)
-        if value > certificate.allowed and _free(data):
+        if value > certificate.allowed and (_free(data) or (_limit(data) and rows.shape[1] <= SEARCH_COLUMNS)):
             value = min(value, _by_projection(data, here))
     value = max(min(value, here.value), floor) if np.isfinite(value) else here.value
     if loose and value > certificate.allowed:
@@ -102,6 +104,14 @@ def fenchel_gap(
 def _free(data: Data) -> bool:
     """Whether no penalty at all bounds the weights: its conjugate is finite at zero alone."""
     return bool(data.problem.penalty.share(np.full((1, len(data.centre)), EPS))[0] == 0.0)
+
+
+def _limit(data: Data) -> float:
+    """The largest pull that weights of either sign take under a pure L1 penalty; zero for other penalties."""
+    penalty = data.problem.penalty
+    if not isinstance(penalty, ElasticNet) or penalty.l2 > 0.0 or penalty.positive:
+        return 0.0
+    return float(penalty.l1)
 
 
 def _derivatives(data: Data, params: Params) -> Derivatives:
@@ -212,7 +222,7 @@ def _by_projection(data: Data, here: Point) -> float:
 
 
 def _projected(data: Data, here: Point, free: _Free) -> float:
-    fit = _fit_by_columns(data, free)
+    fit = _fit_by_columns(data, here, free)
     if fit is None:
         return np.inf
     c, loss, at = data.centre, data.problem.loss, local(data, here.params)
@@ -240,8 +250,12 @@ def _share_inside(loss: Loss, block: Block, u: Array) -> float:
     return float(xp.min(shares)) * (1.0 - EPS) if bool(xp.any(moved)) else 1.0
 
 
-def _fit_by_columns(data: Data, free: _Free) -> Params | None:
-    """The parameters d at which slopes minus freedom times x.d have no pull on any weight; found twice over."""
+def _fit_by_columns(data: Data, here: Point, free: _Free) -> Params | None:
+    """The parameters d at which slopes minus freedom times x.d pull at weights as they should; found twice over.
+
+    Without a penalty, not at all. Under an L1 penalty as it pulls back at the weights that are used, and not more at
+    those whose pull exceeds it; others are left alone.
+    """
     p, c = len(data.centre), data.centre
     zero = Params(np.zeros((1, p)), np.zeros(1))
     square = derivatives(Square(), zero, 2, c)
@@ -255,10 +269,8 @@ def _fit_by_columns(data: Data, free: _Free) -> Params | None:
     if not data.problem.intercept:
         q, h = H[:-1, -1], H[-1, -1]
         H = H[:-1, :-1] + np.outer(c, q) + np.outer(q + h * c, c)
-    factor = factored(H)
-    if factor is None:
-        return None
-    fit = zero
+    fit, limit, w = zero, _limit(data), here.params.coef[0]
+    wanted, moved, factor = np.zeros(len(H)), np.arange(len(H)), None
     for _ in range(2):
 
         def left(block: Block, fit: Params = fit) -> Array:
@@ -266,7 +278,16 @@ def _fit_by_columns(data: Data, free: _Free) -> Params | None:
 
         total = data.rows.fold(lambda block: _pull_of(block, left(block), c)).sum
         g = total if data.problem.intercept else total[:-1] + total[-1] * c
-        d = np.append(factor.solve(g), 0.0)[: p + 1]
+        if factor is None:
+            if limit:
+                wanted[:p] = np.where(w != 0.0, -np.sign(w), np.clip(g[:p] / here.weight / limit, -1.0, 1.0))
+                beyond = (w != 0.0) | (np.abs(g[:p]) > limit * here.weight)
+                moved = np.flatnonzero(np.append(beyond, np.ones(len(H) - p, dtype=bool)))
+            factor = factored(H[np.ix_(moved, moved)])
+            if factor is None:
+                return None
+        d = np.zeros(p + 1)
+        d[moved] = factor.solve((g - limit * here.weight * wanted)[moved])
         coef = fit.coef + d[None, :p]
         # without an intercept the fit is by the rows as they are
         b = fit.intercept + d[p:] if data.problem.intercept else coef @ c
@@ -298,7 +319,19 @@ def _at(data: Data, here: Point, slopes: Callable[[Block], Array], at: Params) -
     if _free(data):
         # v is zero but for rounding, which the floor covers
         return max(float(term), 0.0) + abs(float(np.sum(here.params.coef[0] * v)))
-    return _gap(data, here.params.coef, _Slopes(v, max(float(term), 0.0), float(mean)))
+    v, rounding = _snapped(data, here, v)
+    return _gap(data, here.params.coef, _Slopes(v, max(float(term), 0.0), float(mean))) + rounding
+
+
+def _snapped(data: Data, here: Point, v: Floats) -> tuple[Floats, float]:
+    """Pulls without what rounding has added beyond the limit of an L1 penalty, and what that can have cost."""
+    limit = _limit(data)
+    inside = np.clip(v, -limit, limit)
+    with np.errstate(over="ignore"):
+        rounding = 64.0 * EPS * np.sqrt(data.squares)
+    if not limit or not np.all(np.abs(v - inside) <= np.where(np.isfinite(rounding), rounding, 0.0)):
+        return v, 0.0
+    return inside, float(np.sum(np.abs(here.params.coef[0] * (v - inside))))
 
 
 def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> float:
