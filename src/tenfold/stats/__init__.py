@@ -16,7 +16,7 @@ from tenfold.stats.classes import (
     memberships,
     scaled_distances,
 )
-from tenfold.stats.columns import Columns
+from tenfold.stats.columns import Aligned, Columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
     Derivatives,
@@ -45,6 +45,7 @@ from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
+    "Aligned",
     "ClassColumns",
     "ClassErrors",
     "ClassSums",
