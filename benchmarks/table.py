@@ -108,7 +108,7 @@ ROWS = (
     Row("l1 logistic 100k x 100", "LogisticRegression", data.classes, TALL, SMALL_TALL, L1, floors.newton,
         sklearn=KINKED, peers=(SAGA,), tighten=TIGHTER, aim=6),
     Row("l1 logistic sparse 50k x 100k", "LogisticRegression", data.sparse_classes, SPARSE, SMALL_SPARSE,
-        {**L1, "C": 1.0}, floors.working_set, sklearn=KINKED, tighten=TIGHTER, aim=6),
+        L1, floors.working_set, sklearn=KINKED, tighten=TIGHTER, aim=6),
     Row("logistic spam", "LogisticRegression", data.spam, (), (600, 1 << 12), {}, floors.passes,
         peers=(LIBLINEAR, NEWTON_CG), tighten=TIGHTER),
     Row("logistic grid 20 C x 5 folds 10k x 50", "LogisticRegressionCV", data.classes, (10_000, 50), (500, 10),
