@@ -147,9 +147,16 @@ def softplus(x: Array) -> Array:
     return xp.log1p(xp.exp(-xp.abs(x))) + xp.where(x > 0, x, xp.zeros_like(x))
 
 
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + e^-x), to full relative accuracy on both sides."""
+    return namespace(x).sigmoid(x) if _library(x) == "torch" else falling_sigmoid(-x)
+
+
 def falling_sigmoid(x: Array) -> Array:
     """1 / (1 + e^x), to full relative accuracy on both sides."""
     xp = namespace(x)
+    if _library(x) == "torch":
+        return xp.sigmoid(-x)
     if is_foreign(x):  # few calls, and an infinity on the way is right
         with np.errstate(over="ignore"):
             return (1.0 + xp.exp(x)) ** -1.0
@@ -219,8 +226,8 @@ def some_rows(array: Array, which: slice) -> Array:
 
 
 def gathered(array: Array) -> Array:
-    """A copy of rows that are apart, one after the other, where they are."""
-    return namespace(array).asarray(array, copy=True)
+    """Rows that are apart, where they are; one after the other for CuPy, which would copy them in every product."""
+    return namespace(array).asarray(array, copy=True) if _library(array) == "cupy" else array
 
 
 def picked(array: Array, index: Integers) -> Array:

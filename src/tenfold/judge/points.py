@@ -8,7 +8,7 @@ from tenfold.arrays import Floats, on_host
 from tenfold.data import Rows, sampling_step, targets_of, weights_of
 from tenfold.losses import Loss
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Params, best_constant, derivatives, mean_loss, of_columns
+from tenfold.stats import Columns, Params, best_constant, derivatives, mean_loss, of_columns, together
 
 SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
 """How many rows the judge reads first, to place the centre and to balance slopes; and at most so many numbers."""
@@ -49,9 +49,9 @@ def sampled(rows: Rows) -> tuple[Floats, Rows, Floats]:
     n, p = rows.shape
     wanted = 8 * SAMPLE_ROWS if rows.sparse else min(max(SAMPLE_ENTRIES // p, 64), SAMPLE_ROWS)
     sample = rows.thin(sampling_step(n, wanted))
-    columns = sample.fold(Columns.lift)
     # any centre is right; one amid the rows keeps digits, but not those of sparse rows, which are never centred
-    centre = np.zeros(p) if rows.sparse else columns.middle(sample.fold(of_columns))
+    columns, *extremes = sample.fold(together([Columns.lift] if rows.sparse else [Columns.lift, of_columns])).parts
+    centre = columns.middle(extremes[0]) if extremes else np.zeros(p)
     with np.errstate(over="ignore", invalid="ignore"):  # rows that are not finite are found when all are read
         return centre, sample, columns.squares_about(centre)
 
@@ -69,11 +69,13 @@ def _without_weights(problem: Glm, rows: Rows, sample: Rows) -> float:
     offset, at the best intercept. Targets that are all equal leave nothing to explain: then at no intercept.
     """
     loss = problem.loss
+    if loss.signs:
+        return float(loss.value(np.ones(1), np.zeros(1))[0]) or 1.0  # of every row
     if loss.link is not None:
         zero = mean_loss(loss, rows, 0.0)
         best = best_constant(loss, rows).value if problem.intercept else zero
     else:
-        zero, best = _at_best(loss, sample, problem.intercept and not loss.signs and loss.convex)
+        zero, best = _at_best(loss, sample, problem.intercept and loss.convex)
     return best if best > 1e-9 * zero or not np.isfinite(zero) else zero or 1.0
 
 

@@ -39,9 +39,12 @@ CHEAP_HESSIAN = 2e8
 SAMPLED_ROWS = 4096
 """From so many rows on, and a hundred times as many as columns, a sample comes first."""
 
-DEVICE_SAMPLE = 10_000
-"""So many rows a column, a tenth of all at most, are in the sample on a device, where their Hessian is cheaper than a
-pass; a hundred elsewhere.
+FIRST, SECOND = 25, 100
+"""So many rows a column are in the first sample, and in the second, which has at most a tenth of all."""
+
+DEVICE_FIRST, DEVICE_SECOND = 1000, 10_000
+"""The same on a device, where a call is as dear as reading a hundred megabytes and a Hessian of a tenth of the rows
+cheaper than a pass.
 """
 
 PATIENCE = 12
@@ -259,8 +262,10 @@ def _by_sample(rows: Rows, solver: str) -> bool:
 def _samples(rows: Rows, solver: str) -> list[tuple[Rows, int]]:
     """Samples of growing size, with the Newton steps to take on each; none where that would not pay."""
     n, p = rows.shape
-    dense = DEVICE_SAMPLE if rows.foreign and not rows.scattered else 100
-    small, large = max(SAMPLED_ROWS // 4, 25 * p), max(10 * p, min(n // 10, dense * p))
+    device = rows.foreign and not rows.scattered
+    first, second = (DEVICE_FIRST, DEVICE_SECOND) if device else (FIRST, SECOND)
+    large = max(10 * p, min(n // 10, second * p))
+    small = max(SAMPLED_ROWS // 4, FIRST * p, min(first * p, large // 4))
     if p > NEWTON_COLUMNS:
         return []
     chosen = []
@@ -282,6 +287,8 @@ def _from_samples(
     if not fresh:
         return start, newton.refine(problem, samples[-1][0], start, shift, 1, 0.0)[1] if samples else None
     factor = None
+    if samples:
+        start = newton.leap(problem, samples[0][0], start, shift)
     for sample, steps in samples:
         start, factor = newton.refine(problem, sample, start, shift, steps, 1e-3)
     return start, factor
