@@ -274,11 +274,13 @@ def head_of(block: Block) -> Head:
     return heads_of(block.X, block.y, [(0, block.X.shape[0])])[0] if block.head is None else block.head()
 
 
-def is_near(shift: Floats, block: Block) -> bool:
-    """Whether no column of X is shifted by more than it deviates from its mean: sums may then be moved afterwards,
-    which costs a bit and saves a pass.
+def is_near(shift: Floats, block: Block, reach: float = 1.0) -> bool:
+    """Whether no column of X is shifted by more than `reach` times what it deviates from its mean: sums may then be
+    moved afterwards, which costs about so many roundings and saves a pass.
     """
-    return not shift.size or bool(block.X.shape[0] and np.all(np.abs(shift) <= head_of(block).deviation[: shift.size]))
+    if not shift.size or not block.X.shape[0]:
+        return not shift.size
+    return bool(np.all(np.abs(shift) <= reach * head_of(block).deviation[: shift.size]))
 
 
 def targets_of(block: Block) -> Any:

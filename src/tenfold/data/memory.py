@@ -5,8 +5,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
+
 from tenfold.arrays import (
     Array,
+    Floats,
     Head,
     contiguous,
     entries,
@@ -77,6 +80,17 @@ class MemoryRows(InOrder):
         if self.thinned is not None and all(head is self.thinned._heads[0] for head in self.thinned._heads):
             return self.thinned._heads[:1] * len(cuts)  # they agree, and that of a sample is known
         return heads_of(self.X, self.y, cuts)
+
+    def place(self) -> tuple[Floats, Floats] | None:
+        """A point amid the rows, with the very value of a constant column, and the mean squares of the columns about
+        it, as the heads of blocks on a device know them; None elsewhere, and where rows have weights.
+        """
+        if not self.foreign or self.weight is not None:
+            return None
+        mean, _, square, constant = (np.array(part)[:, : self.shape[1]] for part in zip(*self._heads, strict=True))
+        centre = np.where((constant == constant[0]).all(axis=0), constant[0], mean.mean(axis=0))
+        with np.errstate(invalid="ignore", over="ignore"):  # as in heads_of
+            return centre, np.mean(square + (mean - centre) ** 2, axis=0)
 
     def thin(self, step: int) -> "MemoryRows":
         if self.foreign and step == 1:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats, on_host
-from tenfold.data import Rows, sampling_step, targets_of, weights_of
+from tenfold.data import MemoryRows, Rows, sampling_step, targets_of, weights_of
 from tenfold.losses import Loss
 from tenfold.problems import Glm
 from tenfold.stats import Columns, Params, best_constant, derivatives, mean_loss, of_columns, together
@@ -49,6 +49,8 @@ def sampled(rows: Rows) -> tuple[Floats, Rows, Floats]:
     n, p = rows.shape
     wanted = 8 * SAMPLE_ROWS if rows.sparse else min(max(SAMPLE_ENTRIES // p, 64), SAMPLE_ROWS)
     sample = rows.thin(sampling_step(n, wanted))
+    if isinstance(rows, MemoryRows) and (place := rows.place()) is not None:
+        return place[0], sample, place[1]
     # any centre is right; one amid the rows keeps digits, but not those of sparse rows, which are never centred
     columns, *extremes = sample.fold(together([Columns.lift] if rows.sparse else [Columns.lift, of_columns])).parts
     centre = columns.middle(extremes[0]) if extremes else np.zeros(p)

@@ -76,6 +76,8 @@ def middle(rows: Rows, hessian: bool) -> Floats:
     digits: it is worth while for L-BFGS alone, and many small errors of the sample's means add up, so that what may be
     noise counts as zero.
     """
+    if isinstance(rows, MemoryRows) and (place := rows.place()) is not None:
+        return place[0]
     sample = rows.thin(sampling_step(rows.shape[0], 2048))
     if rows.sparse and hessian:
         return np.zeros(rows.shape[1])

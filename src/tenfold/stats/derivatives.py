@@ -13,6 +13,9 @@ from tenfold.data import Block, Lifted, Pending, is_near, weights_of
 from tenfold.losses import Loss
 from tenfold.machine import threads
 
+REACH = 4.0
+"""On a device, sums over rows are moved to a point up to so many deviations away: a gradient loses two bits."""
+
 
 def along(coef: Floats, x: Floats) -> Floats:
     """coef (t, p) times x (p,); not by NumPy's BLAS, whose threads go on waiting for work while ours do theirs."""
@@ -116,7 +119,7 @@ def derivatives_in_arrays(
 ) -> Pending[Derivatives]:
     """The lift of `Derivatives` in the Array API: for other namespaces, and the reference for the compiled loop."""
     after = None
-    if shift is not None and is_near(shift, block):
+    if shift is not None and is_near(shift, block, REACH):
         params, shift, after = Params(params.coef, params.intercept - along(params.coef, shift)), None, shift
     xp = namespace(block.X)
     X = _away(block.X, shift)
