@@ -1,14 +1,15 @@
 """Points of a convex problem of one target as the judge reads them: objective, gradient and Hessian, about a centre."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from tenfold.arrays import Floats, on_host
-from tenfold.data import MemoryRows, Rows, sampling_step, targets_of, weights_of
+from tenfold.data import Block, Lifted, MemoryRows, Rows, sampling_step, targets_of, weights_of
 from tenfold.losses import Loss
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Params, best_constant, derivatives, mean_loss, of_columns, together
+from tenfold.stats import Columns, Derivatives, Params, best_constant, derivatives, mean_loss, of_columns, together
 
 SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
 """How many rows the judge reads first, to place the centre and to balance slopes; and at most so many numbers."""
@@ -123,8 +124,17 @@ def local(data: Data, params: Params) -> Params:
 
 def read(data: Data, params: Params, order: int) -> Point:
     """The point at `params`, with its Hessian at order 2: one pass over the rows."""
+    return point_of(data, params, data.rows.fold(reading(data, params, order)))
+
+
+def reading(data: Data, params: Params, order: int) -> Callable[[Block], Lifted[Derivatives]]:
+    """The lift of what makes a point."""
+    return derivatives(data.problem.loss, local(data, params), order, data.centre)
+
+
+def point_of(data: Data, params: Params, sums: Derivatives) -> Point:
+    """The point at `params`, from sums over the rows."""
     problem, c = data.problem, data.centre
-    sums = data.rows.fold(derivatives(problem.loss, local(data, params), order, c))
     assert sums.gradient is not None
     value = float(sums.value[0]) / sums.weight + float(problem.penalty.value(params.coef)[0])
     g, slope = sums.gradient[0] / sums.weight, sums.slope / sums.weight

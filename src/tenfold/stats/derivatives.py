@@ -124,15 +124,15 @@ def derivatives_in_arrays(
     xp = namespace(block.X)
     X = _away(block.X, shift)
     coef, intercept = likes(params, X)
-    z = xp.matmul(X, coef.T) + intercept
+    z = X @ coef.T + intercept
     value, slopes, *bent = loss.upto(order, block.y, z)
     parts = [_sums(value, block), _sums(slopes, block)]
     if order == 1:
-        parts.append(xp.matmul(_weighted(slopes, block).T, X))
+        parts.append(_weighted(slopes, block).T @ X)
     if order == 2:
         curvature = _weighted(bent[0], block)
         # two products that read the rows once
-        back = xp.matmul(xp.concat([_weighted(slopes, block), curvature], axis=1).T, X)
+        back = xp.concat([_weighted(slopes, block), curvature], axis=1).T @ X
         parts += [back, cross(curvature * X, X), xp.reshape(xp.sum(curvature), (1,))]
     if block.weight is not None:
         parts.append(xp.reshape(xp.sum(block.weight), (1,)))
