@@ -144,21 +144,27 @@ def softplus(x: Array) -> Array:
     xp = namespace(x)
     if is_foreign(x):  # few calls: each is as dear as reading some megabytes
         with np.errstate(invalid="ignore"):
-            return xp.logaddexp(x, xp.zeros_like(x))
+            return xp.logaddexp(x, 0.0 if _library(x) == "cupy" else xp.zeros_like(x))
     # the exponential of a negative number only
     return xp.log1p(xp.exp(-xp.abs(x))) + xp.where(x > 0, x, xp.zeros_like(x))
 
 
 def sigmoid(x: Array) -> Array:
     """1 / (1 + e^-x), to full relative accuracy on both sides."""
-    return namespace(x).sigmoid(x) if _library(x) == "torch" else falling_sigmoid(-x)
+    if _library(x) == "torch":
+        return namespace(x).sigmoid(x)
+    if _library(x) == "cupy":
+        from cupyx.scipy.special import expit
+
+        return expit(x)
+    return falling_sigmoid(-x)
 
 
 def falling_sigmoid(x: Array) -> Array:
     """1 / (1 + e^x), to full relative accuracy on both sides."""
     xp = namespace(x)
-    if _library(x) == "torch":
-        return xp.sigmoid(-x)
+    if _library(x) in ("torch", "cupy"):
+        return sigmoid(-x)
     if is_foreign(x):  # few calls, and an infinity on the way is right
         with np.errstate(over="ignore"):
             return (1.0 + xp.exp(x)) ** -1.0
