@@ -21,6 +21,7 @@ import scipy.sparse as sp
 ROOT = Path(__file__).resolve().parents[1]
 FLIGHT_NUMBERS = ("month", "day", "sched_dep_time", "dep_time", "dep_delay", "sched_arr_time", "air_time", "distance")
 FLIGHT_WORDS = ("carrier", "origin", "dest")
+LENGTH = 20  # of sequences of tokens
 
 
 def regression(n: int, p: int, dtype: str = "float64", noise: float = 3.0) -> tuple[Any, Any]:
@@ -51,6 +52,32 @@ def classes(n: int, p: int) -> tuple[Any, Any]:
     X = random.standard_normal((n, p))
     score = 2.0 * X @ random.standard_normal(p) / np.sqrt(p) + random.logistic(size=n)
     return X, (score > 0).astype(np.int64)
+
+
+def tagged_words(tokens: int, tags: int, words: int) -> tuple[Any, Any]:
+    """Sequences of `LENGTH` tokens of a hidden Markov model: the word of each token and those beside it, one-hot."""
+    random = np.random.default_rng(0)
+    count = tokens // LENGTH
+    move = np.cumsum(random.dirichlet(np.full(tags, 0.1), tags), axis=1)
+    emit = np.cumsum(random.dirichlet(np.full(words, 0.02), tags), axis=1)
+    y = np.zeros((count, LENGTH), dtype=np.int64)
+    y[:, 0] = random.integers(0, tags, count)
+    for t in range(1, LENGTH):
+        y[:, t] = np.sum(random.random((count, 1)) > move[y[:, t - 1], :-1], axis=1)
+    drawn = zip(y.ravel(), random.random(y.size), strict=True)
+    word = np.array([np.searchsorted(emit[tag, :-1], u) for tag, u in drawn]).reshape(count, LENGTH)
+    edge = np.full((count, 1), words)
+    beside = [np.hstack([edge, word[:, :-1]]), word, np.hstack([word[:, 1:], edge])]
+    columns = np.stack(beside, axis=2) + np.arange(3) * (words + 1)
+    pointers = np.arange(0, 3 * y.size + 1, 3)
+    X = sp.csr_array((np.ones(3 * y.size), columns.ravel(), pointers), shape=(y.size, 3 * (words + 1)))
+    return X, y.ravel()
+
+
+def cut(X: Any, y: Any) -> tuple[list[Any], list[Any]]:
+    """Tokens as sequences of `LENGTH`."""
+    places = range(0, len(y), LENGTH)
+    return [X[i : i + LENGTH] for i in places], [y[i : i + LENGTH] for i in places]
 
 
 def few_columns(n: int, p: int, used: int = 50) -> tuple[Any, Any]:

@@ -96,3 +96,9 @@ def one_read(s: Size) -> Work:
 def five_epochs(s: Size) -> Work:
     """Steps of five epochs, one row after the other: two products a row at most, X read five times."""
     return Work(5 * 4.0 * s.stored * s.targets, 5.0 * s.bytes, "five epochs: two products of each row, five reads of X")
+
+
+def five_taggings(s: Size) -> Work:
+    """Five epochs of Viterbi's recursion: a sum and a maximum for every pair of tags, and the features of tokens."""
+    flops = 5.0 * (2.0 * s.rows * s.targets**2 + 2.0 * s.stored * s.targets)
+    return Work(flops, 5.0 * s.bytes, "five epochs: a sum and a maximum for every token and pair of tags")

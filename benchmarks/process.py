@@ -36,7 +36,8 @@ def make(row: str, quick: bool, folder: str) -> dict[str, Any]:
     X, y = chosen.make(*(chosen.quick if quick else chosen.size))
     size = data.save(Path(folder), X, y)
     stored = X.nnz if hasattr(X, "indptr") else X.size
-    targets = y.shape[1] if np.ndim(y) == 2 else len(set(y)) if chosen.estimator == "RidgeClassifier" else 1
+    several = chosen.estimator == "RidgeClassifier" or chosen.call == "sequences"
+    targets = y.shape[1] if np.ndim(y) == 2 else len(set(y)) if several else 1
     shape = {"rows": X.shape[0], "columns": X.shape[1], "targets": targets, "stored": stored}
     alphas = chosen.params.get("alphas", ())
     return shape | {"bytes": size, "alphas": alphas if isinstance(alphas, int) else len(alphas)}
@@ -56,11 +57,13 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
         return {"status": "absent", "note": str(reason)}
     X, y = data.load(Path(folder))
     model = _Path(estimator, chosen.params | params) if chosen.call == "path" else estimator(**(chosen.params | params))
+    if chosen.call == "sequences":
+        X, y = data.cut(X, y)
     if chosen.call == "read and fit":
 
         def call() -> Any:
             return model.fit(*data.load(Path(folder)))
-    elif chosen.call in ("fit", "path"):
+    elif chosen.call in ("fit", "path", "sequences"):
 
         def call() -> Any:
             return model.fit(X, y)
@@ -84,7 +87,8 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
             seconds.append(_timed(call))
     busy = others.share()
     disk += [_plain_read(Path(folder))] if files else []
-    attributes = {"coef": model.coef_, "intercept": model.intercept_}
+    kept = ("transition", "start", "end") if chosen.call == "sequences" else ("intercept",)
+    attributes = {name: getattr(model, f"{name}_") for name in ("coef", *kept)}
     if hasattr(model, "alpha_"):
         attributes["alpha"] = model.alpha_
     if chosen.call == "predict one row":

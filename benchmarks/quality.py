@@ -22,6 +22,7 @@ from sklearn.linear_model import (
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import LabelBinarizer
 
+from benchmarks.data import cut
 from benchmarks.table import Row
 
 Judged = dict[str, Any]
@@ -35,6 +36,8 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
         return {"prediction_error": _prediction_error(row, X, fitted)}
     if row.estimator == "RidgeClassifier":
         y = LabelBinarizer(neg_label=-1).fit_transform(y)
+    if row.call == "sequences":
+        return {"objective": _wrong_tags(X, y, fitted), "budget": True}
     own = X.y if y is None else y  # rows of files have their target with them
     if row.call == "path":
         return _path(row, X, own, fitted)
@@ -152,6 +155,23 @@ def _objective(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> float:
         loss, strength = 0.5 * np.sum((z - np.asarray(y, dtype=float).reshape(len(z), -1)) ** 2), _alpha(row, fitted)
         strength = _step_alpha(row, len(z)) or strength
     return float((loss + 0.5 * strength * np.sum(coef**2)) / len(z))
+
+
+def _wrong_tags(X: Any, y: Any, fitted: dict[str, Any]) -> float:
+    """The share of wrong tags, by Viterbi's recursion."""
+    wrong = 0
+    for tokens, tags in zip(*cut(X, y), strict=True):
+        z = tokens @ fitted["coef"].T
+        best, back = z[0] + fitted["start"], []
+        for scores in z[1:]:
+            paths = best[:, None] + fitted["transition"]
+            back.append(np.argmax(paths, axis=0))
+            best = np.max(paths, axis=0) + scores
+        path = [int(np.argmax(best + fitted["end"]))]
+        for step in reversed(back):
+            path.append(int(step[path[-1]]))
+        wrong += int(np.sum(np.array(path[::-1]) != tags))
+    return wrong / len(y)
 
 
 def _leave_one_out(X: Any, y: Any, alpha: float) -> float:

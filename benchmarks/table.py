@@ -36,7 +36,7 @@ class Row:
     floor: Callable[[floors.Size], floors.Work] | None = floors.least_squares
     peers: tuple[Contender, ...] = ()
     sklearn: Contender | None = Contender(SKLEARN, SKLEARN)  # None where it cannot read the rows
-    call: Literal["fit", "read and fit", "predict one row", "path"] = "fit"
+    call: Literal["fit", "read and fit", "predict one row", "path", "sequences"] = "fit"
     choice: Literal["loo", "folds"] | None = None  # how the error of the chosen alpha is computed again
     tighten: tuple[dict[str, Any], ...] = ()  # what a peer that stops early is given, one after the other
     aim: float | None = None  # scikit-learn's time over ours
@@ -90,6 +90,8 @@ ROWS = (
         floors.passes, peers=(LIBLINEAR, NEWTON_CG), tighten=TIGHTER, aim=5),
     Row("poisson 100k x 100", "PoissonRegressor", data.counts, TALL, SMALL_TALL, {"alpha": 1e-3}, floors.newton,
         peers=(NEWTON,), tighten=TIGHTER, aim=4),
+    Row("poisson 100k x 20, with standard errors", "PoissonRegressor", data.counts, (100_000, 20), SMALL_TALL,
+        {"alpha": 0.0}, floors.newton, peers=(NEWTON,), tighten=TIGHTER),
     Row("median 10k x 20", "QuantileRegressor", data.heavy_tails, (10_000, 20), (300, 4), {"alpha": 1e-3},
         floors.newton, aim=20),
     Row("ridge sparse 50k x 100k", "Ridge", data.sparse_regression, SPARSE, SMALL_SPARSE, {}, floors.passes,
@@ -119,6 +121,8 @@ ROWS = (
         floors.five_epochs, aim=4),
     Row("sgd logistic spam, 5 epochs", "SGDClassifier", data.spam, (), (600, 1 << 12), {"loss": "log_loss", **EPOCHS},
         floors.five_epochs),
+    Row("structured perceptron 100k tokens, 50 tags, 5 epochs", "StructuredPerceptron", data.tagged_words,
+        (100_000, 50, 5_000), (2_000, 5, 50), {"max_iter": 5}, floors.five_taggings, sklearn=None, call="sequences"),
     Row("lasso 1k x 10k", "Lasso", data.few_columns, (1_000, 10_000), SMALL_WIDE[:2], {"alpha": 0.25},
         floors.working_set, aim=6),
     Row("lasso 10k x 1k", "Lasso", data.few_columns, (10_000, 1_000), SMALL_TALL, {"alpha": 0.25}, floors.working_set,

@@ -209,6 +209,7 @@ TABLE = [
     _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
     _pursuit("OrthogonalMatchingPursuit", units=True),
     _pursuit("ForwardSelection"),
+    Row("MatchingPursuit", kind="exact", unique=False, selects=True),
     Row("BestSubset", kind="exact", unique=False, selects=True, repeats=True, most_columns=40),
     _regressor("Lars", unique=False, units=True, angles=True),
     _angles("LassoLars"),
@@ -230,6 +231,7 @@ TABLE = [
     _deviance("HuberRegressor", counts=False, robust=True),
     _deviance("GeneralizedLinear", counts=False, iterative=False),
     _classifier("GeneralizedLinearClassifier", kind="gap", classes=2, iterative=True),
+    _classifier("GeneralizedLinearClassifier", {"loss": "softmax", "alpha": 0.01}, kind="gap", iterative=True),
     _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
@@ -267,6 +269,7 @@ APART = {
     "MultiTaskElasticNetCV": "targets are columns of a matrix",
     "MultiTaskLasso": "targets are columns of a matrix",
     "MultiTaskLassoCV": "targets are columns of a matrix",
+    "StructuredPerceptron": "takes sequences, not matrices",
 }
 """Classes that have no row, and why: tests of their own, and scikit-learn's checks."""
 
@@ -285,8 +288,11 @@ CHECKED = {
     "MultiTaskElasticNetCV": CLOSER,
     "MultiTaskLassoCV": CLOSER,
 }
-DEFAULTS = {name: CHECKED.get(name, {}) for name in sorted({*APART, *(row.name for row in EVERY)} - PLAIN)}
-"""Classes without a row of default settings, and those without which scikit-learn's checks cannot hold."""
+SEQUENCES = {"StructuredPerceptron"}
+DEFAULTS = {name: CHECKED.get(name, {}) for name in sorted({*APART, *(row.name for row in EVERY)} - PLAIN - SEQUENCES)}
+"""Classes without a row of default settings, and those without which scikit-learn's checks cannot hold; its checks have
+matrices, which some classes do not take.
+"""
 
 
 class Data(NamedTuple):

@@ -8,12 +8,15 @@
 namespace tenfold {
 
 void bind_moments(nb::module_ &m);
+void bind_class_columns(nb::module_ &m);
 void bind_derivatives(nb::module_ &m);
 void bind_softmax(nb::module_ &m);
+void bind_models(nb::module_ &m);
 void bind_descent(nb::module_ &m);
 void bind_subsets(nb::module_ &m);
 void bind_times(nb::module_ &m);
 void bind_perceptron(nb::module_ &m);
+void bind_viterbi(nb::module_ &m);
 void bind_sgd(nb::module_ &m);
 void bind_lars(nb::module_ &m);
 void bind_loo(nb::module_ &m);

@@ -38,12 +38,15 @@ NB_MODULE(_core, m) {
   using namespace tenfold;
   m.doc() = "The loops of tenfold: statistics, derivatives and products of rows, in C++.";
   bind_moments(m);
+  bind_class_columns(m);
   bind_derivatives(m);
   bind_softmax(m);
+  bind_models(m);
   bind_descent(m);
   bind_subsets(m);
   bind_times(m);
   bind_perceptron(m);
+  bind_viterbi(m);
   bind_sgd(m);
   bind_lars(m);
   bind_loo(m);

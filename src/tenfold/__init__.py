@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tenfold.certification import certify as certify
+    from tenfold.certification import infer as infer
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
+    from tenfold.estimators.bayes import BernoulliNB as BernoulliNB
+    from tenfold.estimators.bayes import CategoricalNB as CategoricalNB
+    from tenfold.estimators.bayes import ComplementNB as ComplementNB
+    from tenfold.estimators.bayes import GaussianNB as GaussianNB
+    from tenfold.estimators.bayes import MixedNB as MixedNB
+    from tenfold.estimators.bayes import MultinomialNB as MultinomialNB
+    from tenfold.estimators.discriminant import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+    from tenfold.estimators.discriminant import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm import GeneralizedLinear as GeneralizedLinear
     from tenfold.estimators.glm import GeneralizedLinearClassifier as GeneralizedLinearClassifier
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.greedy import LassoLars as LassoLars
     from tenfold.estimators.greedy import LassoLarsCV as LassoLarsCV
     from tenfold.estimators.greedy import LassoLarsIC as LassoLarsIC
+    from tenfold.estimators.greedy import MatchingPursuit as MatchingPursuit
     from tenfold.estimators.greedy import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
     from tenfold.estimators.greedy import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
     from tenfold.estimators.greedy import lars_path as lars_path
@@ -59,6 +69,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.sgd import SGDClassifier as SGDClassifier
     from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
     from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
+    from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
     from tenfold.estimators.undecided import ambiguity as ambiguity
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
@@ -69,12 +80,16 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AveragedPerceptron": "estimators.perceptron",
+    "BernoulliNB": "estimators.bayes",
     "BestSubset": "estimators.greedy",
+    "CategoricalNB": "estimators.bayes",
     "Certificate": "judge",
+    "ComplementNB": "estimators.bayes",
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
+    "GaussianNB": "estimators.bayes",
     "GeneralizedLinear": "estimators.glm",
     "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
@@ -85,21 +100,26 @@ _HOME = {
     "LassoLars": "estimators.greedy",
     "LassoLarsCV": "estimators.greedy",
     "LassoLarsIC": "estimators.greedy",
+    "LinearDiscriminantAnalysis": "estimators.discriminant",
     "LinearRegression": "estimators.least_squares",
     "LogisticRegression": "estimators.logistic",
     "LogisticRegressionCV": "estimators.logistic",
     "Margins": "geometry",
+    "MatchingPursuit": "estimators.greedy",
+    "MixedNB": "estimators.bayes",
     "Moments": "stats",
     "MultiTaskElasticNet": "estimators.lasso",
     "MultiTaskElasticNetCV": "estimators.lasso",
     "MultiTaskLasso": "estimators.lasso",
     "MultiTaskLassoCV": "estimators.lasso",
+    "MultinomialNB": "estimators.bayes",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PassiveAggressiveClassifier": "estimators.sgd",
     "PassiveAggressiveRegressor": "estimators.sgd",
     "Perceptron": "estimators.perceptron",
     "PoissonRegressor": "estimators.glm",
+    "QuadraticDiscriminantAnalysis": "estimators.discriminant",
     "QuantileRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
@@ -109,14 +129,16 @@ _HOME = {
     "SGDClassifier": "estimators.sgd",
     "SGDOneClassSVM": "estimators.sgd",
     "SGDRegressor": "estimators.sgd",
+    "StructuredPerceptron": "estimators.structured",
     "TweedieRegressor": "estimators.glm",
     "VotedPerceptron": "estimators.perceptron",
     "ambiguity": "estimators.undecided",
     "certify": "certification",
     "enet_path": "estimators.lasso",
+    "infer": "certification",
+    "l1_min_c": "estimators.logistic",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
-    "l1_min_c": "estimators.logistic",
     "lasso_path": "estimators.lasso",
     "margins": "geometry",
     "orthogonal_mp": "estimators.greedy",

@@ -52,6 +52,31 @@ def moments_csr(
     groups: int,
     threads: int,
 ) -> _Moments: ...
+def class_sums(
+    X: _Real,
+    weight: _Float | None,
+    group: NDArray[np.int32],
+    classes: int,
+    threshold: float | None,
+    threads: int,
+) -> tuple[_Float, _Float, float]: ...
+def class_sums_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    weight: _Float | None,
+    group: NDArray[np.int32],
+    classes: int,
+    threshold: float | None,
+    threads: int,
+) -> tuple[_Float, _Float, float]: ...
+def class_squares(
+    X: _Real, weight: _Float | None, group: NDArray[np.int32], shift: _Float, threads: int
+) -> tuple[_Float, _Float, _Float]: ...
+def first_means(X: _Real, weight: _Float | None, group: NDArray[np.int32], classes: int) -> _Float: ...
+def scaled_distances(X: _Real, centre: _Float, scale: _Float, threads: int) -> _Float: ...
+def quadratics(X: _Real, centres: _Float, factors: _Float, threads: int) -> _Float: ...
 def derivatives(
     X: _Real,
     Y: _Float,
@@ -100,6 +125,32 @@ def softmax_csr(
     order: int,
     threads: int,
 ) -> tuple[float, _Float, _Float, _Float | None]: ...
+def models(
+    X: _Real,
+    y: _Float,
+    weight: _Float | None,
+    group: _Index,
+    share: _Float,
+    coef: _Float,
+    intercept: _Float,
+    shift: _Float | None,
+    order: int,
+    threads: int,
+) -> tuple[_Float, _Float, _Float | None]: ...
+def models_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    y: _Float,
+    weight: _Float | None,
+    group: _Index,
+    share: _Float,
+    coef: _Float,
+    intercept: _Float,
+    order: int,
+    threads: int,
+) -> tuple[_Float, _Float, _Float | None]: ...
 def times(X: _Real, coef: _Float, intercept: _Float, shift: _Float | None, threads: int) -> _Float: ...
 def times_csr(
     data: _Real, indices: _Index, indptr: _Index, p: int, coef: _Float, intercept: _Float, threads: int
@@ -260,6 +311,32 @@ class Perceptron:
     @property
     def finite(self) -> bool: ...
 
+class Tagger:
+    def __init__(self, columns: int, tags: int) -> None: ...
+    def learn(
+        self,
+        data: _Float,
+        indices: NDArray[np.int32],
+        indptr: _Index,
+        offsets: NDArray[np.int64],
+        gold: NDArray[np.int32],
+        weight: _Float | None,
+        order: NDArray[np.int64],
+    ) -> tuple[int, int]: ...
+    def decode(
+        self, data: _Float, indices: NDArray[np.int32], indptr: _Index, offsets: NDArray[np.int64], threads: int
+    ) -> NDArray[np.int32]: ...
+    def assign(self, emission: _Float, transition: _Float, start: _Float, end: _Float) -> None: ...
+    def skip(self, sequences: float) -> None: ...
+    @property
+    def weights(self) -> tuple[_Float, _Float, _Float, _Float]: ...
+    @property
+    def sums(self) -> tuple[_Float, _Float, _Float, _Float]: ...
+    @property
+    def seen(self) -> float: ...
+    @property
+    def finite(self) -> bool: ...
+
 def permutation(count: int, seed: int) -> NDArray[np.int64]: ...
 def csv_cut(text: NDArray[np.uint8]) -> tuple[int, int]: ...
 def csv_numbers(
@@ -285,8 +362,7 @@ def descent(
     l1: _Float,
     l2: _Float,
     positive: bool,
-    allowed: float,
-    change: float,
+    enough: float,
     most: int,
     seed: int | None,
 ) -> tuple[_Float, _Float, NDArray[np.int64]]: ...

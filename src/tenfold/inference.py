@@ -1,43 +1,67 @@
-"""Classical inference for unpenalised least squares: standard errors, t statistics, p values, confidence intervals.
+"""Classical inference for unpenalised models: standard errors, test statistics, p values, confidence intervals.
 
-With k = p + 1 coefficients (the intercept counts), residual variance s^2 = sum weight r^2 / (n - k) and covariance
-s^2 (Z' diag(weight) Z)^-1 of Z = [1 X]. Valid for independent errors of equal variance (times 1 / weight); never for
-penalised weights.
+Least squares, with k coefficients (the intercept counts) and n rows: residual variance s^2 = sum weight r^2 / (n - k)
+and covariance s^2 (Z' diag(weight) Z)^-1 of Z = [1 X], Student's t with n - k degrees of freedom. Valid for independent
+errors of equal variance (times 1 / weight).
+
+Maximum likelihood, with u and c the slope and the curvature of a row's loss in its raw prediction: covariance
+dispersion (sum weight c z z')^-1, c Fisher's, where the model is right; and where only its mean is, the sandwich
+B M B, B = (sum weight c z z')^-1 with the curvature observed and
+
+    HC0  M = sum weight u^2 z z'                     HC1  n / (n - k) of it
+    HC2  M = sum weight u^2 / (1 - h) z z'           HC3  M = sum weight u^2 / (1 - h)^2 z z',  h = c z'B z
+    cluster  M = G / (G - 1) (n - 1) / (n - k) sum_g s_g s_g',  s_g the sum of weight u z over group g of G.
+
+Normal quantiles. A weight says how often its row is there: n is the sum of the weights, and a row of weight two the
+same as the row twice. (Weights of least squares say how exact a row is, and n is the number of rows.) Nothing of this
+holds for penalised weights.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.special import stdtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
 from tenfold.stats import Moments
 
+COVARIANCES = ("nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster")
 
-@dataclass(frozen=True)
+COLLINEAR = (
+    "The columns are collinear: their coefficients, and so their standard errors, are not determined. Drop columns."
+)
+BEYOND = "The variances of the coefficients of very small columns are beyond the range of numbers. Scale the columns."
+
+
+SINGULAR = 64.0 * float(np.finfo(np.float64).eps)
+"""Beside ones on the diagonal, a pivot of so much a column is rounding."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Inference:
-    """Inference for one target. The intercept, if any, comes first.
+    """Inference about the coefficients of a model. An intercept, if any, comes first.
 
     Attributes
     ----------
     names : a name for each coefficient.
     coefficients, standard_errors, statistics, p_values : arrays of length k.
     covariance : (k, k) covariance of the coefficients.
-    sigma2 : estimated residual variance.
+    covariance_type : how it was estimated: "nonrobust", "HC0" to "HC3" or "cluster".
+    count : the number of rows, n.
     degrees_of_freedom : n - k.
-    r_squared, r_squared_adjusted : share of the (weighted) variance explained.
     """
 
     names: tuple[str, ...]
     coefficients: Floats
     covariance: Floats
-    sigma2: float
-    degrees_of_freedom: int
-    count: int
-    r_squared: float
-    r_squared_adjusted: float
+    count: float
+    degrees_of_freedom: float
+    covariance_type: str = "nonrobust"
+    symbol: ClassVar[str] = "t"
+    """Of the statistics: t of Student's distribution, z of the normal one."""
 
     @property
     def standard_errors(self) -> Floats:
@@ -52,34 +76,127 @@ class Inference:
 
     @property
     def p_values(self) -> Floats:
-        """Two-sided p values of the hypothesis that a coefficient is zero, from Student's t."""
-        return np.asarray(2.0 * stdtr(self.degrees_of_freedom, -np.abs(self.statistics)))
+        """Two-sided p values of the hypothesis that a coefficient is zero."""
+        far = -np.abs(self.statistics)
+        return np.asarray(2.0 * (ndtr(far) if self.symbol == "z" else stdtr(self.degrees_of_freedom, far)))
 
     def confidence_interval(self, level: float = 0.95) -> Floats:
         """Intervals (k, 2) that cover the true coefficients with probability `level`."""
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must be between 0 and 1, got {level!r}.")
-        width = float(stdtrit(self.degrees_of_freedom, 0.5 + level / 2)) * self.standard_errors
+        share = 0.5 + level / 2
+        quantile = ndtri(share) if self.symbol == "z" else stdtrit(self.degrees_of_freedom, share)
+        width = float(quantile) * self.standard_errors
         return np.column_stack([self.coefficients - width, self.coefficients + width])
+
+    def _head(self) -> list[str]:
+        """The lines above the table."""
+        raise NotImplementedError
 
     def __str__(self) -> str:
         interval = self.confidence_interval()
         wide = max(11, *(len(name) for name in self.names))
-        head = f"{'':{wide}} {'coefficient':>13} {'std. error':>12} {'t':>9} {'p':>8} {'[0.025':>12} {'0.975]':>12}"
-        lines = [
-            f"Least squares: {self.count} rows, {len(self.names)} coefficients, {self.degrees_of_freedom} degrees "
-            "of freedom",
-            f"R2 {self.r_squared:.4f}, adjusted {self.r_squared_adjusted:.4f}, residual standard deviation "
-            f"{np.sqrt(self.sigma2):.6g}",
-            head,
-            "-" * len(head),
-        ]
+        titles = f"{'coefficient':>13} {'std. error':>12} {self.symbol:>9} {'p':>8} {'[0.025':>12} {'0.975]':>12}"
+        head = f"{'':{wide}} {titles}"
+        lines = [*self._head(), head, "-" * len(head)]
         rows = zip(
             self.names, self.coefficients, self.standard_errors, self.statistics, self.p_values, interval, strict=True
         )
         for name, b, error, t, p, (low, high) in rows:
             lines.append(f"{name:{wide}} {b:13.6g} {error:12.5g} {t:9.3f} {p:8.3g} {low:12.5g} {high:12.5g}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeastSquaresInference(Inference):
+    """Inference for one target of least squares, with Student's t.
+
+    Attributes
+    ----------
+    sigma2 : estimated residual variance.
+    r_squared, r_squared_adjusted : share of the (weighted) variance explained.
+    """
+
+    sigma2: float
+    r_squared: float
+    r_squared_adjusted: float
+
+    def _head(self) -> list[str]:
+        return [
+            f"Least squares: {self.count} rows, {len(self.names)} coefficients, {self.degrees_of_freedom} degrees "
+            "of freedom",
+            f"R2 {self.r_squared:.4f}, adjusted {self.r_squared_adjusted:.4f}, residual standard deviation "
+            f"{np.sqrt(self.sigma2):.6g}",
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LikelihoodInference(Inference):
+    """Inference for maximum likelihood, with normal quantiles. Of several classes the coefficients are those of each
+    class minus those of the first.
+
+    Attributes
+    ----------
+    family : the name of the loss.
+    dispersion : Pearson's statistic over n - k; one for counts and classes.
+    deviance, null_deviance : twice the loss of the rows, and that of the best constant.
+    deviance_explained : 1 - deviance / null_deviance, the analogue of R2; McFadden's pseudo R2 for classes.
+    pearson : Pearson's statistic, the sum of (y - mean)^2 / variance at dispersion one; NaN for several classes.
+    log_likelihood : NaN where the density has no formula.
+    aic, bic : -2 log_likelihood + 2 k, or + k log n.
+    groups : the number of groups of a cluster-robust covariance, else 0.
+    """
+
+    family: str
+    dispersion: float
+    deviance: float
+    null_deviance: float
+    pearson: float
+    log_likelihood: float
+    groups: int = 0
+    symbol: ClassVar[str] = "z"
+
+    @property
+    def deviance_explained(self) -> float:
+        """1 - deviance / null_deviance."""
+        return 1.0 - self.deviance / self.null_deviance if self.null_deviance > 0.0 else np.nan
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion."""
+        return -2.0 * self.log_likelihood + 2.0 * len(self.names)
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion."""
+        return -2.0 * self.log_likelihood + float(np.log(self.count)) * len(self.names)
+
+    def _head(self) -> list[str]:
+        kind = self.covariance_type + (f" by {self.groups} groups" if self.groups else "")
+        lines = [
+            f"Maximum likelihood ({self.family}): {self.count:.15g} rows, {len(self.names)} coefficients, "
+            f"{self.degrees_of_freedom:.15g} degrees of freedom, covariance {kind}",
+            f"deviance {self.deviance:.6g}, of a constant {self.null_deviance:.6g}, explained "
+            f"{self.deviance_explained:.4f}, dispersion {self.dispersion:.6g}",
+        ]
+        if np.isfinite(self.log_likelihood):
+            lines.append(f"log-likelihood {self.log_likelihood:.6g}, AIC {self.aic:.6g}, BIC {self.bic:.6g}")
+        return lines
+
+
+def inverse_root(S: Floats) -> Floats | None:
+    """R with R'R the inverse of a symmetric matrix, by Cholesky of the equilibrated one; None where it is singular."""
+    diagonal = np.diag(S)
+    if not np.all(diagonal > 0.0) or not np.isfinite(S).all():
+        return None
+    half = np.frexp(np.sqrt(diagonal))[1]
+    with one_blas_thread:
+        L, info = lapack.dpotrf(np.asfortranarray(np.ldexp(S, -(half[:, None] + half))), lower=1)
+        if info != 0 or np.min(np.diag(L)) ** 2 <= SINGULAR * len(S):
+            return None
+        R, _ = lapack.dtrtri(L, lower=1)
+    with np.errstate(over="ignore"):
+        return np.ldexp(np.tril(R), -half)
 
 
 def inverse_gram(moments: Moments, origin: bool) -> Floats:
@@ -93,9 +210,7 @@ def inverse_gram(moments: Moments, origin: bool) -> Floats:
         if info == 0:
             inverse, info = lapack.dpotri(L, lower=1)
     if info != 0:
-        raise ValueError(
-            "The columns are collinear: their coefficients, and so their standard errors, are not determined."
-        )
+        raise ValueError(COLLINEAR)
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     q = half + moments.exponent[: moments.features]
     with np.errstate(over="ignore"):
@@ -110,7 +225,7 @@ def least_squares_inference(
     coef: Floats,
     intercept: float | None,
     names: tuple[str, ...],
-) -> Inference:
+) -> LeastSquaresInference:
     """Inference for one target from the moments, the inverse Gram matrix, the sum of squared residuals that was read
     from the rows, and the fit.
     """
@@ -135,4 +250,13 @@ def least_squares_inference(
     total = float(np.ldexp(moments.about(origin=intercept is None)[2][target], 2 * moments.exponent[p + target]))
     r_squared = 1.0 - rss / total if total > 0 else np.nan
     adjusted = 1.0 - (1.0 - r_squared) * (moments.count - (intercept is not None)) / free
-    return Inference(names, coefficients, covariance, sigma2, free, moments.count, r_squared, adjusted)
+    return LeastSquaresInference(
+        names=names,
+        coefficients=coefficients,
+        covariance=covariance,
+        count=moments.count,
+        degrees_of_freedom=free,
+        sigma2=sigma2,
+        r_squared=r_squared,
+        r_squared_adjusted=adjusted,
+    )

@@ -135,6 +135,13 @@ class ElasticNet:
         return xp.where(w == 0, self._beyond(-g, self.l1), xp.abs(g + self.l1 * side))
 
 
+def mixture(strength: float, l1_ratio: float) -> "L2 | ElasticNet":
+    """strength (l1_ratio ||w||_1 + (1 - l1_ratio) / 2 ||w||^2)."""
+    if l1_ratio == 0.0 or strength == 0.0:
+        return L2(strength)
+    return ElasticNet(strength * l1_ratio, strength * (1.0 - l1_ratio))
+
+
 @dataclass(frozen=True)
 class Groups:
     """strength_of_groups . (||w_g||)_g: columns of a group are kept or left out together.

@@ -146,7 +146,7 @@ def _evaluation(problem: Glm, params: Params, sums: Derivatives) -> Evaluation:
         hessian = sums.hessian / sums.weight
         for first in range(0, outputs * (p + 1), p + 1):
             within = np.arange(first, first + p)
-            hessian[within, within] += strength[0, 0]
+            hessian[within, within] += strength[first // (p + 1) % len(strength), 0]
             if not problem.intercept:
                 hessian[first + p, :] = hessian[:, first + p] = 0.0
                 hessian[first + p, first + p] = 1.0

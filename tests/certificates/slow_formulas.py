@@ -49,6 +49,8 @@ def problem_of(row, model, data) -> Problem:
     alpha = 0.0 if row.angles else alpha
     if row.kind == "gap" and row.classifier:
         alpha = 1.0 / model.C if hasattr(model, "C") else alpha * weight.sum()  # beside the mean
+        if getattr(model, "loss", "") == "softmax" and Y.shape[1] == 1:
+            alpha = alpha / 2  # squares of two halves of a difference
     alpha = np.broadcast_to(np.asarray(alpha, dtype=float), Y.shape[1])
     return Problem(
         dense(data.X).astype(LONG),

@@ -211,6 +211,29 @@ def check_exact(row, model, data, certificate, params=None):
     assert certificate.lower_bound <= certificate.objective + certificate.floor
 
 
+def check_matching(row, model, data, certificate, params=None):
+    """The number is how far these weights are from those of the steps of `path_`, taken on the rows themselves."""
+    problem = problem_of(row, model, data)
+    params = parameters(model) if params is None else params
+    X, Y, weight = (np.asarray(part, dtype=float) for part in (problem.X, problem.Y, problem.weight))
+    root = np.sqrt(weight)[:, None]
+    mean, means = weight @ X / weight.sum(), weight @ Y / weight.sum()
+    A, B = root * (X - mean), root * (Y - means)
+    lengths = np.linalg.norm(A, axis=0)
+    for t, (path, part) in enumerate(
+        zip([model.path_] if len(params) == 1 else model.path_, certificate.parts, strict=True)
+    ):
+        w, r = np.zeros(X.shape[1]), B[:, t].copy()
+        for j in path:
+            v = A[:, j] @ r / lengths[j] ** 2
+            w[j] += v
+            r -= v * A[:, j]
+        size = np.linalg.norm(B[:, t])
+        away = abs(params[t, -1] + params[t, :-1] @ mean - means[t]) * np.sqrt(weight.sum()) / size
+        expected = max(np.max(np.abs(params[t, :-1] - w) * lengths) / size, away)
+        assert abs(part - expected) <= 2 * certificate.floor + 1e-9 * max(1.0, expected)
+
+
 def check_huber(row, model, data, certificate, params=None):
     """The objective by a slow formula; the bound is below the objective of every other fit that is tried."""
     problem = problem_of(row, model, data)
@@ -246,7 +269,8 @@ def check_quantile(row, model, data, certificate, params=None):
 def check_number(row, model, data, certificate, params=None):
     gap = check_lasso if row.lasso else check_deviance if row.name in DEVIANCES else check_gap
     gap = {"HuberRegressor": check_huber, "QuantileRegressor": check_quantile}.get(row.name, gap)
-    kinds = {"residual": check_residual, "gap": gap, "count": check_count, "exact": check_exact}
+    exact = check_matching if row.name == "MatchingPursuit" else check_exact
+    kinds = {"residual": check_residual, "gap": gap, "count": check_count, "exact": exact}
     check = kinds[certificate.kind]
     check(row, model, data, certificate, params)
 

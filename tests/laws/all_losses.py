@@ -36,6 +36,7 @@ LOSSES = [
     Tweedie(1.5),
     LogDeviance(3.0),
     LogDeviance(-1.0),
+    LogDeviance(0.0),
     IdentityDeviance(1.0),
     IdentityDeviance(2.0),
     IdentityDeviance(1.5),

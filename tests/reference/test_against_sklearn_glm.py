@@ -24,6 +24,7 @@ FAMILIES = [
     ("TweedieRegressor", {"power": 1, "link": "identity", "alpha": 0.01}),
     ("TweedieRegressor", {"power": 2, "link": "identity", "alpha": 0.01}),
     ("TweedieRegressor", {"power": -1, "alpha": 0.01}),
+    ("TweedieRegressor", {"power": 0, "link": "log", "alpha": 0.01}),
 ]
 
 
@@ -41,6 +42,8 @@ def test_same_optimum(name, settings):
     y = whole if settings.get("power", 1) in (1, 1.5, 1.9) and name != "GammaRegressor" else positive
     if settings.get("link") == "identity" or settings.get("power", 1) < 0:
         y = 5.0 + 0.3 * X[:, 0] + 0.1 * positive  # all means are positive
+    if settings.get("power", 1) == 0 and settings.get("link") == "log":
+        y = y - 1.5  # negative targets of positive means
     ours = getattr(tenfold, name)(**{"tol": 1e-9, **settings}).fit(X, y, sample_weight=weight)
     his = getattr(theirs, name)(**{"tol": 1e-9, "max_iter": 10_000, **settings}).fit(X, y, sample_weight=weight)
     assert ours.certificate_.ok, ours.certificate_.explain()

@@ -265,3 +265,46 @@ def test_chapter_18_path_from_least_squares_to_nothing():
     np.testing.assert_allclose(coefs[:, -1], np.linalg.lstsq(X, y, rcond=None)[0], atol=1e-5)
     # longer weights for smaller penalties
     assert np.all(np.diff(np.abs(coefs).sum(axis=0)) > -1e-9)
+
+
+MAILS = np.array([[0, 0, 1, 1], [0, 0, 1, 0], [0, 0, 0, 1], [0, 1, 0, 0], [1, 0, 1, 0]])
+SPAM = np.array([1, 1, 1, 0, 0])
+"""The five mails of figure 14.1: do they hold Dinner, Cinema, Buy, Viagra? 1 is spam."""
+
+
+def test_chapter_14_words_without_smoothing():
+    """Printed 1/3 for Dinner, Cinema and Buy in ham; there are two mails of ham, and its prediction takes 1/2."""
+    model = tenfold.BernoulliNB(alpha=0.0, presence_only=True).fit(MAILS, SPAM)
+    np.testing.assert_allclose(np.exp(model.feature_log_prob_), [[1 / 2, 1 / 2, 1 / 2, 0], [0, 0, 2 / 3, 2 / 3]])
+    np.testing.assert_allclose(np.exp(model.class_log_prior_), [0.4, 0.6])
+    scores = np.exp(model.predict_joint_log_proba([[1, 0, 0, 0]]))
+    np.testing.assert_allclose(scores, [[0.2, 0.0]])
+    assert model.predict([[1, 0, 0, 0]]) == [0]
+
+
+def test_chapter_14_absent_words_count_too():
+    """The score of the book has the words that are there alone; a Bernoulli model has all."""
+    model = tenfold.BernoulliNB(alpha=0.0).fit(MAILS, SPAM)
+    np.testing.assert_allclose(np.exp(model.predict_joint_log_proba([[1, 0, 0, 0]])), [[0.05, 0.0]])
+
+
+def test_chapter_14_smoothing_with_denominators_that_sum_to_one():
+    """Printed with N + 1 and N_k + 1, by which priors would sum to 7/6; it is N + K and N_k + 2."""
+    priors = (np.bincount(SPAM) + 1.0) / (len(SPAM) + 2.0)
+    model = tenfold.BernoulliNB(class_prior=priors).fit(MAILS, SPAM)
+    np.testing.assert_allclose(np.exp(model.feature_log_prob_), [[0.5, 0.5, 0.5, 0.25], [0.2, 0.2, 0.6, 0.6]])
+    scores = np.exp(model.predict_joint_log_proba([[1, 0, 0, 0]]))
+    np.testing.assert_allclose(scores, [[9 / 224, 64 / 4375]])
+    assert model.predict_proba([[1, 0, 0, 0]])[0, 0] == pytest.approx(0.73309, abs=1e-5)
+    present = tenfold.BernoulliNB(class_prior=priors, presence_only=True).fit(MAILS, SPAM)
+    np.testing.assert_allclose(
+        np.exp(present.predict_joint_log_proba([[1, 0, 0, 0]])), [[0.2142857, 0.1142857]], atol=1e-7
+    )
+
+
+def test_chapter_14_counting_is_incremental():
+    grown = tenfold.BernoulliNB()
+    for row, label in zip(MAILS, SPAM, strict=True):
+        grown.partial_fit([row], [label], classes=[0, 1])
+    whole = tenfold.BernoulliNB().fit(MAILS, SPAM)
+    np.testing.assert_allclose(grown.feature_log_prob_, whole.feature_log_prob_, rtol=1e-14)

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tenfold import BestSubset, ForwardSelection, OrthogonalMatchingPursuit, certify
+from tenfold import BestSubset, ForwardSelection, MatchingPursuit, OrthogonalMatchingPursuit, certify
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,30 @@ def test_11_2_the_residual_is_orthogonal_to_what_was_taken(data):
     for k in range(1, 8):
         model = OrthogonalMatchingPursuit(n_nonzero_coefs=k, fit_intercept=False).fit(X, y)
         np.testing.assert_allclose(X[:, model.path_].T @ (y - X @ model.coef_), 0.0, atol=1e-12)
+
+
+def test_11_2_what_a_step_of_matching_pursuit_takes(data):
+    """Section 11.2: ||r - X^j v_j||^2 = ||r||^2 - a_j with a_j = (r'X^j)^2 / ||X^j||^2, for the largest a_j of all."""
+    X, y = data
+    model = MatchingPursuit(25, fit_intercept=False).fit(X, y)
+    r = y.copy()
+    for step, k in enumerate(model.path_):
+        a = (X.T @ r) ** 2 / np.sum(X**2, axis=0)
+        assert np.argmax(a) == k
+        left = [np.sum((r - X[:, j] * (r @ X[:, j]) / (X[:, j] @ X[:, j])) ** 2) for j in range(7)]
+        np.testing.assert_allclose(left, r @ r - a, rtol=1e-12)
+        r = r - X[:, k] * (r @ X[:, k]) / (X[:, k] @ X[:, k])
+        np.testing.assert_allclose(model.rss_path_[step + 1], r @ r, rtol=1e-9)
+    np.testing.assert_allclose(y - X @ model.coef_, r, atol=1e-12)
+
+
+def test_11_2_orthogonal_matching_pursuit_leaves_less(data):
+    """Section 11.2: fitted anew, the same number of different columns leaves no more."""
+    X, y = data
+    for steps in range(1, 12):
+        plain = MatchingPursuit(steps, fit_intercept=False).fit(X, y)
+        anew = OrthogonalMatchingPursuit(n_nonzero_coefs=min(steps, 7), fit_intercept=False).fit(X, y)
+        assert np.sum((y - X @ anew.coef_) ** 2) <= plain.rss_path_[-1] * (1 + 1e-12)
 
 
 def test_11_1_other_columns_are_not_the_best(data):

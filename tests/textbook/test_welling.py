@@ -1,4 +1,4 @@
-"""Worked facts of Welling, "A First Encounter with Machine Learning", for least squares and ridge regression.
+"""Worked facts of Welling, "A First Encounter with Machine Learning".
 
 Conventions of the text: 1/2 sum (y - w.x)^2 + lambda/2 ||w||^2, so lambda is `alpha`; no offset unless a constant
 feature is added. Where the text stacks cases as columns, rows are cases here.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tenfold
 from tenfold import LinearRegression, Ridge, ridge_path
 
 
@@ -214,3 +215,57 @@ def test_10_2_bound_with_free_offset(data):
     w, b = np.ravel(path.coefs), float(np.ravel(path.intercepts)[0])
     assert np.linalg.norm(w) == pytest.approx(0.7, rel=1e-9)
     assert b == pytest.approx(y.mean() - X.mean(axis=0) @ w, rel=1e-12)
+
+
+def test_chapter_6_a_word_that_never_came_in_spam():
+    """ "Nigeria": without smoothing its log probability is minus infinity, whatever else a mail holds; any alpha > 0
+    mends it.
+    """
+    X = np.array([[1, 0], [2, 0], [0, 1], [1, 2]])  # viagra, Nigeria
+    spam = np.array([1, 1, 0, 0])
+    mail = [[5, 1]]
+    bare = tenfold.MultinomialNB(alpha=0.0).fit(X, spam)
+    assert np.isneginf(bare.predict_joint_log_proba(mail)[0, 1])
+    assert np.isfinite(bare.predict_joint_log_proba([[5, 0]])).all()
+    for alpha in (1e-6, 1.0):
+        assert np.isfinite(tenfold.MultinomialNB(alpha=alpha).fit(X, spam).predict_joint_log_proba(mail)).all()
+
+
+def test_chapter_6_probabilities_of_the_values_sum_to_one():
+    """Printed X in [0..V], which has V + 1 values; the denominator has their number."""
+    X = np.array([[0], [1], [2], [2], [1]])
+    model = tenfold.CategoricalNB(alpha=0.5).fit(X, [0, 0, 0, 1, 1])
+    np.testing.assert_allclose(np.exp(model.feature_log_prob_[0]).sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.exp(model.feature_log_prob_[0][1]), [0.5 / 3.5, 1.5 / 3.5, 1.5 / 3.5])
+
+
+def test_chapter_6_a_threshold_on_the_scores():
+    """Class 1 where S_1 > S_0 + theta: always with minus infinity, never with infinity."""
+    X = np.array([[1, 0], [2, 0], [0, 1], [1, 2]])
+    spam = np.array([1, 1, 0, 0])
+    for theta, expected in ((-np.inf, 1), (np.inf, 0)):
+        assert np.all(tenfold.MultinomialNB(threshold=theta).fit(X, spam).predict(X) == expected)
+    model = tenfold.MultinomialNB().fit(X, spam)
+    odds = model.log_odds(X)
+    middle = float(np.median(odds))
+    again = tenfold.MultinomialNB(threshold=middle).fit(X, spam).predict(X)
+    np.testing.assert_array_equal(again, (odds > middle).astype(int))
+
+
+def test_chapter_6_the_sampler_draws_from_the_model():
+    """The class from the prior, then each attribute by itself."""
+    X = np.random.default_rng(0).integers(0, 2, (50, 3))
+    model = tenfold.BernoulliNB().fit(X, X[:, 0] ^ (np.arange(50) % 3 == 0))
+    drawn, label = model.sample(40_000, random_state=1)
+    for k, name in enumerate(model.classes_):
+        assert np.mean(label == name) == pytest.approx(np.exp(model.class_log_prior_[k]), abs=0.01)
+        np.testing.assert_allclose(drawn[label == name].mean(axis=0), np.exp(model.feature_log_prob_[k]), atol=0.015)
+
+
+def test_chapter_6_columns_that_say_the_same_are_counted_twice():
+    """Independence is not given where words come together: scores become too sure."""
+    X = np.array([[1], [1], [1], [0], [0], [1]])
+    y = np.array([1, 1, 1, 0, 0, 0])
+    once = tenfold.BernoulliNB().fit(X, y).predict_proba([[1]])[0, 1]
+    twice = tenfold.BernoulliNB().fit(np.column_stack([X, X]), y).predict_proba([[1, 1]])[0, 1]
+    assert twice > once > 0.5

@@ -106,7 +106,19 @@ def test_a_row_that_nobody_else_reads_has_no_ratios_but_that_to_the_floor():
     assert "| a row | – | – | 100 ms |" in page.render(found)
 
 
-@pytest.mark.parametrize("row", [row for row in table.ROWS if row.sklearn is None], ids=lambda row: row.name)
+def test_sequences_are_cut_alike_and_their_tags_judged():
+    row = next(row for row in table.ROWS if row.call == "sequences")
+    X, y = row.make(*row.quick)
+    sequences, tags = data.cut(X, y)
+    assert X.shape[0] == sum(map(len, tags)) == len(y) == row.quick[0]
+    assert {part.shape for part in sequences} == {(data.LENGTH, X.shape[1])}
+    model = getattr(tenfold, row.estimator)(**row.params).fit(sequences, tags)
+    fitted = {name: getattr(model, f"{name}_") for name in ("coef", "transition", "start", "end")}
+    judged = quality.judge(row, X, y, fitted)
+    assert judged["objective"] == pytest.approx(1.0 - model.score(sequences, tags), abs=1e-12)
+
+
+@pytest.mark.parametrize("row", [row for row in table.ROWS if row.call == "read and fit"], ids=lambda row: row.name)
 def test_rows_of_files_are_written_in_pieces_and_judged(row, tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     files, _ = row.make(*row.quick)

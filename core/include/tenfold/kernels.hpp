@@ -35,6 +35,12 @@ template <class T> struct DenseKernels {
   double (*dot)(const T *x, const double *v, Index columns);
   double (*squares)(const T *x, Index columns);
   void (*add)(const T *x, Index columns, double c, double *v, double *sums);
+  // core/src/kernels/classes.hpp
+  double (*add_above)(double w, const T *x, double threshold, Index columns, double *sums);
+  void (*add_squares)(double w, const T *x, const double *shift, Index columns, double *sums, double *squares);
+  double (*lowest)(const T *x, Index count, double low);
+  void (*scaled_distances)(const T *x, Index count, Index columns, const double *centre, const double *scale,
+                           Index classes, double *z);
 };
 
 template <class T, class I> struct SparseKernels {
@@ -50,6 +56,10 @@ template <class T, class I> struct SparseKernels {
 // `count` is rounded up to `lanes` inside: y, z and weight are padded by the caller (weight with zeros).
 using LossKernel = void (*)(const double *y, const double *z, const double *weight, double parameter, Index count,
                             double *value, double *slope, double *u, double *curvature);
+
+// The losses of one row under many models, side by side.
+using ModelLoss = void (*)(double y, const double *z, const double *intercept, const double *share, double weight,
+                           Index models, Index classes, double *value, double *factor, double *slope, double *u);
 
 enum class Loss {
   square,
@@ -82,6 +92,8 @@ struct Kernels {
   // core/src/kernels/softmax.hpp
   void (*softmax)(const double *y, const double *z, Index step, Index classes, const double *weight, Index count,
                   double *value, double *slope, double *u);
+  // core/src/kernels/models.hpp
+  ModelLoss model_logistic, model_softmax;
   // core/src/kernels/product.hpp
   void (*product)(const double *a, Index a_step, Index count, Index inner, const double *b, Index stride, Index panels,
                   double *out, Index out_step);
@@ -93,6 +105,8 @@ struct Kernels {
   // core/src/kernels/delta.hpp
   void (*truncate)(double *v, double *q, double *average, Index columns, double scale, double due, double lag,
                    double *sums);
+  // core/src/kernels/viterbi.hpp
+  void (*best_moves)(const double *score, const double *move, Index tags, double *best, double *back);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

@@ -130,12 +130,13 @@ struct Tweedie {
   }
 };
 
-// The same for any power but 1 and 2; the curvature is Fisher's.
+// The same for any power but 1 and 2; the curvature is Fisher's. At power 0, a square, targets may be negative.
 struct LogDeviance {
   static Point at(Vector y, Vector z, double power) {
     const double first = 1.0 - power, second = 2.0 - power;
     const Vector falling = y * exponential(first * z), rising = exponential(second * z);
-    const Vector constant = y > 0.0 ? exponential(second * logarithm(y)) / (first * second) : Vector{};
+    const Vector positive = y > 0.0 ? exponential(second * logarithm(y)) / (first * second) : Vector{};
+    const Vector constant = power == 0.0 ? 0.5 * y * y : positive;
     return {constant - falling / first + rising / second, rising - falling, rising};
   }
 };

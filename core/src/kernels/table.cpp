@@ -1,4 +1,5 @@
 // Compiled once for every instruction set, with TENFOLD_ISA as the namespace and the matching -march.
+#include "classes.hpp"
 #include "delta.hpp"
 #include "elementwise.hpp"
 #include "gradient.hpp"
@@ -6,11 +7,13 @@
 #include "loo.hpp"
 #include "loss.hpp"
 #include "margins.hpp"
+#include "models.hpp"
 #include "pack.hpp"
 #include "product.hpp"
 #include "softmax.hpp"
 #include "sparse.hpp"
 #include "vectors.hpp"
+#include "viterbi.hpp"
 
 namespace tenfold::TENFOLD_ISA {
 namespace {
@@ -28,7 +31,11 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    elementwise<softplus, T>,
                                    dot<T>,
                                    squares_of<T>,
-                                   add<T>};
+                                   add<T>,
+                                   add_above<T>,
+                                   add_squares<T>,
+                                   lowest<T>,
+                                   scaled_distances<T>};
 
 template <class T, class I> constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>};
 
@@ -38,11 +45,14 @@ constexpr Kernels kernels = {
     gram,
     losses,
     softmax,
+    model_logistic,
+    model_softmax,
     product,
     squares,
     leverage,
     loo,
     truncate,
+    best_moves,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

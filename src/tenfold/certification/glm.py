@@ -1,43 +1,61 @@
 """Generalised linear models: the duality gap at the fitted weights, or how far the objective is from being at rest."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier
 
-from tenfold.arrays import contiguous, namespace
+from tenfold.arrays import contiguous
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Rows
+from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import as_rows, counted, numbered, total_weight, validate_weights
-from tenfold.estimators.glm import GeneralizedLinearClassifier
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.huber import strength
-from tenfold.judge import Certificate, at_kinks, gap, scaled_gap, stationarity
-from tenfold.losses import Gamma, Loss, Poisson, Quantile, deviance
+from tenfold.estimators.glm.offset import validate_offset
+from tenfold.judge import Certificate, at_kinks, gap, gap_of_classes, scaled_gap, stationarity
+from tenfold.losses import Gamma, Huber, Loss, Poisson, Quantile, deviance
 from tenfold.penalties import L2, ElasticNet
+from tenfold.plans.generalised import rescaled_penalty
 from tenfold.plans.glm import first_constant
+from tenfold.plans.offsets import rescaled, takes_offset, without_offset
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats import Params
 
 
-def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, float]:
-    """The rows of positive weight, and its sum."""
+class Judged(NamedTuple):
+    """The rows of positive weight with an offset taken into targets and weights; the sum of these weights, and that
+    over the sum of those given.
+    """
+
+    rows: Rows
+    weight: float
+    factor: float = 1.0
+
+
+def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, loss: Loss | None = None, offset: Any = None) -> Judged:
+    """What a regression is judged on; `loss` only for an offset."""
     X, y = validated(model, X, y, numeric=True)
-    kept, y, weight = counted(X, as_float(y), validate_weights(sample_weight, X))
+    y, weight = as_float(y), validate_weights(sample_weight, X)
+    asked = total_weight(y, weight)
+    if loss is not None and offset is not None:
+        if not takes_offset(loss):
+            raise ValueError(f"The loss {loss.name!r} takes no offset.")
+        y, weight = without_offset(loss, y, weight, validate_offset(offset, X))
+    total = total_weight(y, weight)
+    kept, y, weight = counted(X, y, weight)
     rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, y, weight)
-    return rows, total_weight(y, weight)
+    return Judged(rows, total, total / asked)
 
 
-def _by_deviance(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    rows, _ = rows_of(model, X, y, sample_weight)
-    problem = Glm(_loss(model), L2(float(model.alpha)), bool(model.fit_intercept))
-    fitted, dtype = params(model, 1)
-    if problem.loss.convex:
-        return gap(problem, rows, fitted, status=status(model), dtype=dtype)
-    start = Params(np.zeros((1, rows.shape[1])), first_constant(problem, rows)[0])
-    return stationarity(problem, rows, fitted, start, status=status(model), dtype=dtype)
+def _by_deviance(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
+    loss = loss_of(model)
+    data = rows_of(model, X, y, sample_weight, loss, offset)
+    return _judged(model, data, loss, L2(float(model.alpha) / data.factor))
 
 
-def _loss(model: Any) -> Loss:
+def loss_of(model: Any) -> Loss:
+    """The deviance of a regression, by the name of its class."""
     name = type(model).__name__
     if name != "TweedieRegressor":
         return Poisson() if name == "PoissonRegressor" else Gamma()
@@ -45,46 +63,46 @@ def _loss(model: Any) -> Loss:
     return deviance(float(model.power), link)
 
 
-def _huber(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    rows, weight = rows_of(model, X, y, sample_weight)
+def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
+    """The word of the judge that fits the loss."""
+    fitted, dtype = params(model, int(model.classes_.shape[0]) if loss.joint else 1)
+    problem, how = Glm(loss, penalty, bool(model.fit_intercept)), {"status": status(model), "dtype": dtype}
+    if loss.joint:
+        return gap_of_classes(problem, data.rows, fitted, **how)
+    if not loss.convex:
+        start = Params(np.zeros((1, data.rows.shape[1])), first_constant(problem, data.rows)[0])
+        return rescaled(stationarity(problem, data.rows, fitted, start, **how), data.factor)
+    dual = at_kinks(problem, data.rows, fitted, dtype) if loss.kinked else None
+    return rescaled(gap(problem, data.rows, fitted, dual=dual, **how), data.factor)
+
+
+def _huber(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
+    data = rows_of(model, X, y, sample_weight, Huber(1.0), offset)
     fitted, dtype = params(model, 1)
-    problem = ScaledHuber(float(model.epsilon), strength(model.alpha, weight), bool(model.fit_intercept))
-    return scaled_gap(problem, rows, fitted, float(model.scale_), status=status(model), dtype=dtype)
+    problem = ScaledHuber(float(model.epsilon), strength(model.alpha, data.weight), bool(model.fit_intercept))
+    return scaled_gap(problem, data.rows, fitted, float(model.scale_), status=status(model), dtype=dtype)
 
 
-def _quantile(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    rows, _ = rows_of(model, X, y, sample_weight)
-    fitted, dtype = params(model, 1)
-    problem = Glm(Quantile(float(model.quantile)), ElasticNet(float(model.alpha)), bool(model.fit_intercept))
-    dual = at_kinks(problem, rows, fitted, dtype)
-    return gap(problem, rows, fitted, dual=dual, status=status(model), dtype=dtype)
+def _quantile(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
+    loss = Quantile(float(model.quantile))
+    data = rows_of(model, X, y, sample_weight, loss, offset)
+    return _judged(model, data, loss, ElasticNet(float(model.alpha)))
 
 
-def _generalised(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    if isinstance(model, GeneralizedLinearClassifier):
+def _generalised(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
+    loss, penalty = model._problem(model.n_features_in_)
+    if not is_classifier(model):
+        data = rows_of(model, X, y, sample_weight, loss, offset)
+    else:
         X, y = validated(model, X, y, numeric=False)
         known(model, y)
-        y = _signs(model, X, y)
-        kept, y, weight = counted(X, y, validate_weights(sample_weight, X))
-        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, y, weight)
-    else:
-        rows, _ = rows_of(model, X, y, sample_weight)
-    fitted, dtype = params(model, 1)
-    loss, penalty = model._the_loss(), model._the_penalty(rows.shape[1])
+        target = targets(numbered(model.classes_, y, X), int(model.classes_.shape[0]))
+        kept, target, weight = counted(X, target, validate_weights(sample_weight, X))
+        data = Judged(as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight), 0.0)
+    penalty = rescaled_penalty(penalty, 1.0 / data.factor)
     if loss.kinked and isinstance(penalty, L2):
         penalty = ElasticNet(0.0, float(np.max(penalty.strength)))
-    problem = Glm(loss, penalty, bool(model.fit_intercept))
-    if not loss.convex:
-        start = Params(np.zeros((1, rows.shape[1])), first_constant(problem, rows)[0])
-        return stationarity(problem, rows, fitted, start, status=status(model), dtype=dtype)
-    dual = at_kinks(problem, rows, fitted, dtype) if loss.kinked else None
-    return gap(problem, rows, fitted, dual=dual, status=status(model), dtype=dtype)
-
-
-def _signs(model: Any, X: Any, y: Any) -> Any:
-    """+1 for the second class, -1 for the first, where X lives."""
-    number = numbered(model.classes_, y, X)
-    return 2.0 * namespace(number).astype(number, namespace(number).float64) - 1.0
+    return _judged(model, data, loss, penalty)
 
 
 JUDGES = {

@@ -7,7 +7,7 @@ import numpy as np
 from tenfold.arrays import Floats, on_host
 from tenfold.certification.models import params, status, validated
 from tenfold.estimators.contract import as_rows, validate_weights
-from tenfold.judge import Certificate, GreedyRule, best_subset, greedy
+from tenfold.judge import Certificate, GreedyRule, Steps, best_subset, greedy, matching
 from tenfold.plans.lars import Walk, verdict
 from tenfold.stats import Columns
 
@@ -26,6 +26,17 @@ def pursuit(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     fitted, dtype = params(model, rows.targets)
     columns = rows.fold(Columns.lift)
     return greedy(rule, rows, fitted, columns, model.fit_intercept, status=status(model), dtype=dtype).certificate
+
+
+def steps(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """The steps of matching pursuit, taken again."""
+    X, y = validated(model, X, y, numeric=True)
+    rows = as_rows(X, y, validate_weights(sample_weight, X))
+    fitted, dtype = params(model, rows.targets)
+    taken = [model.path_] if rows.targets == 1 else model.path_
+    asked = Steps(int(model.max_iter), model.tol, [np.asarray(one, dtype=np.int64) for one in taken])
+    columns, how = rows.fold(Columns.lift), {"status": status(model), "dtype": dtype}
+    return matching(asked, rows, fitted, columns, model.fit_intercept, **how)
 
 
 def angles(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -61,4 +72,9 @@ def subset(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 ANGLES = ("Lars", "LarsCV", "LassoLars", "LassoLarsCV", "LassoLarsIC")
 
-JUDGES = {**dict.fromkeys(PROMISES, pursuit), **dict.fromkeys(ANGLES, angles), "BestSubset": subset}
+JUDGES = {
+    **dict.fromkeys(PROMISES, pursuit),
+    **dict.fromkeys(ANGLES, angles),
+    "BestSubset": subset,
+    "MatchingPursuit": steps,
+}

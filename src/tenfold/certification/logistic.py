@@ -9,8 +9,9 @@ from scipy import sparse
 from tenfold.arrays import Array, contiguous, is_sparse, namespace
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Table
+from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import as_rows, counted, numbered, rowwise, validate_weights
-from tenfold.estimators.logistic.labels import targets, weighted
+from tenfold.estimators.logistic.labels import weighted
 from tenfold.estimators.logistic.settings import Chosen
 from tenfold.judge import Certificate, gap, gap_of_classes
 from tenfold.losses import Logistic, Softmax
@@ -35,7 +36,7 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         intercept = False
     X, target, weight = counted(X, targets(number, count), weight)
     rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, target, weight)
-    penalty = _chosen(model).penalty(target.shape[0] if weight is None else float(namespace(weight).sum(weight)))
+    penalty = chosen(model).penalty(target.shape[0] if weight is None else float(namespace(weight).sum(weight)))
     if count > 2:
         return gap_of_classes(Glm(Softmax(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
     return gap(Glm(Logistic(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
@@ -47,7 +48,7 @@ def _with_column(value: float, X: Array) -> Array:
     return sparse.hstack([X, sparse.csr_array(column)], format="csr") if is_sparse(X) else np.hstack([X, column])
 
 
-def _chosen(model: Any) -> Chosen:
+def chosen(model: Any) -> Chosen:
     """C, infinite where there is no penalty, and the share of L1; what cross-validation has chosen where it has."""
     C = float(np.ravel(getattr(model, "C_", getattr(model, "C", np.inf)))[0])
     if model.penalty is None or np.inf == C:

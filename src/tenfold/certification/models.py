@@ -8,7 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, is_foreign, is_sparse, on_host
 from tenfold.data import Table
-from tenfold.estimators.contract import canonical, unknown_classes, validate
+from tenfold.estimators.contract import canonical, finiteness, unknown_classes, validate
 from tenfold.stats import Params
 
 STATUS = "judged"
@@ -19,7 +19,15 @@ def validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Arra
     if isinstance(X, Table) or is_foreign(X):
         return validate(BaseEstimator(), X, y, numeric=numeric)
     X, y = validate_data(
-        model, X, y, reset=False, accept_sparse="csr", dtype=list(FLOATS), multi_output=True, y_numeric=numeric
+        model,
+        X,
+        y,
+        reset=False,
+        accept_sparse="csr",
+        dtype=list(FLOATS),
+        ensure_all_finite=finiteness(model),
+        multi_output=True,
+        y_numeric=numeric,
     )
     return canonical(X), np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
 

@@ -1,98 +1,97 @@
 """Paths of logistic models along the strength of the penalty, for the folds of a cross-validation.
 
-Each model starts from the one before it. Two classes and few columns with an L2 penalty share curvature too: the loss's
-Hessian at one penalty serves the next ones, whose own strength is put on its diagonal, as the map under L-BFGS, so that
-a few passes with gradients are enough; it is formed anew where they are not. Several folds run at once, each on its
-share of the threads, and read their rows from the same X.
+Few columns with an L2 penalty: all models together (together.py). Otherwise each fold by itself, several at once, each
+on its share of the threads; a model starts from the one before it.
 """
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from tenfold.arrays import Floats
-from tenfold.data import Rows
-from tenfold.losses import Logistic
+from tenfold.arrays import Floats, Integers, contiguous
+from tenfold.choose.together import Paths, together
+from tenfold.data import MemoryRows
 from tenfold.machine import sharing, threads
-from tenfold.penalties import L2, ElasticNet
+from tenfold.penalties import mixture
 from tenfold.plans.frames import moved
-from tenfold.plans.logistic import StoppingRule, middle_of, minimise
-from tenfold.problems import Glm, evaluate
-from tenfold.solvers import lbfgs, newton
+from tenfold.plans.logistic import forms_hessian, middle_of, minimise
+from tenfold.plans.multinomial import CHEAP_HESSIAN, FEW_COEFFICIENTS
 from tenfold.stats import Params
 
 SHARED_COLUMNS = 512
-"""Up to so many columns a Hessian is shared along the path."""
-
-PATIENCE = 6
-"""So many steps on top of an old Hessian, then a new one."""
+"""Up to so many columns of two classes a Hessian is formed for all folds."""
 
 Result = TypeVar("Result")
 
 
-class Along(NamedTuple):
-    """Parameters and iterations for each penalty, and the passes over the rows that they took."""
-
-    params: list[Params]
-    iterations: list[int]
-    passes: int
-
-
-def along(
-    rows: Rows,
-    penalties: Sequence[L2 | ElasticNet],
+def paths(
+    rows: MemoryRows,
+    folds: Sequence[Integers],
+    strengths: Floats,
+    l1_ratio: float,
     intercept: bool,
     *,
     classes: int,
     solver: str,
     tol: float,
     max_iter: int,
-) -> Along:
-    """The models of all penalties, best from the strongest to the weakest."""
-    few = rows.shape[1] <= SHARED_COLUMNS and not rows.sparse and rows.shape[0] > rows.shape[1]
-    if classes == 2 and few and all(isinstance(penalty, L2) and np.max(penalty.strength) > 0 for penalty in penalties):
-        return _sharing_curvature(rows, [float(np.max(p.strength)) for p in penalties], intercept, tol, max_iter)
-    found, counts, params = [], [], None
-    for penalty in penalties:
-        params, count = minimise(
-            rows, penalty, intercept, classes=classes, solver=solver, tol=tol, max_iter=max_iter, start=params
-        )
-        found.append(params)
-        counts.append(count)
-    return Along(found, counts, sum(counts) + len(counts))
-
-
-def _sharing_curvature(rows: Rows, strengths: list[float], intercept: bool, tol: float, max_iter: int) -> Along:
-    p = rows.shape[1]
+) -> Paths:
+    """The models of the rows of each fold under penalties of `strengths` (F, A), best from strong to weak."""
+    outputs = 1 if classes == 2 else classes
+    settings = {"classes": classes, "solver": solver, "tol": tol, "max_iter": max_iter}
+    if l1_ratio > 0.0 or not _alike(rows, folds, float(np.min(strengths)), outputs):
+        return _alone(rows, folds, strengths, l1_ratio, intercept, settings)
     shift = middle_of(rows, intercept)
-    params, loss = Params(np.zeros((1, p)), np.zeros(1)), Logistic()
-    found, counts, passes = [], [], 0
-    curvature: Floats | None = None
-    for strength in strengths:
-        problem, rule, count, done = Glm(loss, L2(strength), intercept), StoppingRule(strength, tol), 0, False
-        while not done and count < max_iter:
-            if curvature is None:
-                curvature = evaluate(Glm(loss, L2(0.0), intercept), rows, params, 2, shift).hessian
-                passes += 1
-            assert curvature is not None
-            H = curvature.copy()
-            H[np.arange(p), np.arange(p)] += strength
-            walk = lbfgs.Points(problem, rows, shift)
-            taken = 0
-            for taken, step in enumerate(lbfgs.steps(walk, params, newton.factor(H, shift).solve, rule)):
-                params, done = step.params, step.measure <= 1.0
-                if done or taken == PATIENCE or count + taken >= max_iter:
-                    break
-            else:
-                done = True  # rounding: there is nothing to gain
-            passes += taken + 1
-            count += taken
-            curvature = curvature if done else None
-        found.append(moved(params, -shift))
-        counts.append(count)
-    return Along(found, counts, passes)
+    found = together(rows, folds, strengths, intercept, outputs=outputs, shift=shift, tol=tol, max_iter=max_iter)
+    return found._replace(params=_away(found.params, shift))
+
+
+def _alike(rows: MemoryRows, folds: Sequence[Integers], weakest: float, outputs: int) -> bool:
+    """Whether the models of all folds are near those of all rows, whose Hessian can be formed."""
+    n, p = rows.shape
+    size = outputs * (p + 1)
+    few = p <= SHARED_COLUMNS if outputs == 1 else size <= FEW_COEFFICIENTS and n * size**2 <= CHEAP_HESSIAN
+    tall = all(len(fold) > p and np.bincount(fold).max() == 1 for fold in folds)
+    return weakest > 0.0 and few and tall and forms_hessian(rows, weakest)
+
+
+def _alone(
+    rows: MemoryRows,
+    folds: Sequence[Integers],
+    strengths: Floats,
+    l1_ratio: float,
+    intercept: bool,
+    settings: dict[str, Any],
+) -> Paths:
+    """Fold by fold, each model from the one before it."""
+
+    def of_fold(fold: int) -> tuple[list[Floats], list[int]]:
+        part, params = _part(rows, folds[fold]), None
+        found, counts = [], []
+        for strength in strengths[fold]:
+            penalty = mixture(float(strength), l1_ratio)
+            params, count = minimise(part, penalty, intercept, **settings, start=params)
+            found.append(np.column_stack([params.coef, params.intercept]))
+            counts.append(count)
+        return found, counts
+
+    found = at_once(of_fold, range(len(folds)), rows.entries)
+    iterations = np.array([one[1] for one in found], dtype=np.int32)
+    params = np.array([one[0] for one in found])
+    return Paths(params, iterations, int(np.sum(iterations + 1)))
+
+
+def _part(rows: MemoryRows, chosen: Integers) -> MemoryRows:
+    return MemoryRows(contiguous(rows.X[chosen]), rows.y[chosen], None if rows.weight is None else rows.weight[chosen])
+
+
+def _away(params: Floats, shift: Floats) -> Floats:
+    """Coefficients (..., p + 1) of rows measured from `shift`, for the rows themselves."""
+    flat = params.reshape(-1, params.shape[-1])
+    back = moved(Params(flat[:, :-1], flat[:, -1]), -shift)
+    return np.column_stack([back.coef, back.intercept]).reshape(params.shape)
 
 
 def at_once(work: Callable[[Any], Result], items: Sequence[Any], entries: int) -> list[Result]:

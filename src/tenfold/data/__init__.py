@@ -18,6 +18,7 @@ from tenfold.data.blocks import (
     weights_of,
 )
 from tenfold.data.memory import MemoryRows
+from tenfold.data.sequences import Sequences
 from tenfold.data.table import Table
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "NotFinite",
     "Pending",
     "Rows",
+    "Sequences",
     "Statistic",
     "Table",
     "at_once",

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
-from tenfold.arrays import Array, Floats, contiguous, is_dask, is_sparse
+from tenfold.arrays import Array, Floats, contiguous, is_dask
 from tenfold.data import Rows, dask
 from tenfold.data.dask import DaskRows
-from tenfold.stats import Moments, Params, Several, Total, times
+from tenfold.stats import Moments, Several, Total
 
 
 def validate(estimator: Any, X: Any, y: Any, *, numeric: bool, multi_output: bool) -> tuple[Array, Array]:
@@ -121,9 +121,9 @@ def _counts(classes: int, place: int, number: Array, weight: Array | None) -> Fl
     return np.bincount(number, weight, minlength=classes).astype(np.float64)
 
 
-def rowwise(f: Callable[[Array], Array], values: Array) -> Array:
+def rowwise(f: Callable[..., Array], *values: Array) -> Array:
     """f of every chunk, not computed yet."""
-    return dask.rowwise(f, values)
+    return dask.rowwise(f, *values)
 
 
 def refuse_not_finite(estimator: Any, X: Array) -> None:
@@ -133,8 +133,8 @@ def refuse_not_finite(estimator: Any, X: Array) -> None:
         raise ValueError(f"Input X contains NaN or infinity: {place}.")
 
 
-def predictions(model: Any, X: Any) -> Array:
-    """Raw predictions of a linear model, a Dask array that is not computed yet; chunks of unknown length stay so."""
+def predictions(model: Any, X: Any, f: Callable[[Array], Array]) -> Array:
+    """f of the rows, a Dask array that is not computed yet; chunks of unknown length stay so."""
     fitted, names = getattr(model, "feature_names_in_", None), _names(X)
     if fitted is not None and names is not None and list(fitted) != list(names):
         raise ValueError(
@@ -147,19 +147,13 @@ def predictions(model: Any, X: Any) -> Array:
             f"X has {X.shape[1]} features, but {type(model).__name__} is expecting "
             f"{model.n_features_in_} features as input."
         )
-    coef = model.coef_.toarray() if is_sparse(model.coef_) else np.asarray(model.coef_)
-    params = Params(
-        np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64),
-        np.array(np.broadcast_to(model.intercept_, np.atleast_2d(coef).shape[:1]), dtype=np.float64),
-    )
-    return dask.rowwise(partial(_predictions, params, coef.ndim == 1, np.result_type(X.dtype, coef.dtype)), X)
+    return dask.rowwise(f if model._missing else partial(_predictions, f), X)
 
 
-def _predictions(params: Params, flat: bool, dtype: Any, chunk: Array) -> Array:
+def _predictions(f: Callable[[Array], Array], chunk: Array) -> Array:
     if not np.isfinite(chunk).all():
         raise ValueError("Input X contains NaN or infinity.")
-    z = times(contiguous(chunk), params).astype(dtype, copy=False)
-    return z[:, 0] if flat else z
+    return f(contiguous(chunk))
 
 
 def score(model: Any, X: Any, y: Any, sample_weight: Any) -> float:

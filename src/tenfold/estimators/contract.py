@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
 from numbers import Number
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin
@@ -41,6 +41,7 @@ __all__ = [
     "CallbackSupportMixin",
     "Claims",
     "LinearPredictor",
+    "Predictor",
     "Scored",
     "all_or_nothing",
     "as_rows",
@@ -62,6 +63,7 @@ __all__ = [
     "total_weight",
     "unknown_classes",
     "validate",
+    "validate_more",
     "validate_weights",
     "warn_unless_certified",
     "watcher",
@@ -191,9 +193,42 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
         if np.isfinite(y).all():
             return without_names(estimator, X), y
     X, y = validate_data(
-        estimator, X, y, accept_sparse="csr", dtype=list(FLOATS), multi_output=multi_output, y_numeric=numeric
+        estimator,
+        X,
+        y,
+        accept_sparse="csr",
+        dtype=list(FLOATS),
+        ensure_all_finite=finiteness(estimator),
+        multi_output=multi_output,
+        y_numeric=numeric,
     )
     return canonical(X), y
+
+
+def finiteness(estimator: Any) -> Any:
+    """Whether all values must be finite, or some may be missing, in scikit-learn's words."""
+    return "allow-nan" if getattr(estimator, "_missing", False) else True
+
+
+def validate_more(
+    estimator: Any, X: Any, y: Any, *, first: bool, numeric: bool = True, multi_output: bool = True
+) -> tuple[Array, Array]:
+    """X and y of a `partial_fit`: the first sets the columns, later ones must have the same."""
+    known, names = getattr(estimator, "n_features_in_", None), getattr(estimator, "feature_names_in_", None)
+    X, y = validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
+    if first or known is None:
+        return X, y
+    given, given_names = estimator.n_features_in_, getattr(estimator, "feature_names_in_", None)
+    estimator.n_features_in_ = known
+    if names is not None:
+        estimator.feature_names_in_ = names
+    if given != known:
+        raise ValueError(
+            f"X has {given} features, but {type(estimator).__name__} is expecting {known} features as input."
+        )
+    if names is not None and given_names is not None and list(names) != list(given_names):
+        raise ValueError("The feature names should match those that were passed before.")
+    return X, y
 
 
 def without_names(estimator: Any, X: Array) -> Array:
@@ -326,14 +361,43 @@ def counted(X: Array, y: Array, weight: Array | None) -> tuple[Array, Array, Arr
     return X[inside], y[inside], weight[inside]
 
 
+LITTLE = 1 << 12
+"""Whole numbers in a range of this width are counted, not sorted."""
+
+
 def encoded(y: Array, X: Array) -> tuple[Array, Array]:
     """The classes of y, sorted, and the number of each row's class, where X lives (labels of text stay on the host)."""
     if is_dask(y):
         return _cluster().encoded(y)
     if is_foreign(y):
-        return tuple(namespace(y).unique_inverse(y))
-    classes, number = np.unique(y, return_inverse=True)
+        return _of_two(y) or tuple(namespace(y).unique_inverse(y))
+    found = _counted_classes(y) if y.dtype.kind in "biu" and y.size else None
+    classes, number = np.unique(y, return_inverse=True) if found is None else found
     return classes, like(number, X) if is_foreign(X) else number
+
+
+def _of_two(y: Array) -> tuple[Array, Array] | None:
+    """Two classes of numbers on a device, where sorting is as dear as a few passes."""
+    if not (xp := namespace(y)).isdtype(y.dtype, ("integral", "real floating")):
+        return None
+    low, high = xp.min(y), xp.max(y)
+    second = y == high
+    if not bool(xp.all(second | (y == low)) & (low != high)):
+        return None
+    return xp.stack([low, high]), xp.astype(second, xp.int64)
+
+
+def _counted_classes(y: Array) -> tuple[Array, Array] | None:
+    """Classes and numbers of labels that are whole numbers close together, without sorting them."""
+    low, high = y.min(), y.max()
+    if int(high) - int(low) >= LITTLE:
+        return None
+    away = (y != low).astype(np.int64) if y.dtype.kind == "b" else y.astype(np.int64) - int(low)
+    present = np.flatnonzero(np.bincount(away))
+    place = np.zeros(int(present[-1]) + 1, dtype=np.int64)
+    place[present] = np.arange(len(present))
+    classes = np.array([low, high])[: len(present)] if y.dtype.kind == "b" else (present + int(low)).astype(y.dtype)
+    return classes, place[away]
 
 
 def numbered(classes: Array, y: Array, X: Array) -> Array:
@@ -359,9 +423,9 @@ def chosen_classes(classes: Array, number: Array) -> Array:
     return xp.take(classes, xp.astype(number, xp.int64))
 
 
-def rowwise(f: Callable[[Array], Array], values: Array) -> Array:
-    """f of an array of rows; of a Dask array chunk by chunk, and not computed yet."""
-    return _cluster().rowwise(f, values) if is_dask(values) else f(values)
+def rowwise(f: Callable[..., Array], *values: Array) -> Array:
+    """f of arrays of the same rows; of Dask arrays chunk by chunk, and not computed yet."""
+    return _cluster().rowwise(f, *values) if is_dask(values[0]) else f(*values)
 
 
 def class_factors(class_weight: Any, classes: Array, number: Array, weight: Array | None) -> Array:
@@ -423,41 +487,32 @@ FEW = 4096
 """Predictions from fewer entries are not worth the call of a compiled loop."""
 
 
-class LinearPredictor:
-    """Raw predictions of a linear model with `coef_` (p,) or (t, p) and `intercept_`."""
+class Predictor:
+    """What a fitted model says of each row, wherever the rows are."""
 
-    coef_: Array
-    intercept_: Array
+    _missing: ClassVar[bool] = False
+    """Whether values may be missing."""
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        """A function of rows that were checked, dense or CSR or of another library: it goes to where they are. With
+        `few` of them a compiled loop is not worth its call.
+        """
+        raise NotImplementedError
 
     def _raw(self, X: Any) -> Array:
         check_is_fitted(self)
         if isinstance(X, Table):
             return self._raw_of_table(X)
         if is_dask(X):
-            return _cluster().predictions(self, X)
+            return _cluster().predictions(self, X, self._of_rows(few=False))
         if is_foreign(X):
-            return foreign.predictions(self, X)
+            return self._of_rows(few=False)(foreign.to_predict(self, X))
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
-            X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
+            finite = finiteness(self)
+            X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finite, reset=False)
         elif not np.isfinite(X).all():
-            check_array(X, input_name="X", estimator=self)
-        return self._products(X, few=X.shape[0] * X.shape[1] < FEW)
-
-    def _products(self, X: Array, *, few: bool) -> Array:
-        """``X w + b`` of rows that were checked; all blocks of a table go the same way, so that bits do not change."""
-        coef = self.coef_.toarray() if is_sparse(self.coef_) else on_host(self.coef_)
-        if few and not is_sparse(X):
-            z = X @ coef.T + on_host(self.intercept_)
-        else:
-            params = Params(
-                np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64),
-                np.ascontiguousarray(
-                    np.broadcast_to(on_host(self.intercept_), np.atleast_2d(coef).shape[:1]), dtype=np.float64
-                ),
-            )
-            z = times(canonical(X) if is_sparse(X) else contiguous(X), params)
-            z = z[:, 0] if coef.ndim == 1 else z
-        return z.astype(np.result_type(X.dtype, coef.dtype), copy=False)
+            check_array(X, ensure_all_finite=finiteness(self), input_name="X", estimator=self)
+        return self._of_rows(few=X.shape[0] * X.shape[1] < FEW)(canonical(X) if is_sparse(X) else contiguous(X))
 
     def _raw_of_table(self, table: Table) -> Array:
         """Predictions of all rows, in memory; a table without names is taken by position."""
@@ -472,14 +527,42 @@ class LinearPredictor:
                 "The feature names should match those that were passed during fit: name the columns of the table in "
                 f"this order, tenfold.rows(..., columns={list(names)})."
             )
+        # all blocks go the same way, so that bits do not change
+        f = self._of_rows(few=table.shape[0] * table.shape[1] < FEW)
 
         def predictions(block: Block) -> Array:
-            if not np.isfinite(block.X.data if is_sparse(block.X) else block.X).all():
+            if not self._missing and not np.isfinite(block.X.data if is_sparse(block.X) else block.X).all():
                 raise NotFinite
-            return self._products(block.X, few=table.shape[0] * table.shape[1] < FEW)
+            return f(block.X)
 
         rows = BatchRows(table, np.zeros((table.shape[0], 0)))
         return refuse_not_finite(self, table, lambda: rows.map(predictions))
+
+
+class LinearPredictor(Predictor):
+    """Raw predictions of a linear model with `coef_` (p,) or (t, p) and `intercept_`."""
+
+    coef_: Array
+    intercept_: Array
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        coef = self.coef_.toarray() if is_sparse(self.coef_) else on_host(self.coef_)
+        return partial(_linear, coef, on_host(self.intercept_), few)
+
+
+def _linear(coef: Array, intercept: Array, few: bool, X: Array) -> Array:
+    """``X w + b`` in the dtype of X, or of the weights where that is wider."""
+    dtype = X.dtype if is_foreign(X) else np.result_type(X.dtype, coef.dtype)
+    if few and is_numpy(X):
+        return (X @ coef.T + intercept).astype(dtype, copy=False)
+    flat, coef = coef.ndim == 1, np.atleast_2d(coef)
+    params = Params(
+        np.ascontiguousarray(coef, dtype=np.float64),
+        np.ascontiguousarray(np.broadcast_to(intercept, coef.shape[:1]), dtype=np.float64),
+    )
+    z = times(X, params)
+    z = namespace(z).astype(z, dtype, copy=False)
+    return z[:, 0] if flat else z
 
 
 class Scored:

@@ -20,7 +20,6 @@ from tenfold.arrays import (
     on_same_device,
     ones,
 )
-from tenfold.stats import Params, times
 
 
 def validate(estimator: Any, X: Array, y: Any, *, numeric: bool, multi_output: bool) -> tuple[Array, Array]:
@@ -79,8 +78,8 @@ def weights(given: Array) -> Array | None:
     return weight if bool(fine) else None
 
 
-def predictions(model: Any, X: Array) -> Array:
-    """Raw predictions of a linear model in the namespace and on the device of X."""
+def to_predict(model: Any, X: Array) -> Array:
+    """X in the namespace and on the device where it is, with the columns of the fit."""
     X = matrix(model, X)
     if X.shape[1] != model.n_features_in_:
         raise ValueError(
@@ -90,10 +89,7 @@ def predictions(model: Any, X: Array) -> Array:
     xp = namespace(X)
     if not bool(xp.all(xp.isfinite(X))):
         raise ValueError("Input X contains NaN or infinity.")
-    coef = np.asarray(on_host(model.coef_), dtype=np.float64)
-    b = np.broadcast_to(np.asarray(on_host(model.intercept_), dtype=np.float64), np.atleast_2d(coef).shape[:1])
-    z = xp.astype(times(X, Params(np.atleast_2d(coef), b.copy())), X.dtype)
-    return z[:, 0] if coef.ndim == 1 else z
+    return X
 
 
 def score(estimator: Any, X: Array, y: Any, weight: Array | None) -> float:

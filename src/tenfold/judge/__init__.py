@@ -25,8 +25,10 @@ from tenfold.judge.greedy import greedy
 from tenfold.judge.kinks import at_kinks
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
+from tenfold.judge.matching import Steps, matching
 from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.scaled import scaled_gap
+from tenfold.judge.sequences import count_tags
 from tenfold.judge.stationarity import stationarity
 from tenfold.judge.subsets import best_subset
 
@@ -37,14 +39,17 @@ __all__ = [
     "Gaps",
     "GreedyRule",
     "Rule",
+    "Steps",
     "Verdict",
     "at_kinks",
     "best_subset",
+    "count_tags",
     "gap",
     "gap_of_classes",
     "greedy",
     "lasso_gap",
     "lasso_gap_from_moments",
+    "matching",
     "path_gaps",
     "residual",
     "residual_from_moments",

@@ -12,6 +12,7 @@ expected of the second derivative when the model is right.
 
 from tenfold.losses.deviances import Gamma, IdentityDeviance, LogDeviance, Poisson, Tweedie, deviance
 from tenfold.losses.labels import Hinge, Logistic, ModifiedHuber, Softmax, SquaredHinge, Tanh
+from tenfold.losses.likelihoods import Likelihood, likelihood_of
 from tenfold.losses.loss import Loss, Pieces, PiecewiseLinear
 from tenfold.losses.numbers import (
     EpsilonInsensitive,
@@ -30,6 +31,7 @@ __all__ = [
     "Huber",
     "IdentityDeviance",
     "Laplace",
+    "Likelihood",
     "LogDeviance",
     "Logistic",
     "Loss",
@@ -46,4 +48,5 @@ __all__ = [
     "Tanh",
     "Tweedie",
     "deviance",
+    "likelihood_of",
 ]

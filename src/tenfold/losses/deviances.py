@@ -205,7 +205,9 @@ def deviance(power: float, link: str) -> Loss:
 
 
 def _deviance_constant(y: Array, power: float) -> Array:
-    """max(y, 0)^(2-p) / ((1-p)(2-p)): with it the least value is zero."""
+    """max(y, 0)^(2-p) / ((1-p)(2-p)): with it the least value is zero. At power 0 that of a square, y^2 / 2."""
+    if power == 0.0:
+        return 0.5 * y * y
     xp = namespace(y)
     root = xp.where(y > 0, xp.where(y > 0, y, xp.ones_like(y)) ** (2.0 - power), xp.zeros_like(y))
     return root / ((1.0 - power) * (2.0 - power))

@@ -13,7 +13,7 @@ from scipy.linalg import eigvalsh, lstsq
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
-from tenfold.inference import Inference, inverse_gram, least_squares_inference
+from tenfold.inference import BEYOND, COLLINEAR, Inference, inverse_gram, least_squares_inference
 from tenfold.judge import RULES, Certificate, Verdict, residual, residual_from_moments
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread, require_memory
@@ -337,15 +337,9 @@ def infer(fitted: Fitted, intercept: bool, names: tuple[str, ...]) -> tuple[Infe
                 f"With more than {KEPT_COLUMNS} columns the covariance of the coefficients is not kept. Fit on fewer "
                 "columns."
             )
-        return (
-            "The columns are collinear: their coefficients, and so their standard errors, are not determined. "
-            "Drop columns."
-        )
+        return COLLINEAR
     if not np.isfinite(fitted.inverse).all():
-        return (
-            "The variances of the coefficients of very small columns are beyond the range of numbers. Scale the "
-            "columns."
-        )
+        return BEYOND
     targets = zip(fitted.params.coef, fitted.params.intercept, fitted.residual_squares, strict=True)
     return tuple(
         least_squares_inference(moments, fitted.inverse, t, float(rss), w, float(b) if intercept else None, names)

@@ -50,9 +50,9 @@ class Factor:
     known: Floats
 
     def solve(self, g: Floats) -> Floats:
-        """H^-1 g."""
+        """H^-1 g, for one g or for each of several (m, q)."""
         with one_blas_thread:
-            return np.asarray(lapack.dpotrs(self.lower, self.known * g / self.scale, lower=1)[0] / self.scale)
+            return np.asarray(lapack.dpotrs(self.lower, (self.known * g / self.scale).T, lower=1)[0].T / self.scale)
 
 
 def factor(hessian: Floats | None, shift: Floats) -> Factor:

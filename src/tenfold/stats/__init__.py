@@ -4,6 +4,23 @@ Each is a commutative monoid. A compiled loop lifts NumPy and CSR blocks; the sa
 other namespace, and the tests run both.
 """
 
+from tenfold.stats.classes import (
+    ClassColumns,
+    ClassErrors,
+    ClassProducts,
+    ClassSums,
+    class_columns,
+    class_errors,
+    class_products,
+    class_sums,
+    fourth_powers,
+    groups_of,
+    marks,
+    memberships,
+    pooled_products,
+    quadratics,
+    scaled_distances,
+)
 from tenfold.stats.columns import Columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
@@ -20,15 +37,24 @@ from tenfold.stats.derivatives import (
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
+from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scaled import Scaled, scaled
+from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
+from tenfold.stats.tables import ClassTables, NotACategory, ObservedColumns, class_tables, observed_columns
+from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
+    "ClassColumns",
+    "ClassErrors",
+    "ClassProducts",
+    "ClassSums",
+    "ClassTables",
     "Columns",
     "Constant",
     "Derivatives",
@@ -36,11 +62,16 @@ __all__ = [
     "Gram",
     "GramByColumns",
     "GroupedMoments",
+    "GroupedScores",
+    "ModelSums",
     "Moments",
+    "NotACategory",
+    "ObservedColumns",
     "Params",
     "RFactor",
     "Scaled",
     "Several",
+    "TagWeights",
     "Total",
     "Voters",
     "WholeGram",
@@ -48,20 +79,38 @@ __all__ = [
     "along",
     "back_times",
     "best_constant",
+    "best_tags",
+    "class_columns",
     "class_curvatures",
+    "class_errors",
+    "class_products",
+    "class_sums",
+    "class_tables",
     "cross_products",
     "curvatures",
     "derivatives",
+    "fourth_powers",
+    "gram_of",
+    "grouped_scores",
+    "groups_of",
+    "marks",
     "mean_loss",
     "mean_over_targets",
+    "memberships",
     "noticed_hessian",
+    "observed_columns",
     "of_columns",
+    "of_models",
     "of_predictions",
     "of_recession",
     "of_right_margins",
     "of_weights",
+    "pooled_products",
     "predictions",
+    "quadratics",
     "scaled",
+    "scaled_distances",
+    "score_products",
     "softmax",
     "times",
     "together",

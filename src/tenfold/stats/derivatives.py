@@ -122,7 +122,7 @@ def derivatives_in_arrays(
     if shift is not None and is_near(shift, block, REACH):
         params, shift, after = Params(params.coef, params.intercept - along(params.coef, shift)), None, shift
     xp = namespace(block.X)
-    X = _away(block.X, shift)
+    X = away(block.X, shift)
     coef, intercept = likes(params, X)
     z = X @ coef.T + intercept
     value, slopes, *bent = loss.upto(order, block.y, z)
@@ -181,12 +181,12 @@ def times(X: Array, params: Params, shift: Floats | None = None) -> Any:
         return _core.times_csr(X.data, X.indices, X.indptr, X.shape[1], params.coef, intercept, threads(entries(X)))
     if is_numpy(X):
         return _core.times(X, params.coef, params.intercept, shift, threads(entries(X)))
-    X = _away(X, shift)
+    X = away(X, shift)
     coef, intercept = likes(params, X)
     return namespace(X).matmul(X, coef.T) + intercept
 
 
-def _away(X: Array, shift: Floats | None) -> Array:
+def away(X: Array, shift: Floats | None) -> Array:
     """X - shift in float64, in X's namespace."""
     xp = namespace(X)
     X = xp.astype(X, xp.float64, copy=False)
@@ -216,7 +216,7 @@ def back_times(X: Array, u: Array, shift: Floats | None = None) -> Floats:
         return product if shift is None else product - np.outer(u.sum(axis=0), shift)
     if is_numpy(X):
         return _core.times_t(X, u, shift, threads(entries(X)))
-    return on_host(namespace(X).matmul(u.T, _away(X, shift)))
+    return on_host(namespace(X).matmul(u.T, away(X, shift)))
 
 
 def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], Lifted[Total]]:
@@ -227,7 +227,7 @@ def curvatures(loss: Loss, params: Params, shift: Floats) -> Callable[[Block], L
         c = _weighted(loss.curvature(block.y, times(X, params, shift)), block)
         if is_sparse(X) or is_numpy(X):
             return Total(np.append(back_times(X, c, shift)[0], c.sum()))
-        return Pending.of((xp.matmul(c.T, _away(X, shift))[0, :], xp.reshape(xp.sum(c), (1,))), _joined, key=True)
+        return Pending.of((xp.matmul(c.T, away(X, shift))[0, :], xp.reshape(xp.sum(c), (1,))), _joined, key=True)
 
     return lift
 

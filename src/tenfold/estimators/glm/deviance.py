@@ -27,7 +27,8 @@ from tenfold.estimators.contract import (
     with_callbacks,
 )
 from tenfold.estimators.glm.earlier import earlier
-from tenfold.estimators.glm.offset import moved, validate_offset
+from tenfold.estimators.glm.offset import moved, validate_offset, with_offset
+from tenfold.estimators.inferred import Inferred, inferred, refusal
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -58,7 +59,7 @@ CONSTRAINTS: Constraints = {
 }
 
 
-class DevianceRegressor(CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """What the regressions by a deviance have in common."""
 
     _constraints: ClassVar[Constraints] = CONSTRAINTS
@@ -92,12 +93,11 @@ class DevianceRegressor(CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         """
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, multi_output=False)
-        loss, target = self._loss(), as_float(y)
-        self._refuse_targets(target)
-        weight, offset = validate_weights(sample_weight, X), self._offset(offset, X)
-        asked = total_weight(y, weight)
-        target, weight = without_offset(loss, target, weight, offset)
-        factor = total_weight(target, weight) / asked
+        loss, given = self._loss(), as_float(y)
+        self._refuse_targets(given)
+        counts, offset = validate_weights(sample_weight, X), self._offset(offset, X)
+        target, weight = without_offset(loss, given, counts, offset)
+        factor = total_weight(target, weight) / total_weight(y, counts)
         kept, target, weight = counted(X, target, weight)
         # passes are many: an array in another order is put in C order once
         rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight)
@@ -119,6 +119,9 @@ class DevianceRegressor(CallbackSupportMixin, RegressorMixin, LinearPredictor, B
             ),
         )
         self._store(fitted, factor, X)
+        self._inference = refusal(self.certificate_, penalised=self.alpha > 0) or inferred(
+            self, loss, fitted.params, X, with_offset(given, offset), counts
+        )
         return self
 
     def _offset(self, offset: Any, X: Array) -> Array | None:
@@ -206,6 +209,9 @@ class PoissonRegressor(DevianceRegressor):
         Steps taken on all rows.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more.
+    inference_ : LikelihoodInference
+        Without a penalty, standard errors, p values, confidence intervals, deviance and log-likelihood; refused with
+        the reason where they do not exist. `summary` prints them, `tenfold.infer` has robust ones.
     status_ : str
         How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted",
         "stalled" (rounding) or "no maximum".
@@ -300,6 +306,9 @@ class GammaRegressor(DevianceRegressor):
         Steps taken on all rows.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more.
+    inference_ : LikelihoodInference
+        Without a penalty, standard errors, p values, confidence intervals, deviance and log-likelihood; refused with
+        the reason where they do not exist. `summary` prints them, `tenfold.infer` has robust ones.
     status_ : str
         How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted",
         "stalled" (rounding) or "no maximum".
@@ -397,6 +406,9 @@ class TweedieRegressor(DevianceRegressor):
     certificate_ : Certificate
         Kind gap for least squares and for powers from 1 to 2 with the logarithm as link. Other deviances are not
         convex: kind stationarity, the objective is at rest; Fisher's curvature has led there from the best constant.
+    inference_ : LikelihoodInference
+        Without a penalty, standard errors, p values, confidence intervals, deviance and log-likelihood; refused with
+        the reason where they do not exist. `summary` prints them, `tenfold.infer` has robust ones.
     status_ : str
         How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted",
         "stalled" (rounding) or "no maximum".

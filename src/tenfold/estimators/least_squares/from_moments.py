@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 from tenfold.arrays import Array
-from tenfold.estimators.contract import as_rows, refuse_not_finite, validate, validate_weights
+from tenfold.estimators.contract import as_rows, refuse_not_finite, validate_more, validate_weights
 from tenfold.estimators.parameters import check_parameters
 from tenfold.plans.least_squares import KEPT_COLUMNS, fold_moments
 from tenfold.stats import Moments
@@ -52,26 +52,7 @@ class PartialRegression(FromMoments):
         The rows are gone then: the certificate is judged from the moments, and says so.
         """
         check_parameters(self, self._constraints)  # type: ignore[attr-defined]
-        X, y = validate_more(self, X, y)
+        X, y = validate_more(self, X, y, first=not hasattr(self, "moments_"))
         weight = validate_weights(sample_weight, X)
         self._merge(X, y, weight)
         return self
-
-
-def validate_more(estimator: Any, X: Any, y: Any, *, numeric: bool = True) -> tuple[Array, Array]:
-    """X and y of a `partial_fit`: the first sets the columns, later ones must have the same."""
-    known = getattr(estimator, "n_features_in_", None)
-    names = getattr(estimator, "feature_names_in_", None)
-    X, y = validate(estimator, X, y, numeric=numeric)
-    if known is not None and hasattr(estimator, "moments_"):
-        given, given_names = estimator.n_features_in_, getattr(estimator, "feature_names_in_", None)
-        estimator.n_features_in_ = known
-        if names is not None:
-            estimator.feature_names_in_ = names
-        if given != known:
-            raise ValueError(
-                f"X has {given} features, but {type(estimator).__name__} is expecting {known} features as input."
-            )
-        if names is not None and given_names is not None and list(names) != list(given_names):
-            raise ValueError("The feature names should match those that were passed before.")
-    return X, y

@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_sparse
 from tenfold.estimators.contract import (
@@ -20,16 +19,18 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
 )
+from tenfold.estimators.inferred import Inferred
 from tenfold.estimators.least_squares.from_moments import PartialRegression
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
-from tenfold.inference import Inference
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import infer, without_rows
 from tenfold.stats import Moments
 
 
-class LinearRegression(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+class LinearRegression(
+    Scored, Inferred, PartialRegression, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator
+):
     """Ordinary least squares.
 
     Minimises ``sum_i weight_i (y_i - x_i.w - b)^2``, and takes the shortest ``w`` where many do. Solved from one pass
@@ -58,7 +59,8 @@ class LinearRegression(Scored, PartialRegression, MultiOutputMixin, RegressorMix
     singular_ : ndarray
         Singular values of the (centred) X; dense X only.
     inference_ : Inference
-        Standard errors, p values and confidence intervals; refused with the reason where they do not exist.
+        Standard errors, p values and confidence intervals; refused with the reason where they do not exist. `summary`
+        prints them, `tenfold.infer` has robust ones.
     certificate_ : Certificate
         Kind residual: the largest cosine between the residual and a column, 0 at the exact solution.
     n_features_in_, feature_names_in_ : as in scikit-learn.
@@ -148,19 +150,6 @@ class LinearRegression(Scored, PartialRegression, MultiOutputMixin, RegressorMix
             if self.positive
             else infer(fitted, self.fit_intercept, names_of(self))
         )
-
-    @property
-    def inference_(self) -> Inference | tuple[Inference, ...]:
-        """Classical inference, one for each target; ValueError with the reason where it does not exist."""
-        check_is_fitted(self)
-        if isinstance(self._inference, str):
-            raise ValueError(self._inference)
-        return self._inference[0] if len(self._inference) == 1 else self._inference
-
-    def summary(self) -> str:
-        """The table of coefficients with standard errors, t statistics, p values and 95 % confidence intervals."""
-        found = self.inference_
-        return "\n\n".join(map(str, found)) if isinstance(found, tuple) else str(found)
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""

@@ -28,11 +28,12 @@ from tenfold.estimators.contract import (
     store,
     unknown_classes,
     validate,
+    validate_more,
     validate_weights,
     watcher,
     with_callbacks,
 )
-from tenfold.estimators.least_squares.from_moments import FromMoments, PartialRegression, validate_more
+from tenfold.estimators.least_squares.from_moments import FromMoments, PartialRegression
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -392,7 +393,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
         check_parameters(self, self._constraints)
         if self.class_weight is not None:
             raise ValueError("class_weight needs all rows: weigh them by sample_weight in partial_fit.")
-        X, y = validate_more(self, X, y, numeric=False)
+        X, y = validate_more(self, X, y, first=not hasattr(self, "moments_"), numeric=False)
         if not is_foreign(y):
             check_classification_targets(y)
             y = column_or_1d(y, warn=True)

@@ -11,12 +11,15 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from tenfold.arrays import Array, Floats, contiguous, is_sparse
-from tenfold.choose.logistic import along, at_once
+from tenfold.arrays import Array, Floats, Integers, contiguous, is_sparse
+from tenfold.choose.logistic import paths as choose_paths
+from tenfold.choose.scores import SCORES
+from tenfold.choose.scores import scores as known_scores
+from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, counted, refuse_not_finite, validate_weights
-from tenfold.estimators.logistic.labels import numbered_classes, shares, targets, validate_classes, weighted
+from tenfold.estimators.logistic.labels import numbered_classes, shares, validate_classes, weighted
 from tenfold.estimators.logistic.regression import LogisticRegression
-from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear
+from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear, strength
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -37,7 +40,9 @@ class LogisticRegressionCV(LogisticRegression):
     """Logistic regression with ``C``, and the share of L1, chosen by cross-validation.
 
     The objective of each candidate is that of `LogisticRegression`; the one with the best mean score over the folds is
-    fitted to all rows. Models of a fold start from each other along C, share curvature, and run beside other folds.
+    fitted to all rows. With few columns and an L2 penalty the models of all folds and candidates share curvature and go
+    in lockstep, a pass over the rows for all; otherwise those of a fold start from each other along C, and folds run at
+    once.
 
     Parameters
     ----------
@@ -64,7 +69,7 @@ class LogisticRegressionCV(LogisticRegression):
     C_, l1_ratio_ : the best.
     scores_, coefs_paths_, n_iter_ : of each fold and candidate, in scikit-learn's shapes.
     passes_ : int
-        Passes over the rows of a fold that all candidates took together.
+        How often rows were read to fit the candidates; where folds and candidates go together, a pass serves all.
     certificate_ : Certificate
         Kind gap, of the fit to all rows with the best candidate; not judged without `refit`.
 
@@ -84,6 +89,7 @@ class LogisticRegressionCV(LogisticRegression):
     (1.0, True)
     """
 
+    _inference = "The penalty was chosen from the data: classical standard errors do not hold. Use the bootstrap."
     _claims: ClassVar = Claims(
         "Logistic regression, C and the share of L1 by folds",
         "folds of rows in memory",
@@ -166,27 +172,17 @@ class LogisticRegressionCV(LogisticRegression):
         weight = validate_weights(sample_weight, X)
         routed = self._routed(None if sample_weight is None else weight, params)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split))
+        for place, (train, _) in enumerate(folds):
+            _refuse_missing(self.classes_, number[train], place)
         self.Cs_ = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else np.asarray(self.Cs, dtype=np.float64)
         # classes are balanced by all rows, in every fold alike
         whole = weighted(self._factors(y, weight), self.classes_, number, weight)
         self.class_prior_ = shares(number, count, whole)
-        grid = [[Chosen(C, float(ratio or 0.0)) for ratio in ratios] for C in self.Cs_]
-        scorer = _scorer(self._get_scorer(), self.classes_)
-
-        def of_fold(fold: tuple[int, tuple[Array, Array]]) -> tuple[Floats, Floats, Array, int]:
-            place, (train, test) = fold
-            _refuse_missing(self.classes_, number[train], place)
-            rows, mass = _rows_of(X, number, whole, train, count)
-            paths, iterations, passes = self._paths(rows, mass, grid, count)
-            extra = {name: _part(value, test, len(y)) for name, value in routed.scorer.score.items()}
-            scores = self._scores(scorer, paths, X[test], y[test], extra)
-            return paths, scores, iterations, passes
-
-        found = refuse_not_finite(self, X, lambda: at_once(of_fold, list(enumerate(folds)), X.shape[0] * X.shape[1]))
-        paths = np.array([one[0] for one in found])  # (folds, Cs, ratios, outputs, p + 1)
-        scores, iterations = (np.array([one[k] for one in found]) for k in (1, 2))
-        self.passes_ = sum(one[3] for one in found)
-        best = self._choose(X, number, whole, paths, scores, ratios, count)
+        rows = as_rows(*counted(X, targets(number, count), whole))
+        trains = _counted_folds([train for train, _ in folds], whole)
+        paths, iterations = refuse_not_finite(self, X, lambda: self._paths(rows, trains, ratios, count))
+        scores = self._scores(X, y, number, [test for _, test in folds], paths, routed.scorer.score)
+        best = self._choose(X, rows, paths, scores, ratios, count)
         self._arrange(best, paths, scores, iterations, ratios, legacy, count)
         return self
 
@@ -202,44 +198,55 @@ class LogisticRegressionCV(LogisticRegression):
         factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=weight)
         return dict(zip(self.classes_, factors, strict=True))
 
-    def _paths(self, rows: Any, mass: float, grid: list[list[Chosen]], count: int) -> tuple[Floats, Array, int]:
-        """Coefficients (Cs, ratios, outputs, p + 1), iterations (Cs, ratios) and passes of one fold."""
-        p, outputs = rows.shape[1], 1 if count == 2 else count
-        paths = np.zeros((len(grid), len(grid[0]), outputs, p + 1))
-        iterations = np.zeros(paths.shape[:2], dtype=np.int32)
-        order, passes = np.argsort([row[0].C for row in grid], kind="stable"), 0
-        for k in range(len(grid[0])):
-            found = along(
+    def _paths(self, rows: Any, folds: list[Integers], ratios: list[Any], count: int) -> tuple[Floats, Integers]:
+        """Coefficients (folds, Cs, ratios, outputs, p + 1) and iterations (folds, Cs, ratios)."""
+        order = np.argsort(self.Cs_, kind="stable")
+        masses = np.array([_mass(rows, fold) for fold in folds])
+        found = [
+            choose_paths(
                 rows,
-                [grid[c][k].penalty(mass) for c in order],
+                folds,
+                strength(self.Cs_[order], masses[:, None]),
+                float(ratio or 0.0),
                 self.fit_intercept,
                 classes=count,
                 solver=SOLVERS[self.solver],
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
             )
-            for c, params, steps in zip(order, found.params, found.iterations, strict=True):
-                paths[c, k] = np.column_stack([params.coef, params.intercept])
-                iterations[c, k] = steps
-            passes += found.passes
-        return paths, iterations, passes
+            for ratio in ratios
+        ]
+        self.passes_ = sum(one.passes for one in found)
+        back = np.argsort(order)
+        paths = np.stack([one.params[:, back] for one in found], axis=2)
+        return paths, np.stack([one.iterations[:, back] for one in found], axis=2)
 
-    def _scores(self, scorer: Any, paths: Floats, X: Array, y: Array, extra: dict[str, Any]) -> Floats:
-        """Scores (Cs, ratios) on the rows that a fold left out."""
+    def _scores(
+        self, X: Array, y: Array, number: Integers, tests: list[Integers], paths: Floats, given: dict[str, Any]
+    ) -> Floats:
+        """Scores (folds, Cs, ratios) on the rows that a fold left out."""
+        scores = np.zeros(paths.shape[:3])
+        known = "accuracy" if self.scoring in (None, "warn") else self.scoring
+        of_rows = _scorer(self._get_scorer(), self.classes_)
         model = LogisticRegression()
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
-        scores = np.zeros(paths.shape[:2])
-        for place in np.ndindex(*scores.shape):
-            model.coef_ = np.ascontiguousarray(paths[place][:, :-1])
-            model.intercept_ = np.ascontiguousarray(paths[place][:, -1])
-            scores[place] = scorer(model, X, y, **extra)
+        for fold, test in enumerate(tests):
+            rows, extra = X[test], {name: _part(value, test, len(y)) for name, value in given.items()}
+            if isinstance(known, str) and known in SCORES and set(extra) <= {"sample_weight"}:
+                flat = paths[fold].reshape(-1, *paths.shape[3:])
+                found = known_scores(known, rows, number[test], extra.get("sample_weight"), flat)
+                scores[fold] = found.reshape(scores.shape[1:])
+                continue
+            for place in np.ndindex(*scores.shape[1:]):
+                params = paths[(fold, *place)]
+                model.coef_, model.intercept_ = params[:, :-1].copy(), params[:, -1].copy()
+                scores[(fold, *place)] = of_rows(model, rows, y[test], **extra)
         return scores
 
     def _choose(
         self,
         X: Array,
-        number: Array,
-        weight: Array | None,
+        rows: Any,
         paths: Floats,
         scores: Floats,
         ratios: list[Any],
@@ -258,11 +265,10 @@ class LogisticRegressionCV(LogisticRegression):
             mean_C = float(np.mean([self.Cs_[place[0]] for place in best]))
             return mean_C, float(np.mean([float(ratios[place[1]] or 0.0) for place in best]))
         c, k = np.unravel_index(np.argmax(scores.sum(axis=0)), scores.shape[1:])
-        rows, mass = _rows_of(X, number, weight, None, count)
         start = np.mean(paths[:, c, k], axis=0)
         fitted = fit_logistic(
             rows,
-            Chosen(float(self.Cs_[c]), float(ratios[k] or 0.0)).penalty(mass),
+            Chosen(float(self.Cs_[c]), float(ratios[k] or 0.0)).penalty(_mass(rows)),
             self.fit_intercept,
             classes=count,
             solver=SOLVERS[self.solver],
@@ -408,13 +414,18 @@ def _legacy(model: Any) -> bool:
     return bool(model.use_legacy_attributes)
 
 
-def _rows_of(X: Array, number: Array, weight: Array | None, chosen: Any, count: int) -> tuple[Any, float]:
-    """Some rows or all, those of positive weight, and the sum of their weights."""
-    if chosen is not None:
-        X, number, weight = X[chosen], number[chosen], None if weight is None else weight[chosen]
-    kept, target, weight = counted(X, targets(number, count), weight)
-    mass = float(target.shape[0]) if weight is None else float(weight.sum())
-    return as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight), mass
+def _counted_folds(folds: list[Integers], weight: Array | None) -> list[Integers]:
+    """The rows of the folds by their numbers among those of positive weight."""
+    if weight is None or weight.all():
+        return folds
+    inside = weight > 0
+    number = np.cumsum(inside) - 1
+    return [number[fold[inside[fold]]] for fold in folds]
+
+
+def _mass(rows: Any, some: Any = slice(None)) -> float:
+    """The sum of the weights of rows, of all or of some."""
+    return float(len(rows.y[some])) if rows.weight is None else float(rows.weight[some].sum())
 
 
 def _refuse_missing(classes: Array, number: Array, fold: int) -> None:

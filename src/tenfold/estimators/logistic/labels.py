@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from tenfold.arrays import Array, Floats, is_dask, is_foreign, is_numpy, like, namespace, on_host
+from tenfold.arrays import Array, Floats, is_numpy, on_host
 from tenfold.estimators.contract import (
     class_factors,
     encoded,
@@ -19,9 +19,6 @@ from tenfold.estimators.contract import (
 
 ONE_CLASS = "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
 
-LITTLE = 1 << 12
-"""Whole numbers in a range of this width are counted, not sorted."""
-
 
 def validate_classes(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
     """X and y as scikit-learn checks them; plain arrays are not searched, the first pass over the rows does that."""
@@ -33,41 +30,12 @@ def validate_classes(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
 
 def numbered_classes(y: Array, X: Array) -> tuple[Array, Array]:
     """The classes, and the number of each row's class, where X lives; refuses one class and what is not a class."""
-    found = _counted(y) if is_numpy(y) and y.dtype.kind in "biu" and y.size else None
-    if found is not None:
-        classes, number = found[0], like(found[1], X) if is_foreign(X) else found[1]
-    elif is_foreign(y):
-        classes, number = _of_two(y) or encoded(y, X)
-    else:
+    if is_numpy(y) and y.dtype.kind not in "biu":
         check_classification_targets(y)
-        classes, number = encoded(y, X)
+    classes, number = encoded(y, X)
     if classes.shape[0] == 1:
         raise ValueError(f"{ONE_CLASS}{on_host(classes)[0]!r}")
     return classes, number
-
-
-def _of_two(y: Array) -> tuple[Array, Array] | None:
-    """Two classes of numbers on a device, where sorting is as dear as a few passes."""
-    if is_dask(y) or not (xp := namespace(y)).isdtype(y.dtype, ("integral", "real floating")):
-        return None
-    low, high = xp.min(y), xp.max(y)
-    second = y == high
-    if not bool(xp.all(second | (y == low)) & (low != high)):
-        return None
-    return xp.stack([low, high]), xp.astype(second, xp.int64)
-
-
-def _counted(y: Array) -> tuple[Array, Array] | None:
-    """Classes and numbers of labels that are whole numbers close together, without sorting them."""
-    low, high = y.min(), y.max()
-    if int(high) - int(low) >= LITTLE:
-        return None
-    away = (y != low).astype(np.int64) if y.dtype.kind == "b" else y.astype(np.int64) - int(low)
-    present = np.flatnonzero(np.bincount(away))
-    place = np.zeros(int(present[-1]) + 1, dtype=np.int64)
-    place[present] = np.arange(len(present))
-    classes = np.array([low, high])[: len(present)] if y.dtype.kind == "b" else (present + int(low)).astype(y.dtype)
-    return classes, place[away]
 
 
 def weighted(class_weight: Any, classes: Array, number: Array, weight: Array | None) -> Array | None:
@@ -95,15 +63,6 @@ def _refuse_empty(classes: Array, number: Array, weight: Array) -> None:
         f"All rows of the classes {missing} have weight zero, so that nothing is known of them. Leave these rows out, "
         "or give them a weight."
     )
-
-
-def targets(number: Array, count: int) -> Array:
-    """What a fit reads, in float64: +1 for the second of two classes and -1 for the first, else the number."""
-    xp = namespace(number)
-    if count > 2:
-        return number.astype(np.float64) if is_numpy(number) or is_dask(number) else xp.astype(number, xp.float64)
-    ones = like(np.ones(1), number)
-    return xp.where(number == 1, ones, -ones)
 
 
 def shares(number: Array, count: int, weight: Array | None) -> Floats:

@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold import _core
-from tenfold.arrays import Array, contiguous, is_foreign, is_sparse, like, namespace, numpy_dtype, on_host
+from tenfold.arrays import Array, contiguous, is_sparse, like, namespace, numpy_dtype, on_host
+from tenfold.estimators.classes import largest, log_probabilities, probabilities, targets
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
@@ -28,8 +28,9 @@ from tenfold.estimators.contract import (
     watcher,
     with_callbacks,
 )
-from tenfold.estimators.logistic.labels import numbered_classes, shares, targets, validate_classes, weighted
-from tenfold.estimators.logistic.settings import SOLVERS, chosen_penalty, refuse_liblinear
+from tenfold.estimators.inferred import Inferred, inferred, refusal
+from tenfold.estimators.logistic.labels import numbered_classes, shares, validate_classes, weighted
+from tenfold.estimators.logistic.settings import SOLVERS, Chosen, chosen_penalty, refuse_liblinear
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -47,8 +48,13 @@ from tenfold.plans.logistic import LogisticFit
 from tenfold.plans.logistic import fit as fit_logistic
 from tenfold.stats import Params
 
+CLASS_WEIGHTS = (
+    "Weights of classes change what is maximised, so that it is no likelihood of the rows: standard errors are not "
+    "known. Fit without class_weight; with_priors changes the shares of the classes afterwards."
+)
 
-class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, BaseEstimator):
+
+class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin, LinearPredictor, BaseEstimator):
     """Logistic regression of two classes or more, without a penalty, with L2, L1 or a mixture of them.
 
     Two classes: minimises ``C sum_i s_i log(1 + exp(-y_i (x_i.w + b))) + r(w)``, y_i = +1 for the second class and -1
@@ -103,6 +109,10 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
     certificate_ : Certificate
         Kind gap: no other weights have a weighted mean objective (that above over C times the sum of the weights) that
         is smaller by more.
+    inference_ : LikelihoodInference
+        Without a penalty, standard errors, p values, confidence intervals and log-likelihood, of several classes for
+        their coefficients minus those of the first; refused with the reason where they do not exist. `summary` prints
+        them, `tenfold.infer` has robust ones.
     status_ : str
         How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted",
         "stalled" (rounding) or "no maximum".
@@ -203,7 +213,8 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         self.classes_, number = numbered_classes(y, X)
         count = int(self.classes_.shape[0])
         refuse_liblinear(self.solver, count)
-        weight = weighted(self.class_weight, self.classes_, number, validate_weights(sample_weight, X))
+        given = validate_weights(sample_weight, X)
+        weight = weighted(self.class_weight, self.classes_, number, given)
         self.class_prior_ = shares(number, count, weight)
         kept, target, weight = counted(X, targets(number, count), weight)
         # passes are many: an array in another order is put in C order once
@@ -226,7 +237,16 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
             ),
         )
         self._store(fitted, X)
+        self._inference = self._refusal(chosen) or inferred(
+            self, Logistic() if count == 2 else Softmax(), fitted.params, X, targets(number, count), given
+        )
         return self
+
+    def _refusal(self, chosen: Chosen) -> str | None:
+        """Why there is no inference, or None."""
+        if self.class_weight is not None:
+            return CLASS_WEIGHTS
+        return refusal(self.certificate_, penalised=np.isfinite(chosen.C))
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
         return {"coef_": follow(params.coef, X), "intercept_": follow(params.intercept, X)}
@@ -294,6 +314,7 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         model.class_prior_ = new
         note = "The intercepts were moved for other class shares: the certificate was that of the fit."
         model.certificate_ = replace(self.certificate_, status=NOT_JUDGED, note=note)
+        model._inference = "The intercepts were moved for other class shares: inference is that of the fit, before."
         return model
 
     def densify(self) -> "LogisticRegression":
@@ -314,28 +335,3 @@ class LogisticRegression(Scored, CallbackSupportMixin, ClassifierMixin, LinearPr
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = self.solver != "liblinear"
         return tags
-
-
-def largest(z: Array) -> Array:
-    """The number of the largest score of each row."""
-    return namespace(z).argmax(z, axis=1)
-
-
-def probabilities(z: Array) -> Array:
-    """Of all classes: from the log odds of the second of two (n,), or from the scores of more (n, K)."""
-    if z.ndim == 2:
-        return Softmax().probabilities(z)
-    if is_foreign(z):
-        return namespace(z).stack([Logistic().wrong(z), Logistic().wrong(-z)], axis=1)
-    z = contiguous(z)
-    return np.column_stack([_core.sigmoid(-z), _core.sigmoid(z)])
-
-
-def log_probabilities(z: Array) -> Array:
-    """Logarithms of the `probabilities`."""
-    if z.ndim == 2:
-        return Softmax().log_probabilities(z)
-    if is_foreign(z):
-        return namespace(z).stack([-Logistic().value(-1.0, z), -Logistic().value(1.0, z)], axis=1)
-    z = contiguous(z)
-    return np.column_stack([-_core.softplus(z), -_core.softplus(-z)])

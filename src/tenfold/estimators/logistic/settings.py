@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.penalties import L2, ElasticNet
+from tenfold.penalties import L2, ElasticNet, mixture
 
 SOLVERS = {
     "lbfgs": "lbfgs",
@@ -26,10 +26,7 @@ class Chosen(NamedTuple):
 
     def penalty(self, weight: float) -> L2 | ElasticNet:
         """Beside the weighted mean loss."""
-        alpha = strength(self.C, weight)
-        if self.l1_ratio == 0.0 or alpha == 0.0:
-            return L2(alpha)
-        return ElasticNet(alpha * self.l1_ratio, alpha * (1.0 - self.l1_ratio))
+        return mixture(float(strength(self.C, weight)), self.l1_ratio)
 
 
 def chosen_penalty(model: Any) -> Chosen:
@@ -106,7 +103,7 @@ def refuse_liblinear(solver: str, classes: int) -> None:
         )
 
 
-def strength(C: float, weight: float) -> float:
-    """The strength of the penalty beside the weighted mean loss; kept where numbers are."""
+def strength(C: Any, weight: Any) -> Any:
+    """The strength of the penalty beside the weighted mean loss, of numbers or arrays; kept where numbers are."""
     with np.errstate(over="ignore", divide="ignore"):
-        return float(min(np.float64(1.0) / C / weight, 1e200))
+        return np.minimum(1.0 / np.asarray(C) / weight, 1e200)

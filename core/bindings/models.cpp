@@ -1,0 +1,79 @@
+#include "bindings.hpp"
+#include "sparse.hpp"
+
+#include "tenfold/models.hpp"
+
+namespace tenfold {
+namespace {
+
+template <class Rows>
+nb::tuple evaluate(const Rows &x, const In<double, 1> &y, const Maybe<double, 1> &weight,
+                   const In<std::int32_t, 1> &group, const In<double, 2> &share, const In<double, 3> &coef,
+                   const In<double, 2> &intercept, const Maybe<double, 1> &shift, int order, int threads) {
+  const Index p = x.columns, M = coef.shape(0), K = coef.shape(1);
+  require(y.shape(0) == x.rows, "y must have one entry a row");
+  require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
+  require(group.shape(0) == x.rows, "group must have one entry a row");
+  require(M >= 1 && K >= 1 && coef.shape(2) == p, "coef must be (models, classes, columns of X)");
+  require(share.shape(1) == M, "share must be (groups, models)");
+  require(intercept.shape(0) == M && intercept.shape(1) == K, "intercept must be (models, classes)");
+  require(!shift || shift->shape(0) == p, "shift must have one entry a column of X");
+  require(order == 0 || order == 1, "order must be 0 or 1");
+  const int workers = checked_threads(threads);
+  const Models<Rows> in{
+      x, y.span(), span_or_none(weight), group.span(), share.span(), coef.span(), intercept.span(), span_or_none(shift),
+      M, K};
+  const Blas blas = RightFactor::fits(p, in.targets()) ? Blas{} : scipy_blas();
+  ModelSums s;
+  {
+    const nb::gil_scoped_release release;
+    s = models(in, order, blas, workers);
+  }
+  nb::object gradient = nb::none();
+  if (order >= 1)
+    gradient = give<double, 3>(std::move(s.gradient), {M, K, p});
+  return nb::make_tuple(give<double, 1>(std::move(s.value), {M}), give<double, 2>(std::move(s.slope), {M, K}),
+                        gradient);
+}
+
+template <class T> void bind_dense(nb::module_ &m) {
+  m.def(
+      "models",
+      [](const In<T, 2> &X, const In<double, 1> &y, const Maybe<double, 1> &weight, const In<std::int32_t, 1> &group,
+         const In<double, 2> &share, const In<double, 3> &coef, const In<double, 2> &intercept,
+         const Maybe<double, 1> &shift, int order, int threads) {
+        return evaluate(Dense<T>{X.data(), X.shape(0), X.shape(1)}, y, weight, group, share, coef, intercept, shift,
+                        order, threads);
+      },
+      nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("group"), nb::arg("share"), nb::arg("coef"),
+      nb::arg("intercept"), nb::arg("shift").none(), nb::arg("order"), nb::arg("threads"),
+      "Sums of the logistic loss or the softmax of many models, each with its share of the rows of a group: (value, "
+      "slope, gradient).");
+}
+
+template <class T, class I> void bind_sparse(nb::module_ &m) {
+  m.def(
+      "models_csr",
+      [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 1> &y,
+         const Maybe<double, 1> &weight, const In<std::int32_t, 1> &group, const In<double, 2> &share,
+         const In<double, 3> &coef, const In<double, 2> &intercept, int order, int threads) {
+        const Compressed<T, I> rows(data, indices, indptr, p);
+        return evaluate(rows.view, y, weight, group, share, coef, intercept, std::nullopt, order, threads);
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("y"), nb::arg("weight").none(),
+      nb::arg("group"), nb::arg("share"), nb::arg("coef"), nb::arg("intercept"), nb::arg("order"), nb::arg("threads"),
+      "models of compressed sparse rows.");
+}
+
+} // namespace
+
+void bind_models(nb::module_ &m) {
+  bind_dense<float>(m);
+  bind_dense<double>(m);
+  bind_sparse<float, std::int32_t>(m);
+  bind_sparse<float, std::int64_t>(m);
+  bind_sparse<double, std::int32_t>(m);
+  bind_sparse<double, std::int64_t>(m);
+}
+
+} // namespace tenfold

@@ -1,0 +1,110 @@
+// What one row adds to the sums of its class, and how far it is from all classes.
+#pragma once
+
+#include "simd.hpp"
+
+namespace tenfold::TENFOLD_ISA {
+namespace {
+
+// sums += w, where x exceeds the threshold. Returns zero, or NaN where some x is not finite.
+template <class T> double add_above(double w, const T *x, double threshold, Index columns, double *sums) {
+  const Vector limit = all(threshold), one = all(w);
+  Vector strange{};
+  Index j = 0;
+  for (; j + width <= columns; j += width) {
+    const Vector v = load(x + j);
+    strange += 0.0 * v;
+    store(sums + j, load(sums + j) + (v > limit ? one : Vector{}));
+  }
+  if (j < columns) {
+    const Index left = columns - j;
+    const Vector v = load_part(x + j, left);
+    strange += 0.0 * v;
+    store_part(sums + j, load_part(sums + j, left) + (v > limit ? one : Vector{}), left);
+  }
+  return sum(strange);
+}
+
+// sums += w (x - shift), squares += w (x - shift)^2
+template <class T>
+void add_squares(double w, const T *x, const double *shift, Index columns, double *sums, double *squares) {
+  Index j = 0;
+  for (; j + width <= columns; j += width) {
+    const Vector away = load(x + j) - load(shift + j), part = w * away;
+    store(sums + j, load(sums + j) + part);
+    store(squares + j, load(squares + j) + part * away);
+  }
+  if (j < columns) {
+    const Index left = columns - j;
+    const Vector away = load_part(x + j, left) - load_part(shift + j, left), part = w * away;
+    store_part(sums + j, load_part(sums + j, left) + part, left);
+    store_part(squares + j, load_part(squares + j, left) + part * away, left);
+  }
+}
+
+// The least of x and `low`; NaN is passed over.
+template <class T> double lowest(const T *x, Index count, double low) {
+  Vector least = all(low);
+  Index j = 0;
+  for (; j + width <= count; j += width) {
+    const Vector v = load(x + j);
+    least = v < least ? v : least;
+  }
+  for (Index i = 0; i < width; ++i)
+    low = least[i] < low ? least[i] : low;
+  for (; j < count; ++j)
+    low = static_cast<double>(x[j]) < low ? static_cast<double>(x[j]) : low;
+  return low;
+}
+
+template <Index r, Index t, class T>
+inline void distances(const T *x, Index columns, const double *centre, const double *scale, double *z, Index step) {
+  Vector sums[r][t] = {};
+  Index j = 0;
+  const auto add = [&](auto read) {
+#pragma GCC unroll 8
+    for (Index k = 0; k < t; ++k) {
+      const Vector c = read(centre + k * columns + j), s = read(scale + k * columns + j);
+#pragma GCC unroll 8
+      for (Index i = 0; i < r; ++i) {
+        const Vector away = (read(x + i * columns + j) - c) * s;
+        sums[i][k] += away * away;
+      }
+    }
+  };
+  for (; j + width <= columns; j += width)
+    add([](const auto *p) { return load(p); });
+  if (j < columns)
+    add([left = columns - j](const auto *p) { return load_part(p, left); });
+#pragma GCC unroll 8
+  for (Index i = 0; i < r; ++i)
+#pragma GCC unroll 8
+    for (Index k = 0; k < t; ++k)
+      z[i * step + k] = sum(sums[i][k]);
+}
+
+template <Index t, class T>
+inline void distances_of_rows(const T *x, Index count, Index columns, const double *centre, const double *scale,
+                              double *z, Index step) {
+  Index i = 0;
+  for (; i + 4 <= count; i += 4)
+    distances<4, t>(x + i * columns, columns, centre, scale, z + i * step, step);
+  for (; i < count; ++i)
+    distances<1, t>(x + i * columns, columns, centre, scale, z + i * step, step);
+}
+
+// z_ik = sum_j (scale_kj (x_ij - centre_kj))^2 for the rows i of a tile and the classes k.
+// Flops: 4 * count * columns * classes; bytes: the tile once.
+template <class T>
+void scaled_distances(const T *x, Index count, Index columns, const double *centre, const double *scale, Index classes,
+                      double *z) {
+  constexpr Index t = registers == 32 ? 4 : 2;
+  Index k = 0;
+  for (; k + t <= classes; k += t)
+    distances_of_rows<t>(x, count, columns, centre + k * columns, scale + k * columns, z + k, classes);
+  for (; k < classes; ++k)
+    distances_of_rows<1>(x, count, columns, centre + k * columns, scale + k * columns, z + k, classes);
+}
+
+} // namespace
+} // namespace tenfold::TENFOLD_ISA

@@ -1,0 +1,105 @@
+// The softmax loss of several classes against plain sums, dense and sparse, and bit by bit between numbers of threads.
+#include "check.hpp"
+#include "matrix.hpp"
+
+#include "tenfold/softmax.hpp"
+
+using namespace tenfold;
+using namespace tenfold::test;
+
+namespace {
+
+struct Sums {
+  double value = 0.0, weight = 0.0;
+  std::vector<double> slope, gradient;
+};
+
+struct Given {
+  std::vector<double> y, weight, coef, intercept, shift;
+};
+
+template <class T> Sums slowly(const Matrix<T> &x, const Given &g) {
+  const Index K = static_cast<Index>(g.intercept.size());
+  Sums sums;
+  sums.slope.resize(index(K)), sums.gradient.resize(index(K * x.p));
+  for (Index i = 0; i < x.n; ++i) {
+    const double w = g.weight[index(i)];
+    const auto entry = [&](Index j) { return x(i, j) - (g.shift.empty() ? 0.0 : g.shift[index(j)]); };
+    std::vector<double> z(g.intercept);
+    double total = 0.0;
+    for (Index k = 0; k < K; ++k) {
+      for (Index j = 0; j < x.p; ++j)
+        z[index(k)] += entry(j) * g.coef[index(k * x.p + j)];
+      total += std::exp(z[index(k)]);
+    }
+    sums.weight += w;
+    sums.value += w * (std::log(total) - z[index(static_cast<Index>(g.y[index(i)]))]);
+    for (Index k = 0; k < K; ++k) {
+      const double u = w * (std::exp(z[index(k)]) / total - (static_cast<Index>(g.y[index(i)]) == k ? 1.0 : 0.0));
+      sums.slope[index(k)] += u;
+      for (Index j = 0; j < x.p; ++j)
+        sums.gradient[index(k * x.p + j)] += u * entry(j);
+    }
+  }
+  return sums;
+}
+
+template <class Rows> void compare(const Rows &rows, const Given &g, const Sums &expected, const std::string &what) {
+  const SoftmaxPoint<Rows> point{rows, g.y, g.weight, g.coef, g.intercept, g.shift};
+  for (const int order : {0, 1}) {
+    const SoftmaxSums got = softmax(point, order, 2);
+    const double allowed = 1e-11 * static_cast<double>(rows.rows + 1);
+    check_close(got.value, expected.value, allowed, what + ": value");
+    check_close(got.weight, expected.weight, allowed, what + ": weight");
+    for (std::size_t k = 0; k < expected.slope.size(); ++k)
+      check_close(got.slope[k], expected.slope[k], allowed, what + ": slope");
+    check(got.gradient.size() == (order == 0 ? 0 : expected.gradient.size()), what + ": size of the gradient");
+    for (std::size_t e = 0; e < got.gradient.size(); ++e)
+      check_close(got.gradient[e], expected.gradient[e], allowed, what + ": gradient");
+    for (const int threads : {1, 5}) {
+      const SoftmaxSums again = softmax(point, order, threads);
+      check(again.value == got.value && again.slope == got.slope && again.gradient == got.gradient,
+            what + ": the same bits for all threads");
+    }
+  }
+}
+
+template <class T> void test_sums(const std::string &isa) {
+  for (const auto &[n, p] : {std::pair<Index, Index>{0, 2}, {1, 1}, {50, 9}, {1000, 37}, {2100, 3}})
+    for (const Index K : {3, 7}) {
+      const Matrix<T> x(n, p, 0.4, 5);
+      Given g{{}, {}, normal(index(K * p), 6), normal(index(K), 7), {}};
+      std::mt19937_64 random(8);
+      for (Index i = 0; i < n; ++i) {
+        g.y.push_back(static_cast<double>(random() % static_cast<std::uint64_t>(K)));
+        g.weight.push_back(i % 5 == 0 ? 0.0 : 0.5 + static_cast<double>(i % 3));
+      }
+      const std::string what = isa + " " + std::to_string(n) + " x " + std::to_string(p) + " K " + std::to_string(K);
+      compare(x.dense(), g, slowly(x, g), what + " dense");
+      compare(x.sparse(), g, slowly(x, g), what + " sparse");
+      g.shift = normal(index(p), 9);
+      compare(x.dense(), g, slowly(x, g), what + " dense, shifted");
+    }
+}
+
+// Scores far apart: nothing overflows, and a loss near zero keeps its digits.
+void test_scores_far_apart(const std::string &isa) {
+  const Matrix<double> x(1, 1, 1.0, 1);
+  const Given g{{1.0}, {1.0}, {0.0, 0.0, 0.0}, {-700.0, 900.0, 860.0}, {}};
+  const Dense<double> rows = x.dense();
+  const SoftmaxPoint<Dense<double>> point{rows, g.y, g.weight, g.coef, g.intercept, {}};
+  const SoftmaxSums got = softmax(point, 1, 1);
+  check_close(got.value, std::exp(-40.0), 1e-15 * std::exp(-40.0), isa + " a small loss");
+  check_close(got.slope[1], -std::exp(-40.0), 1e-14 * std::exp(-40.0), isa + " a small slope");
+}
+
+} // namespace
+
+int main() {
+  for_each_isa([](const std::string &isa) {
+    test_sums<double>(isa);
+    test_sums<float>(isa);
+    test_scores_far_apart(isa);
+  });
+  return result();
+}

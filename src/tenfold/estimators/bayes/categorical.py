@@ -1,0 +1,161 @@
+"""Naive Bayes for categories."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from tenfold.arrays import Array, Floats, Integers
+from tenfold.data import NotFinite, Rows
+from tenfold.estimators.bayes.discrete import DiscreteNB
+from tenfold.estimators.by_class import PARTS, given_priors
+from tenfold.estimators.contract import Claims, names_of
+from tenfold.estimators.parameters import Constraints, array_like, integer, nothing, real
+from tenfold.judge import Certificate
+from tenfold.judge import bayes as judge
+from tenfold.plans import bayes
+from tenfold.stats import ClassTables, NotACategory, class_tables
+
+
+class CategoricalNB(DiscreteNB):
+    """Naive Bayes for categories, numbered from zero on in each column.
+
+    ``p(x | c) = prod_j p_cj[x_j]`` with ``p_cj[v] = (N_cjv + alpha) / (N_c + alpha V_j)``, where N_cjv is the weight of
+    the rows of class c with category v in column j, and V_j the number of the column's categories: their *count*, so
+    that the probabilities sum to one.
+
+    Parameters
+    ----------
+    alpha, force_alpha, fit_prior, class_prior : as in `MultinomialNB`; alpha is a number.
+    min_categories : int or array-like of shape (n_features,), default=None
+        The least number of categories of the columns: leaves room for some that do not come in the fit.
+    threshold : as in `MultinomialNB`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    category_count_, feature_log_prob_ : list of ndarray of shape (n_classes, categories of the column)
+    n_categories_ : ndarray of shape (n_features,)
+    certificate_ : Certificate
+        Kind exact: the tables counted again, row by row of each class.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass over the rows and one to judge. Runs on dense arrays, files and Dask collections; `partial_fit` gives what
+    `fit` on all rows gives. A category that was not seen in the fit is refused, with the name of its column.
+    Seeger, section 6.5; Welling, ch. 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import CategoricalNB
+    >>> X = np.array([[0, 2], [0, 1], [1, 0]])
+    >>> model = CategoricalNB().fit(X, ["tea", "tea", "coffee"])
+    >>> model.predict([[1, 0], [0, 1]])
+    array(['coffee', 'tea'], dtype='<U6')
+    >>> model.n_categories_
+    array([2, 3])
+    """
+
+    _claims: ClassVar = Claims(
+        "Naive Bayes of categories",
+        "one fold",
+        "exact",
+        "S6.5, W6",
+        "sklearn.naive_bayes.CategoricalNB",
+        ("arrays", "files", "Dask"),
+        "Categories are counted on the CPU, from dense rows.",
+    )
+    _constraints: ClassVar[Constraints] = {
+        **DiscreteNB._constraints,
+        "alpha": (real(0),),
+        "min_categories": (nothing(), integer(1), array_like()),
+    }
+
+    category_count_: list[Floats]
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+        threshold: float = 0.0,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+        self.threshold = threshold
+
+    def _fold(self, rows: Rows, classes: int) -> ClassTables:  # type: ignore[override]
+        least = self._least()
+        try:
+            found = rows.fold(class_tables(classes))
+        except NotACategory as reason:
+            if "is -" in str(reason):
+                raise ValueError(f"Negative values in data passed to CategoricalNB (input X): {reason}") from None
+            raise ValueError(f"In the data passed to CategoricalNB (input X) {reason}") from None
+        if any(abs(table.sum() - found.weight.sum()) > 1e-9 * found.weight.sum() for table in found.tables):
+            raise NotFinite  # some value is missing
+        return ClassTables(found.weight, bayes.widened(found.tables, least))
+
+    def _least(self) -> Integers:
+        p = self.n_features_in_
+        if self.min_categories is None:
+            return np.ones(p, dtype=np.int64)
+        least = np.asarray(self.min_categories)
+        if not np.issubdtype(least.dtype, np.signedinteger):
+            raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+        if least.shape not in ((), (p,)):
+            raise ValueError(
+                f"'min_categories' should have shape ({p},) when an array-like is provided. Got {least.shape} instead."
+            )
+        return np.broadcast_to(least, p).astype(np.int64)
+
+    def _estimate(self, sums: ClassTables, X: Array) -> None:  # type: ignore[override]
+        self.class_count_, self.category_count_ = sums.weight, list(sums.tables)
+        self.n_categories_ = np.array([table.shape[1] for table in sums.tables])
+        self.feature_log_prob_ = bayes.categorical(sums.tables, float(self._smoothing()[0]))  # type: ignore[assignment]
+        priors = given_priors(self.class_prior, len(sums.weight))
+        self.class_log_prior_ = bayes.log_priors(sums.weight, priors, self.fit_prior)
+
+    def _judge(self, rows: Rows | None) -> Certificate:
+        classes = len(self.class_count_)
+        alpha, priors = float(self._smoothing(warn=False)[0]), self._priors(classes)
+        sizes = [log_p.shape[1] for log_p in self.feature_log_prob_]
+        again = self._sums if rows is None else judge.tables_again(rows, classes, sizes)
+        return judge.categorical(
+            again,
+            alpha,
+            log_p=list(self.feature_log_prob_),
+            log_prior=self.class_log_prior_,
+            priors=priors,
+            note=PARTS if rows is None else "",
+        )
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return bayes.TableScores(tuple(self.feature_log_prob_), self.class_log_prior_, names_of(self))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
+        """Rows of categories, (n_samples, n_features), and their classes, drawn from the model."""
+        random = check_random_state(random_state)
+        which = self._drawn_classes(n_samples, random, self.class_log_prior_)
+        X = np.empty((n_samples, len(self.feature_log_prob_)))
+        for j, log_p in enumerate(self.feature_log_prob_):
+            below = np.cumsum(np.exp(log_p), axis=1)[which]
+            X[:, j] = np.sum(random.uniform(size=(n_samples, 1)) * below[:, -1:] > below, axis=1)
+        return X, self.classes_[which]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = False
+        tags.input_tags.positive_only = True
+        return tags

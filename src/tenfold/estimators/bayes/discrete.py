@@ -1,0 +1,376 @@
+"""Naive Bayes for counts and marks: multinomial, its complement, Bernoulli."""
+
+import warnings
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from tenfold.arrays import Array, Floats
+from tenfold.data import Rows
+from tenfold.estimators.bayes.learned import NaiveBayes
+from tenfold.estimators.by_class import PARTS, given_priors
+from tenfold.estimators.contract import Claims
+from tenfold.estimators.parameters import Constraints, array_like, boolean, nothing, real
+from tenfold.judge import Certificate
+from tenfold.judge import bayes as judge
+from tenfold.plans import bayes
+from tenfold.stats import ClassSums
+
+LEAST_ALPHA = 1e-10
+
+
+class DiscreteNB(NaiveBayes):
+    """What multinomial, complement and Bernoulli share: smoothing and priors."""
+
+    _constraints: ClassVar[Constraints] = {
+        "alpha": (real(0), array_like()),
+        "force_alpha": (boolean(),),
+        "fit_prior": (boolean(),),
+        "class_prior": (nothing(), array_like()),
+        "threshold": (real(-np.inf, np.inf, "both"),),
+    }
+
+    alpha: Any
+    force_alpha: bool
+    fit_prior: bool
+    class_prior: Any
+    feature_count_: Floats
+    feature_log_prob_: Floats
+    class_count_: Floats
+    class_log_prior_: Floats
+
+    def _above(self) -> float | None:
+        """The threshold above which a column is on; None where values count."""
+        return None
+
+    def _fold(self, rows: Rows, classes: int) -> ClassSums:
+        found = bayes.fold_sums(rows, classes, self._above())
+        if found.low < 0.0:
+            raise ValueError(f"Negative values in data passed to {type(self).__name__} (input X).")
+        return found
+
+    def _estimate(self, sums: ClassSums, X: Array) -> None:
+        self.class_count_, self.feature_count_ = sums.weight, sums.sums
+        self.feature_log_prob_ = self._log_p(sums, self._smoothing())
+        priors = given_priors(self.class_prior, len(sums.weight))
+        self.class_log_prior_ = bayes.log_priors(sums.weight, priors, self.fit_prior)
+
+    def _log_p(self, sums: ClassSums, alpha: Floats) -> Floats:
+        raise NotImplementedError
+
+    def _judge(self, rows: Rows | None) -> Certificate:
+        classes = len(self.class_count_)
+        again = self._sums if rows is None else judge.sums_again(rows, classes, self._above())
+        return self._compare(again, self._smoothing(warn=False), self._priors(classes), PARTS if rows is None else "")
+
+    def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
+        raise NotImplementedError
+
+    def _priors(self, classes: int) -> Floats | None:
+        """The priors that do not come from the data."""
+        given = given_priors(self.class_prior, classes)
+        return np.full(classes, 1.0 / classes) if given is None and not self.fit_prior else given
+
+    def _smoothing(self, warn: bool = True) -> Floats:
+        """alpha as an array that goes with the columns."""
+        if isinstance(self.alpha, Real):
+            alpha = np.array([float(self.alpha)])
+        else:
+            alpha = np.asarray(self.alpha, dtype=np.float64)
+            if alpha.shape != (self.n_features_in_,):
+                raise ValueError(
+                    "When alpha is an array, it should contains `n_features`. "
+                    f"Got {alpha.shape[0] if alpha.ndim else 1} elements instead of {self.n_features_in_}."
+                )
+            if np.min(alpha) < 0:
+                raise ValueError("All values in alpha must be greater than 0.")
+        if self.force_alpha or np.min(alpha) >= LEAST_ALPHA:
+            return alpha
+        if warn:
+            warnings.warn(
+                f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. Use "
+                "`force_alpha=True` to keep alpha unchanged.",
+                stacklevel=5,
+            )
+        return np.maximum(alpha, LEAST_ALPHA)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class MultinomialNB(DiscreteNB):
+    """Naive Bayes for counts, such as those of words.
+
+    ``p(x | c)`` is proportional to ``prod_j p_cj^x_j`` with ``p_cj = (N_cj + alpha_j) / sum_l (N_cl + alpha_l)``, where
+    N_cj is the weighted sum of column j over the rows of class c: the mode of a Dirichlet posterior with parameters
+    alpha + 1 (alpha = 1 is Laplace's rule, alpha = 0 maximum likelihood).
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        What is added to each count.
+    force_alpha : bool, default=True
+        Whether an alpha below 1e-10 is kept; else it becomes that.
+    fit_prior : bool, default=True
+        Whether priors are the shares of the classes; else they are equal.
+    class_prior : array-like of shape (n_classes,), default=None
+        Priors that are not learned.
+    threshold : float, default=0.0
+        Of two classes the second is predicted where its log odds exceed this: above zero to be surer of it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+    certificate_ : Certificate
+        Kind exact: the counts by another formula, as products with the marks of the classes.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass over the rows and one to judge; memory n_classes x n_features. Runs on dense and sparse arrays, files,
+    devices, and Dask collections; `partial_fit` gives what `fit` on all rows gives. Where a probability is zero
+    (alpha = 0), a row without the column is not affected by it.
+    Seeger, sections 6.5 and 7.3; Welling, ch. 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import MultinomialNB
+    >>> X = np.array([[2, 1, 0], [1, 0, 0], [0, 1, 3]])
+    >>> model = MultinomialNB().fit(X, ["sport", "sport", "film"])
+    >>> model.predict([[0, 0, 1]])
+    array(['film'], dtype='<U5')
+    >>> np.exp(model.feature_log_prob_).round(3)
+    array([[0.143, 0.286, 0.571],
+           [0.571, 0.286, 0.143]])
+    """
+
+    _claims: ClassVar = Claims(
+        "Naive Bayes of counts", "one fold", "exact", "S6.5, W6", "sklearn.naive_bayes.MultinomialNB"
+    )
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        threshold: float = 0.0,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.threshold = threshold
+
+    def _log_p(self, sums: ClassSums, alpha: Floats) -> Floats:
+        return bayes.multinomial(sums.sums, alpha)
+
+    def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
+        return judge.multinomial(again, alpha, log_p=self.feature_log_prob_, log_prior=self.class_log_prior_,
+                                 priors=priors, note=note)  # fmt: skip
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return bayes.LinearScores.of_present(self.feature_log_prob_, self.class_log_prior_)
+
+    def sample(self, n_samples: int = 1, length: int = 100, random_state: Any = None) -> tuple[Array, Array]:
+        """Rows of so many words, (n_samples, n_features), and their classes, drawn from the model."""
+        random = check_random_state(random_state)
+        which = self._drawn_classes(n_samples, random, self.class_log_prior_)
+        p = np.exp(self.feature_log_prob_)
+        p /= p.sum(axis=1, keepdims=True)
+        X = np.array([random.multinomial(length, p[k]) for k in which], dtype=np.float64)
+        return X.reshape(n_samples, -1), self.classes_[which]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class ComplementNB(DiscreteNB):
+    """Naive Bayes that asks how badly a row fits all other classes (Rennie et al. 2003); better where classes are
+    unbalanced.
+
+    The score of class c is ``- sum_j x_j log p_j``, p the smoothed shares of the columns in the rows that are *not* of
+    class c; with `norm` these weights are divided by their sum.
+
+    Parameters
+    ----------
+    alpha, force_alpha : as in `MultinomialNB`.
+    fit_prior, class_prior : priors are used only where there is but one class.
+    norm : bool, default=False
+        Whether weights are normalised.
+    threshold : as in `MultinomialNB`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        The latter are the weights.
+    feature_all_ : ndarray of shape (n_features,)
+        Sums over all classes.
+    certificate_ : Certificate
+        Kind exact.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Cost and sources as `MultinomialNB`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import ComplementNB
+    >>> X = np.array([[2, 1, 0], [1, 0, 0], [0, 1, 3]])
+    >>> ComplementNB().fit(X, [0, 0, 1]).predict([[0, 0, 1]])
+    array([1])
+    """
+
+    _claims: ClassVar = Claims(
+        "Complement naive Bayes", "one fold", "exact", "S6.5", "sklearn.naive_bayes.ComplementNB"
+    )
+    _constraints: ClassVar[Constraints] = {**DiscreteNB._constraints, "norm": (boolean(),)}
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+        threshold: float = 0.0,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.norm = norm
+        self.threshold = threshold
+
+    def _log_p(self, sums: ClassSums, alpha: Floats) -> Floats:
+        self.feature_all_ = sums.sums.sum(axis=0)
+        return bayes.complement(sums.sums, alpha, self.norm)
+
+    def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
+        return judge.complement(again, alpha, norm=self.norm, weights=self.feature_log_prob_,
+                                log_prior=self.class_log_prior_, priors=priors, note=note)  # fmt: skip
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        alone = len(self.class_count_) == 1
+        return bayes.LinearScores(self.feature_log_prob_, self.class_log_prior_ if alone else 0.0 * self.class_count_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class BernoulliNB(DiscreteNB):
+    """Naive Bayes for columns that are on or off.
+
+    ``p(x | c) = prod_j p_cj^x_j (1 - p_cj)^(1 - x_j)`` with ``p_cj = (N_cj + alpha_j) / (N_c + 2 alpha_j)``, where N_cj
+    is the weight of the rows of class c with column j on, and N_c that of all its rows: the mode of a Beta posterior
+    with parameters alpha + 1.
+
+    Parameters
+    ----------
+    alpha, force_alpha, fit_prior, class_prior : as in `MultinomialNB`.
+    binarize : float or None, default=0.0
+        A column is on above this; None where X has zeros and ones alone.
+    threshold : as in `MultinomialNB`.
+    presence_only : bool, default=False
+        Whether rows are scored by the columns that are on alone, as some texts do.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+    certificate_ : Certificate
+        Kind exact: the counts by another formula, as products with the marks of the classes.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Cost and sources as `MultinomialNB`. Cookbook, ch. 14; Seeger, section 6.5.2; Welling, ch. 6.
+
+    Examples
+    --------
+    The mails of the Cookbook: which are spam, by the words Dinner, Cinema, Buy, Viagra.
+
+    >>> import numpy as np
+    >>> from tenfold import BernoulliNB
+    >>> X = np.array([[0, 0, 1, 1], [0, 0, 1, 0], [0, 0, 0, 1], [0, 1, 0, 0], [1, 0, 1, 0]])
+    >>> model = BernoulliNB().fit(X, ["spam", "spam", "spam", "ham", "ham"])
+    >>> np.exp(model.feature_log_prob_)
+    array([[0.5 , 0.5 , 0.5 , 0.25],
+           [0.2 , 0.2 , 0.6 , 0.6 ]])
+    >>> model.predict([[1, 0, 0, 0]])
+    array(['ham'], dtype='<U4')
+    """
+
+    _claims: ClassVar = Claims(
+        "Naive Bayes of marks", "one fold", "exact", "S6.5, W6, B14", "sklearn.naive_bayes.BernoulliNB"
+    )
+    _constraints: ClassVar[Constraints] = {
+        **DiscreteNB._constraints,
+        "binarize": (nothing(), real(-np.inf, np.inf, "neither")),
+        "presence_only": (boolean(),),
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        threshold: float = 0.0,
+        presence_only: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.threshold = threshold
+        self.presence_only = presence_only
+
+    def _above(self) -> float | None:
+        return None if self.binarize is None else float(self.binarize)
+
+    def _fold(self, rows: Rows, classes: int) -> ClassSums:
+        if rows.sparse and self.binarize is not None and self.binarize < 0:
+            raise ValueError("Cannot binarize a sparse matrix with threshold < 0")
+        return bayes.fold_sums(rows, classes, self._above())
+
+    def _log_p(self, sums: ClassSums, alpha: Floats) -> Floats:
+        return bayes.bernoulli(sums.weight, sums.sums, alpha)
+
+    def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
+        return judge.bernoulli(again, alpha, log_p=self.feature_log_prob_, log_prior=self.class_log_prior_,
+                               priors=priors, note=note)  # fmt: skip
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        scores = bayes.LinearScores.of_present if self.presence_only else bayes.LinearScores.of_all
+        return scores(self.feature_log_prob_, self.class_log_prior_, self._above())
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
+        """Rows of zeros and ones, (n_samples, n_features), and their classes, drawn from the model."""
+        random = check_random_state(random_state)
+        which = self._drawn_classes(n_samples, random, self.class_log_prior_)
+        p = np.exp(self.feature_log_prob_)[which]
+        return (random.uniform(size=p.shape) < p).astype(np.float64), self.classes_[which]

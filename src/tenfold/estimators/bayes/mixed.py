@@ -1,0 +1,182 @@
+"""Naive Bayes for columns of several kinds, with missing values."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from tenfold.arrays import Array, Floats, Integers
+from tenfold.data import Rows
+from tenfold.estimators.bayes.learned import NaiveBayes
+from tenfold.estimators.by_class import PARTS, given_priors
+from tenfold.estimators.contract import Claims, names_of
+from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, nothing, real
+from tenfold.judge import Certificate
+from tenfold.judge import bayes as judge
+from tenfold.plans import bayes
+from tenfold.stats import Several
+
+KINDS = ("gaussian", "bernoulli", "categorical")
+
+
+class MixedNB(NaiveBayes):
+    """Naive Bayes for columns of numbers, marks and categories in one model; values may be missing.
+
+    ``p(x | c) = prod_j p_cj(x_j)`` over the columns j whose values are known: a Gaussian with the mean and the variance
+    of the column in the class (plus `var_smoothing` times the largest variance), a Bernoulli with ``(N_on + alpha) /
+    (N + 2 alpha)``, or a table with ``(N_v + alpha) / (N + alpha V)``, where N counts the rows of the class in which
+    the column is known.
+
+    Parameters
+    ----------
+    kinds : {"gaussian", "bernoulli", "categorical"} or a sequence of these, one a column, default="gaussian"
+        A mark is on above zero; categories are numbered from zero on.
+    alpha : float, default=1.0
+        What is added to each count.
+    var_smoothing : float, default=1e-9
+    fit_prior : bool, default=True
+        Whether priors are the shares of the classes; else they are equal.
+    class_prior : array-like of shape (n_classes,), default=None
+        Priors that are not learned.
+    threshold : float, default=0.0
+        Of two classes the second is predicted where its log odds exceed this.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+    theta_, var_ : ndarray of shape (n_classes, columns of numbers)
+        Of a column that is never known in a class those of all rows.
+    mark_log_prob_ : ndarray of shape (n_classes, columns of marks)
+        Logarithms of the probabilities that they are on.
+    category_log_prob_ : list of ndarray of shape (n_classes, categories), one for each column of categories
+    certificate_ : Certificate
+        Kind exact: all sums formed again, class by class.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    What is missing (NaN) says nothing: it is left out of the sums and of the product. One pass over the rows and one to
+    judge. Runs on dense arrays, files and Dask collections.
+    Seeger, section 6.5.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import MixedNB
+    >>> X = np.array([[1.7, 0, 2], [1.8, 1, np.nan], [1.2, 1, 0], [1.3, 0, 1], [np.nan, 0, 1]])
+    >>> model = MixedNB(kinds=["gaussian", "bernoulli", "categorical"])
+    >>> model = model.fit(X, ["tall", "tall", "small", "small", "small"])
+    >>> model.predict([[np.nan, np.nan, 2.0], [1.25, 0.0, np.nan]])
+    array(['tall', 'small'], dtype='<U5')
+    """
+
+    _claims: ClassVar = Claims(
+        "Naive Bayes of numbers, marks and categories, some missing",
+        "one fold",
+        "exact",
+        "S6.5.2",
+        "-",
+        ("arrays", "files", "Dask"),
+        "Columns are summed on the CPU, from dense rows.",
+    )
+    _constraints: ClassVar[Constraints] = {
+        "kinds": (choice(*KINDS), array_like()),
+        "alpha": (real(0),),
+        "var_smoothing": (real(0),),
+        "fit_prior": (boolean(),),
+        "class_prior": (nothing(), array_like()),
+        "threshold": (real(-np.inf, np.inf, "both"),),
+    }
+    _missing = True
+
+    theta_: Floats
+    var_: Floats
+
+    def __init__(
+        self,
+        *,
+        kinds: Any = "gaussian",
+        alpha: float = 1.0,
+        var_smoothing: float = 1e-9,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        threshold: float = 0.0,
+    ) -> None:
+        self.kinds = kinds
+        self.alpha = alpha
+        self.var_smoothing = var_smoothing
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.threshold = threshold
+
+    def _columns(self) -> tuple[Integers, Integers, Integers]:
+        """The numbers of the columns of each kind."""
+        p = self.n_features_in_
+        kinds = [self.kinds] * p if isinstance(self.kinds, str) else list(self.kinds)
+        if len(kinds) != p or not set(kinds) <= set(KINDS):
+            raise ValueError(
+                f"kinds must be one of {KINDS}, or one of them for each of {p} columns; got {self.kinds!r}."
+            )
+        numbers, marks, tables = (np.array([j for j in range(p) if kinds[j] == kind], dtype=np.intp) for kind in KINDS)
+        return numbers, marks, tables
+
+    def _fold(self, rows: Rows, classes: int) -> Several:
+        return bayes.fold_mixed(rows, classes, self._columns())
+
+    def _estimate(self, sums: Several, X: Array) -> None:
+        found = bayes.mixed(sums, float(self.alpha), self.var_smoothing)
+        self.class_count_ = sums.parts[2].weight
+        self.theta_, self.var_, self.epsilon_, self.mark_log_prob_, self.category_log_prob_ = found
+        priors = given_priors(self.class_prior, len(self.class_count_))
+        self.class_log_prior_ = bayes.log_priors(self.class_count_, priors, self.fit_prior)
+
+    def _judge(self, rows: Rows | None) -> Certificate:
+        classes = len(self.class_count_)
+        given = given_priors(self.class_prior, classes)
+        priors = np.full(classes, 1.0 / classes) if given is None and not self.fit_prior else given
+        sizes = [table.shape[1] for table in self.category_log_prob_]
+        again = self._sums if rows is None else judge.mixed_again(rows, classes, self._columns(), sizes)
+        return judge.mixed(
+            again,
+            float(self.alpha),
+            self.epsilon_,
+            numbers=(self.theta_, self.var_),
+            marks=self.mark_log_prob_,
+            tables=self.category_log_prob_,
+            log_prior=self.class_log_prior_,
+            priors=priors,
+            note=PARTS if rows is None else "",
+        )
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        numbers, marks, tables = self._columns()
+        names = names_of(self)
+        scores = bayes.TableScores(
+            tuple(self.category_log_prob_), self.class_log_prior_, tuple(names[int(j)] for j in tables)
+        )
+        return bayes.MixedScores(
+            (numbers, self.theta_, self.var_),
+            (marks, self.mark_log_prob_, bayes.log_absent(self.mark_log_prob_)),
+            (tables, scores),
+        )
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
+        """Rows without missing values, (n_samples, n_features), and their classes, drawn from the model."""
+        random = check_random_state(random_state)
+        which = self._drawn_classes(n_samples, random, self.class_log_prior_)
+        numbers, marks, tables = self._columns()
+        X = np.empty((n_samples, self.n_features_in_))
+        normal = random.standard_normal((n_samples, len(numbers)))
+        X[:, numbers] = self.theta_[which] + np.sqrt(self.var_[which]) * normal
+        X[:, marks] = random.uniform(size=(n_samples, len(marks))) < np.exp(self.mark_log_prob_[which])
+        for j, log_p in zip(tables, self.category_log_prob_, strict=True):
+            below = np.cumsum(np.exp(log_p), axis=1)[which]
+            X[:, j] = np.sum(random.uniform(size=(n_samples, 1)) * below[:, -1:] > below, axis=1)
+        return X, self.classes_[which]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

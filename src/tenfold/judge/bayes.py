@@ -1,0 +1,263 @@
+"""Naive Bayes judged.
+
+The sums of the classes are formed again as products of the rows with the marks of their classes, means and variances as
+sums about the stored means; the estimates then by division instead of differences of logarithms.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tenfold.arrays import Floats, Integers, is_sparse, namespace, unit_roundoff
+from tenfold.data import Block, Lifted, Pending, Rows, weights_of
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.exact import exact
+from tenfold.stats import (
+    ClassColumns,
+    ClassSums,
+    ClassTables,
+    ObservedColumns,
+    Several,
+    back_times,
+    class_errors,
+    groups_of,
+    marks,
+    memberships,
+)
+
+Pair: TypeAlias = tuple[Floats, Floats, Floats | float]
+
+ROUNDING = 512.0 * unit_roundoff(np.float64)
+"""Of sums of numbers of one sign, in slots, and of a logarithm."""
+
+
+def sums_again(rows: Rows, classes: int, threshold: float | None = None) -> ClassSums:
+    """Weights and sums of the classes, from products of the rows with the marks of their classes."""
+    return rows.fold(partial(_sums_again, classes, threshold))
+
+
+def _sums_again(classes: int, threshold: float | None, block: Block) -> Lifted[ClassSums]:
+    own = memberships(block, classes)
+    X = block.X if threshold is None else marks(block.X, threshold)
+    if is_sparse(X) or isinstance(X, np.ndarray):
+        return ClassSums(np.sum(own, axis=0), back_times(X, own), np.inf)
+    xp = namespace(own)
+    return Pending.of([xp.sum(own, axis=0), xp.matmul(own.T, xp.astype(X, xp.float64, copy=False))], _as_sums)
+
+
+def _as_sums(_: tuple[None, ...], weight: Floats, sums: Floats) -> ClassSums:
+    return ClassSums(weight, sums, np.inf)
+
+
+def multinomial(
+    again: ClassSums, alpha: Floats, *, log_p: Floats, log_prior: Floats, priors: Floats | None, note: str = ""
+) -> Certificate:
+    """The probabilities of the columns in each class, and the shares of the classes."""
+    counts = again.sums + alpha
+    p = _ratio(counts, counts.sum(axis=1, keepdims=True))
+    return _discrete(again, p, log_p, log_prior, priors, note)
+
+
+def bernoulli(
+    again: ClassSums, alpha: Floats, *, log_p: Floats, log_prior: Floats, priors: Floats | None, note: str = ""
+) -> Certificate:
+    """The probabilities that a column is on in each class, and the shares of the classes."""
+    p = _ratio(again.sums + alpha, again.weight[:, None] + 2.0 * alpha)
+    return _discrete(again, p, log_p, log_prior, priors, note)
+
+
+def complement(
+    again: ClassSums,
+    alpha: Floats,
+    *,
+    norm: bool,
+    weights: Floats,
+    log_prior: Floats,
+    priors: Floats | None,
+    note: str = "",
+) -> Certificate:
+    """The weights of the columns in each class, and the shares of the classes."""
+    others = np.array([np.delete(again.sums, k, axis=0).sum(axis=0) for k in range(len(again.sums))]) + alpha
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(_ratio(others, others.sum(axis=1, keepdims=True)))
+    total = np.abs(logs).sum(axis=1, keepdims=True)
+    expected = np.abs(logs) / np.where(total == 0.0, 1.0, total) if norm else np.abs(logs)
+    pairs = {
+        "weights": (weights, expected, np.maximum(np.abs(expected), np.max(np.abs(expected), initial=0.0) * 1e-3)),
+        "log_prior": _logs(log_prior, _shares(again.weight, priors)),
+    }
+    return exact(pairs, floor=ROUNDING, note=note)
+
+
+def tables_again(rows: Rows, classes: int, sizes: Sequence[int]) -> ClassTables:
+    """The tables of the columns, from products of the marks of each category with those of the classes."""
+    return rows.fold(partial(_tables_again, classes, tuple(sizes)))
+
+
+def _tables_again(classes: int, sizes: tuple[int, ...], block: Block) -> ClassTables:
+    own, tables = memberships(block, classes), []
+    for column, size in zip(block.X.T, sizes, strict=True):
+        order = np.where(np.isfinite(column) & (column < size), column, size).astype(np.int64)
+        sorted_rows = np.argsort(order, kind="stable")
+        ends = np.searchsorted(order[sorted_rows], np.arange(size + 1))
+        sums = np.cumsum(own[sorted_rows], axis=0)
+        before = np.concatenate([np.zeros((1, classes)), sums])[ends]
+        tables.append(np.diff(before, axis=0).T)
+    return ClassTables(own.sum(axis=0), tuple(tables))
+
+
+def categorical(
+    again: ClassTables,
+    alpha: float,
+    *,
+    log_p: Sequence[Floats],
+    log_prior: Floats,
+    priors: Floats | None,
+    note: str = "",
+) -> Certificate:
+    """The probabilities of the categories in each class, and the shares of the classes."""
+    pairs = {"log_prior": _logs(log_prior, _shares(again.weight, priors)), **_categories(again, alpha, log_p)}
+    return exact(pairs, floor=ROUNDING, note=note)
+
+
+def _categories(again: ClassTables, alpha: float, log_p: Sequence[Floats]) -> dict[str, Pair]:
+    pairs = {}
+    for j, (stored, counts) in enumerate(zip(log_p, again.tables, strict=True)):
+        counts = counts + alpha
+        pairs[f"categories of column {j}"] = _logs(stored, _ratio(counts, counts.sum(axis=1, keepdims=True)))
+    return pairs
+
+
+def mixed_again(rows: Rows, classes: int, columns: Sequence[Integers], sizes: Sequence[int]) -> Several:
+    """All sums again: of numbers and marks class by class, of the categories as `tables_again`."""
+    return rows.fold(partial(_mixed_again, classes, tuple(columns), tuple(sizes)))
+
+
+def _mixed_again(classes: int, columns: tuple[Integers, ...], sizes: tuple[int, ...], block: Block) -> Several:
+    numbers, marked, tables = (replace(block, X=block.X[:, which]) for which in columns)
+    on = np.where(np.isnan(marked.X), np.nan, np.sign(np.maximum(marked.X, 0.0)))
+    return Several(
+        (
+            _each_class(classes, numbers),
+            _each_class(classes, replace(marked, X=on)),
+            _tables_again(classes, sizes, tables),
+        )
+    )
+
+
+def _each_class(classes: int, block: Block) -> ObservedColumns:
+    """Weights, means and squares of what is known, from the rows of one class after the other."""
+    X, group, weight = block.X.astype(np.float64), groups_of(block), weights_of(block)
+    parts = np.zeros((3, classes, X.shape[1]))
+    for k in range(classes):
+        own, w = X[group == k], weight[group == k][:, None]
+        total = np.sum(np.where(np.isnan(own), 0.0, w), axis=0)
+        mean = np.nansum(w * own, axis=0) / np.where(total > 0.0, total, 1.0)
+        parts[:, k] = total, mean, np.nansum(w * (own - mean) ** 2, axis=0)
+    return ObservedColumns(*parts)
+
+
+def mixed(
+    again: Several,
+    alpha: float,
+    added: float,
+    *,
+    numbers: tuple[Floats, Floats],
+    marks: Floats,
+    tables: Sequence[Floats],
+    log_prior: Floats,
+    priors: Floats | None,
+    note: str = "",
+) -> Certificate:
+    """The estimates of all columns, and the shares of the classes."""
+    columns, marked, counted = again.parts
+    known = columns.weight > 0.0
+    mean, variance = (np.where(known, stored, 0.0) for stored in numbers)
+    spread = np.where(known, columns.squares / np.where(known, columns.weight, 1.0) + added, 0.0)
+    size = np.sqrt(mean**2 + variance)
+    pairs: dict[str, Pair] = {
+        "log_prior": _logs(log_prior, _shares(counted.weight, priors)),
+        "mean": (mean, np.where(known, columns.mean, 0.0), np.where(size > 0.0, size, 1.0)),
+        "variance": (
+            np.where(spread > 0.0, variance, 0.0),
+            spread,
+            np.where(spread > 0.0, spread, 1.0),
+        ),
+        "marks": _logs(marks, _ratio(marked.mean * marked.weight + alpha, marked.weight + 2.0 * alpha)),
+        **_categories(counted, alpha, tables),
+    }
+    return exact(pairs, floor=ROUNDING, note=note)
+
+
+def gaussian(
+    rows: Rows, mean: Floats, variance: Floats, added: float, weight: Floats, dtype: Any, *, note: str = ""
+) -> Certificate:
+    """Means and variances of the columns in each class: sums about the stored means vanish, and those of squares are
+    the stored variances.
+    """
+    found = rows.fold(class_errors(np.ascontiguousarray(mean)))
+    total = np.where(found.weight > 0.0, found.weight, 1.0)[:, None]
+    away = found.sums / total
+    return _gaussian(found.weight, weight, mean, away, variance, found.squares / total - away**2 + added, dtype, note)
+
+
+def gaussian_from_sums(
+    sums: ClassColumns, mean: Floats, variance: Floats, added: float, dtype: Any, *, note: str = ""
+) -> Certificate:
+    """The same from the sums, where the rows are gone."""
+    total = np.where(sums.weight > 0.0, sums.weight, 1.0)[:, None]
+    again = sums.squares / total + added
+    return _gaussian(sums.weight, sums.weight, mean, sums.mean - mean, variance, again, dtype, note)
+
+
+def _gaussian(
+    again: Floats,
+    weight: Floats,
+    mean: Floats,
+    away: Floats,
+    variance: Floats,
+    spread: Floats,
+    dtype: Any,
+    note: str,
+) -> Certificate:
+    """Weights, means and variances (stored) beside what they should be; of a class without rows nothing is known."""
+    size, some = np.sqrt(mean**2 + variance), (again > 0.0)[:, None]
+    pairs: dict[str, Pair] = {
+        "weight": (weight, again, np.where(again > 0.0, again, 1.0)),
+        "mean": (np.where(some, away, 0.0), np.zeros_like(away), np.where(size > 0.0, size, 1.0)),
+        "variance": (np.where(some, variance, 0.0), np.where(some, spread, 0.0), np.where(spread > 0.0, spread, 1.0)),
+    }
+    return exact(pairs, floor=max(ROUNDING, 4.0 * unit_roundoff(dtype)), note=note)
+
+
+def _discrete(
+    again: ClassSums, p: Floats, log_p: Floats, log_prior: Floats, priors: Floats | None, note: str
+) -> Certificate:
+    pairs = {"log_p": _logs(log_p, p), "log_prior": _logs(log_prior, _shares(again.weight, priors))}
+    return exact(pairs, floor=ROUNDING, objective=_cost(again, log_p, log_prior), note=note)
+
+
+def _ratio(a: Floats, b: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return a / b
+
+
+def _logs(stored: Floats, p: Floats) -> Pair:
+    """A difference of logarithms is a relative distance of probabilities."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return stored, np.log(p), 1.0
+
+
+def _shares(weight: Floats, priors: Floats | None) -> Floats:
+    return weight / weight.sum() if priors is None else priors
+
+
+def _cost(again: ClassSums, log_p: Floats, log_prior: Floats) -> float:
+    """The mean of -log p of class and columns that are on, at the stored numbers."""
+    with np.errstate(invalid="ignore"):
+        columns = np.where(again.sums > 0.0, again.sums * log_p, 0.0)
+        classes = np.where(again.weight > 0.0, again.weight * log_prior, 0.0)
+    return -float(columns.sum() + classes.sum()) / float(again.weight.sum())

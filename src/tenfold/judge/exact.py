@@ -1,0 +1,49 @@
+"""Results that follow from the data by a formula: computed again by another one."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tenfold.arrays import Floats
+from tenfold.judge.certificate import RULES, Certificate
+
+
+def exact(
+    pairs: Mapping[str, tuple[Floats, Floats, Floats | float]],
+    *,
+    floor: float,
+    objective: float = np.nan,
+    status: str = "solved",
+    note: str = "",
+) -> Certificate:
+    """How far stored numbers are from those of a second formula.
+
+    `pairs` has for each attribute what is stored, what the second formula gives, and the size by which their distance
+    is divided. Numbers that are infinite or not defined must be so on both sides.
+    """
+    distances = {name: _distance(*pair) for name, pair in pairs.items()}
+    value = max(distances.values(), default=0.0)
+    if value > floor:
+        worst = max(distances, key=lambda name: distances[name])
+        note = f"{note} The largest distance is that of {worst}.".lstrip()
+    return Certificate(
+        "exact",
+        max(value, floor),
+        1.0,
+        RULES["exact"].tol,
+        floor,
+        objective,
+        status=status,
+        parts=tuple(distances.values()),
+        note=note,
+    )
+
+
+def _distance(stored: Floats, again: Floats, size: Floats | float) -> float:
+    stored, again = np.asarray(stored, dtype=np.float64), np.asarray(again, dtype=np.float64)
+    if stored.shape != again.shape or not stored.size:
+        return np.inf if stored.shape != again.shape else 0.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        same = (stored == again) | (np.isnan(stored) & np.isnan(again))
+        away = np.where(same, 0.0, np.abs(stored - again) / np.broadcast_to(size, stored.shape))
+    return float(np.max(np.where(np.isnan(away), np.inf, away)))

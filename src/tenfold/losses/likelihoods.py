@@ -1,0 +1,87 @@
+"""Losses that are likelihoods: -loss / dispersion is the logarithm of a density, up to a part that only targets have.
+
+Tweedie's family of power p has variance dispersion * mean^p: the dispersion of counts (p = 1) is one, that of the
+others is unknown. Classes have none. Two curvatures belong to a likelihood: that which is observed, the second
+derivative in z, and that which is expected where the model is right, Fisher's.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from tenfold.arrays import Array, Floats, namespace
+from tenfold.losses.deviances import IdentityDeviance, LogDeviance, Tweedie
+from tenfold.losses.labels import Logistic, Softmax
+from tenfold.losses.loss import Loss
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """What a distribution knows beside its loss; `power` is None for classes."""
+
+    loss: Loss
+    power: float | None
+
+    @property
+    def name(self) -> str:
+        """Of the distribution."""
+        known = {0.0: "Gaussian", 1.0: "Poisson", 2.0: "Gamma", 3.0: "inverse Gaussian"}
+        return self.loss.name if self.power is None else known.get(self.power, f"Tweedie's of power {self.power:g}")
+
+    @property
+    def dispersed(self) -> bool:
+        """Whether there is a dispersion to be estimated."""
+        return self.power is not None and self.power != 1.0
+
+    def expected(self, y: Array, z: Array) -> Array:
+        """Fisher's curvature."""
+        if self.loss.link != "log":
+            return self.loss.curvature(y, z)
+        assert self.power is not None
+        return namespace(z).exp((2.0 - self.power) * z)
+
+    def observed(self, y: Array, z: Array) -> Array:
+        """The second derivative, which may be negative where the loss is not convex."""
+        if isinstance(self.loss, LogDeviance):
+            xp, p = namespace(z), self.loss.power
+            return (2.0 - p) * xp.exp((2.0 - p) * z) - (1.0 - p) * y * xp.exp((1.0 - p) * z)
+        if isinstance(self.loss, IdentityDeviance):
+            return self.loss.curvature(y, z) * (1.0 - self.loss.power * (z - y) / z)
+        return self.loss.curvature(y, z)
+
+    def of_targets(self, y: Floats) -> Floats:
+        """What targets alone add to the logarithm of the density, but for a function of the dispersion; NaN for a
+        density without a formula.
+        """
+        if self.power is None or self.power == 0.0:
+            return np.zeros_like(y)
+        if self.power == 1.0:
+            return np.asarray(xlogy(y, y) - y - gammaln(y + 1.0))
+        return -0.5 * self.power * np.log(y) if self.power in (2.0, 3.0) else np.full_like(y, np.nan)
+
+    def logarithm(self, deviance: float, count: float, targets: float, dispersion: float) -> float:
+        """The log-likelihood of `count` rows by their deviance and the sum of `of_targets`.
+
+        The Gaussian's is at the variance where it is largest, deviance / count, as least squares has it.
+        """
+        if self.power is None or self.power == 1.0:
+            return targets - 0.5 * deviance
+        if self.power == 0.0 and self.loss.link == "identity":
+            dispersion = deviance / count
+        if not dispersion > 0.0:
+            return np.nan
+        each = 0.5 * np.log(2.0 * np.pi * dispersion)
+        if self.power == 2.0:
+            each = (1.0 + np.log(dispersion)) / dispersion + gammaln(1.0 / dispersion)
+        return float(targets - 0.5 * deviance / dispersion - count * each)
+
+
+def likelihood_of(loss: Loss) -> Likelihood | None:
+    """The likelihood that a loss belongs to, or None."""
+    if isinstance(loss, Logistic | Softmax):
+        return Likelihood(loss, None)
+    if isinstance(loss, Tweedie | LogDeviance | IdentityDeviance):
+        return Likelihood(loss, float(loss.power))
+    power = {"square": 0.0, "poisson": 1.0, "gamma": 2.0}.get(loss.name)
+    return None if power is None else Likelihood(loss, power)

@@ -1,0 +1,261 @@
+"""Naive Bayes: columns that are independent within a class, from the sums of one pass.
+
+With N_c the weight of class c and N_cj the weighted sum of column j in it, the estimates are the modes of Dirichlet and
+Beta priors (alpha = 1 is Laplace's rule, 0 maximum likelihood):
+
+multinomial     p_cj = (N_cj + alpha_j) / sum_l (N_cl + alpha_l)
+bernoulli       p_cj = (N_cj + alpha_j) / (N_c + 2 alpha_j),         N_cj the weight of the rows where column j is on
+complement      the multinomial of all rows outside c, whose logarithms count against c
+categorical     p_cjv = (N_cjv + alpha) / sum_u (N_cju + alpha),     N_cjv the weight of the rows where column j is v
+gaussian        mean and variance of each column in the class, plus a share of the largest variance of all rows
+
+A score is log prior + log p(x | c).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from tenfold.arrays import Array, Floats, Integers, is_numpy, like, namespace
+from tenfold.data import Block, NotFinite, Rows, block_length
+from tenfold.stats import (
+    ClassColumns,
+    ClassSums,
+    Params,
+    Several,
+    class_columns,
+    class_sums,
+    class_tables,
+    marks,
+    observed_columns,
+    scaled_distances,
+    times,
+)
+
+TINY = np.finfo(np.float64).tiny
+
+
+def fold_sums(rows: Rows, classes: int, threshold: float | None = None) -> ClassSums:
+    """The sums of values, or of marks of those above a threshold."""
+    found = rows.fold(class_sums(classes, threshold))
+    if np.isnan(found.low) or not np.isfinite(found.sums).all():
+        raise NotFinite
+    return found
+
+
+def fold_columns(rows: Rows, classes: int) -> ClassColumns:
+    """The means and squares of the columns."""
+    found = rows.fold(class_columns(classes))
+    if not (np.isfinite(found.mean).all() and np.isfinite(found.squares).all()):
+        raise NotFinite
+    return found
+
+
+def fold_mixed(rows: Rows, classes: int, columns: Sequence[Integers]) -> Several:
+    """The sums of columns of numbers, of marks, and of categories."""
+    found = rows.fold(partial(_lift_mixed, classes, tuple(columns)))
+    if not np.isfinite(found.parts[0].squares).all():
+        raise NotFinite
+    return found
+
+
+def _lift_mixed(classes: int, columns: tuple[Integers, ...], block: Block) -> Several:
+    numbers, marked, tables = (replace(block, X=block.X[:, which]) for which in columns)
+    on = np.where(np.isnan(marked.X), np.nan, marked.X > 0.0)
+    lifts = observed_columns(classes), observed_columns(classes), class_tables(classes)
+    return Several(tuple(f(part) for f, part in zip(lifts, (numbers, replace(marked, X=on), tables), strict=True)))
+
+
+def mixed(sums: Several, alpha: float, smoothing: float) -> tuple[Floats, Floats, float, Floats, list[Floats]]:
+    """Means and variances of the columns of numbers, what was added to the variances, log p of marks and of tables."""
+    numbers, marked, tables = sums.parts
+    total = numbers.together()
+    spread = total.squares / np.where(total.weight > 0.0, total.weight, 1.0)
+    added = smoothing * float(np.max(spread, initial=0.0))
+    known = numbers.weight > 0.0
+    variance = np.where(known, numbers.squares / np.where(known, numbers.weight, 1.0), spread) + added
+    with np.errstate(divide="ignore", invalid="ignore"):
+        on = np.log(marked.mean * marked.weight + alpha) - np.log(marked.weight + 2.0 * alpha)
+    mean = np.where(known, numbers.mean, total.mean)
+    return mean, np.where(variance > 0.0, variance, 1.0), added, on, categorical(tables.tables, alpha)
+
+
+def log_priors(weight: Floats, given: Floats | None, learned: bool) -> Floats:
+    """Logarithms of the priors: given ones, the shares of the classes, or all equal."""
+    if given is not None:
+        with np.errstate(divide="ignore"):
+            return np.log(given)
+    if not learned:
+        return np.full(len(weight), -np.log(len(weight)))
+    with np.errstate(divide="ignore"):
+        return np.log(weight) - np.log(weight.sum())
+
+
+def multinomial(sums: Floats, alpha: Floats) -> Floats:
+    """log p (k, p)."""
+    counts = sums + alpha
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(counts) - np.log(counts.sum(axis=1, keepdims=True))
+
+
+def complement(sums: Floats, alpha: Floats, norm: bool) -> Floats:
+    """The weights (k, p) of Rennie et al. (2003): what speaks against all other classes, normalised on demand."""
+    others = np.ones((len(sums), len(sums))) - np.eye(len(sums))
+    logs = multinomial(np.einsum("kl,lp->kp", others, sums), alpha)  # never by subtraction
+    total = logs.sum(axis=1, keepdims=True)
+    return logs / np.where(total == 0.0, 1.0, total) if norm else -logs  # one column says nothing
+
+
+def bernoulli(weight: Floats, sums: Floats, alpha: Floats) -> Floats:
+    """log p (k, p) of a column that is on."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(sums + alpha) - np.log(weight[:, None] + 2.0 * alpha)
+
+
+def log_absent(log_p: Floats) -> Floats:
+    """log(1 - p), accurate where p is small."""
+    with np.errstate(divide="ignore"):
+        return np.log1p(-np.exp(np.minimum(log_p, 0.0)))
+
+
+def categorical(tables: tuple[Floats, ...], alpha: float) -> list[Floats]:
+    """log p (k, categories) for each column."""
+    return [multinomial(table, np.array([alpha])) for table in tables]
+
+
+def widened(tables: tuple[Floats, ...], sizes: Integers) -> tuple[Floats, ...]:
+    """Tables with room for so many categories."""
+    return tuple(
+        np.pad(t, ((0, 0), (0, max(0, int(size) - t.shape[1])))) for t, size in zip(tables, sizes, strict=True)
+    )
+
+
+def gaussian(columns: ClassColumns, smoothing: float) -> tuple[Floats, Floats, float]:
+    """Means, variances (k, p), and what was added to the variances: a share of the largest one of all rows."""
+    weight = np.where(columns.weight > 0.0, columns.weight, 1.0)[:, None]
+    total = columns.together()
+    added = smoothing * float(np.max(total.squares) / total.weight[0])
+    return columns.mean, columns.squares / weight + added, added
+
+
+@dataclass(frozen=True)
+class LinearScores:
+    """Scores that are linear in the columns, or in marks of those above a threshold.
+
+    Logarithms of zero are kept apart, so that nothing times minus infinity is nothing: a row has the score minus
+    infinity where `barred` times its columns plus `barred_from` is positive.
+    """
+
+    coef: Floats
+    intercept: Floats
+    barred: Floats | None = None
+    barred_from: Floats | None = None
+    threshold: float | None = None
+
+    @classmethod
+    def of_present(cls, log_p: Floats, log_prior: Floats, threshold: float | None = None) -> "LinearScores":
+        """Each unit of a column counts log p; absent ones do not."""
+        never = np.isneginf(log_p)
+        if not never.any():
+            return cls(log_p, log_prior, threshold=threshold)
+        return cls(np.where(never, 0.0, log_p), log_prior, never.astype(np.float64), np.zeros(len(log_p)), threshold)
+
+    @classmethod
+    def of_all(cls, log_p: Floats, log_prior: Floats, threshold: float | None = None) -> "LinearScores":
+        """A column that is on counts log p, another one log(1 - p)."""
+        off = log_absent(log_p)
+        never, always = np.isneginf(log_p), np.isneginf(off)
+        on, off = np.where(never, 0.0, log_p), np.where(always, 0.0, off)
+        coef, intercept = on - off, log_prior + off.sum(axis=1)
+        if not (never.any() or always.any()):
+            return cls(coef, intercept, threshold=threshold)
+        barred = never.astype(np.float64) - always.astype(np.float64)
+        return cls(coef, intercept, barred, always.sum(axis=1).astype(np.float64), threshold)
+
+    def __call__(self, X: Array) -> Array:
+        """The scores (n, k) in float64, where X is."""
+        if self.threshold is None or not is_numpy(X):
+            return self._of(X)
+        length = block_length(X.shape[1], False)  # marks are made a block at a time
+        parts = [self._of(X[start : start + length]) for start in range(0, max(1, X.shape[0]), length)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _of(self, X: Array) -> Array:
+        X = X if self.threshold is None else marks(X, self.threshold)
+        # priors that are zero are not added to products
+        z = times(X, Params(self.coef, np.where(np.isneginf(self.intercept), 0.0, self.intercept)))
+        xp = namespace(z)
+        none = like(np.isneginf(self.intercept), z)[None, :]
+        if self.barred is not None and self.barred_from is not None:
+            none = none | (times(X, Params(self.barred, self.barred_from)) >= TINY)
+        return xp.where(none, -np.inf, z) if self.barred is not None or np.isneginf(self.intercept).any() else z
+
+
+@dataclass(frozen=True)
+class GaussianScores:
+    """``log prior - 1/2 sum_j log(2 pi var_j) - 1/2 sum_j (x_j - mean_j)^2 / var_j``."""
+
+    mean: Floats
+    variance: Floats
+    log_prior: Floats
+
+    def __call__(self, X: Array) -> Array:
+        """The scores (n, k) in float64, where X is."""
+        constant = self.log_prior - 0.5 * np.sum(np.log(2.0 * np.pi * self.variance), axis=1)
+        squares = scaled_distances(X, self.mean, 1.0 / np.sqrt(self.variance))
+        return like(constant, squares) - 0.5 * squares
+
+
+class UnseenCategory(ValueError):
+    """A category that did not come in the fit."""
+
+
+@dataclass(frozen=True)
+class TableScores:
+    """Scores of rows of categories: ``log prior + sum_j log p_j[x_j]``; what is missing is left out."""
+
+    log_p: tuple[Floats, ...]
+    log_prior: Floats
+    names: tuple[str, ...]
+
+    def __call__(self, X: Array) -> Array:
+        z = np.tile(self.log_prior, (X.shape[0], 1))
+        for column, log_p, name in zip(np.ascontiguousarray(X.T), self.log_p, self.names, strict=True):
+            known = np.isfinite(column)
+            number = np.where(known, column, 0).astype(np.int64)
+            if number.size and not 0 <= number.min() <= number.max() < log_p.shape[1]:
+                strange = number[(number < 0) | (number >= log_p.shape[1])][0]
+                raise UnseenCategory(
+                    f"Column {name} has the category {strange}, and the fit knew {log_p.shape[1]}: 0 to "
+                    f"{log_p.shape[1] - 1}. Give min_categories to leave room for others."
+                )
+            part = log_p.T[number]
+            part[~known] = 0.0
+            z += part
+        return z
+
+
+@dataclass(frozen=True)
+class MixedScores:
+    """Sums of the scores of columns of several kinds: of numbers, of marks and of categories; what is missing is left
+    out.
+    """
+
+    numbers: tuple[Integers, Floats, Floats]
+    marks: tuple[Integers, Floats, Floats]
+    tables: tuple[Integers, TableScores]
+
+    def __call__(self, X: Array) -> Array:
+        which, scores = self.tables
+        z = scores(X[:, which])
+        which, mean, variance = self.numbers
+        for k in range(len(mean)):
+            away = (X[:, which] - mean[k]) ** 2 / variance[k] + np.log(2.0 * np.pi * variance[k])
+            z[:, k] -= 0.5 * np.nansum(away, axis=1)
+        which, on, off = self.marks
+        part = X[:, which]
+        for k in range(len(on)):
+            z[:, k] += np.sum(np.where(np.isnan(part), 0.0, np.where(part > 0.0, on[k], off[k])), axis=1)
+        return z

@@ -1,0 +1,270 @@
+"""Sums of the columns, class by class: what naive Bayes needs to know about the data.
+
+The number of a row's class is its group.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tenfold import _core
+from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace
+from tenfold.data import Block, Lifted, Pending, weights_of
+from tenfold.machine import threads
+from tenfold.stats.derivatives import Params, Total, back_times, times
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSums:
+    """Weight (k,) of each class and weighted sums (k, p) of its columns; the least value of X.
+
+    Of marks of values above a threshold `low` is infinite, or not a number where a value is not finite.
+    """
+
+    weight: Floats
+    sums: Floats
+    low: float
+
+    def merge(self, other: "ClassSums") -> "ClassSums":
+        return ClassSums(self.weight + other.weight, self.sums + other.sums, float(np.minimum(self.low, other.low)))
+
+
+def class_sums(classes: int, threshold: float | None = None) -> Callable[[Block], Lifted[ClassSums]]:
+    """The lift of `ClassSums`."""
+    return partial(_class_sums, classes, threshold)
+
+
+def _class_sums(classes: int, threshold: float | None, block: Block) -> Lifted[ClassSums]:
+    X = block.X
+    if not (is_sparse(X) or is_numpy(X)):
+        return class_sums_in_arrays(classes, threshold, block)
+    rest = (block.weight, groups_of(block), classes, threshold, threads(entries(X)))
+    if is_sparse(X):
+        return ClassSums(*_core.class_sums_csr(X.data, X.indices, X.indptr, X.shape[1], *rest))
+    return ClassSums(*_core.class_sums(X, *rest))
+
+
+def class_sums_in_arrays(classes: int, threshold: float | None, block: Block) -> Pending[ClassSums]:
+    """The lift in the Array API: for other namespaces, and the reference for the compiled loop."""
+    xp, own = namespace(block.X), memberships(block, classes)
+    X = xp.astype(block.X, xp.float64, copy=False)
+    low = xp.min(X) if threshold is None else np.inf + xp.sum(0.0 * X)
+    low, X = xp.reshape(low, (1,)), X if threshold is None else marks(X, threshold)
+    return Pending.of([xp.sum(own, axis=0), xp.matmul(own.T, X), low], _from_sums)
+
+
+def marks(X: Array, threshold: float) -> Array:
+    """One where X exceeds the threshold, else zero, in float64; of a sparse X what is stored."""
+    if is_sparse(X):
+        return type(X)(((X.data > threshold).astype(np.float64), X.indices, X.indptr), X.shape)
+    xp = namespace(X)
+    return xp.astype(X > threshold, xp.float64)  # noqa: SIM300
+
+
+def _from_sums(_: tuple[None, ...], weight: Floats, sums: Floats, low: Floats) -> ClassSums:
+    return ClassSums(weight, sums, float(low[0]))
+
+
+def groups_of(block: Block) -> Any:
+    """The number of each row's class."""
+    assert block.group is not None
+    return block.group
+
+
+def memberships(block: Block, classes: int) -> Array:
+    """The weight of each row in the column of its class, (m, k)."""
+    xp = namespace(block.y)
+    own = groups_of(block)[:, None] == like(np.arange(classes), block.y)[None, :]
+    return xp.where(own, weights_of(block)[:, None], 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassColumns:
+    """Weight (k,) of each class, means and sums of squares about them (k, p) of its columns."""
+
+    weight: Floats
+    mean: Floats
+    squares: Floats
+
+    def merge(self, other: "ClassColumns") -> "ClassColumns":
+        """Chan, Golub and LeVeque (1979)."""
+        weight = self.weight + other.weight
+        share = other.weight / np.where(weight > 0.0, weight, 1.0)
+        with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite are refused by whoever folds them
+            step = np.where((self.weight > 0.0)[:, None], other.mean - self.mean, other.mean)
+            between = (self.weight * share)[:, None] * step**2
+            return ClassColumns(weight, self.mean + share[:, None] * step, self.squares + other.squares + between)
+
+    def together(self) -> "ClassColumns":
+        """Of all rows, as one class."""
+        total = ClassColumns(self.weight[:1], self.mean[:1], self.squares[:1])
+        for k in range(1, len(self.weight)):
+            total = total.merge(ClassColumns(*(part[k : k + 1] for part in (self.weight, self.mean, self.squares))))
+        return total
+
+
+def class_columns(classes: int) -> Callable[[Block], Lifted[ClassColumns]]:
+    """The lift of `ClassColumns`."""
+    return partial(_class_columns, classes)
+
+
+def _class_columns(classes: int, block: Block) -> Lifted[ClassColumns]:
+    if not is_numpy(block.X):
+        return class_columns_in_arrays(classes, block)
+    X, weight, group = block.X, block.weight, groups_of(block)
+    shift = _core.first_means(X, weight, group, classes)
+    return _about(shift, *_core.class_squares(X, weight, group, shift, threads(entries(X))))
+
+
+def _about(shift: Floats, weight: Floats, sums: Floats, squares: Floats) -> ClassColumns:
+    """From sums about places that are near the means."""
+    with np.errstate(invalid="ignore", over="ignore"):  # as in merge
+        step = sums / np.where(weight > 0.0, weight, 1.0)[:, None]
+        return ClassColumns(weight, shift + step, np.maximum(squares - weight[:, None] * step**2, 0.0))
+
+
+def class_columns_in_arrays(classes: int, block: Block) -> Pending[ClassColumns]:
+    """The lift in the Array API: means first, then squares about them."""
+    xp, own = namespace(block.X), memberships(block, classes)
+    X = xp.astype(block.X, xp.float64, copy=False)
+    weight = xp.sum(own, axis=0)
+    mean = xp.matmul(own.T, X) / xp.where(weight > 0.0, weight, xp.ones_like(weight))[:, None]
+    away = X - xp.take(mean, groups_of(block), axis=0)
+    return Pending.of([weight, mean, xp.matmul(own.T, away * away)], _as_they_are)
+
+
+def _as_they_are(_: tuple[None, ...], weight: Floats, mean: Floats, squares: Floats) -> ClassColumns:
+    return ClassColumns(weight, mean, squares)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassErrors:
+    """Weight (k,) of each class, and sums (k, p) of its columns and of their squares about places that are given."""
+
+    weight: Floats
+    sums: Floats
+    squares: Floats
+
+    def merge(self, other: "ClassErrors") -> "ClassErrors":
+        return ClassErrors(self.weight + other.weight, self.sums + other.sums, self.squares + other.squares)
+
+
+def class_errors(places: Floats) -> Callable[[Block], Lifted[ClassErrors]]:
+    """The lift of `ClassErrors` about the rows of `places` (k, p)."""
+    return partial(_class_errors, places)
+
+
+def _class_errors(places: Floats, block: Block) -> Lifted[ClassErrors]:
+    X = block.X
+    if is_numpy(X):
+        return ClassErrors(*_core.class_squares(X, block.weight, groups_of(block), places, threads(entries(X))))
+    xp, own = namespace(X), memberships(block, len(places))
+    away = xp.astype(X, xp.float64, copy=False) - xp.take(like(places, X), groups_of(block), axis=0)
+    sums = [xp.sum(own, axis=0), xp.matmul(own.T, away), xp.matmul(own.T, away * away)]
+    return Pending.of(sums, _errors, key="errors")
+
+
+def _errors(_: tuple[None, ...], weight: Floats, sums: Floats, squares: Floats) -> ClassErrors:
+    return ClassErrors(weight, sums, squares)
+
+
+def scaled_distances(X: Array, centre: Floats, scale: Floats) -> Array:
+    """sum_j (scale_kj (x_ij - centre_kj))^2 for rows i and classes k, (n, k) in float64, where X is."""
+    if is_numpy(X):
+        return _core.scaled_distances(X, centre, scale, threads(entries(X) * len(centre)))
+    xp = namespace(X)
+    X, c, s = xp.astype(X, xp.float64, copy=False), like(centre, X), like(scale, X)
+    return xp.stack([xp.sum(((X - c[k, :]) * s[k, :]) ** 2, axis=1) for k in range(len(centre))], axis=1)
+
+
+def quadratics(X: Array, centres: Floats, factors: Floats) -> Array:
+    """||(x_i - c_k) B_k||^2 for rows i and centres k with upper triangles B_k, (n, k) in float64, where X is."""
+    if is_numpy(X):
+        return _core.quadratics(X, centres, factors, threads(entries(X) * factors.shape[1]))
+    xp = namespace(X)
+    X, c, B = xp.astype(X, xp.float64, copy=False), like(centres, X), like(factors, X)
+    return xp.stack([xp.sum(xp.matmul(X - c[k, :], B[k, :, :]) ** 2, axis=1) for k in range(len(centres))], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassProducts:
+    """Weight (k,) of each class, its sums (k, p) about given places, and the products (k, q, p) of its second moments
+    about them with q vectors.
+    """
+
+    weight: Floats
+    sums: Floats
+    products: Floats
+
+    def merge(self, other: "ClassProducts") -> "ClassProducts":
+        return ClassProducts(self.weight + other.weight, self.sums + other.sums, self.products + other.products)
+
+
+def class_products(places: Floats, vectors: Floats) -> Callable[[Block], Lifted[ClassProducts]]:
+    """The lift of `ClassProducts` about the rows of `places` (k, p), with `vectors` (k, q, p) of each class: two
+    products of the rows, and no matrix of products of columns.
+    """
+    return partial(_class_products, places, vectors)
+
+
+def _class_products(places: Floats, vectors: Floats, block: Block) -> Lifted[ClassProducts]:
+    (k, q, p), own = vectors.shape, memberships(block, len(places))
+    X, xp, shift = block.X, namespace(own), places.mean(axis=0)  # a place near the rows keeps their digits
+    along = np.einsum("kqp,kp->kq", vectors, places - shift).ravel()
+    z = xp.reshape(times(X, Params(vectors.reshape(k * q, p), -along), shift), (-1, k, q))
+    U = xp.concat([xp.reshape(own[:, :, None] * z, (-1, k * q)), own], axis=1)
+    finish = partial(_about_places, places - shift, (k, q, p))
+    if is_numpy(U):
+        return finish((), back_times(X, contiguous(U), shift), U.sum(axis=0))
+    found = xp.matmul(U.T, xp.astype(X, xp.float64, copy=False) - like(shift, X))
+    return Pending.of([found, xp.sum(U, axis=0)], finish)
+
+
+def _about_places(
+    places: Floats, shape: tuple[int, int, int], _: tuple[None, ...], found: Floats, total: Floats
+) -> ClassProducts:
+    """Sums (k q + k, p) about the origin, moved to the places."""
+    k, q, p = shape
+    weight, products = total[k * q :], found[: k * q].reshape(k, q, p)
+    products = products - total[: k * q].reshape(k, q)[:, :, None] * places[:, None, :]
+    return ClassProducts(weight, found[k * q :] - weight[:, None] * places, products)
+
+
+def pooled_products(places: Floats, factors: Floats, vectors: Floats) -> Callable[[Block], Lifted[Total]]:
+    """The lift of sum_c factor_c sum_i w (x_i - place_c)((x_i - place_c)'v) over the rows i of the classes c, (q, p),
+    for vectors v (q, p).
+    """
+    return partial(_pooled_products, places, factors, vectors)
+
+
+def _pooled_products(places: Floats, factors: Floats, vectors: Floats, block: Block) -> Lifted[Total]:
+    X, group, shift = block.X, groups_of(block), places.mean(axis=0)  # as in `class_products`
+    xp, away = namespace(X), places - shift
+    z = times(X, Params(vectors, np.zeros(len(vectors))), shift)
+    z = z - xp.take(like(away @ vectors.T, z), group, axis=0)
+    z = z * (weights_of(block) * xp.take(like(factors, z), group, axis=0))[:, None]
+    own = xp.astype(group[:, None] == like(np.arange(len(places)), z)[None, :], xp.float64)
+    if is_numpy(X):
+        sums = _core.times_t(contiguous(z), contiguous(own), None, threads(entries(z) * len(places)))  # (k, q)
+        return Total(back_times(X, contiguous(z), shift) - sums.T @ away)
+    found = xp.matmul(z.T, xp.astype(X, xp.float64, copy=False) - like(shift, X))
+    return Pending.of([found - xp.matmul(xp.matmul(own.T, z).T, like(away, z))], _total)
+
+
+def fourth_powers(centre: Floats, scale: Floats) -> Callable[[Block], Lifted[Total]]:
+    """The lift of sums (k,) over the rows of each class of (sum_j (scale_kj (x_ij - centre_kj))^2)^2."""
+    return partial(_fourth_powers, centre, scale)
+
+
+def _fourth_powers(centre: Floats, scale: Floats, block: Block) -> Lifted[Total]:
+    own, squares = memberships(block, len(centre)), scaled_distances(block.X, centre, scale)
+    xp = namespace(squares)
+    powers = xp.sum(own * squares**2, axis=0)
+    return Total(powers) if is_numpy(powers) else Pending.of([powers], _total)
+
+
+def _total(_: tuple[None, ...], sums: Floats) -> Total:
+    return Total(sums)

@@ -1,0 +1,149 @@
+"""Models that are read off statistics: scikit-learn's checks, signatures, attributes, and results."""
+
+import inspect
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+import tenfold
+from models import MODELS, weights
+
+every_model = pytest.mark.parametrize("row", MODELS, ids=lambda row: row.id)
+every_peer = pytest.mark.parametrize("row", [row for row in MODELS if row.peer], ids=lambda row: row.id)
+EXEMPT = {row.name: row.exempt for row in MODELS}
+
+
+@parametrize_with_checks([row.make() for row in MODELS if row.checked])
+def test_check(estimator, check):
+    if check.func.__name__ not in EXEMPT[type(estimator).__name__]:
+        check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [(row, name) for row in MODELS for name in row.exempt],
+    ids=lambda value: getattr(value, "id", value),
+)
+def test_an_exempt_check_fails_for_the_class_of_scikit_learn_too(row, name):
+    found = {check.func.__name__: (one, check) for one, check in estimator_checks_generator(row.his())}
+    if name not in found:
+        assert "sample_weight" not in inspect.signature(row.peer.fit).parameters
+        return
+    model, check = found[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(AssertionError):
+            check(model)
+
+
+def signature(function):
+    return list(inspect.signature(function).parameters.values())
+
+
+@pytest.mark.parametrize("name", sorted({row.name for row in MODELS if row.peer}))
+def test_signatures(name):
+    """His parameters first, in his order, of his kinds and defaults; more only as keywords at the end."""
+    peer = next(row.peer for row in MODELS if row.name == name)
+    cls = getattr(tenfold, name)
+    ours, his = signature(cls), signature(peer)
+    assert [p.name for p in ours[: len(his)]] == [p.name for p in his]
+    for a, b in zip(ours, his, strict=False):
+        assert a.kind == b.kind, a.name
+        np.testing.assert_equal(a.default, b.default, err_msg=a.name)
+    assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in ours[len(his) :])
+    for method in (m for m in dir(peer) if not m.startswith("_") and callable(getattr(peer, m))):
+        assert hasattr(cls, method), method
+        if method.startswith(("set_", "get_")):
+            continue
+        names = [p.name for p in signature(getattr(peer, method)) if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        assert [p.name for p in signature(getattr(cls, method))][: len(names)] == names, method
+
+
+@every_peer
+@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weights"])
+def test_attributes_and_answers_of_scikit_learn(row, weighted):
+    X, y, _ = row.data()
+    extra = {}
+    if weighted:
+        if "sample_weight" not in inspect.signature(row.peer.fit).parameters:
+            return
+        extra = {"sample_weight": weights(len(X))}
+    ours, his = row.make().fit(X, y, **extra), row.his().fit(X, y, **extra)
+    for name in (name for name in vars(his) if name.endswith("_") and not name.startswith("_")):
+        a, b = getattr(ours, name), getattr(his, name)
+        if isinstance(b, list):
+            assert [part.shape for part in a] == [part.shape for part in b], name
+            continue
+        assert np.shape(a) == np.shape(b), name
+        assert np.asarray(a).dtype.kind == np.asarray(b).dtype.kind, name
+    if not row.alike:
+        return
+    for name, a, b in zip(row.learned, row.numbers(ours), row.numbers(his), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9, err_msg=name)
+    for name in row.methods:
+        if not hasattr(his, name):
+            continue
+        a, b = getattr(ours, name)(X), getattr(his, name)(X)
+        if name == "transform":
+            a = a * np.sign(np.sum(a * b, axis=0))  # the sign of a direction has no meaning
+        if b.dtype.kind in "fc":
+            np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9, err_msg=name)
+        else:
+            np.testing.assert_array_equal(a[decided(his, X)], b[decided(his, X)])
+
+
+def decided(model, X):
+    """Rows for which rounding does not decide between classes."""
+    if not hasattr(model, "predict_joint_log_proba"):
+        return slice(None)
+    z = np.sort(model.predict_joint_log_proba(X), axis=1)
+    return z[:, -1] - z[:, -2] > 1e-9
+
+
+@every_model
+def test_clone_and_pickle(row):
+    X, y, _ = row.data()
+    model = row.make().fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert set(vars(again)) == set(vars(model))
+    fresh = clone(model).fit(X, y)
+    for other in (again, fresh):
+        for a, b in zip(row.answers(model, X), row.answers(other, X), strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert set(vars(row.make())) == set(model.get_params())
+
+
+@every_model
+def test_a_failed_fit_changes_nothing(row):
+    X, y, _ = row.data()
+    model = row.make().fit(X, y)
+    before = dict(vars(model))
+    bad = X.copy()
+    bad[3, 0] = np.inf if row.missing else np.nan
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        model.fit(bad, y)
+    assert vars(model) == before
+
+
+@every_model
+def test_feature_names(row):
+    pd = pytest.importorskip("pandas")
+    X, y, _ = row.data()
+    names = ["length", "width", "age", "weight"]
+    model = row.make().fit(pd.DataFrame(X, columns=names), y)
+    assert model.feature_names_in_.tolist() == names
+    with pytest.raises(ValueError, match=r"(?s)feature names should match.*same order"):
+        row.answers(model, pd.DataFrame(X, columns=names[::-1]))
+
+
+@every_model
+def test_routing_of_weights(row):
+    model = row.make()
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.set_fit_request(sample_weight=True)
+        assert model.get_metadata_routing().fit.requests["sample_weight"] is True

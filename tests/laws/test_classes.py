@@ -1,0 +1,102 @@
+"""Sums of the columns by classes: a monoid, and the compiled loop is the lift in arrays."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from tenfold import _core
+from tenfold.data import Block
+from tenfold.stats import class_columns, class_errors, class_sums, class_tables, observed_columns, scaled_distances
+from tenfold.stats.classes import class_columns_in_arrays, class_sums_in_arrays
+
+shapes = st.tuples(st.integers(1, 70), st.integers(1, 21), st.integers(1, 4), st.integers(0, 99), st.booleans())
+
+
+def block(n, p, k, seed, weighted, dtype=np.float64, offset=0.0):
+    rng = np.random.default_rng(seed)
+    X = (rng.standard_normal((n, p)) + offset).astype(dtype)
+    weight = rng.integers(0, 4, n).astype(np.float64) if weighted else None
+    return Block(X, np.zeros((n, 1)), weight, rng.integers(0, k, n).astype(np.int32))
+
+
+def halves(whole, cut):
+    return [
+        Block(*(None if part is None else part[some] for part in (whole.X, whole.y, whole.weight, whole.group)))
+        for some in (slice(None, cut), slice(cut, None))
+    ]
+
+
+@given(shapes, st.sampled_from([None, 0.25]), st.sampled_from([np.float32, np.float64]))
+def test_sums_of_the_loop_and_of_arrays(shape, threshold, dtype):
+    rows = block(*shape, dtype)
+    ours, plain = class_sums(shape[2], threshold)(rows), class_sums_in_arrays(shape[2], threshold, rows).settle()
+    np.testing.assert_allclose(ours.weight, plain.weight)
+    np.testing.assert_allclose(ours.sums, plain.sums, rtol=1e-12, atol=1e-12)
+    stored = sparse.csr_array(rows.X)
+    others = class_sums(shape[2], threshold)(Block(stored, rows.y, rows.weight, rows.group))
+    np.testing.assert_allclose(others.sums, ours.sums, rtol=1e-12, atol=1e-12)
+
+
+@given(shapes, st.sampled_from([0.0, 1e8]))
+def test_columns_of_the_loop_and_of_arrays(shape, offset):
+    rows = block(*shape, offset=offset)
+    ours, plain = class_columns(shape[2])(rows), class_columns_in_arrays(shape[2], rows).settle()
+    known = ours.weight > 0.0
+    np.testing.assert_allclose(ours.weight, plain.weight)
+    np.testing.assert_allclose(ours.mean[known], plain.mean[known], rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(ours.squares[known], plain.squares[known], rtol=1e-9, atol=1e-9)
+
+
+@given(shapes, st.integers(0, 70))
+def test_merged_parts_are_the_whole(shape, cut):
+    rows = block(*shape)
+    places = np.ones((shape[2], shape[1]))
+    for lift in (class_sums(shape[2]), class_columns(shape[2]), class_errors(places), observed_columns(shape[2])):
+        whole, (one, other) = lift(rows), (lift(half) for half in halves(rows, min(cut, shape[0])))
+        merged = one.merge(other)
+        some = whole.weight > 0.0
+        for name in type(whole).__dataclass_fields__:
+            a, b = getattr(merged, name), getattr(whole, name)
+            if np.ndim(a) == 2 and np.shape(some) != np.shape(a):
+                a, b = a[some], b[some]
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-11, err_msg=name)
+
+
+@given(shapes)
+def test_tables_count_rows(shape):
+    rows = block(*shape)
+    rows = Block(np.floor(np.abs(2.0 * rows.X)), rows.y, rows.weight, rows.group)
+    found = class_tables(shape[2])(rows)
+    weight = np.ones(shape[0]) if rows.weight is None else rows.weight
+    for j, table in enumerate(found.tables):
+        for k in range(shape[2]):
+            for v in range(table.shape[1]):
+                assert table[k, v] == weight[(rows.group == k) & (rows.X[:, j] == v)].sum()
+
+
+@given(shapes)
+def test_scaled_distances(shape):
+    rows = block(*shape)
+    rng = np.random.default_rng(1)
+    centre, scale = rng.standard_normal((2, shape[2], shape[1]))
+    expected = np.sum((scale * (rows.X[:, None, :] - centre)) ** 2, axis=2)
+    np.testing.assert_allclose(scaled_distances(rows.X, centre, scale), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("threshold", [None, 0.5])
+def test_bits_do_not_depend_on_threads(threshold):
+    rows = block(40_000, 23, 3, 0, True)
+    for call in (
+        lambda threads: _core.class_sums(rows.X, rows.weight, rows.group, 3, threshold, threads),
+        lambda threads: _core.class_squares(rows.X, rows.weight, rows.group, np.zeros((3, 23)), threads),
+    ):
+        for one, other in zip(call(1), call(5), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_class_numbers_out_of_range_are_refused():
+    rows = block(10, 3, 2, 0, False)
+    with pytest.raises(ValueError, match="class numbers"):
+        _core.class_sums(rows.X, None, np.full(10, 2, np.int32), 2, None, 1)

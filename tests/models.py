@@ -1,0 +1,211 @@
+"""The table of the models that are read off statistics of the rows, and the data that they are tried on.
+
+A new one is tested by adding a row: its contract with scikit-learn, its certificate, and that weights, order, storage
+and source of the rows do not matter. Estimators that solve a problem for weights of columns are in `estimators.py`.
+"""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import tenfold
+
+
+class Data(NamedTuple):
+    """Rows, targets (or None) and weights."""
+
+    X: Any
+    y: Any
+    weight: Any = None
+
+
+def clusters(n: int = 90, p: int = 4, seed: int = 0, count: int = 3) -> Data:
+    """Classes of correlated numbers around means of their own, named by words."""
+    rng = np.random.default_rng(seed)
+    which = rng.integers(0, count, n)
+    which[:count] = np.arange(count)
+    means = 2.0 * rng.standard_normal((count, p)) + 0.5
+    mix = rng.standard_normal((p, p)) * 0.4 + np.eye(p)
+    X = rng.standard_normal((n, p)) @ mix * (1.0 + 0.3 * which[:, None]) + means[which]
+    return Data(X, np.array(["ant", "bee", "cat", "dog"])[which])
+
+
+def counts(n: int = 90, p: int = 4, seed: int = 0, count: int = 3) -> Data:
+    """Classes of counts, named by words."""
+    rng = np.random.default_rng(seed)
+    which = rng.integers(0, count, n)
+    which[:count] = np.arange(count)
+    rates = rng.gamma(1.0, 2.0, (count, p)) + 0.2
+    return Data(rng.poisson(rates[which]).astype(np.float64), np.array(["ant", "bee", "cat", "dog"])[which])
+
+
+def categories(n: int = 90, p: int = 4, seed: int = 0, count: int = 3) -> Data:
+    """Classes of categories, all of which come in the first rows, named by words."""
+    X, y, _ = counts(n, p, seed, count)
+    X = np.minimum(X, 3.0)
+    X[:4] = np.arange(4.0)[: min(4, n), None]
+    return Data(X, y)
+
+
+def mixed(n: int = 90, p: int = 4, seed: int = 0, count: int = 3) -> Data:
+    """Numbers, marks, categories and numbers, of which some are missing."""
+    X, y, _ = categories(n, 4, seed, count)
+    X[:, [0, 3]] = clusters(n, 2, seed, count).X
+    X[:, 1] = X[:, 1] > 1
+    X[np.random.default_rng(seed + 9).uniform(size=X.shape) < 0.1] = np.nan
+    X[:4, 2] = np.arange(4.0)
+    return Data(X, y)
+
+
+def weights(n: int, seed: int = 7) -> Any:
+    """Whole numbers from 0 to 3: rows that are left out, and rows that come several times."""
+    found = np.random.default_rng(seed).integers(0, 4, n).astype(np.float64)
+    found[:4] = 1.0
+    return found
+
+
+@dataclass(frozen=True)
+class Model:
+    """One estimator with settings.
+
+    Attributes
+    ----------
+    name : the public name of the class.
+    module : scikit-learn's module of the class of the same name; empty where it has none.
+    data : what makes data that it can be tried on.
+    learned : the fitted attributes that are compared.
+    methods : what is asked of rows after a fit.
+    settings : parameters of its constructor.
+    kind : the kind of its certificate.
+    mean : the largest offset of the columns at which it is tried; zero where values must be counts.
+    judged : the attributes that the judge looks at.
+    exempt : scikit-learn's checks that its own class fails, too.
+    checked : whether scikit-learn's checks can hold with these settings.
+    alike : whether scikit-learn's class learns the same numbers.
+    widths : whether any number of columns will do.
+    missing : whether values may be missing.
+    parts : whether rows may come in parts.
+    """
+
+    name: str
+    module: str
+    data: Callable[..., Data]
+    learned: tuple[str, ...]
+    methods: tuple[str, ...] = ("predict",)
+    settings: dict[str, Any] = field(default_factory=dict)
+    kind: str = "exact"
+    mean: float = 1e6
+    judged: tuple[str, ...] = ()
+    exempt: tuple[str, ...] = ()
+    checked: bool = True
+    alike: bool = True
+    widths: bool = True
+    missing: bool = False
+    parts: bool = True
+
+    @property
+    def id(self) -> str:
+        return f"{self.name}({','.join(f'{key}={value}' for key, value in self.settings.items())})"
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        return getattr(tenfold, self.name)._claims.where
+
+    @property
+    def peer(self) -> Any:
+        """scikit-learn's class of this name, or None."""
+        return getattr(importlib.import_module(f"sklearn.{self.module}"), self.name) if self.module else None
+
+    def make(self, **extra: Any) -> Any:
+        return getattr(tenfold, self.name)(**{**self.settings, **extra})
+
+    def his(self) -> Any:
+        """scikit-learn's with those settings that it has."""
+        known = self.peer().get_params()
+        return self.peer(**{key: value for key, value in self.settings.items() if key in known})
+
+    def numbers(self, model: Any) -> list[Any]:
+        """What was learned, in float64."""
+        return [_flat(getattr(model, name)) for name in self.learned]
+
+    def answers(self, model: Any, X: Any) -> list[Any]:
+        return [getattr(model, name)(X) for name in self.methods]
+
+
+def _flat(found: Any) -> Any:
+    """One array in float64, of a list of arrays too."""
+    if isinstance(found, list):
+        found = np.concatenate([np.zeros(0), *(part.ravel() for part in found)])
+    return np.asarray(found, dtype=np.float64)
+
+
+PROBABLE = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "log_odds")
+TABLE_OF_COUNTS = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_")
+
+
+def _counting(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Model:
+    judged = ("class_log_prior_", "feature_log_prob_")
+    return Model(
+        name, "naive_bayes", counts, TABLE_OF_COUNTS, PROBABLE, settings or {}, mean=0.0, judged=judged, **meta
+    )
+
+
+SCORED = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+DIRECTIONS = ("priors_", "means_", "coef_", "intercept_", "explained_variance_ratio_")
+QUADRATIC = {"learned": ("priors_", "means_", "scalings_"), "judged": ("means_", "scalings_"), "widths": False}
+
+
+def _discriminant(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Model:
+    known = {
+        "learned": ("priors_", "means_", "coef_", "intercept_"),
+        "judged": ("means_", "coef_", "intercept_"),
+        "methods": SCORED,
+        "parts": (settings or {}).get("shrinkage") != "auto",
+        **meta,
+    }
+    return Model(name, "discriminant_analysis", clusters, settings=settings or {}, **known)
+
+
+def _mixing(settings: dict[str, Any] | None = None, **meta: Any) -> Model:
+    learned = ("class_count_", "class_log_prior_", "theta_", "var_", "mark_log_prob_", "category_log_prob_")
+    known = {"data": clusters, "mean": 0.0, "judged": ("class_log_prior_", "theta_", "var_"), "missing": True, **meta}
+    return Model("MixedNB", "", learned=learned, methods=PROBABLE, settings=settings or {}, **known)
+
+
+MODELS = [
+    Model(
+        "GaussianNB",
+        "naive_bayes",
+        clusters,
+        ("class_count_", "class_prior_", "theta_", "var_"),
+        PROBABLE,
+        judged=("class_count_", "theta_", "var_"),
+    ),
+    _counting("MultinomialNB"),
+    _counting("MultinomialNB", {"alpha": 0.1, "fit_prior": False}, checked=False),
+    _counting("ComplementNB"),
+    _counting("ComplementNB", {"norm": True, "class_prior": [0.2, 0.3, 0.5]}, checked=False),
+    _counting("BernoulliNB", {"binarize": 1.0}),
+    _counting("BernoulliNB", {"presence_only": True, "alpha": 0.5}, checked=False, alike=False),
+    Model(
+        "CategoricalNB",
+        "naive_bayes",
+        categories,
+        ("class_count_", "class_log_prior_", "category_count_", "feature_log_prob_", "n_categories_"),
+        PROBABLE,
+        mean=0.0,
+        judged=("class_log_prior_", "feature_log_prob_"),
+    ),
+    _mixing(),
+    _mixing({"kinds": ["gaussian", "bernoulli", "categorical", "gaussian"]}, data=mixed, checked=False, widths=False),
+    _discriminant("LinearDiscriminantAnalysis", learned=DIRECTIONS, methods=("transform", *SCORED)),
+    _discriminant("LinearDiscriminantAnalysis", {"solver": "eigen", "shrinkage": 0.1}, methods=("transform", *SCORED)),
+    _discriminant("LinearDiscriminantAnalysis", {"solver": "lsqr", "shrinkage": "auto"}, checked=False),
+    _discriminant("QuadraticDiscriminantAnalysis", {"reg_param": 0.1}, **QUADRATIC),
+    _discriminant(
+        "QuadraticDiscriminantAnalysis", {"solver": "eigen", "shrinkage": "auto"}, checked=False, **QUADRATIC
+    ),
+]

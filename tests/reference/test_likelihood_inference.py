@@ -1,0 +1,274 @@
+"""Inference for maximum likelihood against statsmodels, to 1e-8: covariances, statistics, deviances, likelihoods."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.linear_model
+
+import tenfold
+from tenfold import infer
+
+api = pytest.importorskip("statsmodels.api")
+families, links = api.families, api.families.links
+N = 150
+GROUPS = np.arange(N) // 7
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model of ours, targets of a mean exp(z) or, for the identity, 3 + z, and the family of statsmodels."""
+
+    ours: Callable[..., Any]
+    family: Any
+    draw: Callable[[Any, Any], Any]
+    settings: dict[str, Any]
+    intercept: bool = True
+    offset: bool = False
+    weights: bool = False
+
+
+def tweedie(power: float, link: str, **more: Any) -> dict[str, Any]:
+    return {"power": power, "link": link, **more}
+
+
+def gamma(rng, mean):
+    return rng.gamma(2.0, mean / 2.0)
+
+
+def poisson(rng, mean):
+    return rng.poisson(mean).astype(float)
+
+
+def gaussian(rng, mean):
+    return mean + 0.5 * rng.standard_normal(N) * mean
+
+
+def inverse(rng, mean):
+    return rng.wald(mean, 4.0)
+
+
+CASES = {
+    "poisson": Case(tenfold.PoissonRegressor, families.Poisson(), poisson, {}),
+    "poisson with an offset": Case(tenfold.PoissonRegressor, families.Poisson(), poisson, {}, offset=True),
+    "poisson through the origin": Case(tenfold.PoissonRegressor, families.Poisson(), poisson, {}, intercept=False),
+    "poisson, rows counted": Case(tenfold.PoissonRegressor, families.Poisson(), poisson, {}, weights=True),
+    "gamma": Case(tenfold.GammaRegressor, families.Gamma(links.Log()), gamma, {}),
+    "gamma with an offset": Case(tenfold.GammaRegressor, families.Gamma(links.Log()), gamma, {}, offset=True),
+    "gamma, rows counted": Case(tenfold.GammaRegressor, families.Gamma(links.Log()), gamma, {}, weights=True),
+    "gaussian": Case(tenfold.TweedieRegressor, families.Gaussian(), gaussian, tweedie(0.0, "identity")),
+    "gaussian of a logarithm": Case(
+        tenfold.TweedieRegressor, families.Gaussian(links.Log()), gaussian, tweedie(0.0, "log")
+    ),
+    "tweedie": Case(tenfold.TweedieRegressor, families.Tweedie(links.Log(), var_power=1.5), gamma, tweedie(1.5, "log")),
+    "inverse gaussian": Case(
+        tenfold.TweedieRegressor, families.InverseGaussian(links.Log()), inverse, tweedie(3.0, "log")
+    ),
+    "poisson of the mean": Case(
+        tenfold.TweedieRegressor, families.Poisson(links.Identity()), poisson, tweedie(1.0, "identity")
+    ),
+    "square": Case(tenfold.GeneralizedLinear, families.Gaussian(), gaussian, {"loss": "square", "penalty": None}),
+    "general poisson": Case(
+        tenfold.GeneralizedLinear, families.Poisson(), poisson, {"loss": "poisson", "penalty": None}, offset=True
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Fit:
+    model: Any
+    X: Any
+    y: Any
+    given: dict[str, Any]
+    design: Any
+    case: Case
+
+    def theirs(self, **how: Any) -> Any:
+        """statsmodels, with the constant first."""
+        extra = {"freq_weights": self.given.get("sample_weight"), "offset": self.given.get("offset")}
+        extra = {name: value for name, value in extra.items() if value is not None}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The Identity link function does not respect the domain")
+            return api.GLM(self.y, self.design, family=self.case.family, **extra).fit(tol=1e-15, maxiter=200, **how)
+
+    def ours(self, covariance: str, **more: Any) -> Any:
+        return infer(self.model, self.X, self.y, covariance=covariance, **self.given, **more)
+
+
+@pytest.fixture(scope="module", params=CASES, ids=str)
+def fit(request) -> Fit:
+    case = CASES[request.param]
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((N, 3)) * [0.3, 1.0, 5.0] + [0.0, 2.0, -10.0]
+    z = 0.4 + (X - X.mean(axis=0)) @ [0.8, 0.2, -0.05]
+    given: dict[str, Any] = {}
+    if case.offset:
+        given["offset"] = rng.uniform(0.0, 1.5, N)
+        z = z + given["offset"]
+    if case.weights:
+        given["sample_weight"] = rng.integers(1, 4, N).astype(float)
+    identity = isinstance(case.family.link, links.Identity)
+    y = case.draw(rng, 3.0 + z if identity else np.exp(z))
+    alpha = {} if case.ours is tenfold.GeneralizedLinear else {"alpha": 0.0}
+    model = case.ours(tol=1e-13, fit_intercept=case.intercept, **alpha, **case.settings).fit(X, y, **given)
+    design = np.column_stack([np.ones(N), X]) if case.intercept else X
+    return Fit(model, X, y, given, design, case)
+
+
+def close(ours, theirs, rtol=1e-8):
+    np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=rtol, atol=1e-10 * np.max(np.abs(theirs)))
+
+
+def test_classical_inference(fit):
+    ours, theirs = fit.model.inference_, fit.theirs()
+    close(ours.coefficients, theirs.params)
+    close(ours.covariance, theirs.cov_params())
+    close(ours.standard_errors, theirs.bse)
+    close(ours.statistics, theirs.tvalues)
+    np.testing.assert_allclose(ours.p_values, theirs.pvalues, rtol=1e-6, atol=1e-300)
+    close(ours.confidence_interval(0.9), theirs.conf_int(0.1))
+    assert ours.degrees_of_freedom == theirs.df_resid
+
+
+def test_what_the_rows_say(fit):
+    ours, theirs = fit.model.inference_, fit.theirs()
+    assert ours.dispersion == pytest.approx(theirs.scale, rel=1e-8)
+    assert ours.deviance == pytest.approx(theirs.deviance, rel=1e-9)
+    assert ours.null_deviance == pytest.approx(theirs.null_deviance, rel=1e-7)
+    assert ours.pearson == pytest.approx(theirs.pearson_chi2, rel=1e-8)
+    if fit.case.settings.get("power") == 1.5:
+        assert np.isnan(ours.log_likelihood)
+        return
+    assert ours.log_likelihood == pytest.approx(theirs.llf, rel=1e-9)
+    assert ours.aic == pytest.approx(theirs.aic, rel=1e-9)
+    assert ours.bic == pytest.approx(theirs.bic_llf, rel=1e-9)
+
+
+def test_robust_covariances(fit):
+    """statsmodels has HC0 alone for these; the others follow from its scores, its Hessian and its leverages."""
+    theirs = fit.theirs(cov_type="HC0")
+    close(fit.ours("HC0").covariance, theirs.cov_params())
+    if fit.given:
+        return
+    n, k = fit.design.shape
+    close(fit.ours("HC1").covariance, n / (n - k) * theirs.cov_params())
+    bread = np.linalg.inv(theirs.model.hessian(theirs.params))
+    weight = theirs.model.hessian_factor(theirs.params) * theirs.scale
+    left = 1.0 - weight * np.einsum("ij,jk,ik->i", fit.design, -bread / theirs.scale, fit.design)
+    scores = theirs.model.score_obs(theirs.params)
+    for name, power in (("HC2", 0.5), ("HC3", 1.0)):
+        adjusted = scores / left[:, None] ** power
+        close(fit.ours(name).covariance, bread @ adjusted.T @ adjusted @ bread)
+
+
+def test_covariance_of_clusters(fit):
+    if "sample_weight" in fit.given:
+        pytest.skip("statsmodels counts rows, not weights, in its correction; weights are tested as repeated rows")
+    theirs = fit.theirs(cov_type="cluster", cov_kwds={"groups": GROUPS})
+    ours = fit.ours("cluster", groups=[f"town {g}" for g in GROUPS])
+    close(ours.covariance, theirs.cov_params())
+    assert ours.groups == len(set(GROUPS))
+
+
+# -- classes
+
+
+def labels(count: int) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((N, 3)) + np.array([0.0, 2.0, -5.0])
+    number = rng.integers(0, count, N)
+    X[:, 0] += 0.5 * number
+    return X, number, np.array(["ant", "bee", "cat", "dog"])[number]
+
+
+@pytest.fixture(scope="module", params=[2, 3, 4], ids=lambda count: f"{count} classes")
+def classified(request):
+    X, number, y = labels(request.param)
+    model = tenfold.LogisticRegression(C=np.inf, tol=1e-13).fit(X, y)
+    kind, design = (api.Logit if request.param == 2 else api.MNLogit), np.column_stack([np.ones(N), X])
+    return model, X, y, lambda **how: kind(number, design).fit(method="newton", disp=0, tol=1e-15, **how)
+
+
+def test_classes(classified):
+    model, _, _, fit = classified
+    ours, theirs = model.inference_, fit()
+    close(ours.coefficients, np.ravel(theirs.params.T))
+    close(ours.covariance, theirs.cov_params())
+    np.testing.assert_allclose(ours.p_values, np.ravel(theirs.pvalues.T), rtol=1e-6)
+    assert ours.log_likelihood == pytest.approx(theirs.llf, rel=1e-10)
+    assert ours.deviance_explained == pytest.approx(theirs.prsquared, rel=1e-6)
+    assert (ours.aic, ours.bic) == (pytest.approx(theirs.aic, rel=1e-10), pytest.approx(theirs.bic, rel=1e-10))
+    assert ours.names[-4:] == tuple(
+        f"{'' if len(model.classes_) == 2 else model.classes_[-1] + ': '}{name}"
+        for name in ("intercept", "x0", "x1", "x2")
+    )
+
+
+def test_robust_covariances_of_classes(classified):
+    model, X, y, fit = classified
+    close(infer(model, X, y, covariance="HC0").covariance, fit(cov_type="HC0").cov_params())
+    theirs = fit(cov_type="cluster", cov_kwds={"groups": GROUPS})
+    close(infer(model, X, y, covariance="cluster", groups=GROUPS).covariance, theirs.cov_params())
+
+
+@pytest.mark.parametrize("covariance", ["HC2", "HC3"])
+def test_leverages_of_several_classes_are_refused(covariance):
+    X, _, y = labels(3)
+    model = tenfold.LogisticRegression(C=np.inf).fit(X, y)
+    with pytest.raises(ValueError, match=r"which for several classes is a matrix\. Use covariance='HC1'"):
+        infer(model, X, y, covariance=covariance)
+
+
+def test_leverages_are_those_of_newton_steps_without_a_row():
+    """HC3 is the one-step jackknife: (1/n-free) sum of the squares of Newton steps that leave out one row each."""
+    X, number, y = labels(2)
+    model = tenfold.LogisticRegression(C=np.inf, tol=1e-13).fit(X, y)
+    design = np.column_stack([np.ones(N), X])
+    p = model.predict_proba(X)[:, 1]
+    H = (design.T * (p * (1 - p))) @ design
+    steps = []
+    for i in range(N):
+        rest = np.arange(N) != i
+        left = H - p[i] * (1 - p[i]) * np.outer(design[i], design[i])
+        steps.append(np.linalg.solve(left, design[rest].T @ (number[rest] - p[rest])))
+    close(infer(model, X, y, covariance="HC3").covariance, np.array(steps).T @ np.array(steps))
+
+
+def test_least_squares_with_robust_errors():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, 3)) + 5.0
+    y = X @ [1.0, -1.0, 0.0] + rng.standard_normal(N) * (0.1 + np.abs(X[:, 0] - 5.0))
+    model, design = tenfold.LinearRegression().fit(X, y), np.column_stack([np.ones(N), X])
+    for kind in ("HC0", "HC1", "HC2", "HC3"):
+        theirs = api.OLS(y, design).fit(cov_type=kind)
+        ours = infer(model, X, y, covariance=kind)
+        close(ours.covariance, theirs.cov_params())
+        close(ours.p_values, theirs.pvalues, rtol=1e-6)
+    theirs = api.OLS(y, design).fit(cov_type="cluster", cov_kwds={"groups": GROUPS})
+    close(infer(model, X, y, covariance="cluster", groups=GROUPS).covariance, theirs.cov_params())
+
+
+def test_models_of_scikit_learn():
+    X, _, y = labels(2)
+    theirs = sklearn.linear_model.LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(X, y)
+    ours = tenfold.LogisticRegression(C=np.inf, tol=1e-12).fit(X, y)
+    for kind in ("nonrobust", "HC3"):
+        close(infer(theirs, X, y, covariance=kind).covariance, infer(ours, X, y, covariance=kind).covariance, 1e-5)
+    early = sklearn.linear_model.LogisticRegression(C=np.inf, max_iter=1000, tol=0.1).fit(X, y)
+    with pytest.raises(ValueError, match="not at the maximum of the likelihood"):
+        infer(early, X, y)
+
+
+def test_a_tiny_p_value_keeps_its_digits():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 1))
+    y = poisson(rng, np.exp(1.0 + X[:, 0]))
+    theirs = api.GLM(y, api.add_constant(X), family=families.Poisson()).fit(tol=1e-15)
+    ours = tenfold.PoissonRegressor(alpha=0.0, tol=1e-13).fit(X, y).inference_
+    assert 0.0 <= theirs.pvalues[1] < 1e-200
+    np.testing.assert_allclose(ours.statistics, theirs.tvalues, rtol=1e-8)

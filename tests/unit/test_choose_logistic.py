@@ -1,0 +1,111 @@
+"""Cross-validated paths of logistic models: every model is that of its fold, however they are found."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.preprocessing import scale
+
+from tenfold import LogisticRegression
+from tenfold.choose.logistic import paths
+from tenfold.choose.scores import SCORES, scores
+from tenfold.data import MemoryRows
+from tenfold.penalties import L2
+from tenfold.plans.logistic import fit
+from tenfold.solvers import lockstep
+
+SETTINGS = {"solver": "lbfgs", "tol": 1e-6, "max_iter": 100}
+
+
+def problem(n=300, p=5, classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + 3.0
+    z = X @ rng.standard_normal((p, classes)) + rng.gumbel(size=(n, classes))
+    return X, np.argmax(z - z.mean(axis=0), axis=1)
+
+
+def rows_of(X, number, classes, weight=None):
+    y = np.where(number == 1, 1.0, -1.0) if classes == 2 else number.astype(np.float64)
+    return MemoryRows(X, y[:, None], weight)
+
+
+def objective(X, number, weight, params, strength):
+    z = X @ params[:, :-1].T + params[:, -1]
+    z = np.column_stack([np.zeros(len(z)), z]) if z.shape[1] == 1 else z
+    top = z.max(axis=1)
+    loss = np.log(np.sum(np.exp(z - top[:, None]), axis=1)) + top - z[np.arange(len(z)), number]
+    return np.average(loss, weights=weight) + 0.5 * strength * np.sum(params[:, :-1] ** 2)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("splitter", [KFold(4), ShuffleSplit(3, random_state=0)], ids=["folds", "overlapping"])
+def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter):
+    X, number = problem(classes=classes)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X))
+    folds = [train for train, _ in splitter.split(X)]
+    strengths = np.tile(np.logspace(0, -6, 7), (len(folds), 1)) * np.arange(1, len(folds) + 1)[:, None]
+    found = paths(rows_of(X, number, classes, weight), folds, strengths, 0.0, intercept, classes=classes, **SETTINGS)
+    assert found.params.shape == (len(folds), 7, 1 if classes == 2 else classes, 6)
+    for f, fold in enumerate(folds):
+        part = rows_of(X[fold], number[fold], classes, weight[fold])
+        for a in (0, 3, 6):
+            alone = fit(part, L2(strengths[f, a]), intercept, classes=classes, **SETTINGS)
+            assert alone.certificate.ok
+            here = objective(X[fold], number[fold], weight[fold], found.params[f, a], strengths[f, a])
+            assert here <= alone.certificate.objective + 1e-6
+            assert intercept or not found.params[f, a, :, -1].any()
+
+
+def test_classes_that_can_be_separated():
+    """Weak penalties let the weights grow, folds differ, and a Hessian of all rows is not enough."""
+    X, number = load_breast_cancer(return_X_y=True)
+    X = scale(X)
+    folds = [train for train, _ in KFold(3, shuffle=True, random_state=0).split(X)]
+    strengths = np.tile(np.logspace(0, -8, 9), (3, 1))
+    found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
+    assert found.iterations.max() > lockstep.PATIENCE
+    for f, fold in enumerate(folds):
+        alone = fit(rows_of(X[fold], number[fold], 2), L2(1e-8), True, classes=2, **SETTINGS)
+        here = objective(X[fold], number[fold], None, found.params[f, -1], 1e-8)
+        assert here <= alone.certificate.objective + 1e-6
+
+
+def test_rows_that_come_twice_and_few_rows_go_alone():
+    X, number = problem()
+    twice = [np.repeat(np.arange(0, 300, 2), 2), np.arange(150)]
+    few = [np.arange(0, 300, 75), np.arange(150)]
+    for folds in (twice, few):
+        found = paths(rows_of(X, number, 2), folds, np.full((2, 2), 0.1), 0.0, True, classes=2, **SETTINGS)
+        for f, fold in enumerate(folds):
+            alone = fit(rows_of(X[fold], number[fold], 2), L2(0.1), True, classes=2, **SETTINGS)
+            np.testing.assert_allclose(found.params[f, 0, 0, :-1], alone.params.coef[0], atol=1e-3)
+
+
+def test_sparse_rows_and_many_folds():
+    X, number = problem(n=80)
+    X[np.abs(X) < 3.0] = 0.0
+    folds = [np.delete(np.arange(80), k) for k in range(40)]
+    strengths = np.full((40, 2), [0.1, 0.01])
+    dense, thin = (
+        paths(rows_of(kind(X), number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
+        for kind in (np.ascontiguousarray, sparse.csr_array)
+    )
+    np.testing.assert_allclose(thin.params, dense.params, atol=1e-4)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("weighted", [True, False])
+def test_scores_are_scikit_learns(classes, name, weighted):
+    X, number = problem(classes=classes)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X)) if weighted else None
+    model = LogisticRegression().fit(X, number)
+    # weights so large that probabilities are 0 and 1 in float64
+    params = np.column_stack([model.coef_, model.intercept_]) * np.array([0.1, 1.0, 30.0])[:, None, None]
+    found = scores(name, X, number, weight, params)
+    for one, here in zip(params, found, strict=True):
+        model.coef_, model.intercept_ = one[:, :-1], one[:, -1]
+        assert here == pytest.approx(get_scorer(name)(model, X, number, sample_weight=weight), rel=1e-10)
