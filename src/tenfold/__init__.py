@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
     from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
     from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
+    from tenfold.estimators.svm import LinearSVC as LinearSVC
+    from tenfold.estimators.svm import LinearSVR as LinearSVR
     from tenfold.estimators.undecided import ambiguity as ambiguity
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
@@ -102,6 +104,8 @@ _HOME = {
     "LassoLarsIC": "estimators.greedy",
     "LinearDiscriminantAnalysis": "estimators.discriminant",
     "LinearRegression": "estimators.least_squares",
+    "LinearSVC": "estimators.svm",
+    "LinearSVR": "estimators.svm",
     "LogisticRegression": "estimators.logistic",
     "LogisticRegressionCV": "estimators.logistic",
     "Margins": "geometry",

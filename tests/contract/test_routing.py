@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,16 +22,24 @@ def routing():
         yield
 
 
+def made(row):
+    """A new estimator that asks for weights in its fit, and where it has a scorer there, too."""
+    model = row.make()
+    if "scoring" in row.settings:
+        model.set_params(scoring=get_scorer(row.settings["scoring"]).set_score_request(sample_weight=True))
+    return model.set_fit_request(sample_weight=True)
+
+
 @every_class
 def test_weights_through_a_pipeline(routing, row):
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60)
-    model = row.make().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    model = made(row).set_score_request(sample_weight=True)
     pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
     pipeline.fit(X, y, sample_weight=weight)
     scaled = StandardScaler().fit_transform(X)
     np.testing.assert_allclose(
-        parameters(pipeline[-1]), parameters(row.make().fit(scaled, y, sample_weight=weight)), rtol=1e-12
+        parameters(pipeline[-1]), parameters(made(row).fit(scaled, y, sample_weight=weight)), rtol=1e-12
     )
 
 
@@ -38,12 +47,12 @@ def test_weights_through_a_pipeline(routing, row):
 def test_weights_through_cross_validation(routing, row):
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60)
-    model = row.make().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+    model = made(row).set_score_request(sample_weight=False)
     found = cross_validate(
         model, X, y, params={"sample_weight": weight}, cv=3, return_estimator=True, return_indices=True
     )
     for fitted, train in zip(found["estimator"], found["indices"]["train"], strict=True):
-        again = row.make().fit(X[train], y[train], sample_weight=weight[train])
+        again = made(row).fit(X[train], y[train], sample_weight=weight[train])
         np.testing.assert_array_equal(parameters(fitted), parameters(again))
 
 

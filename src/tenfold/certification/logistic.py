@@ -11,7 +11,7 @@ from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Table
 from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import as_rows, counted, numbered, rowwise, validate_weights
-from tenfold.estimators.logistic.labels import weighted
+from tenfold.estimators.labels import weighted
 from tenfold.estimators.logistic.settings import Chosen
 from tenfold.judge import Certificate, gap, gap_of_classes
 from tenfold.losses import Logistic, Softmax

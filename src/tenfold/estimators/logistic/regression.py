@@ -29,7 +29,7 @@ from tenfold.estimators.contract import (
     with_callbacks,
 )
 from tenfold.estimators.inferred import Inferred, inferred, refusal
-from tenfold.estimators.logistic.labels import numbered_classes, shares, validate_classes, weighted
+from tenfold.estimators.labels import numbered_classes, shares, validate_classes, weighted
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, chosen_penalty, refuse_liblinear
 from tenfold.estimators.parameters import (
     Constraints,
