@@ -17,7 +17,7 @@ T = TypeVar("T")
 def with_constant(rows: Rows, value: float) -> Rows:
     """`rows` with a last column of `value`; those in memory are copied, others are widened block by block."""
     if isinstance(rows, MemoryRows):
-        return replace(rows, X=with_column(rows.X, value))
+        return replace(rows, X=with_column(rows.X, value), thinned=None)
     return WithConstant(rows, value)
 
 
@@ -58,7 +58,7 @@ class WithConstant:
         return self.rows.entries + self.rows.shape[0]
 
     def _wider(self, block: Block) -> Block:
-        return replace(block, X=with_column(block.X, self.value), head=None)  # which knows of no such column
+        return replace(block, X=with_column(block.X, self.value))
 
     def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
         """See `Rows`."""
