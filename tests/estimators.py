@@ -4,6 +4,7 @@ A new estimator is tested by adding a row. Laws, certificates, equivalence, cont
 `TABLE`; the metadata of a row says what a test may ask of it.
 """
 
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -11,9 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn.linear_model
+import sklearn.svm
 from scipy import sparse
 
 import tenfold
+
+
+def peer_of(name: str) -> Any:
+    """What has this name in scikit-learn, or None."""
+    homes = (sklearn.linear_model, sklearn.svm)
+    return next((getattr(home, name) for home in homes if hasattr(home, name)), None)
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,7 @@ class Row:
     repeats : whether weights count as repeated rows, so that their unit matters.
     angles : whether products of the residual with columns are to be equal, not zero.
     counts : whether targets must be positive.
+    tied : whether the intercept is penalised, so that it depends on where rows are measured from.
     robust : whether errors are not squared, so that a constant is not the mean and the penalty knows the targets' unit.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
     checked : settings without which scikit-learn's own checks cannot hold, for its own class as for ours.
@@ -78,6 +87,7 @@ class Row:
     most_columns: float = np.inf
     angles: bool = False
     counts: bool = False
+    tied: bool = False
     robust: bool = False
     warns: str = ""
     checked: dict[str, Any] = field(default_factory=dict)
@@ -114,17 +124,18 @@ class Row:
     @property
     def peer(self) -> Any:
         """scikit-learn's class of this name, or None."""
-        return getattr(sklearn.linear_model, self.name, None)
+        return peer_of(self.name)
 
     def make(self, **extra: Any) -> Any:
         """A new estimator with these settings and `extra` ones."""
         return getattr(tenfold, self.name)(**{**self.seeded, **extra})
 
     def his(self) -> Any:
-        """scikit-learn's with these settings; some are deprecated there."""
+        """scikit-learn's with those of these settings that it has; some are deprecated there."""
+        known = inspect.signature(self.peer).parameters
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
-            return self.peer(**self.seeded)
+            return self.peer(**{key: value for key, value in self.seeded.items() if key in known})
 
     @property
     def seeded(self) -> dict[str, Any]:
@@ -170,6 +181,14 @@ def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
 
 def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
     return Row(name, settings or {}, kind="gap", lasso=True, unique=False, units=True, **meta)
+
+
+def _machine(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return Row(
+        name,
+        settings or {},
+        **{"kind": "gap", "multi_output": False, "iterative": True, "tied": True, "random": True, **meta},
+    )
 
 
 KINKED = {"counts": False, "robust": True, "unique": False, "units": True}
@@ -243,6 +262,9 @@ TABLE = [
     _classifier("GeneralizedLinearClassifier", kind="gap", classes=2, iterative=True),
     _classifier("GeneralizedLinearClassifier", {"loss": "softmax", "alpha": 0.01}, kind="gap", iterative=True),
     _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
+    _machine("LinearSVC", classifier=True, classes=np.inf),
+    _machine("LinearSVC", {"loss": "hinge", "C": 0.5}, classifier=True, classes=np.inf, robust=True, units=True),
+    _machine("LinearSVR", robust=True, units=True),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
     _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),

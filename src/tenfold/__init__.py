@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from tenfold.estimators.bayes import GaussianNB as GaussianNB
     from tenfold.estimators.bayes import MixedNB as MixedNB
     from tenfold.estimators.bayes import MultinomialNB as MultinomialNB
+    from tenfold.estimators.discriminant import BayesClassifier as BayesClassifier
+    from tenfold.estimators.discriminant import GaussianPlugIn as GaussianPlugIn
     from tenfold.estimators.discriminant import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+    from tenfold.estimators.discriminant import NearestCentroid as NearestCentroid
     from tenfold.estimators.discriminant import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm import GeneralizedLinear as GeneralizedLinear
@@ -70,6 +73,8 @@ if TYPE_CHECKING:
     from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
     from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
     from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
+    from tenfold.estimators.svm import LinearSVC as LinearSVC
+    from tenfold.estimators.svm import LinearSVR as LinearSVR
     from tenfold.estimators.undecided import ambiguity as ambiguity
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
@@ -80,6 +85,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AveragedPerceptron": "estimators.perceptron",
+    "BayesClassifier": "estimators.discriminant",
     "BernoulliNB": "estimators.bayes",
     "BestSubset": "estimators.greedy",
     "CategoricalNB": "estimators.bayes",
@@ -90,6 +96,7 @@ _HOME = {
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
     "GaussianNB": "estimators.bayes",
+    "GaussianPlugIn": "estimators.discriminant",
     "GeneralizedLinear": "estimators.glm",
     "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
@@ -102,6 +109,8 @@ _HOME = {
     "LassoLarsIC": "estimators.greedy",
     "LinearDiscriminantAnalysis": "estimators.discriminant",
     "LinearRegression": "estimators.least_squares",
+    "LinearSVC": "estimators.svm",
+    "LinearSVR": "estimators.svm",
     "LogisticRegression": "estimators.logistic",
     "LogisticRegressionCV": "estimators.logistic",
     "Margins": "geometry",
@@ -113,6 +122,7 @@ _HOME = {
     "MultiTaskLasso": "estimators.lasso",
     "MultiTaskLassoCV": "estimators.lasso",
     "MultinomialNB": "estimators.bayes",
+    "NearestCentroid": "estimators.discriminant",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PassiveAggressiveClassifier": "estimators.sgd",

@@ -11,18 +11,27 @@ from tenfold.arrays import Floats, Integers
 from tenfold.data import Block, Lifted, Rows
 from tenfold.losses import Loss
 from tenfold.penalties import Penalty
-from tenfold.stats import Derivatives, Params, derivatives, softmax, together
+from tenfold.stats import Derivatives, Params, along, derivatives, softmax, together
 
 
 @dataclass(frozen=True)
 class Glm:
-    """min over w, b of  (1/W) sum_i weight_i loss(y_i, x_i.w + b) + penalty(w),  W the sum of the weights; b = 0
-    without `intercept`.
+    """min over w, b of  (1/W) sum_i weight_i loss(y_i, x_i.w + b) + penalty(w) + tie / 2 b^2,  W the sum of the
+    weights; b = 0 without `intercept`.
+
+    A `tie` is for methods that are used to a penalty on their intercept: it is then tied to zero, and the optimum
+    depends on where rows are measured from.
     """
 
     loss: Loss
     penalty: Penalty
     intercept: bool
+    tie: float = 0.0
+
+    @property
+    def balances(self) -> bool:
+        """Whether slopes sum to zero at an optimum: an intercept is free."""
+        return self.intercept and self.tie == 0.0
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,28 @@ def duality_gap(penalty: tuple[float, float], positive: bool, w: Floats, pull: F
     return 0.5 * squares + l1 * lengths + 0.5 * l2 * ridge - dual
 
 
+def safe(
+    penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, squares: float, lengths: Floats
+) -> NDArray[np.bool_]:
+    """Which columns may have a weight at the optimum (p,), from weights (t, p) as in `duality_gap` and the lengths (p,)
+    of the columns in mean units: the dual optimum is within the root of twice the gap of any dual point, so that a
+    column that pulls less than its penalty everywhere there has none (Ndiaye et al. 2017).
+    """
+    l1, l2 = penalty
+    if l1 == 0.0:
+        return np.ones(len(lengths), dtype=bool)
+    ridge = float(np.sum(w * w))
+    whole, along = squares + l2 * ridge, squares + float(np.sum(w * pull))
+    inner = pulled(pull - l2 * w, positive)
+    largest = float(np.max(inner, initial=0.0))
+    scale = max(along / whole, 0.0) if whole > 0.0 else 0.0
+    scale = min(scale, l1 / largest) if largest > 0.0 else scale
+    primal = 0.5 * whole + l1 * float(np.sum(np.sqrt(np.sum(w * w, axis=0))))
+    # rounding must not make the ball smaller
+    gap = max(primal - scale * along + 0.5 * scale * scale * whole, 0.0) + 1e-14 * max(primal, along)
+    return scale * inner + np.sqrt(2.0 * gap * (lengths * lengths + l2)) >= (1.0 - 1e-12) * l1
+
+
 class Evaluation(NamedTuple):
     """The smooth part of an objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the
     intercept last, Hessian (p + 1, p + 1). Of a loss of k joint predictions: value (1,), gradient (1, k (p + 1)), one
@@ -98,7 +129,7 @@ def evaluate(problem: Glm, rows: Rows, params: Params, order: int = 1, shift: Fl
     """The smooth part of the objective of `problem`, loss and ||w||^2, on `rows` at z = (x - shift).w + b, with its
     gradient, and its Hessian at order 2: one pass.
     """
-    return _evaluation(problem, params, rows.fold(_lift(problem.loss, params, order, shift)))
+    return _evaluation(problem, params, rows.fold(_lift(problem.loss, params, order, shift)), shift)
 
 
 def evaluate_ahead(
@@ -111,21 +142,37 @@ def evaluate_ahead(
         return evaluate(problem, rows, params, order, shift), []
     lifts = [_lift(problem.loss, at, 0, shift) for at in others]
     first, *rest = rows.fold(together([_lift(problem.loss, params, order, shift), *lifts])).parts
-    values = [float(_value(problem, at, sums)[0]) for at, sums in zip(others, rest, strict=True)]
-    return _evaluation(problem, params, first), values
+    values = [float(_value(problem, at, sums, shift)[0]) for at, sums in zip(others, rest, strict=True)]
+    return _evaluation(problem, params, first, shift), values
+
+
+def objectives(problem: Glm, rows: Rows, several: Sequence[Params], shift: Floats | None) -> Floats:
+    """The bare objective of one target at each of `several` parameters: one pass."""
+    together = Params(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
+    return _value(problem, together, rows.fold(derivatives(problem.loss, together, 0, shift)), shift)
 
 
 def _lift(loss: Loss, params: Params, order: int, shift: Floats | None) -> Callable[[Block], Lifted[Derivatives]]:
     return softmax(params, order, shift) if loss.joint else derivatives(loss, params, order, shift)
 
 
-def _value(problem: Glm, params: Params, sums: Derivatives) -> Floats:
+def _pull_back(problem: Glm, params: Params, shift: Floats | None) -> tuple[Floats, Floats]:
+    """How a tied intercept is pulled (t,), and by which shares (p + 1,) of the weights and the intercept of rows
+    measured from `shift` it moves: it is that of the rows as they are.
+    """
+    ends = np.append(np.zeros(params.coef.shape[1]) if shift is None else -shift, 1.0)
+    return problem.tie * (params.intercept + along(params.coef, ends[:-1])), ends
+
+
+def _value(problem: Glm, params: Params, sums: Derivatives, shift: Floats | None) -> Floats:
     strength = np.asarray(problem.penalty.strength, dtype=np.float64).reshape(-1)
     penalty = 0.5 * strength * np.einsum("tp,tp->t", params.coef, params.coef)
+    if problem.tie > 0.0:
+        penalty = penalty + 0.5 * _pull_back(problem, params, shift)[0] ** 2 / problem.tie
     return sums.value / sums.weight + (penalty.sum() if problem.loss.joint else penalty)
 
 
-def _evaluation(problem: Glm, params: Params, sums: Derivatives) -> Evaluation:
+def _evaluation(problem: Glm, params: Params, sums: Derivatives, shift: Floats | None) -> Evaluation:
     assert sums.gradient is not None
     t, p = sums.gradient.shape
     strength = np.asarray(problem.penalty.strength, dtype=np.float64).reshape(-1, 1)
@@ -133,7 +180,7 @@ def _evaluation(problem: Glm, params: Params, sums: Derivatives) -> Evaluation:
     gradient[:, :p] = sums.gradient / sums.weight + strength * params.coef
     if problem.intercept:
         gradient[:, p] = sums.slope / sums.weight
-    value = _value(problem, params, sums)
+    value = _value(problem, params, sums, shift)
     outputs = t if problem.loss.joint else 1
     hessian = None
     if sums.hessian is not None:
@@ -144,6 +191,11 @@ def _evaluation(problem: Glm, params: Params, sums: Derivatives) -> Evaluation:
             if not problem.intercept:
                 hessian[first + p, :] = hessian[:, first + p] = 0.0
                 hessian[first + p, first + p] = 1.0
+    if problem.tie > 0.0:
+        pull, ends = _pull_back(problem, params, shift)
+        gradient += np.outer(pull, ends)
+        with np.errstate(over="ignore"):  # what is not finite is found by whoever factors it
+            hessian = None if hessian is None else hessian + problem.tie * np.outer(ends, ends)
     return Evaluation(value, gradient.reshape(-1, outputs * (p + 1)), hessian)
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog, minimize
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 
 LONG = np.longdouble
@@ -34,7 +35,7 @@ def problem_of(row, model, data) -> Problem:
     weight = np.ones(len(y)) if data.weight is None else np.asarray(data.weight, dtype=float)
     if row.classifier:
         names = np.unique(y)
-        if row.name.startswith("LogisticRegression"):
+        if row.name.startswith(("LogisticRegression", "LinearSVC")):
             # scikit-learn balances classes by their weights here, by their counts in ridge classification
             if getattr(model, "class_weight", None) is not None:
                 factor = compute_class_weight(model.class_weight, classes=names, y=y, sample_weight=weight)
@@ -443,3 +444,39 @@ def quantile_optimum(X, y, weight, q, alpha) -> float:
     A = np.hstack([X - mean, mean - X, np.ones((n, 1)), -np.ones((n, 1)), np.eye(n), -np.eye(n)])
     cost = np.concatenate([np.full(2 * p, alpha), [0.0, 0.0], q * share, (1 - q) * share])
     return float(linprog(cost, A_eq=A, b_eq=y, method="highs").fun)
+
+
+# -- linear support vector machines, in the units (1/W) sum weight loss + strength / 2 (||w||^2 + (b / unit)^2)
+
+
+def machine_objective(model, X, y, weight, w, b) -> LONG:
+    """At weights and intercept; y in {-1, +1}, or numbers."""
+    z = X @ w.astype(LONG) + LONG(b)
+    r = 1 - y * z if hasattr(model, "classes_") else np.abs(z - y) - LONG(model.epsilon)
+    loss = np.maximum(r, 0) ** (2 if model.loss.startswith("squared") else 1)
+    tied = model.fit_intercept and model.penalize_intercept
+    sizes = np.append(w.astype(LONG), LONG(b) / LONG(model.intercept_scaling) if tied else 0)
+    penalty = np.abs(sizes).sum() if getattr(model, "penalty", "l2") == "l1" else (sizes @ sizes) / 2
+    return (weight @ loss + penalty / LONG(model.C)) / weight.sum()
+
+
+def machine_reference(model, X, y, weight):
+    """Weights and intercept by liblinear, or, where the intercept is free and the loss has kinks, by libsvm; None where
+    neither knows the problem.
+    """
+    given = {name: getattr(model, name) for name in ("C", "epsilon") if hasattr(model, name)}
+    limits = {"tol": 1e-9, "max_iter": 200_000}
+    keep = weight > 0
+    X, y, weight = X[keep].astype(float), y[keep].astype(float), weight[keep].astype(float)
+    classes = hasattr(model, "classes_")
+    if model.penalize_intercept or not model.fit_intercept:
+        shared = {
+            name: getattr(model, name) for name in ("penalty", "loss", "intercept_scaling") if hasattr(model, name)
+        }
+        his = (LinearSVC if classes else LinearSVR)(**given, **shared, **limits, fit_intercept=model.fit_intercept)
+    elif model.loss in ("hinge", "epsilon_insensitive"):
+        his = (SVC if classes else SVR)(**given, **limits, kernel="linear")
+    else:
+        return None
+    his.fit(X, y, sample_weight=weight)
+    return his.coef_.ravel(), np.ravel(his.intercept_)[0] if model.fit_intercept else 0.0

@@ -8,6 +8,7 @@ from tenfold.data.blocks import (
     Pending,
     Rows,
     Statistic,
+    at_once,
     block_length,
     head_of,
     is_near,
@@ -16,6 +17,7 @@ from tenfold.data.blocks import (
     targets_of,
     weights_of,
 )
+from tenfold.data.constant import WithConstant, with_constant
 from tenfold.data.memory import MemoryRows
 from tenfold.data.sequences import Sequences
 from tenfold.data.table import Table
@@ -31,6 +33,8 @@ __all__ = [
     "Sequences",
     "Statistic",
     "Table",
+    "WithConstant",
+    "at_once",
     "block_length",
     "head_of",
     "is_near",
@@ -38,4 +42,5 @@ __all__ = [
     "settled",
     "targets_of",
     "weights_of",
+    "with_constant",
 ]

@@ -6,6 +6,9 @@ intercept, Fenchel and Young bound how far P can fall from (w, b), term by term:
     gap(u) = (1/W) sum weight [loss(y, z) + conjugate(y, u) - u z] + penalty(w) + penalty*(-v) + v.w,
     v = (1/W) sum weight u x.
 
+An intercept that is tied to zero by tie / 2 b^2 asks for no balance: with s = (1/W) sum weight u the gap has the term
+(tie b + s)^2 / (2 tie) more.
+
 Slopes u at the margins z have no first term. Three moves make them feasible. *Balance*: slopes at two intercepts,
 whose sums have opposite signs, are mixed; the conjugate is convex, so the first term is at most the same mixture.
 *Scale*: a share s of u, where the penalty's conjugate is infinite at all of it; conjugate(0) = 0, so the first term is
@@ -23,10 +26,10 @@ import numpy as np
 from tenfold.arrays import Array, Floats, contiguous, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Lifted, Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.falls import factored, newton_bound, newton_step
-from tenfold.judge.points import Data, Point, centred, local, prepare, read
+from tenfold.judge.falls import factored, newton_bound, newton_step, tilted_bound
+from tenfold.judge.points import Data, Point, centred, local, outer_intercept, prepare, read
 from tenfold.losses import Loss, Square
-from tenfold.penalties import ElasticNet
+from tenfold.penalties import L2, ElasticNet
 from tenfold.stats import Derivatives, Params, Total, back_times, derivatives, predictions, times
 
 SEARCH_COLUMNS, SEARCH_STEPS = 4096, 16
@@ -44,13 +47,14 @@ ALL_ZERO = "All weights are zero: the penalty is too strong for any column."
 
 
 class _Slopes(NamedTuple):
-    """A dual point: its pull v (p,) on the weights, and its first term of the gap, both at full share; the mean
-    loss there.
+    """A dual point: its pull v (p,) on the weights, its first term of the gap, and its pull on a tied intercept, all at
+    full share; the mean loss there.
     """
 
     pull: Floats
     term: float
     loss: float
+    tilt: float = 0.0
 
 
 def fenchel_gap(
@@ -90,15 +94,24 @@ def fenchel_gap(
     value = max(min(value, here.value), floor) if np.isfinite(value) else here.value
     if loose and value > certificate.allowed:
         note = f"{note} {LOOSE}".strip()
-    strength = data.strength
-    return replace(
-        certificate,
-        value=value,
-        lower_bound=here.value - value,
-        radius=float(np.sqrt(2.0 * (value + floor) / strength)) if strength > 0.0 else None,
-        parts=(value,),
-        note=note,
+    return _bounded(
+        replace(certificate, value=value, lower_bound=here.value - value, parts=(value,), note=note), data, params
     )
+
+
+def _bounded(certificate: Certificate, data: Data, params: Params) -> Certificate:
+    """With how far the best weights can be, where a square bounds them; and, where one bounds the intercept or there is
+    none, how far predictions can move.
+    """
+    strength, problem = data.strength, data.problem
+    if not strength > 0.0:
+        return certificate
+    radius = float(np.sqrt(2.0 * (certificate.value + certificate.floor) / strength))
+    if problem.balances:
+        return replace(certificate, radius=radius)
+    drift = radius * float(np.sqrt(strength / problem.tie)) if problem.intercept else 0.0
+    coef, b = (np.asarray(part, dtype=np.float64) for part in params)
+    return replace(certificate, radius=radius, _coef=coef, _intercept=b, _centre=np.zeros(coef.shape[1]), _drift=drift)
 
 
 def _free(data: Data) -> bool:
@@ -122,20 +135,20 @@ def _pull(data: Data, sums: Derivatives) -> Floats:
     """(1/W) sum weight slope x: of rows from the centre where slopes will balance, else of the rows as they are."""
     assert sums.gradient is not None
     pull = sums.gradient[0] / sums.weight
-    return pull if data.problem.intercept else pull + sums.slope[0] / sums.weight * data.centre
+    return pull if data.problem.balances else pull + sums.slope[0] / sums.weight * data.centre
 
 
 def _by_slopes(data: Data, here: Point, sums: Derivatives) -> float:
     """The gap at the slopes of the parameters' own margins, balanced by those at a second intercept."""
     balanced = _balanced(data, here.params, sums)
-    return np.inf if balanced is None else _gap(data, here.params.coef, balanced)
+    return np.inf if balanced is None else _gap(data, here.params, balanced)
 
 
 def _balanced(data: Data, params: Params, sums: Derivatives) -> _Slopes | None:
     first, s = _pull(data, sums), float(sums.slope[0]) / sums.weight
     loss = float(sums.value[0]) / sums.weight
-    if not data.problem.intercept or s == 0.0:
-        return _Slopes(first, 0.0, loss)
+    if not data.problem.balances or s == 0.0:
+        return _Slopes(first, 0.0, loss, s)
     step = -2.0 * s / _mean_curvature(data, params)
     for _ in range(TRIES):
         other = _derivatives(data, Params(params.coef, params.intercept + step))
@@ -167,14 +180,22 @@ def _mean_curvature(data: Data, params: Params) -> float:
     return mean if mean > 1e-8 * largest else largest
 
 
-def _gap(data: Data, coef: Floats, slopes: _Slopes) -> float:
+def _gap(data: Data, params: Params, slopes: _Slopes) -> float:
     """The gap at the best of a few shares of a dual point."""
-    penalty = data.problem.penalty
-    v = slopes.pull[None, :]
+    penalty, tie = data.problem.penalty, data.problem.tie
+    coef, v = params.coef, slopes.pull[None, :]
+    b = outer_intercept(data, params) if tie > 0.0 else 0.0
+
+    def tied(share: float) -> float:
+        return (tie * b + share * slopes.tilt) ** 2 / (2.0 * tie) if tie > 0.0 else 0.0
+
     shares = {1.0, float(penalty.share(-v)[0]), float(_inner_share(penalty, -v))}
     value, product = float(penalty.value(coef)[0]), float(np.sum(coef * v))
     found = [
-        (1.0 - s) * slopes.loss + s * slopes.term + max(value + float(penalty.conjugate(-s * v)[0]) + s * product, 0.0)
+        (1.0 - s) * slopes.loss
+        + s * slopes.term
+        + max(value + float(penalty.conjugate(-s * v)[0]) + s * product, 0.0)
+        + tied(s)
         for s in shares
     ]
     return min(bound if np.isfinite(bound) else np.inf for bound in found)
@@ -196,7 +217,8 @@ def _searched(data: Data, here: Point, value: float, allowed: float, steps: int)
     for _ in range(steps):
         if point is None or point.hessian is None:
             break
-        bound = min(_by_slopes(data, point, _derivatives(data, point.params)), newton_bound(data, point))
+        fall = newton_bound if np.isfinite(data.problem.loss.steepness) else tilted_bound
+        bound = min(_by_slopes(data, point, _derivatives(data, point.params)), fall(data, point))
         value = min(value, here.value - point.value + bound)
         if value <= allowed or bound <= 0.005 * value:
             break
@@ -315,12 +337,12 @@ def _at(data: Data, here: Point, slopes: Callable[[Block], Array], at: Params) -
         return Total(np.append(_pull_of(block, u, c).sum, sums))
 
     *pull, s, term, mean = data.rows.fold(lift).sum / here.weight
-    v = np.array(pull) if data.problem.intercept else np.array(pull) + s * c
+    v = np.array(pull) if data.problem.balances else np.array(pull) + s * c
     if _free(data):
         # v is zero but for rounding, which the floor covers
         return max(float(term), 0.0) + abs(float(np.sum(here.params.coef[0] * v)))
     v, rounding = _snapped(data, here, v)
-    return _gap(data, here.params.coef, _Slopes(v, max(float(term), 0.0), float(mean))) + rounding
+    return _gap(data, here.params, _Slopes(v, max(float(term), 0.0), float(mean), float(s))) + rounding
 
 
 def _snapped(data: Data, here: Point, v: Floats) -> tuple[Floats, float]:
@@ -344,7 +366,10 @@ def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> 
     z = on_host(rows.map(predictions(at, data.centre)))[:, 0]
     loss, best = problem.loss, np.inf
     if dual is not None:
-        best = _by_vector(data, here, loss.clip(y, np.asarray(dual)), y, weight)
+        u = loss.clip(y, np.asarray(dual))
+        best = _by_vector(data, here, u, y, weight)
+        if best > allowed and loss.kinked and not _free(data):
+            best = min(best, _without_penalty(data, here, u, y, weight))
     spread = float(np.sqrt(np.average((z - np.average(z, weights=weight)) ** 2, weights=weight))) or 1.0
     for width in (spread * w for w in WIDTHS) if loss.kinked else ():
         if best <= allowed:
@@ -357,7 +382,7 @@ def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> 
 def _by_vector(data: Data, here: Point, u: Floats, y: Floats, weight: Floats) -> float:
     """The gap at a vector of slopes inside of the conjugate's domain."""
     problem = data.problem
-    if problem.intercept and not _free(data):
+    if problem.balances and not _free(data):
         u = balanced_inside(problem.loss, y, u, weight)
     joint = data._replace(rows=data.rows.retarget(np.column_stack([y, u])))
     split = _Targets(problem.loss)
@@ -374,6 +399,19 @@ def _by_vector(data: Data, here: Point, u: Floats, y: Floats, weight: Floats) ->
     if _free(data):
         return _projected(joint, here, _Free(slopes, freedom))
     return _at(joint, here, slopes, local(data, here.params))
+
+
+def _without_penalty(data: Data, here: Point, u: Floats, y: Floats, weight: Floats) -> float:
+    """The gap to the problem without its penalty, whose optimum is below: next to nothing is then left of the penalty's
+    own value, where columns or weights are large.
+    """
+    problem = data.problem
+    if data.rows.shape[1] > SEARCH_COLUMNS:
+        return np.inf
+    free = data._replace(problem=replace(problem, penalty=L2(0.0), tie=0.0))
+    b = outer_intercept(data, here.params) if problem.tie > 0.0 else 0.0
+    own = float(problem.penalty.value(here.params.coef)[0]) + 0.5 * problem.tie * b * b
+    return own + _by_vector(free, here, u, y, weight)
 
 
 class _Targets:

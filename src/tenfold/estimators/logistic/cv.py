@@ -17,7 +17,7 @@ from tenfold.choose.scores import SCORES
 from tenfold.choose.scores import scores as known_scores
 from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, counted, refuse_not_finite, validate_weights
-from tenfold.estimators.logistic.labels import numbered_classes, shares, validate_classes, weighted
+from tenfold.estimators.labels import numbered_classes, shares, validate_classes, weighted
 from tenfold.estimators.logistic.regression import LogisticRegression
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear, strength
 from tenfold.estimators.parameters import (
