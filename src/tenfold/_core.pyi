@@ -278,6 +278,7 @@ class Perceptron:
         weight: _Float | None,
         counts: bool,
         keep: bool,
+        threads: int,
     ) -> _Updates: ...
     def scan_csr(
         self,
@@ -290,6 +291,7 @@ class Perceptron:
         weight: _Float | None,
         counts: bool,
         keep: bool,
+        threads: int,
     ) -> _Updates: ...
     @property
     def coef(self) -> _Float: ...

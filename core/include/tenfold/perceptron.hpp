@@ -15,8 +15,9 @@
 // One pass over the rows in the order given. Rosenblatt 1958; Freund and Schapire 1999; Collins 2002.
 #pragma once
 
-#include "tenfold/kernels.hpp"
-#include "tenfold/types.hpp"
+#include "tenfold/buffer.hpp"
+#include "tenfold/row.hpp"
+#include "tenfold/turns.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,72 +27,6 @@
 #include <vector>
 
 namespace tenfold {
-
-// One row at a time, in either storage; columns of sparse rows have been checked before.
-template <class T> struct RowOf {
-  const Dense<T> &x;
-  const DenseKernels<T> &kernel;
-  explicit RowOf(const Dense<T> &rows) : x(rows), kernel(kernels().dense<T>()) {}
-
-  const T *at(Index i) const { return x.data + i * x.columns; }
-  double dot(Index i, const double *w) const { return kernel.dot(at(i), w, x.columns); }
-  void add(Index i, double a, double *w) const {
-    double sums[2];
-    kernel.add(at(i), x.columns, a, w, sums);
-  }
-  double square(Index i) const { return kernel.squares(at(i), x.columns); }
-  // rows come in any order: ask for one before it is needed
-  void fetch(Index i) const {
-    const char *row = reinterpret_cast<const char *>(at(i));
-    const Index bytes = std::min<Index>(x.columns * static_cast<Index>(sizeof(T)), 1024);
-    for (Index k = 0; k < bytes; k += 64)
-      __builtin_prefetch(row + k);
-  }
-};
-
-template <class T, class I> struct SparseRowOf {
-  const Sparse<T, I> &x;
-  explicit SparseRowOf(const Sparse<T, I> &rows) : x(rows) {}
-
-  std::size_t begin(Index i) const { return static_cast<std::size_t>(x.indptr[static_cast<std::size_t>(i)]); }
-  double dot(Index i, const double *w) const {
-    double sums[2] = {};
-    const std::size_t end = begin(i + 1);
-    std::size_t k = begin(i);
-    for (; k + 2 <= end; k += 2) {
-      sums[0] += static_cast<double>(x.data[k]) * w[x.indices[k]];
-      sums[1] += static_cast<double>(x.data[k + 1]) * w[x.indices[k + 1]];
-    }
-    if (k < end)
-      sums[0] += static_cast<double>(x.data[k]) * w[x.indices[k]];
-    return sums[0] + sums[1];
-  }
-  void add(Index i, double a, double *w) const {
-    for (std::size_t k = begin(i); k < begin(i + 1); ++k)
-      w[x.indices[k]] += a * static_cast<double>(x.data[k]);
-  }
-  double square(Index i) const {
-    double sum = 0.0;
-    for (std::size_t k = begin(i); k < begin(i + 1); ++k)
-      sum += static_cast<double>(x.data[k]) * static_cast<double>(x.data[k]);
-    return sum;
-  }
-  void fetch(Index i) const {
-    __builtin_prefetch(x.data.data() + begin(i));
-    __builtin_prefetch(x.indices.data() + begin(i));
-  }
-};
-
-template <class T> RowOf<T> row_of(const Dense<T> &x) { return RowOf<T>(x); }
-template <class T, class I> SparseRowOf<T, I> row_of(const Sparse<T, I> &x) { return SparseRowOf<T, I>(x); }
-
-template <class T> bool columns_are_inside(const Dense<T> &) { return true; }
-template <class T, class I> bool columns_are_inside(const Sparse<T, I> &x) {
-  bool inside = true;
-  for (const I index : x.indices)
-    inside &= index >= 0 && static_cast<Index>(index) < x.columns;
-  return inside;
-}
 
 struct PerceptronRule {
   bool joint = false;
@@ -108,7 +43,8 @@ struct PerceptronState {
   PerceptronRule rule;
   double eta = 1.0;
   std::vector<std::int32_t> active; // targets that still learn (apart)
-  std::vector<double> coef, intercept, sums, sum_intercept, read, read_intercept;
+  Weights coef, sums, read;
+  std::vector<double> intercept, sum_intercept, read_intercept;
   double seen = 0.0;
   std::vector<std::int64_t> mistakes;
   std::vector<double> loss, weight, z;
@@ -140,7 +76,7 @@ public:
   // label (rows), weight (rows, or empty: one for all).
   PerceptronScan(const Rows &x, std::span<const std::int32_t> label, std::span<const double> weight,
                  PerceptronState &state, PerceptronUpdates &updates)
-      : row_(row_of(x)), label_(label), weight_(weight), state_(state), updates_(updates), rule_(state.rule),
+      : row_{x}, label_(label), weight_(weight), state_(state), updates_(updates), rule_(state.rule),
         read_(rule_.batch ? state.read.data() : state.coef.data()),
         read_intercept_(rule_.batch ? state.read_intercept.data() : state.intercept.data()) {}
 
@@ -156,6 +92,23 @@ public:
         apart(i);
       state_.seen += 1.0;
     }
+  }
+
+  // The same by several threads in turn, for dense rows.
+  void in_turns(std::span<const std::int64_t> order, int threads) {
+    const auto part = [order](Index first, Index last) {
+      return order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+    };
+    const auto bring = [part, row = row_, label = label_](Index first, Index last) {
+      for (const std::int64_t i : part(first, last)) {
+        row.bring(static_cast<Index>(i));
+        __builtin_prefetch(label.data() + i);
+      }
+      row.await(static_cast<Index>(part(first, last).back()));
+    };
+    const Index bytes = state_.columns * static_cast<Index>(sizeof(typename Rows::Value));
+    tenfold::in_turns(0, static_cast<Index>(order.size()), bytes, threads, bring,
+                      [&](Index first, Index last) { (*this)(part(first, last)); });
   }
 
 private:
@@ -217,7 +170,7 @@ private:
     const double a = state_.eta * weight;
     if (!rule_.normalise)
       return a;
-    const double square = row_.square(i) + (rule_.intercept ? 1.0 : 0.0);
+    const double square = row_.squares(i) + (rule_.intercept ? 1.0 : 0.0);
     return square > 0.0 ? a / std::sqrt(square) : a;
   }
 
@@ -244,7 +197,7 @@ private:
       state_.sum_intercept[s] += a * state_.seen;
   }
 
-  decltype(row_of(std::declval<const Rows &>())) row_;
+  RowOf<Rows> row_;
   std::span<const std::int32_t> label_;
   std::span<const double> weight_;
   PerceptronState &state_;
