@@ -90,6 +90,8 @@ ROWS = (
         floors.passes, peers=(LIBLINEAR, NEWTON_CG), tighten=TIGHTER, aim=5),
     Row("poisson 100k x 100", "PoissonRegressor", data.counts, TALL, SMALL_TALL, {"alpha": 1e-3}, floors.newton,
         peers=(NEWTON,), tighten=TIGHTER, aim=4),
+    Row("poisson 100k x 20, with standard errors", "PoissonRegressor", data.counts, (100_000, 20), SMALL_TALL,
+        {"alpha": 0.0}, floors.newton, peers=(NEWTON,), tighten=TIGHTER),
     Row("median 10k x 20", "QuantileRegressor", data.heavy_tails, (10_000, 20), (300, 4), {"alpha": 1e-3},
         floors.newton, aim=20),
     Row("ridge sparse 50k x 100k", "Ridge", data.sparse_regression, SPARSE, SMALL_SPARSE, {}, floors.passes,

@@ -4,6 +4,7 @@ A new estimator is tested by adding a row. Laws, certificates, equivalence, cont
 `TABLE`; the metadata of a row says what a test may ask of it.
 """
 
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -11,9 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn.linear_model
+import sklearn.svm
 from scipy import sparse
 
 import tenfold
+
+
+def peer_of(name: str) -> Any:
+    """What has this name in scikit-learn, or None."""
+    homes = (sklearn.linear_model, sklearn.svm)
+    return next((getattr(home, name) for home in homes if hasattr(home, name)), None)
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,7 @@ class Row:
     repeats : whether weights count as repeated rows, so that their unit matters.
     angles : whether products of the residual with columns are to be equal, not zero.
     counts : whether targets must be positive.
+    tied : whether the intercept is penalised, so that it depends on where rows are measured from.
     robust : whether errors are not squared, so that a constant is not the mean and the penalty knows the targets' unit.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
     checked : settings without which scikit-learn's own checks cannot hold, for its own class as for ours.
@@ -78,6 +87,7 @@ class Row:
     most_columns: float = np.inf
     angles: bool = False
     counts: bool = False
+    tied: bool = False
     robust: bool = False
     warns: str = ""
     checked: dict[str, Any] = field(default_factory=dict)
@@ -114,17 +124,18 @@ class Row:
     @property
     def peer(self) -> Any:
         """scikit-learn's class of this name, or None."""
-        return getattr(sklearn.linear_model, self.name, None)
+        return peer_of(self.name)
 
     def make(self, **extra: Any) -> Any:
         """A new estimator with these settings and `extra` ones."""
         return getattr(tenfold, self.name)(**{**self.seeded, **extra})
 
     def his(self) -> Any:
-        """scikit-learn's with these settings; some are deprecated there."""
+        """scikit-learn's with those of these settings that it has; some are deprecated there."""
+        known = inspect.signature(self.peer).parameters
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
-            return self.peer(**self.seeded)
+            return self.peer(**{key: value for key, value in self.seeded.items() if key in known})
 
     @property
     def seeded(self) -> dict[str, Any]:
@@ -172,6 +183,14 @@ def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> R
     return Row(name, settings or {}, kind="gap", lasso=True, unique=False, units=True, **meta)
 
 
+def _machine(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Row:
+    return Row(
+        name,
+        settings or {},
+        **{"kind": "gap", "multi_output": False, "iterative": True, "tied": True, "random": True, **meta},
+    )
+
+
 KINKED = {"counts": False, "robust": True, "unique": False, "units": True}
 
 ALPHAS = [1e-3, 0.1, 10.0]
@@ -181,6 +200,14 @@ SIGNED = "weights of one sign cannot separate the classes of the checks"
 CENTRED = "class weights move the offset, and there is none"
 UNCENTRED = "the targets of the checks are far from one, and without an intercept their score is not reached"
 SEPARATED = "classes of the checks are separable: without a penalty there is no maximum, and the warning says so"
+
+FOLDED = {
+    "Cs": [0.01, 1.0, 10.0],
+    "cv": 3,
+    "l1_ratios": (0,),
+    "scoring": "neg_log_loss",
+    "use_legacy_attributes": False,
+}
 
 TABLE = [
     _regressor("LinearRegression", unique=False),
@@ -222,6 +249,8 @@ TABLE = [
     _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
     _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
     _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
+    _logistic({"C": 2.0, "l1_ratio": 1.0, "solver": "saga"}, unique=False),
+    _classifier("LogisticRegressionCV", FOLDED, kind="gap", chooses=True),
     _perceptron("Perceptron", iterative=True),
     _perceptron("AveragedPerceptron"),
     _perceptron("VotedPerceptron", linear=False),
@@ -231,7 +260,11 @@ TABLE = [
     _deviance("HuberRegressor", counts=False, robust=True),
     _deviance("GeneralizedLinear", counts=False, iterative=False),
     _classifier("GeneralizedLinearClassifier", kind="gap", classes=2, iterative=True),
+    _classifier("GeneralizedLinearClassifier", {"loss": "softmax", "alpha": 0.01}, kind="gap", iterative=True),
     _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
+    _machine("LinearSVC", classifier=True, classes=np.inf),
+    _machine("LinearSVC", {"loss": "hinge", "C": 0.5}, classifier=True, classes=np.inf, robust=True, units=True),
+    _machine("LinearSVR", robust=True, units=True),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
     _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),
@@ -263,7 +296,6 @@ EVERY = [*TABLE, *LEARNERS]
 
 APART = {
     "ElasticNetCV": "chooses two numbers; its siblings have rows",
-    "LogisticRegressionCV": "chooses by folds of rows in memory, and only there",
     "MultiTaskElasticNet": "targets are columns of a matrix",
     "MultiTaskElasticNetCV": "targets are columns of a matrix",
     "MultiTaskLasso": "targets are columns of a matrix",
@@ -383,8 +415,6 @@ def _weights(row: Row) -> Data:
     if row.separates:
         y = np.where((weight == 0.0) & (np.arange(60) % 2 == 0), np.where(y == "ant", "bee", "ant"), y)
     return Data(X, y, weight)
-    X, y, _ = plain(row, 60, 4)
-    return Data(X, y, zero_weights(60))
 
 
 def _offset(row: Row) -> Data:
@@ -426,7 +456,8 @@ def kind_of(row: Row, model: Any) -> str:
 
 def chosen(model: Any) -> Any:
     """What a model chose from the data: a penalty, or a number of columns."""
-    return model.alpha_ if hasattr(model, "alpha_") else model.n_nonzero_coefs_
+    names = ("alpha_", "C_", "n_nonzero_coefs_")
+    return next(getattr(model, name) for name in names if hasattr(model, name))
 
 
 def parameters(model: Any) -> Any:

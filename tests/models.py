@@ -87,6 +87,7 @@ class Model:
     alike : whether scikit-learn's class learns the same numbers.
     widths : whether any number of columns will do.
     missing : whether values may be missing.
+    parts : whether rows may come in parts.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Model:
     alike: bool = True
     widths: bool = True
     missing: bool = False
+    parts: bool = True
 
     @property
     def id(self) -> str:
@@ -111,11 +113,6 @@ class Model:
     @property
     def where(self) -> tuple[str, ...]:
         return getattr(tenfold, self.name)._claims.where
-
-    @property
-    def parts(self) -> bool:
-        """Whether rows may come in parts."""
-        return hasattr(getattr(tenfold, self.name), "partial_fit")
 
     @property
     def peer(self) -> Any:
@@ -156,6 +153,22 @@ def _counting(name: str, settings: dict[str, Any] | None = None, **meta: Any) ->
     )
 
 
+SCORED = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+DIRECTIONS = ("priors_", "means_", "coef_", "intercept_", "explained_variance_ratio_")
+QUADRATIC = {"learned": ("priors_", "means_", "scalings_"), "judged": ("means_", "scalings_"), "widths": False}
+
+
+def _discriminant(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Model:
+    known = {
+        "learned": ("priors_", "means_", "coef_", "intercept_"),
+        "judged": ("means_", "coef_", "intercept_"),
+        "methods": SCORED,
+        "parts": (settings or {}).get("shrinkage") != "auto",
+        **meta,
+    }
+    return Model(name, "discriminant_analysis", clusters, settings=settings or {}, **known)
+
+
 def _mixing(settings: dict[str, Any] | None = None, **meta: Any) -> Model:
     learned = ("class_count_", "class_log_prior_", "theta_", "var_", "mark_log_prob_", "category_log_prob_")
     known = {"data": clusters, "mean": 0.0, "judged": ("class_log_prior_", "theta_", "var_"), "missing": True, **meta}
@@ -188,4 +201,11 @@ MODELS = [
     ),
     _mixing(),
     _mixing({"kinds": ["gaussian", "bernoulli", "categorical", "gaussian"]}, data=mixed, checked=False, widths=False),
+    _discriminant("LinearDiscriminantAnalysis", learned=DIRECTIONS, methods=("transform", *SCORED)),
+    _discriminant("LinearDiscriminantAnalysis", {"solver": "eigen", "shrinkage": 0.1}, methods=("transform", *SCORED)),
+    _discriminant("LinearDiscriminantAnalysis", {"solver": "lsqr", "shrinkage": "auto"}, checked=False),
+    _discriminant("QuadraticDiscriminantAnalysis", {"reg_param": 0.1}, **QUADRATIC),
+    _discriminant(
+        "QuadraticDiscriminantAnalysis", {"solver": "eigen", "shrinkage": "auto"}, checked=False, **QUADRATIC
+    ),
 ]

@@ -1,4 +1,4 @@
-// The BLAS bridge: SciPy publishes its BLAS as capsules whose names are the C signatures.
+// The BLAS bridge: SciPy publishes its BLAS and LAPACK as capsules whose names are the C signatures.
 #include "bindings.hpp"
 
 #include <atomic>
@@ -11,15 +11,23 @@ constexpr const char *dgemm_signature =
     "__pyx_t_5scipy_6linalg_11cython_blas_d *, int *, __pyx_t_5scipy_6linalg_11cython_blas_d *, int *, "
     "__pyx_t_5scipy_6linalg_11cython_blas_d *, __pyx_t_5scipy_6linalg_11cython_blas_d *, int *)";
 
+constexpr const char *dpotrf_signature =
+    "void (char *, int *, __pyx_t_5scipy_6linalg_13cython_lapack_d *, int *, int *)";
+constexpr const char *dpotrs_signature =
+    "void (char *, int *, int *, __pyx_t_5scipy_6linalg_13cython_lapack_d *, int *, "
+    "__pyx_t_5scipy_6linalg_13cython_lapack_d *, int *, int *)";
+
 std::atomic<bool> ready{false};
+
+nb::object capsules_of(const char *module) { return nb::module_::import_(module).attr("__pyx_capi__"); }
 
 void *pointer(nb::handle capsules, const char *name, const char *signature) {
   const nb::object capsule = capsules[name];
   const char *found = PyCapsule_GetName(capsule.ptr());
   if (found == nullptr || std::string(found) != signature) {
     PyErr_Clear();
-    throw nb::import_error((std::string("scipy.linalg.cython_blas offers ") + name + " as '" +
-                            (found != nullptr ? found : "") + "', but tenfold was built for '" + signature +
+    throw nb::import_error((std::string("scipy.linalg offers ") + name + " as '" + (found != nullptr ? found : "") +
+                            "', but tenfold was built for '" + signature +
                             "'; install a SciPy whose BLAS takes 32-bit integers")
                                .c_str());
   }
@@ -31,8 +39,11 @@ void *pointer(nb::handle capsules, const char *name, const char *signature) {
 const Blas &scipy_blas() {
   static Blas blas; // filled and read under the GIL
   if (blas.dgemm == nullptr) {
-    const nb::object capsules = nb::module_::import_("scipy.linalg.cython_blas").attr("__pyx_capi__");
-    blas.dgemm = reinterpret_cast<Dgemm>(pointer(capsules, "dgemm", dgemm_signature));
+    const nb::object simple = capsules_of("scipy.linalg.cython_blas");
+    const nb::object factors = capsules_of("scipy.linalg.cython_lapack");
+    blas.dpotrf = reinterpret_cast<Dpotrf>(pointer(factors, "dpotrf", dpotrf_signature));
+    blas.dpotrs = reinterpret_cast<Dpotrs>(pointer(factors, "dpotrs", dpotrs_signature));
+    blas.dgemm = reinterpret_cast<Dgemm>(pointer(simple, "dgemm", dgemm_signature));
     ready.store(true);
   }
   return blas;

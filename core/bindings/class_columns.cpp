@@ -2,6 +2,7 @@
 #include "sparse.hpp"
 
 #include "tenfold/class_columns.hpp"
+#include "tenfold/quadratics.hpp"
 
 namespace tenfold {
 namespace {
@@ -88,6 +89,27 @@ template <class T> void bind_dense(nb::module_ &m) {
       "sum_j (scale_kj (x_ij - centre_kj))^2, (n, classes).");
 }
 
+template <class T> void bind_quadratics(nb::module_ &m) {
+  m.def(
+      "quadratics",
+      [](const In<T, 2> &X, const In<double, 2> &centres, const In<double, 3> &factors, int threads) {
+        const Index p = X.shape(1), k = centres.shape(0);
+        require(centres.shape(1) == p, "centres must be (classes, p)");
+        require(factors.shape(0) == k && factors.shape(1) == p && factors.shape(2) == p,
+                "factors must be (classes, p, p)");
+        const int workers = checked_threads(threads);
+        const Blas blas = RightFactor::fits(p, p) ? Blas{} : scipy_blas();
+        const Out<double, 2> z({X.shape(0), k});
+        {
+          const nb::gil_scoped_release release;
+          quadratics(Dense<T>{X.data(), X.shape(0), p}, centres.span(), factors.span(), k, blas, workers, z.span());
+        }
+        return z.give();
+      },
+      nb::arg("X"), nb::arg("centres"), nb::arg("factors"), nb::arg("threads"),
+      "||(x_i - c_k) B_k||^2 with upper triangles B_k, (n, classes).");
+}
+
 template <class T, class I> void bind_sparse(nb::module_ &m) {
   m.def(
       "class_sums_csr",
@@ -106,6 +128,8 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
 void bind_class_columns(nb::module_ &m) {
   bind_dense<float>(m);
   bind_dense<double>(m);
+  bind_quadratics<float>(m);
+  bind_quadratics<double>(m);
   bind_sparse<float, std::int32_t>(m);
   bind_sparse<float, std::int64_t>(m);
   bind_sparse<double, std::int32_t>(m);

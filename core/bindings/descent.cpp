@@ -9,7 +9,7 @@ Order order_of(std::optional<std::uint64_t> seed) { return seed ? Order(*seed) :
 
 nb::tuple descent(const In<double, 2> &S, const In<double, 2> &C, double yy, const In<double, 1> &unit,
                   const In<double, 2> &start, const In<double, 1> &l1, const In<double, 1> &l2, bool positive,
-                  double allowed, double change, Index most, std::optional<std::uint64_t> seed) {
+                  double enough, Index most, std::optional<std::uint64_t> seed) {
   const Index p = S.shape(0), t = C.shape(0), A = l1.shape(0);
   require(p > 0 && S.shape(1) == p, "S must be square");
   require(t > 0 && C.shape(1) == p, "C must be (targets, columns)");
@@ -20,12 +20,13 @@ nb::tuple descent(const In<double, 2> &S, const In<double, 2> &C, double yy, con
   Out<double, 3> weights({A, t, p});
   std::vector<double> gaps(static_cast<std::size_t>(A));
   std::vector<std::int64_t> sweeps(gaps.size());
+  const Blas &blas = scipy_blas();
   {
     const nb::gil_scoped_release release;
     Order order = order_of(seed);
-    GramDescent problem(S.span(), C.span(), yy, unit.span(), start.span());
+    GramDescent problem(blas, S.span(), C.span(), yy, unit.span(), start.span());
     for (std::size_t a = 0; a < gaps.size(); ++a) {
-      const Descended state = problem.run({l1.data()[a], l2.data()[a], positive}, {allowed, change}, most, order);
+      const Descended state = problem.run({l1.data()[a], l2.data()[a], positive}, enough, most, order);
       gaps[a] = state.gap;
       sweeps[a] = state.sweeps;
       std::copy(problem.weights().begin(), problem.weights().end(),
@@ -40,8 +41,7 @@ nb::tuple descent(const In<double, 2> &S, const In<double, 2> &C, double yy, con
 
 void bind_descent(nb::module_ &m) {
   m.def("descent", &descent, nb::arg("S"), nb::arg("C"), nb::arg("yy"), nb::arg("unit"), nb::arg("start"),
-        nb::arg("l1"), nb::arg("l2"), nb::arg("positive"), nb::arg("allowed"), nb::arg("change"), nb::arg("most"),
-        nb::arg("seed").none(),
+        nb::arg("l1"), nb::arg("l2"), nb::arg("positive"), nb::arg("enough"), nb::arg("most"), nb::arg("seed").none(),
         "Coordinate descent on a Gram matrix for one penalty after the other: (weights (A, t, p), gaps, sweeps).");
 }
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tenfold.estimators.bayes import GaussianNB as GaussianNB
     from tenfold.estimators.bayes import MixedNB as MixedNB
     from tenfold.estimators.bayes import MultinomialNB as MultinomialNB
+    from tenfold.estimators.discriminant import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+    from tenfold.estimators.discriminant import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm import GeneralizedLinear as GeneralizedLinear
     from tenfold.estimators.glm import GeneralizedLinearClassifier as GeneralizedLinearClassifier
@@ -68,6 +70,8 @@ if TYPE_CHECKING:
     from tenfold.estimators.sgd import SGDOneClassSVM as SGDOneClassSVM
     from tenfold.estimators.sgd import SGDRegressor as SGDRegressor
     from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
+    from tenfold.estimators.svm import LinearSVC as LinearSVC
+    from tenfold.estimators.svm import LinearSVR as LinearSVR
     from tenfold.estimators.undecided import ambiguity as ambiguity
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
@@ -98,13 +102,16 @@ _HOME = {
     "LassoLars": "estimators.greedy",
     "LassoLarsCV": "estimators.greedy",
     "LassoLarsIC": "estimators.greedy",
+    "LinearDiscriminantAnalysis": "estimators.discriminant",
     "LinearRegression": "estimators.least_squares",
+    "LinearSVC": "estimators.svm",
+    "LinearSVR": "estimators.svm",
     "LogisticRegression": "estimators.logistic",
     "LogisticRegressionCV": "estimators.logistic",
     "Margins": "geometry",
+    "MatchingPursuit": "estimators.greedy",
     "MixedNB": "estimators.bayes",
     "Moments": "stats",
-    "MatchingPursuit": "estimators.greedy",
     "MultiTaskElasticNet": "estimators.lasso",
     "MultiTaskElasticNetCV": "estimators.lasso",
     "MultiTaskLasso": "estimators.lasso",
@@ -116,6 +123,7 @@ _HOME = {
     "PassiveAggressiveRegressor": "estimators.sgd",
     "Perceptron": "estimators.perceptron",
     "PoissonRegressor": "estimators.glm",
+    "QuadraticDiscriminantAnalysis": "estimators.discriminant",
     "QuantileRegressor": "estimators.glm",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",

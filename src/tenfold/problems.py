@@ -11,18 +11,27 @@ from tenfold.arrays import Floats, Integers
 from tenfold.data import Block, Lifted, Rows
 from tenfold.losses import Loss
 from tenfold.penalties import Penalty
-from tenfold.stats import Derivatives, Params, derivatives, softmax, together
+from tenfold.stats import Derivatives, Params, along, derivatives, softmax, together
 
 
 @dataclass(frozen=True)
 class Glm:
-    """min over w, b of  (1/W) sum_i weight_i loss(y_i, x_i.w + b) + penalty(w),  W the sum of the weights; b = 0
-    without `intercept`.
+    """min over w, b of  (1/W) sum_i weight_i loss(y_i, x_i.w + b) + penalty(w) + tie / 2 b^2,  W the sum of the
+    weights; b = 0 without `intercept`.
+
+    A `tie` is for methods that are used to a penalty on their intercept: it is then tied to zero, and the optimum
+    depends on where rows are measured from.
     """
 
     loss: Loss
     penalty: Penalty
     intercept: bool
+    tie: float = 0.0
+
+    @property
+    def balances(self) -> bool:
+        """Whether slopes sum to zero at an optimum: an intercept is free."""
+        return self.intercept and self.tie == 0.0
 
 
 @dataclass(frozen=True)
@@ -98,7 +107,7 @@ def evaluate(problem: Glm, rows: Rows, params: Params, order: int = 1, shift: Fl
     """The smooth part of the objective of `problem`, loss and ||w||^2, on `rows` at z = (x - shift).w + b, with its
     gradient, and its Hessian at order 2: one pass.
     """
-    return _evaluation(problem, params, rows.fold(_lift(problem.loss, params, order, shift)))
+    return _evaluation(problem, params, rows.fold(_lift(problem.loss, params, order, shift)), shift)
 
 
 def evaluate_ahead(
@@ -111,21 +120,31 @@ def evaluate_ahead(
         return evaluate(problem, rows, params, order, shift), []
     lifts = [_lift(problem.loss, at, 0, shift) for at in others]
     first, *rest = rows.fold(together([_lift(problem.loss, params, order, shift), *lifts])).parts
-    values = [float(_value(problem, at, sums)[0]) for at, sums in zip(others, rest, strict=True)]
-    return _evaluation(problem, params, first), values
+    values = [float(_value(problem, at, sums, shift)[0]) for at, sums in zip(others, rest, strict=True)]
+    return _evaluation(problem, params, first, shift), values
 
 
 def _lift(loss: Loss, params: Params, order: int, shift: Floats | None) -> Callable[[Block], Lifted[Derivatives]]:
     return softmax(params, order, shift) if loss.joint else derivatives(loss, params, order, shift)
 
 
-def _value(problem: Glm, params: Params, sums: Derivatives) -> Floats:
+def _pull_back(problem: Glm, params: Params, shift: Floats | None) -> tuple[Floats, Floats]:
+    """How a tied intercept is pulled (t,), and by which shares (p + 1,) of the weights and the intercept of rows
+    measured from `shift` it moves: it is that of the rows as they are.
+    """
+    ends = np.append(np.zeros(params.coef.shape[1]) if shift is None else -shift, 1.0)
+    return problem.tie * (params.intercept + along(params.coef, ends[:-1])), ends
+
+
+def _value(problem: Glm, params: Params, sums: Derivatives, shift: Floats | None) -> Floats:
     strength = np.asarray(problem.penalty.strength, dtype=np.float64).reshape(-1)
     penalty = 0.5 * strength * np.einsum("tp,tp->t", params.coef, params.coef)
+    if problem.tie > 0.0:
+        penalty = penalty + 0.5 * _pull_back(problem, params, shift)[0] ** 2 / problem.tie
     return sums.value / sums.weight + (penalty.sum() if problem.loss.joint else penalty)
 
 
-def _evaluation(problem: Glm, params: Params, sums: Derivatives) -> Evaluation:
+def _evaluation(problem: Glm, params: Params, sums: Derivatives, shift: Floats | None) -> Evaluation:
     assert sums.gradient is not None
     t, p = sums.gradient.shape
     strength = np.asarray(problem.penalty.strength, dtype=np.float64).reshape(-1, 1)
@@ -133,17 +152,22 @@ def _evaluation(problem: Glm, params: Params, sums: Derivatives) -> Evaluation:
     gradient[:, :p] = sums.gradient / sums.weight + strength * params.coef
     if problem.intercept:
         gradient[:, p] = sums.slope / sums.weight
-    value = _value(problem, params, sums)
+    value = _value(problem, params, sums, shift)
     outputs = t if problem.loss.joint else 1
     hessian = None
     if sums.hessian is not None:
         hessian = sums.hessian / sums.weight
         for first in range(0, outputs * (p + 1), p + 1):
             within = np.arange(first, first + p)
-            hessian[within, within] += strength[0, 0]
+            hessian[within, within] += strength[first // (p + 1) % len(strength), 0]
             if not problem.intercept:
                 hessian[first + p, :] = hessian[:, first + p] = 0.0
                 hessian[first + p, first + p] = 1.0
+    if problem.tie > 0.0:
+        pull, ends = _pull_back(problem, params, shift)
+        gradient += np.outer(pull, ends)
+        with np.errstate(over="ignore"):  # what is not finite is found by whoever factors it
+            hessian = None if hessian is None else hessian + problem.tie * np.outer(ends, ends)
     return Evaluation(value, gradient.reshape(-1, outputs * (p + 1)), hessian)
 
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 
 LONG = np.longdouble
@@ -34,7 +35,7 @@ def problem_of(row, model, data) -> Problem:
     weight = np.ones(len(y)) if data.weight is None else np.asarray(data.weight, dtype=float)
     if row.classifier:
         names = np.unique(y)
-        if row.name == "LogisticRegression":
+        if row.name.startswith(("LogisticRegression", "LinearSVC")):
             # scikit-learn balances classes by their weights here, by their counts in ridge classification
             if getattr(model, "class_weight", None) is not None:
                 factor = compute_class_weight(model.class_weight, classes=names, y=y, sample_weight=weight)
@@ -48,7 +49,10 @@ def problem_of(row, model, data) -> Problem:
     alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
     alpha = 0.0 if row.angles else alpha
     if row.kind == "gap" and row.classifier:
-        alpha = 1.0 / model.C if hasattr(model, "C") else alpha * weight.sum()  # beside the mean
+        C = getattr(model, "C_", getattr(model, "C", None))
+        alpha = alpha * weight.sum() if C is None else 1.0 / C  # beside the mean
+        if getattr(model, "loss", "") == "softmax" and Y.shape[1] == 1:
+            alpha = alpha / 2  # squares of two halves of a difference
     alpha = np.broadcast_to(np.asarray(alpha, dtype=float), Y.shape[1])
     return Problem(
         dense(data.X).astype(LONG),
@@ -220,6 +224,35 @@ def log_probabilities(z):
 def softmax_objective(X, y, weight, strength, W, b) -> LONG:
     logs = log_probabilities(X @ W.T + b)
     return -(weight @ logs[np.arange(len(y)), y]) / weight.sum() + strength * np.sum(W * W) / 2
+
+
+def l1_objective(X, y, weight, l1, params) -> LONG:
+    """With l1 ||W||_1 as the penalty; one row of params (t, p + 1) is for two classes, the first of which has none."""
+    params = np.vstack([np.zeros_like(params), params]) if len(params) == 1 else params
+    return softmax_objective(X, y, weight, 0.0, params[:, :-1], params[:, -1]) + l1 * np.sum(np.abs(params[:, :-1]))
+
+
+def l1_value(X, y, weight, l1, intercept, t) -> float:
+    """Close to the optimum, and never below it: quasi-Newton steps on the positive and the negative parts apart."""
+    X, weight = np.asarray(X, dtype=float), np.asarray(weight / weight.sum(), dtype=float)
+    keep = weight > 0
+    X, y, weight = X[keep], y[keep], weight[keep]
+    X = X - weight @ X if intercept else X
+    right = y[:, None] == np.arange(2 if t == 1 else t)
+    p = X.shape[1]
+
+    def value(v):
+        up, down, b = v[: t * p].reshape(t, p), v[t * p : 2 * t * p].reshape(t, p), v[2 * t * p :]
+        z = X @ (up - down).T + b * intercept
+        logs = log_probabilities(np.column_stack([np.zeros(len(z)), z]) if t == 1 else z)
+        slopes = (weight[:, None] * (np.exp(logs) - right))[:, -t:]
+        g = slopes.T @ X
+        gradient = [(l1 + g).ravel(), (l1 - g).ravel(), slopes.sum(axis=0) * intercept]
+        return -(weight @ logs[right]) + l1 * v[: 2 * t * p].sum(), np.concatenate(gradient)
+
+    bounds = [(0, None)] * (2 * t * p) + [(None, None)] * t
+    tight = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-12, "maxcor": 30}
+    return float(minimize(value, np.zeros((2 * p + 1) * t), jac=True, bounds=bounds, options=tight).fun)
 
 
 def softmax_optimum(X, y, weight, strength, intercept, K) -> Optimum:
@@ -411,3 +444,39 @@ def quantile_optimum(X, y, weight, q, alpha) -> float:
     A = np.hstack([X - mean, mean - X, np.ones((n, 1)), -np.ones((n, 1)), np.eye(n), -np.eye(n)])
     cost = np.concatenate([np.full(2 * p, alpha), [0.0, 0.0], q * share, (1 - q) * share])
     return float(linprog(cost, A_eq=A, b_eq=y, method="highs").fun)
+
+
+# -- linear support vector machines, in the units (1/W) sum weight loss + strength / 2 (||w||^2 + (b / unit)^2)
+
+
+def machine_objective(model, X, y, weight, w, b) -> LONG:
+    """At weights and intercept; y in {-1, +1}, or numbers."""
+    z = X @ w.astype(LONG) + LONG(b)
+    r = 1 - y * z if hasattr(model, "classes_") else np.abs(z - y) - LONG(model.epsilon)
+    loss = np.maximum(r, 0) ** (2 if model.loss.startswith("squared") else 1)
+    tied = model.fit_intercept and model.penalize_intercept
+    sizes = np.append(w.astype(LONG), LONG(b) / LONG(model.intercept_scaling) if tied else 0)
+    penalty = np.abs(sizes).sum() if getattr(model, "penalty", "l2") == "l1" else (sizes @ sizes) / 2
+    return (weight @ loss + penalty / LONG(model.C)) / weight.sum()
+
+
+def machine_reference(model, X, y, weight):
+    """Weights and intercept by liblinear, or, where the intercept is free and the loss has kinks, by libsvm; None where
+    neither knows the problem.
+    """
+    given = {name: getattr(model, name) for name in ("C", "epsilon") if hasattr(model, name)}
+    limits = {"tol": 1e-9, "max_iter": 200_000}
+    keep = weight > 0
+    X, y, weight = X[keep].astype(float), y[keep].astype(float), weight[keep].astype(float)
+    classes = hasattr(model, "classes_")
+    if model.penalize_intercept or not model.fit_intercept:
+        shared = {
+            name: getattr(model, name) for name in ("penalty", "loss", "intercept_scaling") if hasattr(model, name)
+        }
+        his = (LinearSVC if classes else LinearSVR)(**given, **shared, **limits, fit_intercept=model.fit_intercept)
+    elif model.loss in ("hinge", "epsilon_insensitive"):
+        his = (SVC if classes else SVR)(**given, **limits, kernel="linear")
+    else:
+        return None
+    his.fit(X, y, sample_weight=weight)
+    return his.coef_.ravel(), np.ravel(his.intercept_)[0] if model.fit_intercept else 0.0

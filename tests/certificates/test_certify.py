@@ -29,7 +29,7 @@ LEAST = [
 
 
 def his(row, **extra):
-    return getattr(theirs, row.name)(**{**row.settings, **extra})
+    return row.peer(**{**row.settings, **extra})
 
 
 # -- scikit-learn's own models ---------------------------------------------------------------------------------------

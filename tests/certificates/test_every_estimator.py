@@ -17,6 +17,8 @@ from slow_formulas import (
     deviance_optimum,
     dual_gap,
     huber_objective,
+    l1_objective,
+    l1_value,
     lasso_dual,
     lasso_objective,
     lasso_of,
@@ -24,6 +26,8 @@ from slow_formulas import (
     least_squares_objective,
     logistic_objective,
     logistic_optimum,
+    machine_objective,
+    machine_reference,
     problem_of,
     quantile_optimum,
     ridge,
@@ -124,6 +128,22 @@ def check_gap_of_classes(row, model, data, certificate):
     assert certificate.value + certificate.floor >= excess
     assert certificate.ok or certificate.value <= 1.5 * excess + 4 * certificate.floor
     np.testing.assert_allclose(certificate.scale, np.log(3.0), rtol=1e-12)
+
+
+def check_l1(row, model, data, certificate, params=None):
+    """Two classes or more under an L1 penalty: the number is a gap, and sound."""
+    problem = problem_of(row, model, data)
+    number = np.searchsorted(np.unique(data.y), data.y)
+    params = (parameters(model) if params is None else params).astype(np.longdouble)
+    l1 = problem.alpha[0] / problem.weight.sum()
+    best = l1_value(problem.X, number, problem.weight, float(l1), row.intercept, len(params))
+    objective = float(l1_objective(problem.X, number, problem.weight, l1, params))
+    np.testing.assert_allclose(certificate.objective, objective, rtol=1e-12)
+    assert certificate.value + certificate.floor >= objective - best
+    assert certificate.lower_bound <= best + certificate.floor
+    expected = max(certificate.objective - certificate.lower_bound, certificate.floor)
+    assert abs(certificate.value - expected) <= certificate.floor
+    np.testing.assert_allclose(certificate.scale, np.log(len(model.classes_)), rtol=1e-12)
 
 
 def check_count(row, model, data, certificate, params=None):
@@ -266,9 +286,46 @@ def check_quantile(row, model, data, certificate, params=None):
     assert certificate.value + certificate.floor + 1e-9 * certificate.scale >= objective - best
 
 
+def check_machine(row, model, data, certificate, params=None):
+    """The objective by a slow formula; the bound is below what liblinear or libsvm reach, and below our best fit."""
+    problem = problem_of(row, model, data)
+    params = parameters(model) if params is None else params
+    given = (model, problem.X, problem.Y[:, 0], problem.weight)
+    objective = float(machine_objective(*given, params[0, :-1], params[0, -1]))
+    np.testing.assert_allclose(certificate.objective, objective, rtol=1e-9, atol=certificate.floor)
+    best = parameters(row.make().fit(data.X, data.y, sample_weight=data.weight))
+    others = [(best[0, :-1], best[0, -1])]
+    if np.abs(problem.X).max() < 1e5:  # beyond, neither of them comes to an end
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            others.append(machine_reference(*given))
+    for w, b in others:
+        reached = float(machine_objective(*given, w, b))
+        assert certificate.lower_bound <= reached + certificate.floor
+        assert certificate.value + certificate.floor >= objective - reached
+
+
+def check_machines(row, model, data, certificate):
+    """Three classes: each against the others, and the certificate is that of the worst."""
+    assert len(certificate.parts) == len(model.classes_) == 3
+    params, alone = parameters(model), []
+    for k, name in enumerate(model.classes_):
+        one = copy.deepcopy(model)
+        one.classes_ = np.array([False, True])
+        one.coef_, one.intercept_ = model.coef_[k : k + 1], model.intercept_[k : k + 1]
+        mine = Data(data.X, data.y == name, data.weight)
+        alone.append(tenfold.certify(one, *mine))
+        check_machine(row, one, mine, alone[-1], params[k : k + 1])
+    found = max(alone, key=lambda one: one.value / one.allowed)
+    np.testing.assert_allclose(certificate.parts, [one.value for one in alone], rtol=1e-6, atol=certificate.floor)
+    assert certificate.objective == pytest.approx(found.objective, rel=1e-12)
+
+
 def check_number(row, model, data, certificate, params=None):
     gap = check_lasso if row.lasso else check_deviance if row.name in DEVIANCES else check_gap
     gap = {"HuberRegressor": check_huber, "QuantileRegressor": check_quantile}.get(row.name, gap)
+    gap = check_l1 if "l1_ratio" in row.settings else gap
+    gap = check_machine if row.name in ("LinearSVC", "LinearSVR") else gap
     exact = check_matching if row.name == "MatchingPursuit" else check_exact
     kinds = {"residual": check_residual, "gap": gap, "count": check_count, "exact": exact}
     check = kinds[certificate.kind]
@@ -453,11 +510,13 @@ def test_several_classes(row):
     X, y, _ = plain(row, 90, 4, count=3)
     model = row.make().fit(X, y)
     assert model.certificate_.ok
+    check = {"LinearSVC": check_machines}.get(row.name, check_gap_of_classes)
     if row.kind != "gap":
         assert len(model.certificate_.parts) == 3
         check_number(row, model, Data(X, y), model.certificate_)
         return
-    check_gap_of_classes(row, model, Data(X, y), model.certificate_)
+    check = check_l1 if "l1_ratio" in row.settings else check
+    check(row, model, Data(X, y), model.certificate_)
     again = tenfold.certify(model, X, y)
     assert again.ok
     assert abs(again.value - model.certificate_.value) <= 2 * again.floor
@@ -471,7 +530,7 @@ def test_several_classes(row):
             worsen(row, worse, Data(X, y))
         certificate = tenfold.certify(worse, X, y)
         assert not certificate.ok
-        check_gap_of_classes(row, worse, Data(X, y), certificate)
+        check(row, worse, Data(X, y), certificate)
 
 
 # -- radius and decided for least squares ----------------------------------------------------------------------------

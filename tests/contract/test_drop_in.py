@@ -5,13 +5,12 @@ import pickle
 
 import numpy as np
 import pytest
-import sklearn.linear_model as theirs
 from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detector, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 import tenfold
-from estimators import APART, EVERY, SHAPES, TABLE, parameters
+from estimators import APART, EVERY, SHAPES, TABLE, parameters, peer_of
 from models import MODELS
 
 NAMES = sorted({row.name for row in EVERY})
@@ -50,7 +49,7 @@ def check_signature(ours, his):
 
 @every_class
 def test_constructor(name):
-    check_signature(getattr(tenfold, name), getattr(theirs, name))
+    check_signature(getattr(tenfold, name), peer_of(name))
 
 
 @every_class
@@ -59,7 +58,7 @@ def test_constructor(name):
     ["fit", "predict", "score", "decision_function", "predict_proba", "predict_log_proba", "sparsify", "densify"],
 )
 def test_methods(name, method):
-    his = getattr(getattr(theirs, name), method, None)
+    his = getattr(peer_of(name), method, None)
     ours = getattr(getattr(tenfold, name), method, None)
     if his is None:
         return
@@ -70,7 +69,7 @@ def test_methods(name, method):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name):
-    check_signature(getattr(tenfold, name), getattr(theirs, name))
+    check_signature(getattr(tenfold, name), peer_of(name))
 
 
 @every_peer
@@ -96,7 +95,7 @@ def test_shapes_for_several_targets(row, columns):
     X, y, _ = SHAPES["tall"](row)
     Y = np.column_stack([y * (k + 1) for k in range(columns)])
     ours = row.make().fit(X, Y)
-    his = getattr(theirs, row.name)(**row.settings).fit(X, Y)
+    his = row.peer(**row.settings).fit(X, Y)
     for name in ("coef_", "intercept_", "alpha_", "best_score_"):
         if hasattr(his, name):
             assert np.shape(getattr(ours, name)) == np.shape(getattr(his, name)), name
@@ -239,7 +238,7 @@ def test_html_and_text_for_notebooks(row):
     assert row.name in model._repr_html_()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if hasattr(getattr(theirs, name, None), "sparsify")])
+@pytest.mark.parametrize("name", [name for name in NAMES if hasattr(peer_of(name), "sparsify")])
 def test_sparsify_and_back(name):
     row = next(row for row in EVERY if row.name == name)
     data = SHAPES["tall"](row)

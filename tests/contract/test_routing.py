@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,16 +22,24 @@ def routing():
         yield
 
 
+def made(row):
+    """A new estimator that asks for weights in its fit, and where it has a scorer there, too."""
+    model = row.make()
+    if "scoring" in row.settings:
+        model.set_params(scoring=get_scorer(row.settings["scoring"]).set_score_request(sample_weight=True))
+    return model.set_fit_request(sample_weight=True)
+
+
 @every_class
 def test_weights_through_a_pipeline(routing, row):
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60)
-    model = row.make().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    model = made(row).set_score_request(sample_weight=True)
     pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
     pipeline.fit(X, y, sample_weight=weight)
     scaled = StandardScaler().fit_transform(X)
     np.testing.assert_allclose(
-        parameters(pipeline[-1]), parameters(row.make().fit(scaled, y, sample_weight=weight)), rtol=1e-12
+        parameters(pipeline[-1]), parameters(made(row).fit(scaled, y, sample_weight=weight)), rtol=1e-12
     )
 
 
@@ -38,12 +47,12 @@ def test_weights_through_a_pipeline(routing, row):
 def test_weights_through_cross_validation(routing, row):
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60)
-    model = row.make().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+    model = made(row).set_score_request(sample_weight=False)
     found = cross_validate(
         model, X, y, params={"sample_weight": weight}, cv=3, return_estimator=True, return_indices=True
     )
     for fitted, train in zip(found["estimator"], found["indices"]["train"], strict=True):
-        again = row.make().fit(X[train], y[train], sample_weight=weight[train])
+        again = made(row).fit(X[train], y[train], sample_weight=weight[train])
         np.testing.assert_array_equal(parameters(fitted), parameters(again))
 
 
@@ -108,3 +117,41 @@ def test_ridge_inside_a_pipeline_can_be_certified():
     X, y, _ = SHAPES["tall"](row)
     pipeline = make_pipeline(StandardScaler(), tenfold.Ridge()).fit(X, y)
     assert tenfold.certify(pipeline, X, y).ok
+
+
+OFFSETS = {
+    "PoissonRegressor": {"alpha": 0.1},
+    "GammaRegressor": {"alpha": 0.1},
+    "HuberRegressor": {},
+    "QuantileRegressor": {"alpha": 0.01},
+    "GeneralizedLinear": {"loss": "poisson", "alpha": 0.1},
+}
+
+
+@pytest.mark.parametrize("name", OFFSETS)
+def test_an_offset_reaches_fit_predict_and_score(routing, name):
+    rng = np.random.default_rng(0)
+    X, offset = rng.standard_normal((60, 3)), rng.uniform(-1.0, 1.0, 60)
+    y = rng.gamma(5.0, np.exp(0.3 * X[:, 0] + offset) / 5.0)
+    weight = rng.integers(1, 3, 60).astype(float)
+
+    def made(**more):
+        return getattr(tenfold, name)(**{**OFFSETS[name], **more})
+
+    model = made().set_fit_request(offset=True, sample_weight=True).set_predict_request(offset=True)
+    model.set_score_request(offset=True, sample_weight=True)
+    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
+    pipeline.fit(X, y, offset=offset, sample_weight=weight)
+    scaled = StandardScaler().fit_transform(X)
+    alone = made().fit(scaled, y, weight, offset=offset)
+    np.testing.assert_allclose(pipeline.predict(X, offset=offset), alone.predict(scaled, offset=offset), rtol=1e-9)
+    there = pipeline.score(X, y, offset=offset, sample_weight=weight)
+    assert there == pytest.approx(alone.score(scaled, y, weight, offset=offset), rel=1e-9)
+    assert there != pytest.approx(alone.score(scaled, y, weight), rel=1e-3)
+    search = GridSearchCV(pipeline, {f"{name.lower()}__alpha": [0.01, 1.0]}, cv=3)
+    search.fit(X, y, offset=offset, sample_weight=weight)
+    train, test = np.arange(20, 60), np.arange(20)
+    by_hand = StandardScaler().fit(X[train])
+    fold = made(alpha=0.01).fit(by_hand.transform(X[train]), y[train], weight[train], offset=offset[train])
+    score = fold.score(by_hand.transform(X[test]), y[test], weight[test], offset=offset[test])
+    assert search.cv_results_["split0_test_score"][0] == pytest.approx(score, rel=1e-6)

@@ -33,6 +33,7 @@ POINTS = {
     "prediction_intervals": r"90%\s+(8[89]|9\d)\.\d%",
     "ridge_path_shrinkage": r"always: True",
     "tags_of_words": r"structured perceptron +8[789]\.\d%[^%]*%[^\n]*\n +perceptron on single words +7\d\.",
+    "robust_errors": r"nonrobust:\s+\S+\s+0\.[67]\d[^:]*HC3:\s+\S+\s+0\.[78]\d[^:]*cluster:\s+\S+\s+0\.9\d",
     "ten_machines": r"Largest difference to the fit on all rows: \de-1\d",
     "undecided_regions": r"nobody claims 2% of the plane, several classes 31%",
     "separable_logistic": r"without a prior: .*no maximum",

@@ -155,7 +155,7 @@ def test_one_row(row):
     assert model.certificate_.ok
     if row.classifier:
         assert model.predict(X[:1]) == y[:1]
-    elif row.intercept:
+    elif row.intercept and not row.tied:
         np.testing.assert_allclose(model.predict(X[:1]), y[:1], rtol=1e-12)
 
 
@@ -199,7 +199,7 @@ def test_one_class_left_by_the_weights(row):
     """Rows without weight do not count: a class that has no weight is not there."""
     X, y, _ = tall(row)
     weight = (y == "ant").astype(float)
-    if row.name == "LogisticRegression" or row.separates:
+    if row.name.startswith(("LogisticRegression", "LinearSVC")) or row.separates:
         refused(row, X, y, "class", weight=weight)
     else:
         # regression on -1 and +1 has an answer: the constant
@@ -372,7 +372,8 @@ def test_weights_of_extreme_size(row):
         model = row.make().fit(X, y, sample_weight=np.full(60, unit))
         assert np.isfinite(parameters(model)).all()
         assert model.certificate_.ok, (unit, model.certificate_.explain())
-        if not (row.unique or row.repeats or row.sequential):
+        penalised = row.unique or np.isfinite(row.settings.get("C", np.inf))
+        if not (penalised or row.repeats or row.sequential):
             np.testing.assert_allclose(parameters(model), parameters(row.make().fit(X, y)), rtol=1e-6, atol=1e-9)
 
 
@@ -528,6 +529,6 @@ def test_a_constant_column_has_no_weight(row, constant, kind):
     model = row.make().fit(kind(X), y)
     # a constant of this size makes the margin tiny beside the rows: more passes than are allowed
     assert model.certificate_.ok or (row.separates and constant > 1e3)
-    if row.intercept and not row.separates:
+    if row.intercept and not row.separates and not row.tied:
         weights = np.atleast_2d(model.coef_)[:, 2]
         np.testing.assert_allclose(weights * constant, 0.0, atol=1e-6)

@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
+import scipy.special
+import sklearn.linear_model
+from scipy import sparse
 
 import tenfold
 from tenfold import GeneralizedLinear, GeneralizedLinearClassifier
 from tenfold.losses import Logistic, Quantile
-from tenfold.penalties import L2
-from tenfold.plans.generalised import LOSSES, PENALTIES
+from tenfold.penalties import L2, ElasticNet
+from tenfold.plans.generalised import LOSSES, PENALTIES, penalty_of, way
 
 GROUPS = [0, 0, 1, 1, 2, 2]
 
@@ -16,6 +20,9 @@ def made(loss):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 6)) + 0.5
     z = X @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.0]
+    if loss == "softmax":
+        scores = np.column_stack([z, -z, X[:, 4]]) + rng.gumbel(size=(120, 3))
+        return X, np.array(["ant", "bee", "cat"])[np.argmax(scores, axis=1)]
     if LOSSES[loss]().signs:
         return X, np.where(z + rng.logistic(size=120) > 0, "yes", "no")
     if LOSSES[loss]().link == "log":
@@ -24,7 +31,8 @@ def made(loss):
 
 
 def model_of(loss, penalty, **settings):
-    cls = GeneralizedLinearClassifier if LOSSES[loss]().signs else GeneralizedLinear
+    classes = LOSSES[loss]().signs or LOSSES[loss]().joint
+    cls = GeneralizedLinearClassifier if classes else GeneralizedLinear
     return cls(loss, penalty, **{"alpha": 0.05, "groups": GROUPS, **settings})
 
 
@@ -33,17 +41,141 @@ def model_of(loss, penalty, **settings):
 def test_a_cell_of_the_matrix(loss, penalty):
     X, y = made(loss)
     model = model_of(loss, penalty)
-    if LOSSES[loss]().kinked and penalty == "group":
+    known = way(LOSSES[loss](), penalty_of(penalty, 0.05, 0.5, GROUPS, 6))
+    if known.refused:
+        assert (LOSSES[loss]().kinked, penalty) == (True, "group")
         with pytest.raises(ValueError, match=r"The nearest that do: loss='huber'"):
             model.fit(X, y)
         return
     model.fit(X, y)
     assert model.certificate_.ok, model.certificate_.explain()
-    assert model.certificate_.kind == ("gap" if LOSSES[loss]().convex else "stationarity")
+    assert model.certificate_.kind == known.kind == ("gap" if LOSSES[loss]().convex else "stationarity")
     assert tenfold.certify(model, X, y).ok
     assert model.predict(X).shape == (120,)
     model.coef_ = model.coef_ * 1.1
     assert not tenfold.certify(model, X, y).ok
+
+
+@pytest.mark.parametrize(("loss", "penalty"), [("softmax", None), ("softmax", "l2"), ("softmax", "elasticnet")])
+def test_a_softmax_is_logistic_regression_of_several_classes(loss, penalty):
+    X, y = made("softmax")
+    ratio = 0.4 if penalty == "elasticnet" else 0.0
+    C = np.inf if penalty is None else 1 / (120 * 0.05)
+    solver = "saga" if penalty == "elasticnet" else "lbfgs"
+    theirs = sklearn.linear_model.LogisticRegression(C=C, l1_ratio=ratio, solver=solver, tol=1e-11, max_iter=10**5)
+    theirs.fit(X, y)
+    ours = model_of(loss, penalty, l1_ratio=0.4, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=2e-5)
+    np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), atol=2e-4)
+    assert list(ours.predict(X)) == list(theirs.predict(X))
+
+
+def test_priors_of_classes():
+    """Seeger 8.3.2: sum_k beta_k / 2 ||w_k||^2; the optimum by a general minimiser."""
+    X, y = made("softmax")
+    number, beta = np.searchsorted(["ant", "bee", "cat"], y), np.array([0.02, 0.1, 0.7])
+
+    def objective(theta):
+        W, b = theta[:18].reshape(3, 6), theta[18:]
+        z = X @ W.T + b
+        q = scipy.special.softmax(z, axis=1)
+        value = np.mean(scipy.special.logsumexp(z, axis=1) - z[np.arange(120), number])
+        u = (q - np.eye(3)[number]) / 120
+        return value + 0.5 * beta @ np.sum(W * W, axis=1), np.append(
+            (u.T @ X + beta[:, None] * W).ravel(), u.sum(axis=0)
+        )
+
+    best = scipy.optimize.minimize(objective, np.zeros(21), jac=True, method="BFGS", options={"gtol": 1e-10})
+    model = GeneralizedLinearClassifier("softmax", "l2", alpha=beta, tol=1e-9).fit(X, y)
+    assert model.certificate_.ok
+    assert model.certificate_.objective == pytest.approx(best.fun, rel=1e-9)
+    np.testing.assert_allclose(model.coef_, best.x[:18].reshape(3, 6), atol=1e-5)
+    assert tenfold.certify(model, X, y).ok
+    for k in range(3):
+        worse = GeneralizedLinearClassifier("softmax", "l2", alpha=np.where(np.arange(3) == k, 2.0, 1.0) * beta)
+        other = worse.fit(X, y)
+        other.alpha = beta
+        found = tenfold.certify(other, X, y)
+        assert not found.ok
+        assert found.value >= found.objective - best.fun
+
+
+def test_priors_of_classes_with_many_columns():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((300, 1200), density=0.02, rng=rng, format="csr")
+    y = rng.integers(0, 3, 300)
+    model = GeneralizedLinearClassifier("softmax", "l2", alpha=[0.01, 0.02, 0.05]).fit(X, y)
+    assert model.certificate_.ok, model.certificate_.explain()
+    dense = GeneralizedLinearClassifier("softmax", "l2", alpha=[0.01, 0.02, 0.05]).fit(X.toarray(), y)
+    assert dense.certificate_.objective == pytest.approx(model.certificate_.objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("penalty", [None, "l2", "l1", "elasticnet", "group", L2(np.array([0.1, 0.3]))])
+def test_a_softmax_of_two_classes_is_logistic(penalty):
+    """w = w_1 - w_0 of the problem in both: its objective, by splitting the difference, is the same."""
+    X, y = made("logistic")
+    model = model_of("softmax", penalty).fit(X, y)
+    assert model.certificate_.ok
+    assert tenfold.certify(model, X, y).ok
+    assert model.coef_.shape == (1, 6)
+    w, shares = model.coef_[0], np.array([-0.5, 0.5])
+    if isinstance(penalty, L2):
+        shares = np.array([-0.3, 0.1]) / 0.4
+    z = (X @ w + model.intercept_)[:, None] * shares
+    number = (y == "yes").astype(int)
+    loss = np.mean(scipy.special.logsumexp(z, axis=1) - z[np.arange(120), number])
+    both = np.outer(shares, w)
+    squares = 0.5 * np.array([0.1, 0.3]) @ np.sum(both**2, axis=1) if isinstance(penalty, L2) else 0.0
+    value = squares if isinstance(penalty, L2) else np.sum(model._the_penalty(6).value(both))
+    assert model.certificate_.objective == pytest.approx(loss + value, rel=1e-9)
+
+
+def test_strengths_that_do_not_fit_are_refused():
+    X, y = made("softmax")
+    with pytest.raises(ValueError, match="one for each of 3 classes and all positive"):
+        GeneralizedLinearClassifier("softmax", "l2", alpha=[1.0, 2.0]).fit(X, y)
+    with pytest.raises(ValueError, match="one for each of 3 classes and all positive"):
+        GeneralizedLinearClassifier("softmax", "l2", alpha=[1.0, 0.0, 1.0]).fit(X, y)
+    with pytest.raises(ValueError, match="has one strength alpha for all classes"):
+        GeneralizedLinearClassifier("softmax", "l1", alpha=[1.0, 2.0, 3.0]).fit(X, y)
+    with pytest.raises(ValueError, match="go with loss='softmax' alone"):
+        GeneralizedLinearClassifier("logistic", "l2", alpha=[1.0, 2.0]).fit(X, y == "ant")
+    with pytest.raises(ValueError, match=r"Only binary classification is supported.*Use loss='softmax'"):
+        GeneralizedLinearClassifier("hinge").fit(X, y)
+    with pytest.raises(ValueError, match=r"positive\. Use a smooth loss"):
+        GeneralizedLinearClassifier("hinge", ElasticNet(0.1, positive=True)).fit(X, y == "ant")
+
+
+def test_probabilities_belong_to_likelihoods():
+    X, y = made("logistic")
+    model = GeneralizedLinearClassifier("logistic", alpha=0.05).fit(X, y)
+    theirs = tenfold.LogisticRegression(C=1 / 6.0).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-3)
+    hinge = GeneralizedLinearClassifier("hinge").fit(X, y)
+    assert not hasattr(hinge, "predict_proba")
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as raised:
+        hinge.predict_proba(X)
+    assert "is no likelihood" in str(raised.value.__cause__)
+
+
+@pytest.mark.parametrize(("loss", "penalty"), [("student", "l2"), ("tanh", "l2"), ("student", "l1"), ("tanh", "group")])
+def test_losses_that_are_not_convex_start_several_times(loss, penalty):
+    """The result is at rest, not worse than from the first start alone, and depends on the seed alone."""
+    X, y = made("logistic" if loss == "tanh" else loss)
+    model = model_of(loss, penalty, alpha=0.01, random_state=3).fit(X, y)
+    assert (model.certificate_.kind, model.certificate_.ok) == ("stationarity", True)
+    again = model_of(loss, penalty, alpha=0.01, random_state=3).fit(X, y)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    drawn = model_of(loss, penalty, alpha=0.01, random_state=np.random.RandomState(0)).fit(X, y)
+    assert drawn.certificate_.ok
+
+
+def test_weights_of_one_sign():
+    X, y = made("square")
+    model = GeneralizedLinear("huber", ElasticNet(0.01, positive=True)).fit(X, y)
+    assert model.certificate_.ok
+    assert np.all(model.coef_ >= 0.0)
+    assert tenfold.certify(model, X, y).ok
 
 
 def test_the_perceptron_is_refused_with_the_reason():

@@ -163,3 +163,15 @@ def test_float32_rows_have_inference():
     single = tenfold.PoissonRegressor(alpha=0).fit(X.astype(np.float32), y).inference_
     double = tenfold.PoissonRegressor(alpha=0).fit(X, y).inference_
     np.testing.assert_allclose(single.standard_errors, double.standard_errors, rtol=1e-4)
+
+
+def test_a_covariance_that_is_dear_is_left_to_be_asked_for(monkeypatch):
+    from tenfold.estimators import inferred
+
+    monkeypatch.setattr(inferred, "CHEAP_COEFFICIENTS", 3)
+    monkeypatch.setattr(inferred, "CHEAP_PRODUCTS", 100.0)
+    X, y = counts()
+    model = tenfold.PoissonRegressor(alpha=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"Ask for it: tenfold\.infer"):
+        model.summary()
+    assert infer(model, X, y, covariance="nonrobust").count == 80

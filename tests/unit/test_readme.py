@@ -23,6 +23,13 @@ def test_the_table_of_methods_is_made_from_the_code():
     assert len(tool["estimators"]()) >= 6
 
 
+def test_the_table_of_losses_is_made_from_the_code():
+    tool = runpy.run_path(str(ROOT / "tools" / "losses_table.py"))
+    page = (ROOT / "docs" / "glm.md").read_text(encoding="utf-8")
+    assert tool["placed"](page) == page, "run: python tools/losses_table.py docs/glm.md"
+    assert tool["table"]().count("\n| ") >= 17
+
+
 def test_the_example_runs_and_prints_what_the_readme_shows():
     (code,), (shown,) = blocks("python"), blocks("text")
     printed = io.StringIO()

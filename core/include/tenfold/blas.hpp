@@ -1,4 +1,4 @@
-// The BLAS that SciPy carries, by the function pointers that it publishes. core/bindings/blas.cpp fills this in.
+// The BLAS and LAPACK that SciPy carries, by the function pointers that it publishes. core/bindings/blas.cpp fills this in.
 #pragma once
 
 #include "tenfold/types.hpp"
@@ -10,8 +10,13 @@ namespace tenfold {
 using Dgemm = void (*)(char *transa, char *transb, int *m, int *n, int *k, double *alpha, double *a, int *lda,
                        double *b, int *ldb, double *beta, double *c, int *ldc);
 
+using Dpotrf = void (*)(char *uplo, int *n, double *a, int *lda, int *info);
+using Dpotrs = void (*)(char *uplo, int *n, int *sides, double *a, int *lda, double *b, int *ldb, int *info);
+
 struct Blas {
   Dgemm dgemm = nullptr;
+  Dpotrf dpotrf = nullptr;
+  Dpotrs dpotrs = nullptr;
 };
 
 // A C-ordered matrix, rows `step` apart; transposed: it stands for its transpose.

@@ -12,14 +12,18 @@
 //   move(j, change)                 W_j += change: what the pulls then are
 //   reset(W)                        the same from scratch
 //   squares(W)                      |r|^2
-//   cheap                           whether all pulls cost less than a sweep
+//   product(i, j)                   x_i.x_j
 // Returned: the weights, the gap (F minus the dual value at the residuals, scaled until they are feasible) and how many
 // sweeps were taken.
 //
-// Every `memory` sweeps the iterates are extrapolated (Anderson 1965; Bertrand and Massias 2021), which is kept where
-// the objective falls; where it does not, the best place on the line of the last step is taken.
+// Sweeps find which weights are not zero; as soon as they have cost as much as the exact step among these would
+// (descent_support.hpp), that is taken, as far as the objective falls, and once more at the end, so that weights are
+// right to rounding and not only to the root of the gap. Until then, every `memory` sweeps the iterates are
+// extrapolated (Anderson 1965; Bertrand and Massias 2021), which is kept where the objective falls; where it does not,
+// the best place on the line of the last step is taken.
 #pragma once
 
+#include "tenfold/descent_support.hpp"
 #include "tenfold/types.hpp"
 
 #include <algorithm>
@@ -31,12 +35,6 @@
 #include <vector>
 
 namespace tenfold {
-
-struct ElasticNet {
-  double l1 = 0.0;
-  double l2 = 0.0;
-  bool positive = false;
-};
 
 // Which column comes next: one after the other, or any, by a small generator (splitmix64).
 class Order {
@@ -59,91 +57,47 @@ private:
   bool random_ = false;
 };
 
-// When to stop: the gap is at most `gap` and no weight moved by more than `change` of the largest in the last sweep.
-struct Rest {
-  double gap = 0.0;
-  double change = 0.0;
-};
-
 struct Descended {
   double gap = std::numeric_limits<double>::infinity();
   Index sweeps = 0;
-  bool settled = false; // no weight moves by much
   bool stalled = false; // no weight moves at all
-};
-
-// The gap, from what each column adds to some sums.
-class Gap {
-public:
-  Gap(const ElasticNet &penalty) : penalty_(penalty) {}
-
-  // A column with pulls x_j.r and weights, t apart by `step`.
-  void add(const double *pull, Index pull_step, const double *weight, Index weight_step, Index targets, double square,
-           double unit) {
-    double length = 0.0, pulled = 0.0, free = 0.0;
-    for (Index k = 0; k < targets; ++k) {
-      const double q = pull[k * pull_step], w = weight[k * weight_step];
-      const double inner = q - penalty_.l2 * unit * unit * w;
-      along_ += w * q;
-      length += w * w;
-      pulled += penalty_.positive ? std::max(inner, 0.0) * std::max(inner, 0.0) : inner * inner;
-      free += penalty_.positive ? std::max(q, 0.0) * std::max(q, 0.0) : q * q;
-    }
-    norms_ += unit * std::sqrt(length);
-    lengths_ += unit * unit * length;
-    largest_ = std::max(largest_, std::sqrt(pulled) / unit);
-    const double over = std::sqrt(free) / unit - penalty_.l1;
-    if (over > 0.0)
-      over_ += over * over;
-    if (square > 0.0)
-      falls_ += (length > 0.0 || !penalty_.positive ? pulled : free) / square;
-  }
-
-  double value(double squares) const {
-    const double primal = 0.5 * squares + penalty_.l1 * norms_ + 0.5 * penalty_.l2 * lengths_;
-    const double targets = squares + along_; // y.r
-    if (penalty_.l1 == 0.0 && penalty_.l2 == 0.0)
-      return falls_; // no dual point: twice what the columns can gain one by one
-    double dual = 0.0;
-    if (penalty_.l1 > 0.0) {
-      const double whole = squares + penalty_.l2 * lengths_;
-      double scale = largest_ > 0.0 ? penalty_.l1 / largest_ : std::numeric_limits<double>::infinity();
-      if (whole > 0.0)
-        scale = std::min(scale, std::max(targets / whole, 0.0));
-      if (std::isfinite(scale))
-        dual = scale * targets - 0.5 * scale * scale * whole;
-    }
-    if (penalty_.l2 > 0.0)
-      dual = std::max(dual, targets - 0.5 * squares - 0.5 * over_ / penalty_.l2);
-    return primal - dual;
-  }
-
-private:
-  const ElasticNet penalty_;
-  double along_ = 0.0, norms_ = 0.0, lengths_ = 0.0, largest_ = 0.0, over_ = 0.0, falls_ = 0.0;
+  bool slow = false;    // sweeps cost more than an exact step
 };
 
 template <class Storage> class Descent {
 public:
   // `weights` (targets x columns) is where it starts and ends; `unit` has one entry a column.
-  Descent(Storage &storage, std::span<const double> unit, std::span<double> weights)
+  Descent(Storage &storage, const Blas &blas, std::span<const double> unit, std::span<double> weights)
       : storage_(storage), unit_(unit), weights_(weights), pull_(static_cast<std::size_t>(storage.targets())),
-        change_(pull_.size()), past_((memory + 2) * weights.size()) {}
+        change_(pull_.size()), past_((memory + 2) * weights.size()), step_(blas) {}
 
-  // `total` is |y|^2, `most` the largest number of sweeps.
-  Descended run(const ElasticNet &penalty, const Rest &rest, double total, Index most, Order &order) {
+  // Until the gap is at most `enough`. `total` is |y|^2, `most` the largest number of sweeps; `exact` says to begin
+  // with an exact step.
+  Descended run(const ElasticNet &penalty, double enough, double total, Index most, bool exact, Order &order) {
     Descended state;
     remembered_ = 0;
+    double spent = 0.0, since = 0.0; // on sweeps, and on those since the last exact step
     const double still = 4.0 * std::numeric_limits<double>::epsilon() * std::sqrt(total);
+    if (exact && step_.gather(storage_, weights_) > 0)
+      exact_step(penalty, total);
     while (state.sweeps < most) {
       const Moved moved = sweep(penalty, order);
       ++state.sweeps;
+      spent += moved.work;
+      since += moved.work;
       state.stalled = moved.fit <= still;
-      state.settled = moved.weight <= rest.change * moved.largest;
-      const bool extrapolated = !state.stalled && extrapolate(penalty);
-      if (state.settled && (Storage::cheap || extrapolated || state.stalled || state.sweeps == most))
-        state.gap = gap(penalty);
-      if (state.stalled || (state.settled && state.gap <= rest.gap))
+      state.gap = gap(penalty);
+      const bool done = state.stalled || state.gap <= enough;
+      const double price = work_of(step_.gather(storage_, weights_));
+      state.slow = spent > price;
+      if (done ? price <= std::max(0.2 * spent, little) : state.sweeps > 1 && since >= 2.0 * price) {
+        exact_step(penalty, total);
+        since = 0.0;
+        remembered_ = 0;
+      } else if (!done) {
+        extrapolate(penalty);
+      }
+      if (done)
         break;
     }
     return state;
@@ -161,12 +115,22 @@ public:
 
 private:
   static constexpr std::size_t memory = 5;
+  static constexpr double little = 1e5;        // products that need not be earned
+  static constexpr Index most_unknowns = 8192; // of an exact step: their products take half a gigabyte
+
+  // What an exact step for so many unknowns costs beside the products of a sweep.
+  double work_of(Index size) const {
+    const double n = static_cast<double>(size);
+    if (size > most_unknowns)
+      return std::numeric_limits<double>::infinity();
+    return n * (n * n / 24.0 + static_cast<double>(storage_.columns()));
+  }
 
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-  // The largest change of a fit, |change| |x_j|, and of a weight, and the largest weight; in their units.
+  // The largest change of a fit, |change| |x_j|, and the products that it took.
   struct Moved {
-    double fit = 0.0, weight = 0.0, largest = 0.0;
+    double fit = 0.0, work = 0.0;
   };
 
   // Every column once, or as many columns at random.
@@ -187,7 +151,6 @@ private:
       const bool zero = length <= penalty.l1 * unit || curvature <= 0.0 || (penalty.positive && pull_[0] <= 0.0);
       const double factor = zero ? 0.0 : (1.0 - penalty.l1 * unit / length) / curvature;
       double change = 0.0;
-      moved.largest = std::max(moved.largest, factor * length * unit);
       for (Index k = 0; k < t; ++k) {
         double &w = weights_[at(k * p + j)];
         const double next = factor * pull_[at(k)];
@@ -197,8 +160,8 @@ private:
       }
       if (change > 0.0) {
         storage_.move(j, change_.data());
+        moved.work += static_cast<double>(t * p);
         moved.fit = std::max(moved.fit, std::sqrt(change * square));
-        moved.weight = std::max(moved.weight, std::sqrt(change) * unit);
       }
     }
     return moved;
@@ -220,10 +183,10 @@ private:
   std::span<double> past(std::size_t i) { return std::span(past_).subspan(i * weights_.size(), weights_.size()); }
 
   // Remembers the weights; when enough are remembered, tries the combination of them whose steps cancel best.
-  bool extrapolate(const ElasticNet &penalty) {
+  void extrapolate(const ElasticNet &penalty) {
     std::copy(weights_.begin(), weights_.end(), past(remembered_++).begin());
     if (remembered_ <= memory)
-      return false;
+      return;
     remembered_ = 0;
     const std::span<double> mixed = past(memory + 1);
     const double before = objective(penalty);
@@ -232,11 +195,68 @@ private:
         for (double &w : mixed)
           w = std::max(w, 0.0);
       if (adopt(mixed, penalty, before))
-        return true;
+        return;
     }
     if (storage_.targets() == 1 && leap(penalty, mixed))
       adopt(mixed, penalty, before);
-    return true;
+  }
+
+  // To the exact minimum among the weights that are not zero: those that would change their signs become zero. Where
+  // the objective is not smaller there, as far on the way as it falls.
+  void exact_step(const ElasticNet &penalty, double total) {
+    const std::span<double> way = past(0), here = past(1);
+    if (step_.support().empty() || !step_.find(storage_, penalty, unit_, weights_, way))
+      return;
+    const bool one = storage_.targets() == 1;
+    const double length = one ? least(penalty, way) : 0.25;
+    const double before = objective(penalty) + 4.0 * std::numeric_limits<double>::epsilon() * total;
+    std::copy(weights_.begin(), weights_.end(), here.begin());
+    const auto go = [&](double step) {
+      for (std::size_t i = 0; i < weights_.size(); ++i) {
+        const double next = here[i] + step * way[i];
+        weights_[i] = !one || here[i] * next > 0.0 || (step < 1.0 && !penalty.positive) ? next : 0.0;
+      }
+      storage_.reset(weights_);
+      return objective(penalty) <= before;
+    };
+    if (go(1.0) || go(length))
+      return;
+    std::copy(here.begin(), here.end(), weights_.begin());
+    storage_.reset(weights_);
+  }
+
+  // How far along the way to an exact minimum the objective is least. One target.
+  double least(const ElasticNet &penalty, std::span<const double> way) {
+    double fall = 0.0; // of a whole step, twice
+    kinks_.clear();
+    for (const Index column : step_.support()) {
+      const std::size_t j = at(column);
+      const double w = weights_[j], unit = unit_[j];
+      storage_.pull(column, pull_.data());
+      fall += way[j] * (pull_[0] - penalty.l2 * unit * unit * w - std::copysign(penalty.l1 * unit, w));
+      if (w * way[j] < 0.0)
+        kinks_.emplace_back(-w / way[j], 2.0 * penalty.l1 * unit * std::abs(way[j]));
+    }
+    return least(-fall, fall, penalty.positive);
+  }
+
+  // How far along a line the objective is least: its slope at the start, how that grows, and the kinks.
+  double least(double slope, double bend, bool positive) {
+    if (!(slope < 0.0))
+      return 0.0;
+    std::sort(kinks_.begin(), kinks_.end());
+    double step = 0.0;
+    for (const auto &[place, turn] : kinks_) {
+      if (slope + (place - step) * bend >= 0.0)
+        break;
+      slope += (place - step) * bend;
+      step = place;
+      if (positive || slope + turn >= 0.0)
+        return step; // the least value is at the kink, or behind it weights would be negative
+      slope += turn;
+    }
+    step -= bend > 0.0 ? slope / bend : 0.0;
+    return std::isfinite(step) ? step : 0.0;
   }
 
   // Takes other weights, unless the objective there is not below `before`.
@@ -279,23 +299,7 @@ private:
       if (const double d = now[j] - before[j]; d != 0.0)
         bend -= pulled(j) * d;
     storage_.reset(weights_);
-    std::sort(kinks_.begin(), kinks_.end());
-    double step = 0.0;
-    for (const auto &[place, turn] : kinks_) {
-      if (slope + (place - step) * bend >= 0.0)
-        break;
-      slope += (place - step) * bend;
-      step = place;
-      if (penalty.positive || slope + turn >= 0.0) {
-        slope = 0.0; // the least value is at the kink, or behind it weights would be negative
-        break;
-      }
-      slope += turn;
-    }
-    if (slope < 0.0 && bend > 0.0)
-      step -= slope / bend;
-    if (!std::isfinite(step))
-      return false;
+    const double step = least(slope, bend, penalty.positive);
     for (std::size_t j = 0; j < p; ++j) {
       other[j] = now[j] + step * (now[j] - before[j]);
       if (penalty.positive)
@@ -357,6 +361,7 @@ private:
   std::vector<double> pull_, change_;
   std::vector<std::pair<double, double>> kinks_; // how far along, and by how much the slope turns there
   std::vector<double> past_;                     // memory + 1 weights, and a combination of them
+  SupportStep step_;
   std::size_t remembered_ = 0;
 };
 

@@ -16,13 +16,12 @@ namespace tenfold {
 // The part of a Gram matrix that belongs to the members: the storage of descent.hpp.
 class GramStorage {
 public:
-  static constexpr bool cheap = true;
-
   GramStorage(Index targets, double yy) : t_(targets), yy_(yy) {}
 
   Index columns() const { return m_; }
   Index targets() const { return t_; }
   double square(Index j) const { return gram_[at(j * capacity_ + j)]; }
+  double product(Index i, Index j) const { return gram_[at(i * capacity_ + j)]; }
   void pull(Index j, double *out) const {
     for (Index k = 0; k < t_; ++k)
       out[k] = pulls_[at(k * m_ + j)];
@@ -59,10 +58,11 @@ public:
       along_.resize(at(t_ * capacity));
       pulls_.resize(at(t_ * capacity));
     }
-    for (Index i = m_; i < more; ++i) {
+    // row by row: the columns that are new in rows that were there, all columns in rows that are new
+    for (Index i = 0; i < more; ++i) {
       const double *row = S.data() + members[at(i)] * p;
-      for (Index k = 0; k <= i; ++k)
-        gram_[at(i * capacity_ + k)] = gram_[at(k * capacity_ + i)] = row[members[at(k)]];
+      for (Index k = i < m_ ? m_ : 0; k < more; ++k)
+        gram_[at(i * capacity_ + k)] = row[members[at(k)]];
     }
     m_ = more;
   }
@@ -81,10 +81,11 @@ private:
 // Flops: 2 p a weight that moved since all pulls were last known, 2 m a step of one of the m members.
 class GramDescent {
 public:
-  GramDescent(std::span<const double> S, std::span<const double> C, double yy, std::span<const double> unit,
-              std::span<const double> start)
-      : S_(S), C_(C), unit_(unit), p_(static_cast<Index>(unit.size())), t_(static_cast<Index>(C.size()) / p_), yy_(yy),
-        storage_(t_, yy), weights_(start.begin(), start.end()), pulls_(C.begin(), C.end()), member_(unit.size()) {
+  GramDescent(const Blas &blas, std::span<const double> S, std::span<const double> C, double yy,
+              std::span<const double> unit, std::span<const double> start)
+      : blas_(blas), S_(S), C_(C), unit_(unit), p_(static_cast<Index>(unit.size())),
+        t_(static_cast<Index>(C.size()) / p_), yy_(yy), storage_(t_, yy), weights_(start.begin(), start.end()),
+        pulls_(C.begin(), C.end()), member_(unit.size()) {
     for (Index j = 0; j < p_; ++j) {
       bool used = p_ <= few;
       for (Index k = 0; k < t_; ++k)
@@ -99,24 +100,21 @@ public:
 
   std::span<const double> weights() const { return weights_; }
 
-  Descended run(const ElasticNet &penalty, const Rest &rest, Index most, Order &order) {
+  Descended run(const ElasticNet &penalty, double enough, Index most, Order &order) {
     Descended state;
     state.gap = gap(penalty);
-    state.settled = state.gap <= rest.gap;
-    Rest inner{0.5 * rest.gap, rest.change};
-    while (!(state.settled && state.gap <= rest.gap) && state.sweeps < most) {
+    double inner = 0.5 * enough;
+    while (!(state.gap <= enough) && state.sweeps < most) {
       const bool grown = grow(penalty);
-      if (!grown && state.stalled)
-        break;
-      if (members_.empty())
+      if ((!grown && state.stalled) || members_.empty())
         break;
       const Descended part = descend(penalty, inner, most - state.sweeps, order);
+      slow_ = part.slow;
       state.sweeps += part.sweeps;
       state.stalled = part.stalled;
-      state.settled = part.settled;
       state.gap = gap(penalty);
       if (!grown)
-        inner.gap *= 0.1; // what the members leave is not all
+        inner *= 0.1; // what the members leave is not all
     }
     return state;
   }
@@ -162,7 +160,7 @@ private:
   }
 
   // Descends among the members, then brings the pulls of all columns up to date.
-  Descended descend(const ElasticNet &penalty, const Rest &rest, Index most, Order &order) {
+  Descended descend(const ElasticNet &penalty, double enough, Index most, Order &order) {
     storage_.admit(S_, p_, members_);
     const Index m = storage_.columns();
     local_.resize(at(t_ * m));
@@ -176,8 +174,8 @@ private:
         storage_.pulls()[at(k * m + i)] = pulls_[at(k * p_ + j)];
       }
     }
-    Descent<GramStorage> descent(storage_, units_, local_);
-    const Descended state = descent.run(penalty, rest, yy_, most, order);
+    Descent<GramStorage> descent(storage_, blas_, units_, local_);
+    const Descended state = descent.run(penalty, enough, yy_, most, slow_, order);
     for (Index i = 0; i < m; ++i)
       for (Index k = 0; k < t_; ++k) {
         double &w = weights_[at(k * p_ + members_[at(i)])];
@@ -199,11 +197,13 @@ private:
     return sum.value(std::max(squares, 0.0));
   }
 
+  const Blas &blas_;
   std::span<const double> S_, C_, unit_;
   Index p_, t_;
   double yy_;
   GramStorage storage_;
   std::vector<double> weights_, pulls_, local_, units_, distance_;
+  bool slow_ = false; // the last descent: the next begins with an exact step
   std::vector<bool> member_;
   std::vector<Index> members_, beyond_;
 };

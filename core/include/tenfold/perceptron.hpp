@@ -16,7 +16,7 @@
 #pragma once
 
 #include "tenfold/buffer.hpp"
-#include "tenfold/row.hpp"
+#include "tenfold/row_of.hpp"
 #include "tenfold/turns.hpp"
 
 #include <algorithm>

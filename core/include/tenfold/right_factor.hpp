@@ -9,13 +9,16 @@
 #include "tenfold/buffer.hpp"
 #include "tenfold/kernels.hpp"
 
+#include <algorithm>
+
 namespace tenfold {
 
 class RightFactor {
 public:
-  // b is inner x columns, or its transpose (columns x inner) is given; C order. It must outlive this.
-  RightFactor(const double *b, bool transposed, Index inner, Index columns)
-      : b_(b), transposed_(transposed), inner_(inner), columns_(columns), side_(kernels().panel),
+  // b is inner x columns, or its transpose (columns x inner) is given; C order. It must outlive this. Of an upper
+  // triangle nothing is multiplied by the zeros below.
+  RightFactor(const double *b, bool transposed, Index inner, Index columns, bool upper = false)
+      : b_(b), transposed_(transposed), upper_(upper), inner_(inner), columns_(columns), side_(kernels().panel),
         panels_((columns + side_ - 1) / side_), stride_((inner + 3) * side_) {
     if (!packed())
       return;
@@ -32,16 +35,22 @@ public:
   Index step() const { return panels_ * side_; }
 
   void multiply(const Blas &blas, const double *a, Index a_step, Index count, double *out) const {
-    if (packed())
-      kernels().product(a, a_step, count, inner_, packed_.data(), stride_, panels_, out, step());
-    else
+    if (packed()) {
+      const Index together = upper_ ? 4 : panels_;
+      for (Index j = 0; j < panels_; j += together) {
+        const Index panels = std::min(together, panels_ - j);
+        const Index inner = upper_ ? std::min(inner_, (j + panels) * side_) : inner_;
+        kernels().product(a, a_step, count, inner, packed_.data() + j * stride_, stride_, panels, out + j * side_,
+                          step());
+      }
+    } else
       gemm(blas, {a, a_step, false}, {b_, transposed_ ? inner_ : columns_, transposed_}, count, columns_, inner_, out,
            step());
   }
 
 private:
   const double *b_;
-  bool transposed_;
+  bool transposed_, upper_;
   Index inner_, columns_, side_, panels_, stride_;
   Buffer packed_;
 };

@@ -24,7 +24,7 @@
 
 #include "tenfold/buffer.hpp"
 #include "tenfold/delta_losses.hpp"
-#include "tenfold/row.hpp"
+#include "tenfold/row_of.hpp"
 #include "tenfold/turns.hpp"
 
 #include <algorithm>

@@ -9,7 +9,18 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.certification import bayes, glm, greedy, lasso, least_squares, logistic, perceptron, sgd, structured
+from tenfold.certification import (
+    by_class,
+    glm,
+    greedy,
+    lasso,
+    least_squares,
+    logistic,
+    perceptron,
+    sgd,
+    structured,
+    svm,
+)
 from tenfold.certification.inference import check_asked, inference_of, maximised
 from tenfold.inference import LikelihoodInference
 from tenfold.judge import Certificate
@@ -34,7 +45,8 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, off
     Returns
     -------
     Certificate
-        Kind residual for least squares, gap for logistic regression and the delta rule, count for perceptrons.
+        Kind residual for least squares, gap for logistic regression, support vector machines and the delta rule, count
+        for perceptrons.
 
     Raises
     ------
@@ -154,7 +166,7 @@ def infer(
 
 
 JUDGES: dict[str, Callable[..., Certificate]] = {
-    **bayes.JUDGES,
+    **by_class.JUDGES,
     **glm.JUDGES,
     **greedy.JUDGES,
     **least_squares.JUDGES,
@@ -163,6 +175,7 @@ JUDGES: dict[str, Callable[..., Certificate]] = {
     **perceptron.JUDGES,
     **sgd.JUDGES,
     **structured.JUDGES,
+    **svm.JUDGES,
     "Pipeline": _pipeline,
 }
 """What can be judged, by the name of its class, and how; scikit-learn's and ours alike."""

@@ -3,15 +3,17 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier
 
-from tenfold.arrays import contiguous, namespace
+from tenfold.arrays import contiguous
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Rows
+from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import as_rows, counted, numbered, total_weight, validate_weights
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.huber import strength
 from tenfold.estimators.glm.offset import validate_offset
-from tenfold.judge import Certificate, at_kinks, gap, scaled_gap, stationarity
+from tenfold.judge import Certificate, at_kinks, gap, gap_of_classes, scaled_gap, stationarity
 from tenfold.losses import Gamma, Huber, Loss, Poisson, Quantile, deviance
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans.generalised import rescaled_penalty
@@ -63,8 +65,10 @@ def loss_of(model: Any) -> Loss:
 
 def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     """The word of the judge that fits the loss."""
-    fitted, dtype = params(model, 1)
+    fitted, dtype = params(model, int(model.classes_.shape[0]) if loss.joint else 1)
     problem, how = Glm(loss, penalty, bool(model.fit_intercept)), {"status": status(model), "dtype": dtype}
+    if loss.joint:
+        return gap_of_classes(problem, data.rows, fitted, **how)
     if not loss.convex:
         start = Params(np.zeros((1, data.rows.shape[1])), first_constant(problem, data.rows)[0])
         return rescaled(stationarity(problem, data.rows, fitted, start, **how), data.factor)
@@ -86,24 +90,19 @@ def _quantile(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None
 
 
 def _generalised(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
-    loss = model._the_loss()
-    if loss.signs:
+    loss, penalty = model._problem(model.n_features_in_)
+    if not is_classifier(model):
+        data = rows_of(model, X, y, sample_weight, loss, offset)
+    else:
         X, y = validated(model, X, y, numeric=False)
         known(model, y)
-        kept, y, weight = counted(X, _signs(model, X, y), validate_weights(sample_weight, X))
-        data = Judged(as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, y, weight), 0.0)
-    else:
-        data = rows_of(model, X, y, sample_weight, loss, offset)
-    penalty = rescaled_penalty(model._the_penalty(data.rows.shape[1]), 1.0 / data.factor)
+        target = targets(numbered(model.classes_, y, X), int(model.classes_.shape[0]))
+        kept, target, weight = counted(X, target, validate_weights(sample_weight, X))
+        data = Judged(as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight), 0.0)
+    penalty = rescaled_penalty(penalty, 1.0 / data.factor)
     if loss.kinked and isinstance(penalty, L2):
         penalty = ElasticNet(0.0, float(np.max(penalty.strength)))
     return _judged(model, data, loss, penalty)
-
-
-def _signs(model: Any, X: Any, y: Any) -> Any:
-    """+1 for the second class, -1 for the first, where X lives."""
-    number = numbered(model.classes_, y, X)
-    return 2.0 * namespace(number).astype(number, namespace(number).float64) - 1.0
 
 
 JUDGES = {

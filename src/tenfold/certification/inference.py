@@ -6,16 +6,16 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, is_dask, is_foreign, on_host
+from tenfold.arrays import Array, is_dask, is_foreign
 from tenfold.certification.glm import loss_of
 from tenfold.certification.logistic import chosen
 from tenfold.certification.models import known, params, validated
 from tenfold.data import Rows
+from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import as_rows, encoded, numbered, validate_weights
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.offset import validate_offset, with_offset
 from tenfold.estimators.inferred import coefficient_names, refusal
-from tenfold.estimators.logistic.labels import targets
 from tenfold.estimators.logistic.regression import CLASS_WEIGHTS
 from tenfold.inference import COVARIANCES, LikelihoodInference
 from tenfold.judge import Certificate
@@ -38,10 +38,10 @@ def maximised(model: Any) -> Maximised | None:
     if name in ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"):
         return Maximised(loss_of(model), model.alpha > 0)
     if name in ("GeneralizedLinear", "GeneralizedLinearClassifier"):
-        p = model.n_features_in_
-        return Maximised(model._the_loss(), not is_free(model._the_penalty(p), p))
+        loss, penalty = model._problem(model.n_features_in_)
+        return Maximised(loss, not is_free(penalty, model.n_features_in_))
     if name == "LogisticRegression":
-        loss = Logistic() if len(model.classes_) == 2 else Softmax()
+        loss = Logistic() if int(model.classes_.shape[0]) == 2 else Softmax()
         return Maximised(loss, np.isfinite(chosen(model).C), "" if model.class_weight is None else CLASS_WEIGHTS)
     if name == "LinearRegression":
         constrained = "The weights are constrained: classical standard errors do not hold. Use the bootstrap."
@@ -62,7 +62,7 @@ def inference_of(
     rows = _rows(model, X, y, sample_weight, offset)
     if groups is not None:
         rows = rows.grouped(_numbers(groups, rows.shape[0]))
-    fitted = params(model, max(1, np.ndim(on_host(model.coef_)) == 2 and len(model.coef_)))[0]
+    fitted = params(model, int(model.coef_.shape[0]) if len(model.coef_.shape) > 1 else 1)[0]
     answer = infer(rows, found.loss, fitted, bool(model.fit_intercept), coefficient_names(model), covariance)
     if isinstance(answer, str):
         raise ValueError(answer)
@@ -75,7 +75,7 @@ def _unclear(model: Any, sample_weight: Any, covariance: str) -> str:
         return ""
     if covariance == "nonrobust":
         return "LinearRegression has its classical inference, by Student's t: model.inference_."
-    if np.ndim(on_host(model.coef_)) > 1:
+    if len(model.coef_.shape) > 1:
         return "Robust inference is for one target: fit each by itself."
     if sample_weight is not None:
         return (
@@ -93,7 +93,7 @@ def _rows(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Rows:
     if not classes:
         return as_rows(X, with_offset(as_float(y), validate_offset(offset, X)), weight)
     known(model, y)
-    return as_rows(X, targets(numbered(model.classes_, y, X), len(model.classes_)), weight)
+    return as_rows(X, targets(numbered(model.classes_, y, X), int(model.classes_.shape[0])), weight)
 
 
 def _numbers(groups: Any, n: int) -> Array:

@@ -9,8 +9,9 @@ from scipy import sparse
 from tenfold.arrays import Array, contiguous, is_sparse, namespace
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Table
+from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import as_rows, counted, numbered, rowwise, validate_weights
-from tenfold.estimators.logistic.labels import targets, weighted
+from tenfold.estimators.labels import weighted
 from tenfold.estimators.logistic.settings import Chosen
 from tenfold.judge import Certificate, gap, gap_of_classes
 from tenfold.losses import Logistic, Softmax

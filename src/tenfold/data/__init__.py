@@ -16,6 +16,7 @@ from tenfold.data.blocks import (
     targets_of,
     weights_of,
 )
+from tenfold.data.constant import WithConstant, with_constant
 from tenfold.data.memory import MemoryRows
 from tenfold.data.sequences import Sequences
 from tenfold.data.table import Table
@@ -31,6 +32,7 @@ __all__ = [
     "Sequences",
     "Statistic",
     "Table",
+    "WithConstant",
     "block_length",
     "head_of",
     "is_near",
@@ -38,4 +40,5 @@ __all__ = [
     "settled",
     "targets_of",
     "weights_of",
+    "with_constant",
 ]

@@ -17,6 +17,11 @@ PENALISED = (
     "the bootstrap."
 )
 
+CHEAP_COEFFICIENTS, CHEAP_PRODUCTS = 33, 2e10
+"""Up to so many coefficients a pass with their information costs little more than one without; and up to so many
+products of pairs of columns, about a second.
+"""
+
 
 class Inferred:
     """`inference_` and `summary` of an estimator whose fit has set `_inference`: what is known of each target, or the
@@ -56,7 +61,13 @@ def inferred(
     """Inference at parameters of maximum likelihood, or the reason why there is none; targets may have an offset beside
     them.
     """
-    found = infer(as_rows(X, target, weight), loss, params, bool(model.fit_intercept), coefficient_names(model))
+    rows, names = as_rows(X, target, weight), coefficient_names(model)
+    if len(names) > CHEAP_COEFFICIENTS and rows.entries / rows.shape[1] * len(names) ** 2 > CHEAP_PRODUCTS:
+        return (
+            f"The covariance of {len(names)} coefficients takes as long as much of the fit, which does not form it. "
+            "Ask for it: tenfold.infer(model, X, y, covariance='nonrobust')."
+        )
+    found = infer(rows, loss, params, bool(model.fit_intercept), names)
     return found if isinstance(found, str) else (found,)
 
 

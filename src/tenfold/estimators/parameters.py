@@ -75,6 +75,12 @@ def function() -> Check:
     return callable, "a callable"
 
 
+def has_methods(*names: str) -> Check:
+    """An object with some methods."""
+    listed = " and ".join(repr(name) for name in names)
+    return lambda value: all(callable(getattr(value, name, None)) for name in names), f"an object implementing {listed}"
+
+
 def random_state() -> Check:
     """A seed for random numbers."""
     return (

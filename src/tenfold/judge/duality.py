@@ -75,7 +75,7 @@ def gap(
     `search` of them, find a better bound. Two untrusted hints: `direction`, parameters that are said to separate the
     classes; `dual` (n,), slopes at the optimum, for losses with kinks.
     """
-    plain = isinstance(problem.penalty, L2) and not problem.penalty.positive
+    plain = isinstance(problem.penalty, L2) and not problem.penalty.positive and problem.tie == 0.0
     if not (plain and np.isfinite(problem.loss.steepness)):
         return fenchel_gap(problem, rows, params, dual=dual, tol=tol, status=status, dtype=dtype, search=search)
     data = prepare(problem, rows)

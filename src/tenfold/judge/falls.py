@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Array, Floats, is_numpy, is_sparse, like, namespace
-from tenfold.data import Block, Lifted, Pending
-from tenfold.judge.points import SAMPLE_ROWS, Data, Point, local, read
+from tenfold.arrays import Array, Floats, is_numpy, is_sparse, like, namespace, on_host
+from tenfold.data import Block, Lifted, Pending, weights_of
+from tenfold.judge.points import SAMPLE_ROWS, Data, Point, local, outer_intercept, read
 from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Extremes, Params, of_predictions, times
+from tenfold.stats import Extremes, Params, Total, back_times, of_predictions, times
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -60,6 +60,49 @@ def newton_bound(data: Data, point: Point) -> float:
         largest = max(largest, float(leverages.high[0]))
     bound = price(float(np.sqrt(square * largest)), data.problem.loss.steepness)
     return bound / largest if np.isfinite(largest) else np.inf
+
+
+def tilted_bound(data: Data, point: Point) -> float:
+    """How far the objective can fall from `point`, for a loss made of parabolas: infinite where one of them ends.
+
+    With d = H^-1 g, curvatures c and a penalty theta'R theta / 2, slopes u - c x.d pull at the weights as R does at
+    those of a full step, theta - d, and with what the parabolas cost them bound the fall by about d'H d / 2. Units of
+    columns do not matter to it. What rounding leaves over of the pulls, r, changes it by d.r, and by its own tilt.
+    """
+    assert point.hessian is not None
+    factor = factored(point.hessian)
+    if factor is None or len(factor.kept) < len(point.gradient):
+        return np.inf
+    problem, c, p = data.problem, data.centre, len(data.centre)
+    d = np.append(factor.solve(point.gradient), 0.0)[: p + 1]
+    at, by = (local(data, part) for part in (point.params, Params(d[None, :p].copy(), d[p:].copy())))
+
+    def lift(block: Block) -> Total:
+        z, weight = times(block.X, at, c), weights_of(block)[:, None]
+        xp, loss = namespace(z), problem.loss
+        u = loss.slope(block.y, z) - loss.curvature(block.y, z) * times(block.X, by, c)
+        inside = loss.clip(block.y, u)
+        outside = xp.astype((inside != u) & (weight > 0.0), xp.float64)
+        terms = loss.value(block.y, z) + loss.conjugate(block.y, inside) - inside * z
+        terms = xp.where(weight > 0.0, weight * terms, xp.zeros_like(terms))
+        sums = [float(on_host(xp.sum(part))) for part in (weight * inside, terms, outside)]
+        return Total(np.append(back_times(block.X, weight * inside, c)[0], sums))
+
+    *pull, tilt, term, outside = data.rows.fold(lift).sum / point.weight
+    if outside > 0.0:
+        return np.inf
+    ahead = Params(point.params.coef - d[None, :p], point.params.intercept - d[p:])
+    left = np.append(np.array(pull) + data.strength * ahead.coef[0], tilt)
+    ridge = data.strength * float(np.sum(d[:p] ** 2))
+    if problem.tie > 0.0:
+        ends, b = np.append(-c, 1.0), outer_intercept(data, point.params)
+        moved = b - outer_intercept(data, ahead)
+        left += problem.tie * (b - moved) * ends
+        ridge += problem.tie * moved * moved
+    left = left if problem.intercept else left[:p] + tilt * c
+    step = d[: len(left)]
+    missed = abs(float(np.sum(step * left))) + 0.5 * abs(float(np.sum(left * factor.solve(left))))
+    return max(float(term), 0.0) + 0.5 * ridge + missed
 
 
 class _Shares(NamedTuple):

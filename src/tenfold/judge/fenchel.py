@@ -6,11 +6,15 @@ intercept, Fenchel and Young bound how far P can fall from (w, b), term by term:
     gap(u) = (1/W) sum weight [loss(y, z) + conjugate(y, u) - u z] + penalty(w) + penalty*(-v) + v.w,
     v = (1/W) sum weight u x.
 
+An intercept that is tied to zero by tie / 2 b^2 asks for no balance: with s = (1/W) sum weight u the gap has the term
+(tie b + s)^2 / (2 tie) more.
+
 Slopes u at the margins z have no first term. Three moves make them feasible. *Balance*: slopes at two intercepts,
 whose sums have opposite signs, are mixed; the conjugate is convex, so the first term is at most the same mixture.
 *Scale*: a share s of u, where the penalty's conjugate is infinite at all of it; conjugate(0) = 0, so the first term is
-at most s of itself plus (1 - s) loss. *Project*: without a penalty v must vanish; slopes that are free to move, those
-with a curvature or amid the conjugate's domain, are moved along the columns until it does.
+at most s of itself plus (1 - s) loss. *Project*: without a penalty v must vanish, and under an L1 penalty it is -l1 or
++l1 for columns that are used and between them for the others; slopes that are free to move, those with a curvature or
+amid the conjugate's domain, are moved along the columns until it does. That costs the square of what scaling costs.
 """
 
 from collections.abc import Callable
@@ -22,9 +26,10 @@ import numpy as np
 from tenfold.arrays import Array, Floats, contiguous, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Lifted, Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.falls import factored, newton_bound, newton_step
-from tenfold.judge.points import Data, Point, centred, local, prepare, read
+from tenfold.judge.falls import factored, newton_bound, newton_step, tilted_bound
+from tenfold.judge.points import Data, Point, centred, local, outer_intercept, prepare, read
 from tenfold.losses import Loss, Square
+from tenfold.penalties import L2, ElasticNet
 from tenfold.stats import Derivatives, Params, Total, back_times, derivatives, predictions, times
 
 SEARCH_COLUMNS, SEARCH_STEPS = 4096, 16
@@ -42,13 +47,14 @@ ALL_ZERO = "All weights are zero: the penalty is too strong for any column."
 
 
 class _Slopes(NamedTuple):
-    """A dual point: its pull v (p,) on the weights, and its first term of the gap, both at full share; the mean
-    loss there.
+    """A dual point: its pull v (p,) on the weights, its first term of the gap, and its pull on a tied intercept, all at
+    full share; the mean loss there.
     """
 
     pull: Floats
     term: float
     loss: float
+    tilt: float = 0.0
 
 
 def fenchel_gap(
@@ -83,25 +89,42 @@ def fenchel_gap(
         value = _by_slopes(data, here, _derivatives(data, here.params))
         if value > certificate.allowed and search and rows.shape[1] <= SEARCH_COLUMNS:
             value = _searched(data, here, value, certificate.allowed, search)
-        if value > certificate.allowed and _free(data):
+        if value > certificate.allowed and (_free(data) or (_limit(data) and rows.shape[1] <= SEARCH_COLUMNS)):
             value = min(value, _by_projection(data, here))
     value = max(min(value, here.value), floor) if np.isfinite(value) else here.value
     if loose and value > certificate.allowed:
         note = f"{note} {LOOSE}".strip()
-    strength = data.strength
-    return replace(
-        certificate,
-        value=value,
-        lower_bound=here.value - value,
-        radius=float(np.sqrt(2.0 * (value + floor) / strength)) if strength > 0.0 else None,
-        parts=(value,),
-        note=note,
+    return _bounded(
+        replace(certificate, value=value, lower_bound=here.value - value, parts=(value,), note=note), data, params
     )
+
+
+def _bounded(certificate: Certificate, data: Data, params: Params) -> Certificate:
+    """With how far the best weights can be, where a square bounds them; and, where one bounds the intercept or there is
+    none, how far predictions can move.
+    """
+    strength, problem = data.strength, data.problem
+    if not strength > 0.0:
+        return certificate
+    radius = float(np.sqrt(2.0 * (certificate.value + certificate.floor) / strength))
+    if problem.balances:
+        return replace(certificate, radius=radius)
+    drift = radius * float(np.sqrt(strength / problem.tie)) if problem.intercept else 0.0
+    coef, b = (np.asarray(part, dtype=np.float64) for part in params)
+    return replace(certificate, radius=radius, _coef=coef, _intercept=b, _centre=np.zeros(coef.shape[1]), _drift=drift)
 
 
 def _free(data: Data) -> bool:
     """Whether no penalty at all bounds the weights: its conjugate is finite at zero alone."""
     return bool(data.problem.penalty.share(np.full((1, len(data.centre)), EPS))[0] == 0.0)
+
+
+def _limit(data: Data) -> float:
+    """The largest pull that weights of either sign take under a pure L1 penalty; zero for other penalties."""
+    penalty = data.problem.penalty
+    if not isinstance(penalty, ElasticNet) or penalty.l2 > 0.0 or penalty.positive:
+        return 0.0
+    return float(penalty.l1)
 
 
 def _derivatives(data: Data, params: Params) -> Derivatives:
@@ -112,20 +135,20 @@ def _pull(data: Data, sums: Derivatives) -> Floats:
     """(1/W) sum weight slope x: of rows from the centre where slopes will balance, else of the rows as they are."""
     assert sums.gradient is not None
     pull = sums.gradient[0] / sums.weight
-    return pull if data.problem.intercept else pull + sums.slope[0] / sums.weight * data.centre
+    return pull if data.problem.balances else pull + sums.slope[0] / sums.weight * data.centre
 
 
 def _by_slopes(data: Data, here: Point, sums: Derivatives) -> float:
     """The gap at the slopes of the parameters' own margins, balanced by those at a second intercept."""
     balanced = _balanced(data, here.params, sums)
-    return np.inf if balanced is None else _gap(data, here.params.coef, balanced)
+    return np.inf if balanced is None else _gap(data, here.params, balanced)
 
 
 def _balanced(data: Data, params: Params, sums: Derivatives) -> _Slopes | None:
     first, s = _pull(data, sums), float(sums.slope[0]) / sums.weight
     loss = float(sums.value[0]) / sums.weight
-    if not data.problem.intercept or s == 0.0:
-        return _Slopes(first, 0.0, loss)
+    if not data.problem.balances or s == 0.0:
+        return _Slopes(first, 0.0, loss, s)
     step = -2.0 * s / _mean_curvature(data, params)
     for _ in range(TRIES):
         other = _derivatives(data, Params(params.coef, params.intercept + step))
@@ -157,14 +180,22 @@ def _mean_curvature(data: Data, params: Params) -> float:
     return mean if mean > 1e-8 * largest else largest
 
 
-def _gap(data: Data, coef: Floats, slopes: _Slopes) -> float:
+def _gap(data: Data, params: Params, slopes: _Slopes) -> float:
     """The gap at the best of a few shares of a dual point."""
-    penalty = data.problem.penalty
-    v = slopes.pull[None, :]
+    penalty, tie = data.problem.penalty, data.problem.tie
+    coef, v = params.coef, slopes.pull[None, :]
+    b = outer_intercept(data, params) if tie > 0.0 else 0.0
+
+    def tied(share: float) -> float:
+        return (tie * b + share * slopes.tilt) ** 2 / (2.0 * tie) if tie > 0.0 else 0.0
+
     shares = {1.0, float(penalty.share(-v)[0]), float(_inner_share(penalty, -v))}
     value, product = float(penalty.value(coef)[0]), float(np.sum(coef * v))
     found = [
-        (1.0 - s) * slopes.loss + s * slopes.term + max(value + float(penalty.conjugate(-s * v)[0]) + s * product, 0.0)
+        (1.0 - s) * slopes.loss
+        + s * slopes.term
+        + max(value + float(penalty.conjugate(-s * v)[0]) + s * product, 0.0)
+        + tied(s)
         for s in shares
     ]
     return min(bound if np.isfinite(bound) else np.inf for bound in found)
@@ -186,7 +217,8 @@ def _searched(data: Data, here: Point, value: float, allowed: float, steps: int)
     for _ in range(steps):
         if point is None or point.hessian is None:
             break
-        bound = min(_by_slopes(data, point, _derivatives(data, point.params)), newton_bound(data, point))
+        fall = newton_bound if np.isfinite(data.problem.loss.steepness) else tilted_bound
+        bound = min(_by_slopes(data, point, _derivatives(data, point.params)), fall(data, point))
         value = min(value, here.value - point.value + bound)
         if value <= allowed or bound <= 0.005 * value:
             break
@@ -212,7 +244,7 @@ def _by_projection(data: Data, here: Point) -> float:
 
 
 def _projected(data: Data, here: Point, free: _Free) -> float:
-    fit = _fit_by_columns(data, free)
+    fit = _fit_by_columns(data, here, free)
     if fit is None:
         return np.inf
     c, loss, at = data.centre, data.problem.loss, local(data, here.params)
@@ -240,8 +272,12 @@ def _share_inside(loss: Loss, block: Block, u: Array) -> float:
     return float(xp.min(shares)) * (1.0 - EPS) if bool(xp.any(moved)) else 1.0
 
 
-def _fit_by_columns(data: Data, free: _Free) -> Params | None:
-    """The parameters d at which slopes minus freedom times x.d have no pull on any weight; found twice over."""
+def _fit_by_columns(data: Data, here: Point, free: _Free) -> Params | None:
+    """The parameters d at which slopes minus freedom times x.d pull at weights as they should; found twice over.
+
+    Without a penalty, not at all. Under an L1 penalty as it pulls back at the weights that are used, and not more at
+    those whose pull exceeds it; others are left alone.
+    """
     p, c = len(data.centre), data.centre
     zero = Params(np.zeros((1, p)), np.zeros(1))
     square = derivatives(Square(), zero, 2, c)
@@ -255,10 +291,8 @@ def _fit_by_columns(data: Data, free: _Free) -> Params | None:
     if not data.problem.intercept:
         q, h = H[:-1, -1], H[-1, -1]
         H = H[:-1, :-1] + np.outer(c, q) + np.outer(q + h * c, c)
-    factor = factored(H)
-    if factor is None:
-        return None
-    fit = zero
+    fit, limit, w = zero, _limit(data), here.params.coef[0]
+    wanted, moved, factor = np.zeros(len(H)), np.arange(len(H)), None
     for _ in range(2):
 
         def left(block: Block, fit: Params = fit) -> Array:
@@ -266,7 +300,16 @@ def _fit_by_columns(data: Data, free: _Free) -> Params | None:
 
         total = data.rows.fold(lambda block: _pull_of(block, left(block), c)).sum
         g = total if data.problem.intercept else total[:-1] + total[-1] * c
-        d = np.append(factor.solve(g), 0.0)[: p + 1]
+        if factor is None:
+            if limit:
+                wanted[:p] = np.where(w != 0.0, -np.sign(w), np.clip(g[:p] / here.weight / limit, -1.0, 1.0))
+                beyond = (w != 0.0) | (np.abs(g[:p]) > limit * here.weight)
+                moved = np.flatnonzero(np.append(beyond, np.ones(len(H) - p, dtype=bool)))
+            factor = factored(H[np.ix_(moved, moved)])
+            if factor is None:
+                return None
+        d = np.zeros(p + 1)
+        d[moved] = factor.solve((g - limit * here.weight * wanted)[moved])
         coef = fit.coef + d[None, :p]
         # without an intercept the fit is by the rows as they are
         b = fit.intercept + d[p:] if data.problem.intercept else coef @ c
@@ -294,11 +337,23 @@ def _at(data: Data, here: Point, slopes: Callable[[Block], Array], at: Params) -
         return Total(np.append(_pull_of(block, u, c).sum, sums))
 
     *pull, s, term, mean = data.rows.fold(lift).sum / here.weight
-    v = np.array(pull) if data.problem.intercept else np.array(pull) + s * c
+    v = np.array(pull) if data.problem.balances else np.array(pull) + s * c
     if _free(data):
         # v is zero but for rounding, which the floor covers
         return max(float(term), 0.0) + abs(float(np.sum(here.params.coef[0] * v)))
-    return _gap(data, here.params.coef, _Slopes(v, max(float(term), 0.0), float(mean)))
+    v, rounding = _snapped(data, here, v)
+    return _gap(data, here.params, _Slopes(v, max(float(term), 0.0), float(mean), float(s))) + rounding
+
+
+def _snapped(data: Data, here: Point, v: Floats) -> tuple[Floats, float]:
+    """Pulls without what rounding has added beyond the limit of an L1 penalty, and what that can have cost."""
+    limit = _limit(data)
+    inside = np.clip(v, -limit, limit)
+    with np.errstate(over="ignore"):
+        rounding = 64.0 * EPS * np.sqrt(data.squares)
+    if not limit or not np.all(np.abs(v - inside) <= np.where(np.isfinite(rounding), rounding, 0.0)):
+        return v, 0.0
+    return inside, float(np.sum(np.abs(here.params.coef[0] * (v - inside))))
 
 
 def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> float:
@@ -311,7 +366,10 @@ def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> 
     z = on_host(rows.map(predictions(at, data.centre)))[:, 0]
     loss, best = problem.loss, np.inf
     if dual is not None:
-        best = _by_vector(data, here, loss.clip(y, np.asarray(dual)), y, weight)
+        u = loss.clip(y, np.asarray(dual))
+        best = _by_vector(data, here, u, y, weight)
+        if best > allowed and loss.kinked and not _free(data):
+            best = min(best, _without_penalty(data, here, u, y, weight))
     spread = float(np.sqrt(np.average((z - np.average(z, weights=weight)) ** 2, weights=weight))) or 1.0
     for width in (spread * w for w in WIDTHS) if loss.kinked else ():
         if best <= allowed:
@@ -324,7 +382,7 @@ def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> 
 def _by_vector(data: Data, here: Point, u: Floats, y: Floats, weight: Floats) -> float:
     """The gap at a vector of slopes inside of the conjugate's domain."""
     problem = data.problem
-    if problem.intercept and not _free(data):
+    if problem.balances and not _free(data):
         u = balanced_inside(problem.loss, y, u, weight)
     joint = data._replace(rows=data.rows.retarget(np.column_stack([y, u])))
     split = _Targets(problem.loss)
@@ -341,6 +399,19 @@ def _by_vector(data: Data, here: Point, u: Floats, y: Floats, weight: Floats) ->
     if _free(data):
         return _projected(joint, here, _Free(slopes, freedom))
     return _at(joint, here, slopes, local(data, here.params))
+
+
+def _without_penalty(data: Data, here: Point, u: Floats, y: Floats, weight: Floats) -> float:
+    """The gap to the problem without its penalty, whose optimum is below: next to nothing is then left of the penalty's
+    own value, where columns or weights are large.
+    """
+    problem = data.problem
+    if data.rows.shape[1] > SEARCH_COLUMNS:
+        return np.inf
+    free = data._replace(problem=replace(problem, penalty=L2(0.0), tie=0.0))
+    b = outer_intercept(data, here.params) if problem.tie > 0.0 else 0.0
+    own = float(problem.penalty.value(here.params.coef)[0]) + 0.5 * problem.tie * b * b
+    return own + _by_vector(free, here, u, y, weight)
 
 
 class _Targets:

@@ -2,7 +2,8 @@
 
 Away from its kinks a loss tells its slope. A row on a kink (to rounding) may have any slope between both sides, and at
 an optimum these are such that the columns of the weights that are not zero balance the penalty: a least squares problem
-in as many unknowns as rows on kinks. What it leaves over, the judge scales and balances as any other hint.
+in as many unknowns as rows on kinks. Slopes beyond an end are put there, and the others solved for again. What is left
+over, the judge scales and balances as any other hint.
 """
 
 from typing import Any
@@ -22,6 +23,9 @@ ON_KINK = 1e-7
 
 MOST = 4096
 """With more rows on kinks than this none is looked for."""
+
+ROUNDS = 12
+"""So often slopes beyond an end are put there."""
 
 
 def at_kinks(problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64) -> Floats | None:
@@ -44,22 +48,42 @@ def at_kinks(problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64) 
         return np.asarray(u)
     w = params.coef[0]
     used = np.flatnonzero(w)
-    pull = rows.retarget((share * u)[:, None]).fold(lambda block: Total(back_times(block.X, block.y))).sum[0]
-    wanted = -(penalty.l1 * np.sign(w) + penalty.l2 * w)[used] - pull[used]
     columns = _picked(rows, kink, used) * share[kink, None]
     if problem.intercept:
         columns = np.column_stack([columns, share[kink]])
-        wanted = np.append(wanted, -float(np.sum(share * u)))
+
+    def missing(u: Floats) -> Floats:
+        """What the slopes lack to balance the penalty."""
+        pull = rows.retarget((share * u)[:, None]).fold(lambda block: Total(back_times(block.X, block.y))).sum[0]
+        wanted = -(penalty.l1 * np.sign(w) + penalty.l2 * w)[used] - pull[used]
+        tilt = -problem.tie * float(params.intercept[0]) - float(np.sum(share * u))
+        return np.append(wanted, tilt) if problem.intercept else wanted
+
+    u = np.array(u, dtype=np.float64)
+    free = np.ones(kink.size, dtype=bool)
+    for _ in range(ROUNDS):
+        chosen = kink[free]
+        u[chosen] += _shortest(columns[free], missing(u))
+        inside = np.asarray(loss.clip(y[chosen], u[chosen]))
+        beyond = np.abs(inside - u[chosen]) > 1e-12
+        u[chosen] = inside
+        if not beyond.any() or beyond.all():
+            break
+        free[np.flatnonzero(free)[beyond]] = False
+    return u
+
+
+def _shortest(columns: Floats, wanted: Floats) -> Floats:
+    """The shortest moves m (k,) with columns' m nearest to what is wanted; columns is (k, c)."""
+    k = len(columns)
     scale = np.sqrt(np.sum(columns * columns, axis=0))
     scale = np.where(scale > 0.0, scale, 1.0)
     with one_blas_thread:
         moved = lapack.dgelsy(
-            np.asfortranarray((columns / scale).T), _padded(wanted / scale, kink.size), np.zeros(kink.size, np.int32),
-            1e-12, max(4 * kink.size + 64, 3 * (kink.size + len(wanted)) + 64),
+            np.asfortranarray((columns / scale).T), _padded(wanted / scale, k), np.zeros(k, np.int32),
+            1e-12, max(4 * k + 64, 3 * (k + len(wanted)) + 64),
         )[1]  # fmt: skip
-    u = np.array(u, dtype=np.float64)
-    u[kink] += np.asarray(moved)[: kink.size].ravel()
-    return np.asarray(loss.clip(y, u))
+    return np.asarray(moved)[:k].ravel()
 
 
 def _padded(b: Floats, n: int) -> Floats:

@@ -30,7 +30,7 @@ from tenfold.judge.fenchel import LOOSE
 from tenfold.judge.points import centred, length, sampled
 from tenfold.losses import Softmax
 from tenfold.machine import one_blas_thread
-from tenfold.penalties import Penalty
+from tenfold.penalties import ElasticNet, Groups, Penalty
 from tenfold.problems import Glm
 from tenfold.stats import Extremes, Params, Total, back_times, of_right_margins, softmax, times
 
@@ -43,12 +43,12 @@ BALANCING = 40
 
 class _Data(NamedTuple):
     """What is judged: rows measured from `centre`, a sample of them, the mean squares (p,) of its columns about the
-    centre, the penalty and the strength of its square.
+    centre, the penalty and the strengths (K, 1) of its squares: all positive, or none.
     """
 
     penalty: Penalty
     intercept: bool
-    strength: float
+    strength: Floats
     rows: Rows
     centre: Floats
     sample: Rows
@@ -56,13 +56,18 @@ class _Data(NamedTuple):
 
     @property
     def kinked(self) -> bool:
-        """Whether there is an L1 penalty."""
-        return getattr(self.penalty, "l1", 0.0) > 0.0
+        """Whether there is more to the penalty than squares."""
+        return getattr(self.penalty, "l1", 0.0) > 0.0 or isinstance(self.penalty, Groups)
 
     @property
     def free(self) -> bool:
         """Whether there is no penalty at all."""
-        return self.strength == 0.0 and not self.kinked
+        return not (self.squared or self.kinked)
+
+    @property
+    def squared(self) -> bool:
+        """Whether there are squares."""
+        return bool(self.strength.all())
 
 
 class _Point(NamedTuple):
@@ -93,7 +98,7 @@ def gap_of_classes(
 ) -> Certificate:
     """Judge a softmax problem: the objective minus a lower bound on every objective; arguments as for `gap`."""
     centre, sample, squares = sampled(rows)
-    strength = float(np.max(problem.penalty.strength))
+    strength = np.broadcast_to(np.ravel(problem.penalty.strength), len(params.intercept)).reshape(-1, 1)
     data = _Data(problem.penalty, problem.intercept, strength, rows, centre, sample, squares)
     here = _read(data, centred(params, centre) if problem.intercept else params, 1)
     scale = float(np.log(len(params.intercept)))
@@ -113,7 +118,7 @@ def gap_of_classes(
         certificate,
         value=value,
         lower_bound=lower,
-        radius=float(np.sqrt(2.0 * (value + floor) / data.strength)) if data.strength > 0.0 else None,
+        radius=float(np.sqrt(2.0 * (value + floor) / np.min(strength))) if data.squared else None,
         parts=(value,),
         note="" if tight else LOOSE,
     )
@@ -154,7 +159,7 @@ def _read(data: _Data, params: Params, order: int) -> _Point:
             H = np.einsum("ia,kalb,jb->kilj", to, H, to, optimize=True)
         each = np.arange(p)
         for k in range(K):
-            H[k, each, k, each] += strength
+            H[k, each, k, each] += strength[k]
         hessian = H.reshape(K * H.shape[1], K * H.shape[1])
     return _Point(params, sums.weight, value, g + strength * params.coef, slope, hessian)
 
@@ -206,21 +211,22 @@ def _lower(point: _Point, bound: float) -> float:
 
 def _distance(data: _Data, point: _Point, gradient: Floats) -> float:
     """What the weights and the pull v of the slopes leave of the gap: penalty(w) + penalty*(-v) + v.w, which is
-    ||v + strength w||^2 / (2 strength) for an L2 penalty; `gradient` is v + strength w.
+    sum_k ||v_k + strength_k w_k||^2 / (2 strength_k) for an L2 penalty; `gradient` is v + strength w.
 
-    With an L1 penalty a share of the slopes is taken, where the conjugate is infinite at all of them: the conjugate of
-    the loss is zero at zero, and what is not taken costs its share of the loss. Sums over rows are rounded, by about
+    With another penalty a share of the slopes is taken, where the conjugate is infinite at all of them: the conjugate
+    of the loss is zero at zero, and what is not taken costs its share of the loss. Sums over rows are rounded, by about
     this much of each column's length.
     """
     offset = 0.0 if data.intercept else float(np.sum(data.centre**2))
     rounding = EPS * float(np.sqrt(len(gradient) * (np.sum(data.squares) + offset)))
     if not data.kinked:
-        return (length(gradient) + rounding) ** 2 / (2.0 * data.strength)
+        root = np.sqrt(data.strength)
+        return (length(gradient / root) + rounding / float(np.min(root))) ** 2 / 2.0
     w, penalty = point.params.coef, data.penalty
     v = gradient - data.strength * w
     value = float(np.sum(penalty.value(w)))
     loss = point.value - value
-    inner = replace(penalty, l2=0.0)  # type: ignore[type-var]
+    inner = replace(penalty, l2=0.0) if isinstance(penalty, ElasticNet) else penalty
     shares = {float(np.min(penalty.share(-v))), float(np.min(inner.share(-v)))}
     return min(
         (1.0 - share) * loss
@@ -310,7 +316,7 @@ def _inverse(data: _Data, hessian: Floats, K: int) -> _Inverse | None:
         return None
     k = len(hessian) // K
     lifted = hessian.reshape(K, k, K, k).copy()
-    each = np.arange(len(data.centre) if data.strength > 0.0 else 0, k)
+    each = np.arange(len(data.centre) if data.squared else 0, k)
     lifted[:, each, :, each] += np.einsum("cjcj->j", lifted)[each, None, None] / K**2
     H = lifted.reshape(K * k, K * k)
     scale = np.sqrt(np.where(np.diag(H) > 0.0, np.diag(H), 1.0))
@@ -382,7 +388,7 @@ def _search(
         if inverse is None:
             break
         bound = _fall(data, point, inverse)
-        if data.strength > 0.0:
+        if data.squared:
             first = _first_bound(data, point, allowed)
             bound = min(bound, point.value - first[0] if first[1] is point else np.inf)
         if _lower(point, bound) >= lower:

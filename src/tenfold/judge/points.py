@@ -117,6 +117,11 @@ def local(data: Data, params: Params) -> Params:
     return params if data.problem.intercept else centred(Params(params.coef, np.zeros(1)), data.centre)
 
 
+def outer_intercept(data: Data, params: Params) -> float:
+    """The intercept of a point for the rows as they are."""
+    return float(centred(params, -data.centre).intercept[0])
+
+
 def read(data: Data, params: Params, order: int) -> Point:
     """The point at `params`, with its Hessian at order 2: one pass over the rows."""
     problem, c = data.problem, data.centre
@@ -137,6 +142,11 @@ def read(data: Data, params: Params, order: int) -> Point:
     g[:p] += data.strength * params.coef[0]
     if hessian is not None:
         hessian[np.arange(p), np.arange(p)] += data.strength
+    if problem.tie > 0.0:
+        b, ends = outer_intercept(data, params), np.append(-c, 1.0)
+        value += 0.5 * problem.tie * b * b
+        g += problem.tie * b * ends
+        hessian = None if hessian is None else hessian + problem.tie * np.outer(ends, ends)
     return Point(params, sums.weight, value, g, hessian)
 
 

@@ -97,7 +97,7 @@ def moved(params: Params, shift: Floats) -> Params:
 
 def without_constants(problem: Glm, rows: Rows, params: Params) -> Params:
     """What a constant column of sparse rows has of the intercept is given back to it."""
-    if not (problem.intercept and rows.sparse):
+    if not (problem.balances and rows.sparse):
         return params
     constant = _constant_columns(rows)
     if not constant.any():

@@ -1,23 +1,19 @@
-"""Any loss with any penalty: which method a pair gets.
+"""Any loss with any penalty: which method a pair gets, and what the judge can say of it.
 
-| loss | none, L2 | L1, elastic net | groups |
-|---|---|---|---|
-| smooth, convex | Newton's method, L-BFGS | proximal gradients | proximal gradients |
-| with kinks | interior point | interior point | refused |
-| not convex | Newton's method on parabolas, several starts | proximal gradients | proximal gradients |
-
-The perceptron's loss max(0, -y z) is refused: it is least, zero, at no weights at all.
+`way` decides, and the table in the documentation is made from it. The perceptron's loss max(0, -y z) is refused: it is
+least, zero, at no weights at all.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.judge import RULES, gap, stationarity
+from tenfold.judge import RULES, Certificate, gap, gap_of_classes, stationarity
 from tenfold.judge.points import prepare
 from tenfold.losses import (
     EpsilonInsensitive,
@@ -27,8 +23,10 @@ from tenfold.losses import (
     Laplace,
     Logistic,
     Loss,
+    ModifiedHuber,
     Poisson,
     Quantile,
+    Softmax,
     Square,
     SquaredEpsilonInsensitive,
     SquaredHinge,
@@ -37,13 +35,13 @@ from tenfold.losses import (
     Tweedie,
 )
 from tenfold.penalties import L2, ElasticNet, Groups, Penalty
-from tenfold.plans import glm, piecewise
+from tenfold.plans import glm, logistic, piecewise, sparse_glm
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.frames import middle, moved
-from tenfold.problems import Glm
+from tenfold.problems import Evaluation, Glm
 from tenfold.solvers import accelerated
-from tenfold.solvers.loop import Watch, run
-from tenfold.stats import Params
+from tenfold.solvers.loop import Solution, Status, Watch, continued, run
+from tenfold.stats import Params, curvatures, total_weight
 
 LOSSES: dict[str, Callable[[], Any]] = {
     "square": Square,
@@ -57,8 +55,10 @@ LOSSES: dict[str, Callable[[], Any]] = {
     "tweedie": lambda: Tweedie(1.5),
     "student": lambda: Student(3.0),
     "logistic": Logistic,
+    "softmax": Softmax,
     "hinge": Hinge,
     "squared_hinge": SquaredHinge,
+    "modified_huber": ModifiedHuber,
     "tanh": Tanh,
 }
 """The losses by name, with usual settings; an object of `tenfold.losses` has others."""
@@ -69,21 +69,30 @@ PERCEPTRON = (
     "The perceptron's loss max(0, -y z) is least, zero, at no weights at all: there is nothing to minimise. Use "
     "loss='hinge', which asks for a margin, or tenfold.Perceptron, which counts mistakes."
 )
+POSITIVE = "A loss with kinks does not go with weights that are constrained to be positive. Use a smooth loss."
 KINKED_GROUPS = (
     "A loss with kinks does not go with groups of columns here. The nearest that do: loss='huber' for 'laplace' and "
     "the epsilon-insensitive losses, loss='squared_hinge' for 'hinge'; or penalty='l1'."
 )
 
+ATTEMPTS = 3
+"""How often a fit that is not certified is continued."""
+
 STARTS, SPREAD = 4, 1.0
 """How many starts a loss that is not convex gets, and how far from no weights, in units of the columns' spread."""
 
 
-def penalty_of(name: str | None, alpha: float, ratio: float, groups: Any, p: int) -> Penalty:
+def penalty_of(name: str | None, alpha: Any, ratio: float, groups: Any, p: int) -> Penalty:
     """The penalty of a name: alpha times ||w||^2 / 2, ||w||_1, a mixture by `ratio`, or the sum over groups of the root
-    of their size times ||w_g||; `groups` (p,) has the group of each column.
+    of their size times ||w_g||; `groups` (p,) has the group of each column. Squares may have a strength for each class.
     """
     if name is None:
         return L2(0.0)
+    if name == "l2" and np.ndim(alpha):
+        return L2(np.asarray(alpha, dtype=np.float64))
+    if np.ndim(alpha):
+        raise ValueError(f"penalty={name!r} has one strength alpha for all classes; got {alpha!r}.")
+    alpha = float(alpha)
     if name == "l2":
         return L2(alpha)
     if name in ("l1", "elasticnet"):
@@ -111,7 +120,51 @@ def rescaled_penalty(penalty: Any, factor: float) -> Any:
 
 def is_free(penalty: Penalty, p: int) -> bool:
     """Whether a penalty on p weights is none."""
-    return float(np.max(penalty.value(np.stack([np.ones(p), -np.ones(p)])))) == 0.0
+    return not np.any([penalty.value(np.full((1, p), side)) for side in (1.0, -1.0)])
+
+
+def of_two_classes(loss: Loss, penalty: Any) -> tuple[Loss, Any]:
+    """The softmax of two classes is the logistic loss of w = w_1 - w_0: for that difference a penalty on both is least
+    where they share it, and squares of two halves are half the square. Others as they are.
+    """
+    if not loss.joint:
+        return loss, penalty
+    if isinstance(penalty, L2):
+        # shared in proportion to their variances, 1 / strength
+        first, second = np.broadcast_to(np.asarray(penalty.strength, dtype=np.float64), 2)
+        return Logistic(), L2(float(first * second / (first + second)) if first + second > 0.0 else 0.0)
+    return Logistic(), replace(penalty, l2=0.5 * penalty.l2) if isinstance(penalty, ElasticNet) else penalty
+
+
+class Way(NamedTuple):
+    """A method in words, the kind of certificate it ends with, and why a pair is refused, if it is."""
+
+    method: str
+    kind: str
+    refused: str = ""
+
+
+NEWTON = "Newton's method, L-BFGS"
+PARABOLAS = "Newton's method on parabolas, several starts"
+SPARSE = "proximal Newton's method, working sets"
+FISTA = "accelerated proximal gradients"
+SEVERAL = "accelerated proximal gradients, several starts"
+INTERIOR = "interior point"
+
+
+def way(loss: Any, penalty: Any) -> Way:
+    """How a pair is solved and judged."""
+    kind = "gap" if loss.convex else "stationarity"
+    if loss.kinked:
+        reason = KINKED_GROUPS if isinstance(penalty, Groups) else POSITIVE if penalty.positive else ""
+        return Way("refused" if reason else INTERIOR, "" if reason else kind, reason)
+    if isinstance(penalty, L2) and not penalty.positive:
+        return Way(NEWTON if loss.convex else PARABOLAS, kind)
+    # curvatures that vanish on one side of a kink leave a quadratic model without a minimum
+    curved = loss.joint or np.isfinite(loss.steepness)
+    if isinstance(penalty, ElasticNet) and not penalty.positive and curved:
+        return Way(SPARSE, kind)
+    return Way(FISTA if loss.convex else SEVERAL, kind)
 
 
 def fit(
@@ -120,6 +173,7 @@ def fit(
     penalty: Any,
     intercept: bool,
     *,
+    classes: int = 2,
     tol: float,
     max_iter: int,
     time_limit: float | None = None,
@@ -127,56 +181,127 @@ def fit(
     seed: int = 0,
     dtype: Any = np.float64,
 ) -> Fitted:
-    """Minimise the weighted mean loss + penalty."""
-    limits: dict[str, Any] = {"max_iter": max_iter, "time_limit": time_limit, "watch": watch, "dtype": dtype}
-    plain = isinstance(penalty, L2) and not penalty.positive
-    if loss.kinked:
-        if isinstance(penalty, Groups):
-            raise ValueError(KINKED_GROUPS)
-        l1, l2 = (0.0, float(np.max(penalty.strength))) if plain else (penalty.l1, penalty.l2)
-        return piecewise.fit(rows, loss, l1, l2, intercept, **limits)
-    if plain and loss.convex:
-        return glm.fit(rows, loss, float(np.max(penalty.strength)), intercept, solver="lbfgs", tol=tol, **limits)
-    if plain:
-        return _best_of_starts(rows, loss, penalty, intercept, tol, seed, limits)
-    return _proximal(rows, Glm(loss, penalty, intercept), **limits)
+    """Minimise the weighted mean loss + penalty; `classes` are those of a softmax."""
+    chosen = way(loss, penalty)
+    if chosen.refused:
+        raise ValueError(chosen.refused)
+    limits: dict[str, Any] = {"max_iter": max_iter, "time_limit": time_limit, "watch": watch}
+    if chosen.method == INTERIOR:
+        l1, l2 = (penalty.l1, penalty.l2) if isinstance(penalty, ElasticNet) else (0.0, float(penalty.strength))
+        return piecewise.fit(rows, loss, l1, l2, intercept, dtype=dtype, **limits)
+    if loss.joint and chosen.method in (NEWTON, SPARSE):
+        return logistic.fit(rows, penalty, intercept, classes=classes, solver="lbfgs", tol=tol, dtype=dtype, **limits)
+    problem = Glm(loss, penalty, intercept)
+    if chosen.method == NEWTON:
+        strength = float(penalty.strength)
+        return glm.fit(rows, loss, strength, intercept, solver="lbfgs", tol=tol, dtype=dtype, **limits)
+    if chosen.method == PARABOLAS:
+        strength = float(penalty.strength)
+        solve = partial(glm.fit, rows, loss, strength, intercept, solver="lbfgs", tol=tol, dtype=dtype, **limits)
+        return _best(solve(start=start) for start in _starts(problem, rows, seed))
+    work = _Proximal.on(problem, rows, classes, dtype)
+    if chosen.method == SPARSE:
+        return work.fit(None, tol, **limits)
+    starts = [None] if loss.convex else _starts(problem, rows, seed)
+    return _best(work.fit(start, None, **limits) for start in starts)
 
 
-def _best_of_starts(
-    rows: Rows, loss: Loss, penalty: L2, intercept: bool, tol: float, seed: int, limits: dict[str, Any]
-) -> Fitted:
-    """The best of several places of rest: from no weights, and from random ones."""
-    problem, random = Glm(loss, penalty, intercept), np.random.default_rng(seed)
+def _starts(problem: Glm, rows: Rows, seed: int) -> list[Params | None]:
+    """Where a loss that is not convex is begun: without weights, and with random ones."""
+    random, p = np.random.default_rng(seed), rows.shape[1]
     spread = np.sqrt(prepare(problem, rows).squares)
-    found = []
-    for k in range(STARTS):
-        w = random.standard_normal((1, rows.shape[1])) / np.where(spread > 0.0, spread, 1.0)
-        start = None if k == 0 else Params(SPREAD * w / np.sqrt(rows.shape[1]), np.zeros(1))
-        strength = float(np.max(penalty.strength))
-        found.append(glm.fit(rows, loss, strength, intercept, solver="lbfgs", tol=tol, start=start, **limits))
+    unit = SPREAD / np.where(spread > 0.0, spread, 1.0) / np.sqrt(p)
+    drawn = [Params(random.standard_normal((1, p)) * unit, np.zeros(1)) for _ in range(STARTS - 1)]
+    return [None, *drawn]
+
+
+def _best(found: Iterable[Fitted]) -> Fitted:
+    """The lowest of several places of rest."""
     return min(found, key=lambda fitted: (not fitted.certificate.ok, fitted.certificate.objective))
 
 
-def _proximal(
-    rows: Rows, problem: Glm, max_iter: int, time_limit: float | None, watch: Watch | None, dtype: Any
-) -> Fitted:
-    """FISTA from the best constant, then the judge."""
-    p = rows.shape[1]
-    shift = middle(rows, False) if problem.intercept else np.zeros(p)
-    first, scale = glm.first_constant(problem, rows)
-    start = Params(np.zeros((1, p)), first)
+class Distance:
+    """At most one where what pulls at the weights against the penalty, and at the intercepts, can gain next to nothing;
+    `tighten` asks for more.
+    """
 
-    def measure(params: Params, gradient: Floats) -> float:
-        away = problem.penalty.subgradient_distance(params.coef, gradient[None, :-1])[0]
-        room = float(np.sum(np.abs(params.coef[0]) * away)) + float(np.sum(away * away)) / max(scale, 1e-300)
-        return (room + float(gradient[-1] ** 2)) / (1e-3 * RULES["gap"].tol * scale)
+    def __init__(self, problem: Glm, scale: float) -> None:
+        self.problem, self.scale = problem, max(scale, 1e-300)
+        self.allowed = 1e-3 * RULES["gap"].tol * self.scale
 
-    heard: Watch | None = None if watch is None else lambda record, params: watch(record, moved(params, -shift))
-    path = accelerated.steps(problem, rows, start, shift, measure)
-    solution = run(path, max_iter, time_limit, heard)
-    params, status = stored(moved(solution.params, -shift), dtype), solution.status.value
-    if problem.loss.convex:
-        certificate = gap(problem, rows, params, status=status, dtype=dtype)
-    else:
-        certificate = stationarity(problem, rows, params, start, status=status, dtype=dtype)
-    return Fitted(params, certificate, "fista", iterations=solution.iterations, trace=solution.trace)
+    def tighten(self) -> None:
+        self.allowed *= 1e-3
+
+    def __call__(self, params: Params, here: Evaluation) -> float:
+        penalty = self.problem.penalty
+        g = here.gradient.reshape(len(params.intercept), -1)
+        pull = g[:, :-1] - np.reshape(penalty.strength, (-1, 1)) * params.coef
+        away = penalty.subgradient_distance(params.coef, pull)
+        room = float(np.sum(np.abs(params.coef) * away)) + float(np.sum(away * away)) / self.scale
+        return (room + float(np.sum(g[:, -1] ** 2))) / self.allowed
+
+
+class _Proximal(NamedTuple):
+    """A problem whose penalty has a proximal map, on rows that are measured from `shift`."""
+
+    problem: Glm
+    rows: Rows
+    shift: Floats
+    first: Params
+    scale: float
+    dtype: Any
+
+    @classmethod
+    def on(cls, problem: Glm, rows: Rows, classes: int, dtype: Any) -> "_Proximal":
+        p = rows.shape[1]
+        shift = middle(rows, False) if problem.intercept else np.zeros(p)
+        if problem.loss.joint:
+            return cls(problem, rows, shift, Params(np.zeros((classes, p)), np.zeros(classes)), np.log(classes), dtype)
+        b, scale = glm.first_constant(problem, rows)
+        return cls(problem, rows, shift, Params(np.zeros((1, p)), b), scale, dtype)
+
+    def fit(
+        self, start: Params | None, tol: float | None, max_iter: int, time_limit: float | None, watch: Watch | None
+    ) -> Fitted:
+        """From the best constant or a start of the rows as they are; by proximal Newton steps where there is a `tol`
+        for their gradients, else by FISTA; then the judge.
+        """
+        problem, rows, shift = self.problem, self.rows, self.shift
+        first = self.first if start is None else moved(start, shift)
+        rule: sparse_glm.GapRule | Distance = Distance(problem, self.scale)
+        if tol is None:
+            path = accelerated.steps(problem, rows, first, shift, rule)
+        else:
+            rule = sparse_glm.GapRule(problem, tol, self.scale, self._bend())
+            path = sparse_glm.steps(problem, rows, first, shift, rule, fresh=True)
+        heard: Watch | None = None if watch is None else lambda record, params: watch(record, moved(params, -shift))
+        solution = run(path, max_iter, time_limit, heard)
+        found = self._judged(solution)
+        for _ in range(ATTEMPTS):
+            # only a solver that was content too early can do more
+            if found.certificate.ok or solution.status is not Status.CONVERGED:
+                break
+            rule.tighten()
+            more = continued(path, solution, max_iter, time_limit, heard)
+            if more is None:
+                break
+            solution = more
+            found = self._judged(solution)
+        return found
+
+    def _bend(self) -> float:
+        """The mean curvature of the loss at the best constant."""
+        weight = self.rows.fold(total_weight).sum
+        return float(self.rows.fold(curvatures(self.problem.loss, self.first, self.shift)).sum[-1] / weight)
+
+    def _judged(self, solution: Solution) -> Fitted:
+        params = stored(moved(solution.params, -self.shift), self.dtype)
+        certificate = self._certificate(params, solution.status.value)
+        return Fitted(params, certificate, "proximal", iterations=solution.iterations, trace=solution.trace)
+
+    def _certificate(self, params: Params, status: str) -> Certificate:
+        if self.problem.loss.joint:
+            return gap_of_classes(self.problem, self.rows, params, status=status, dtype=self.dtype)
+        if self.problem.loss.convex:
+            return gap(self.problem, self.rows, params, status=status, dtype=self.dtype)
+        return stationarity(self.problem, self.rows, params, self.first, status=status, dtype=self.dtype)

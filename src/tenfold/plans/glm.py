@@ -71,7 +71,7 @@ class StoppingRule:
     tiny: ClassVar[float] = float(np.finfo(np.float64).tiny)
 
     def __init__(self, problem: Glm, tol: float, scale: float) -> None:
-        self.strength = float(np.max(problem.penalty.strength))
+        self.strength, self.tie = float(np.max(problem.penalty.strength)), problem.tie
         self.convex = problem.loss.convex
         self.tol = max(tol, self.tiny)
         self.scale = scale
@@ -84,8 +84,9 @@ class StoppingRule:
         """From the gradient and the expected fall of the objective to the number that is compared with one."""
         bound = 1e4 * fall
         if self.strength > 0.0 and self.convex:
-            # the judge's number; the intercept is not penalised, and counts by what it can gain
+            # the judge's number; an intercept that is not penalised counts by what it can gain
             bound = float(np.sum(gradient[:-1] ** 2)) / (2.0 * self.strength) + fall
+            bound += float(gradient[-1] ** 2) / (2.0 * self.tie) if self.tie > 0.0 else 0.0
         wanted = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
         # whatever the units of the columns, there is nothing below rounding
         return min(wanted, abs(fall) / max(1e-26 * self.scale, self.tiny))
@@ -104,15 +105,16 @@ def fit(
     time_limit: float | None = None,
     watch: Watch | None = None,
     dtype: Any = np.float64,
+    tie: float = 0.0,
 ) -> GlmFit:
-    """Minimise the weighted mean loss + strength / 2 ||w||^2.
+    """Minimise the weighted mean loss + strength / 2 ||w||^2 + tie / 2 b^2.
 
     `solver` is "newton", for Newton's method on all rows where the Hessian is formed, or "lbfgs", for what suits the
     shape of the data.
     """
-    problem = Glm(loss, L2(strength), intercept)
+    problem = Glm(loss, L2(strength), intercept, tie if intercept else 0.0)
     hessian = forms_hessian(rows, problem)
-    frame = Frame.of(rows, middle(rows, hessian) if intercept else np.zeros(rows.shape[1]))
+    frame = _frame(problem, rows, hessian)
     first, scale = first_constant(problem, rows)
     rule = StoppingRule(problem, tol, scale)
     origin = frame.inside(start) if start is not None else Params(np.zeros((1, frame.rows.shape[1])), first)
@@ -139,6 +141,14 @@ def fit(
         # the last step may not have been evaluated by the solver: the judge has done it
         trace = (*trace[:-1], replace(trace[-1], objective=min(trace[-2].objective, found.certificate.objective)))
     return replace(found, method=solver, iterations=solution.iterations, trace=trace)
+
+
+def _frame(problem: Glm, rows: Rows, hessian: bool) -> Frame:
+    if problem.balances:
+        return Frame.of(rows, middle(rows, hessian))
+    frame = Frame.of(rows, np.zeros(rows.shape[1]))
+    # the rows of a tied intercept are turned as they are, and measured from elsewhere where the Hessian gains by it
+    return Frame(rows, middle(rows, hessian)) if problem.intercept and hessian and frame.basis is None else frame
 
 
 def first_constant(problem: Glm, rows: Rows) -> tuple[Floats, float]:

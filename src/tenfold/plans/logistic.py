@@ -17,11 +17,11 @@ from tenfold.data import Rows, sampling_step
 from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap, gap_of_classes
 from tenfold.losses import Logistic, Softmax
 from tenfold.penalties import L2, ElasticNet
-from tenfold.plans import multinomial, sparse_logistic
+from tenfold.plans import multinomial, sparse_glm
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
 from tenfold.plans.separation import recession, recession_of_classes, refuse_tiny, unit
-from tenfold.plans.sparse_logistic import GapRule
+from tenfold.plans.sparse_glm import GapRule
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Solution, Status, Step, Watch, continued, run
@@ -81,6 +81,7 @@ class StoppingRule:
     def tighten(self) -> None:
         self.allowed *= 1e-3
 
+    @np.errstate(over="ignore")  # far from the end, in units that are extreme, infinity is an answer
     def __call__(self, gradient: Floats, fall: Any) -> Any:
         """From the gradient and the expected fall of the objective to the number that is compared with one."""
         weights = gradient.reshape(*gradient.shape[:-1], self.outputs, -1)[..., :-1]
@@ -171,10 +172,13 @@ def _way(
     centre = middle(samples[0][0] if samples else rows, hessian) if intercept else np.zeros(rows.shape[1])
     frame = Frame(rows, centre) if kinked else Frame.of(rows, centre)  # a rotation would change an L1 penalty
     outputs = classes if joint else 1
-    smooth, sharp = StoppingRule(strength, tol, outputs), GapRule(problem, outputs, tol)
+    smooth = StoppingRule(float(np.min(penalty.strength)), tol, outputs)
+    sharp = GapRule(problem, tol, float(np.log(max(outputs, 2))))
     rule: StoppingRule | GapRule = sharp if kinked else smooth
     if kinked:
-        path = sparse_logistic.steps(problem, rows, centre, outputs, start and frame.inside(start), sharp)
+        zero = Params(np.zeros((outputs, rows.shape[1])), np.zeros(outputs))
+        first = zero if start is None else frame.inside(start)
+        path = sparse_glm.steps(problem, rows, first, centre, sharp, fresh=start is None)
     elif joint:
         path = multinomial.steps(problem, frame, classes, start, smooth)
     else:

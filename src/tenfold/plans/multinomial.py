@@ -38,7 +38,8 @@ def steps(problem: Glm, frame: Frame, classes: int, given: Params | None, measur
     n, p = rows.shape
     first = Params(np.zeros((classes, p)), np.zeros(classes)) if given is None else frame.inside(given)
     if p > NEWTON_COLUMNS:
-        walk = (lbfgs.Points if rows.foreign else lbfgs.Margins)(problem, rows, shift, classes)
+        apart = np.size(problem.penalty.strength) > 1  # a strength for each class
+        walk = (lbfgs.Points if rows.foreign or apart else lbfgs.Margins)(problem, rows, shift, classes)
         yield from lbfgs.steps(walk, first, lbfgs.diagonal(problem, rows, shift, outputs=classes), measure)
         return
     sample = _sample(rows)
@@ -94,7 +95,7 @@ def _blocks(problem: Glm, rows: Rows, params: Params, shift: Floats) -> lbfgs.Ma
     found = rows.fold(together([class_curvatures(params, shift), total_weight])).parts
     blocks = found[0].sum / found[1].sum
     p = len(shift)
-    blocks[:, np.arange(p), np.arange(p)] += np.max(problem.penalty.strength)
+    blocks[:, np.arange(p), np.arange(p)] += np.asarray(problem.penalty.strength).reshape(-1, 1)
     if not problem.intercept:
         blocks[:, p, :] = blocks[:, :, p] = 0.0
         blocks[:, p, p] = 1.0

@@ -25,8 +25,10 @@ EPS = float(np.finfo(np.float64).eps)
 COLUMNS = 4096
 """Up to so many columns the weighted Gram matrix is formed."""
 
-ENOUGH = 1e-3
-"""The duality gap at which a fit ends, as a share of what the judge allows."""
+ENOUGH, CLOSER = 1e-3, 1e-8
+"""The duality gap at which a fit ends, as a share of what the judge allows; beside a square, in which weights show the
+root of the gap, and a step or two more squares what is left.
+"""
 
 ZERO = 1e-7
 """Beside an L1 penalty a weight that moves predictions by so much less than others is none."""
@@ -43,15 +45,16 @@ def fit(
     time_limit: float | None = None,
     watch: Watch | None = None,
     dtype: Any = np.float64,
+    tie: float = 0.0,
 ) -> Fitted:
-    """Minimise the weighted mean loss + l1 ||w||_1 + l2 / 2 ||w||^2."""
+    """Minimise the weighted mean loss + l1 ||w||_1 + l2 / 2 ||w||^2 + tie / 2 b^2."""
     p = rows.shape[1]
     if p > COLUMNS:
         raise ValueError(
             f"A loss with kinks needs a matrix of {p} x {p} numbers here, which is too many: at most {COLUMNS} columns "
             "are taken. Use a smooth loss (for instance huber, or squared hinge), or fewer columns."
         )
-    problem = Glm(loss, ElasticNet(l1, l2), intercept)
+    problem = Glm(loss, ElasticNet(l1, l2), intercept, tie if intercept else 0.0)
     if rows.foreign or rows.scattered:
         raise ValueError("A loss with kinks keeps numbers for each row in this machine's memory: bring X there.")
     y, weight = on_host(rows.map(targets_of))[:, 0], on_host(rows.map(weights_of))
@@ -63,14 +66,14 @@ def fit(
         squares = rows.fold(Columns.lift).squares_about(shift)
     if not np.isfinite(squares).all():
         raise NotFinite
-    if 0.0 < l1 < 1e3 * EPS * float(np.max(np.sqrt(squares + shift**2), initial=0.0)):
-        raise ValueError(
-            "Input X has a column so large that rounding of its sums exceeds the L1 penalty: Scale the columns, or use "
-            "alpha=0."
-        )
-    inner = interior.Problem(rows, weighted, l1, l2, intercept, shift, np.sqrt(squares))
-    first = Params(np.zeros((1, p)), np.array([_middle(pieces, share) if intercept else 0.0]))
-    allowed = ENOUGH * RULES["gap"].tol * prepare(problem, rows).scale
+    scale = prepare(problem, rows).scale
+    size = np.sqrt(squares + shift**2)
+    if problem.tie > 0.0:
+        size = np.append(size, np.sqrt(l2 / problem.tie))  # the intercept as the weight of a constant column
+    _refuse_large(size, l1, l2, RULES["gap"].tol * scale)
+    inner = interior.Problem(rows, weighted, l1, l2, intercept, shift, np.sqrt(squares), problem.tie)
+    first = Params(np.zeros((1, p)), np.array([_middle(pieces, share) if problem.balances else 0.0]))
+    allowed = (CLOSER if l2 > 0.0 else ENOUGH) * RULES["gap"].tol * scale
     slopes: list[Floats] = []
 
     def path() -> Iterator[Step]:
@@ -90,6 +93,23 @@ def fit(
         other = gap(problem, rows, params, dual=dual, status=status, dtype=dtype)
         certificate = other if other.value < certificate.value else certificate
     return Fitted(params, certificate, "interior point", iterations=solution.iterations, trace=solution.trace)
+
+
+def _refuse_large(size: Floats, l1: float, l2: float, allowed: float) -> None:
+    """Refuse columns of such sizes (p,) that rounding of their sums exceeds the penalty; beside a square, where the
+    penalty matters to others.
+    """
+    if 0.0 < l1 < 1e3 * EPS * float(np.max(size, initial=0.0)):
+        raise ValueError(
+            "Input X has a column so large that rounding of its sums exceeds the L1 penalty: Scale the columns, or use "
+            "alpha=0."
+        )
+    large = size > 1e5 * np.sqrt(l2 * allowed) / EPS
+    if l2 > 0.0 and large.any() and not large[size > 0.0].all():
+        raise ValueError(
+            "Input X has a column so large beside others that rounding of its sums exceeds the penalty: Scale the "
+            "columns."
+        )
 
 
 def _middle(pieces: Pieces, share: Floats) -> float:

@@ -84,7 +84,7 @@ def steps(
     sweeps: Sweeps,
 ) -> Iterator[Step]:
     """Minimise for the targets of `part` together, at most `at_once` sweeps a step, until the gap is at most `tol`
-    times the sum of squares of the targets and no weight moves by more than `tol` times the largest.
+    times the sum of squares of the targets.
     """
     t, p = gram.C[part].shape
     inside = np.zeros((t, p)) if start is None else gram.inside(start, part)
@@ -157,4 +157,5 @@ def _descend(
     l1 = np.array([gram.weight * a * unit for a, _ in penalties])
     l2 = np.array([gram.weight * b for _, b in penalties])
     C = np.ascontiguousarray(gram.C[part])
-    return _core.descent(gram.S, C, yy, gram.unit, start, l1, l2, positive, tol * yy, tol, most, seed)
+    with one_blas_thread:
+        return _core.descent(gram.S, C, yy, gram.unit, start, l1, l2, positive, tol * yy, most, seed)

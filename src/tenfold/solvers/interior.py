@@ -1,8 +1,8 @@
 """A primal-dual interior point method for piecewise linear losses with an elastic net penalty (Mehrotra 1992; for
 quantiles Portnoy and Koenker 1997).
 
-    min over w, b of  sum_i sum_k up_ik (at_ik - z_i)_+ + down_ik (z_i - at_ik)_+  +  l1 ||w||_1 + l2 / 2 ||w||^2,
-    z_i = x_i.w + b;  the weights of rows are in `up` and `down`.
+    min over w, b of  sum_i sum_k up_ik (at_ik - z_i)_+ + down_ik (z_i - at_ik)_+  +  l1 ||w||_1 + l2 / 2 ||w||^2
+    + tie / 2 b^2,  z_i = x_i.w + b;  the weights of rows are in `up` and `down`.
 
 Each r = at - z is v - t with v, t >= 0, and has a multiplier -down <= u <= up; the absolute value of a weight is a row
 more, e_j with at = 0 and up = down = l1. On the path v (up - u) = t (u + down) = mu and sum u x = l2 w. A step of
@@ -23,6 +23,8 @@ from tenfold.losses import Pieces, Square
 from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
 from tenfold.stats import Derivatives, Params, Total, back_times, derivatives, predictions
+
+EPS = float(np.finfo(np.float64).eps)
 
 SURE = 1.0 + 1e-9
 """Against rounding where a column is left out."""
@@ -57,9 +59,12 @@ class Lines(NamedTuple):
         return State(room, np.maximum(r, 0.0) + size, np.maximum(-r, 0.0) + size)
 
     def rooms(self, s: State) -> tuple[Floats, Floats]:
-        """How far the multipliers are from their ends; one where there are none."""
+        """How far the multipliers are from their ends, which rounding must not make nothing; one where there are
+        none.
+        """
         dead = 1.0 - self.alive
-        return self.up - s.u + dead, s.u + self.down + dead
+        least = dead + 1e-3 * EPS * (self.up + self.down)
+        return np.maximum(self.up - s.u, least), np.maximum(s.u + self.down, least)
 
     def products(self, s: State) -> float:
         """The sum of v (up - u) + t (u + down): the duality gap."""
@@ -131,33 +136,54 @@ class Problem(NamedTuple):
     shift: Floats
     spread: Floats
     """Root mean squares (p,) of the columns about the shift."""
+    tie: float = 0.0
+
+    @property
+    def ends(self) -> Floats:
+        """The intercept of the rows as they are, by weights and intercept of rows from the shift."""
+        return np.append(-self.shift, 1.0)
+
+    def ridge(self, theta: Floats) -> Floats:
+        """The slope of the squares."""
+        tied = self.tie * float(np.sum(self.ends * theta)) if self.tie > 0.0 else 0.0
+        return np.append(self.l2 * theta[:-1], 0.0) + tied * self.ends
+
+    def products(self, theta: Floats, pull: Floats) -> Floats:
+        """Weights and intercept times what pulls at them: where the intercept is tied, for the rows as they are."""
+        if self.tie == 0.0:
+            return theta * pull
+        b = float(np.sum(self.ends * theta))
+        return np.append(theta[:-1] * (pull[:-1] + self.shift * pull[-1]), b * pull[-1])
 
 
 def steps(problem: Problem, start: Params, allowed: float) -> Iterator[tuple[Step, Floats]]:
     """Steps in the coordinates z = (x - shift).w + b, each with the slopes (n,) of the losses that belong to it. The
     measure is the duality gap over `allowed`.
     """
-    rows, (at, up, down), l1, l2, intercept, shift, spread = problem
+    rows, (at, up, down), l1, _, intercept, shift, spread, tie = problem
     lines = Lines.of(at, up, down)
     p = rows.shape[1]
     # a column that no slopes can pull as strongly as the penalty does has no weight
     pulls = np.max(np.maximum(up, down).sum(axis=1) / np.maximum((up + down).sum(axis=1), 1e-300), initial=0.0)
     free = (spread > 0.0) & (l1 < pulls * (up + down).sum() * spread * SURE)
+    if tie > 0.0:
+        free |= shift != 0.0  # a constant column takes part of the intercept, for less
     limit = np.where(free, l1, 0.0)[:, None]
     bars = Lines.of(np.zeros((p, 1)), limit, limit)
     theta = np.append(start.coef[0], start.intercept)
     z = _forth(rows, theta, shift)
     size = float(np.sum(lines.alive * (up + down) * np.abs(at - z)) / max(np.sum(up + down), 1e-300)) or 1.0
     here = lines.start(z, size)
-    bar = bars.start(theta[:p, None], (size / np.where(free, spread, 1.0))[:, None])
+    bar = bars.start(theta[:p, None], (size / np.where(spread > 0.0, spread, 1.0))[:, None])
     count = 2.0 * (lines.alive.sum() + bars.alive.sum())
     while True:
         gap = lines.products(here) + bars.products(bar)
         objective = _objective(problem, z, theta)
         if not np.isfinite(objective):
             raise NotFinite
-        pull = _back(rows, here.u.sum(axis=1), shift, intercept) + np.append(bar.u[:, 0] - l2 * theta[:p], 0.0)
-        slack = float(np.sum(np.abs(theta * pull)))
+        pull = _back(rows, here.u.sum(axis=1), shift, intercept) + np.append(bar.u[:, 0], 0.0) - problem.ridge(theta)
+        # pulls do not fall further than rounding
+        slack = float(np.sum(np.abs(problem.products(theta, pull)))) if gap > EPS * objective else 0.0
         yield Step(Params(theta[None, :p].copy(), theta[p:].copy()), objective, (gap + slack) / allowed), -here.u.sum(1)
         system = _System.at(problem, lines, bars, Place(theta, here, bar), z, pull, free)
         if system is None:
@@ -193,6 +219,8 @@ class _System(NamedTuple):
     ) -> "_System | None":
         D, D0 = lines.weights(place.lines), bars.weights(place.bars)
         gram = _gram(problem.rows, D.sum(axis=1), problem.shift)
+        if problem.tie > 0.0:
+            gram = gram + problem.tie * np.outer(problem.ends, problem.ends)
         solve = _factor(gram, np.append(D0[:, 0] + problem.l2, 0.0), np.append(free, problem.intercept))
         return None if solve is None else cls(problem, lines, bars, place, z, pull, D, D0, solve)
 
@@ -218,7 +246,7 @@ def _objective(problem: Problem, z: Floats, theta: Floats) -> float:
     at, up, down = problem.pieces
     r, w = at - z, theta[:-1]
     loss = float(np.sum(np.where(r > 0.0, up * r, -down * r)))
-    return loss + problem.l1 * float(np.sum(np.abs(w))) + 0.5 * problem.l2 * float(np.sum(w * w))
+    return loss + problem.l1 * float(np.sum(np.abs(w))) + 0.5 * float(np.sum(theta * problem.ridge(theta)))
 
 
 def _forth(rows: Rows, theta: Floats, shift: Floats) -> Floats:

@@ -135,7 +135,7 @@ class Margins:
         self.y = rows.map(targets_of)
         self.share = np.array(rows.map(weights_of))[:, None]
         self.share /= self.share.sum()
-        self.strength = float(np.max(problem.penalty.strength))
+        self.strength, self.tie = float(np.max(problem.penalty.strength)), problem.tie
         self.z = np.zeros((len(self.y), outputs))
 
     def start(self, x: Floats) -> Place:
@@ -150,8 +150,13 @@ class Margins:
         return np.asarray(rows.fold(lambda block: Total(back_times(block.X, block.y, self.shift))).sum)
 
     def _weights(self, x: Floats) -> Floats:
-        """The part of a point that is penalised."""
         return x.reshape(self.outputs, -1)[:, :-1]
+
+    def _inner(self, x: Floats, d: Floats) -> float:
+        """The penalty's bilinear form."""
+        weights = self.strength * float(np.sum(self._weights(x) * self._weights(d)))
+        b, e = (part.reshape(self.outputs, -1)[:, -1] for part in (x, d))
+        return weights + self.tie * float(np.sum(b * e))
 
     @np.errstate(over="ignore", invalid="ignore")  # a trial may be out of range, and is refused then
     def _place(self, x: Floats) -> Place:
@@ -160,16 +165,17 @@ class Margins:
         slope = np.zeros(self.outputs)
         u = self.share * loss.slope(self.y, self.z)
         if self.problem.intercept:
-            curvature = np.sum(self.share * loss.curvature(self.y, self.z), axis=0)
+            b = x.reshape(self.outputs, -1)[:, -1]
+            curvature = np.sum(self.share * loss.curvature(self.y, self.z), axis=0) + self.tie
             # several classes pull at each other, and the diagonal knows at least half of their curvature
-            move = -np.sum(u, axis=0) / np.where(curvature > 0.0, curvature, np.inf) / min(self.outputs, 2)
-            move = np.clip(move, -1.0, 1.0)
-            x.reshape(self.outputs, -1)[:, -1] += move
+            move = -(np.sum(u, axis=0) + self.tie * b) / np.where(curvature > 0.0, curvature, np.inf)
+            move = np.clip(move / min(self.outputs, 2), -1.0, 1.0)
+            b += move
             self.z = self.z + move
             u = self.share * loss.slope(self.y, self.z)
-            slope = np.sum(u, axis=0)
+            slope = np.sum(u, axis=0) + self.tie * b
+        f = float(np.sum(self.share * loss.value(self.y, self.z))) + 0.5 * self._inner(x, x)
         w = self._weights(x)
-        f = float(np.sum(self.share * loss.value(self.y, self.z))) + 0.5 * self.strength * float(np.sum(w * w))
         return Place(x, f, np.column_stack([self._back(u) + self.strength * w, slope]).ravel())
 
     def along(self, place: Place, d: Floats, fall: float) -> Place | None:
@@ -177,8 +183,7 @@ class Margins:
             d = d.copy()
             d.reshape(self.outputs, -1)[:, -1] = 0.0
         dz = self._forth(d)
-        w, v = self._weights(place.x), self._weights(d)
-        length = self._minimum(dz, self.strength * float(np.sum(w * v)), self.strength * float(np.sum(v * v)), fall)
+        length = self._minimum(dz, self._inner(place.x, d), self._inner(d, d), fall)
         kept = self.z
         self.z = kept + length * dz
         there = self._place(place.x + length * d)

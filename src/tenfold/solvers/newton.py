@@ -23,8 +23,8 @@ from tenfold.stats import Params
 
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
-LENGTHS = tuple(0.5**k for k in range(14))
-"""The steps that a line search tries: down to about 1e-4."""
+LENGTHS, MORE = (tuple(0.5**k for k in range(count)) for count in (14, 40))
+"""The steps that a line search tries: down to about 1e-4, and to 1e-12 where the curvature may jump within a step."""
 
 AHEAD = 4
 """A pass over scattered rows looks ahead at so many lengths."""
@@ -144,10 +144,11 @@ def _search(
         return value <= f - 1e-4 * length * fall + 4.0 * EPS * abs(f)
 
     known: dict[float, float] = {}
-    for k, length in enumerate(LENGTHS):
+    lengths = LENGTHS if np.isfinite(problem.loss.steepness) else MORE
+    for k, length in enumerate(lengths):
         if not enough(known.get(length, -np.inf), length):
             continue
-        ahead = LENGTHS[k + 1 : k + 1 + AHEAD] if rows.scattered and k > 0 else ()
+        ahead = lengths[k + 1 : k + 1 + AHEAD] if rows.scattered and k > 0 else ()
         new = _step(params, d, length)
         there, values = evaluate_ahead(problem, rows, new, 2, shift, [_step(params, d, other) for other in ahead])
         if enough(float(there.value[0]), length) and np.isfinite(there.gradient).all():

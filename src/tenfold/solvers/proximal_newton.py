@@ -1,8 +1,7 @@
-"""Penalties with a kink: proximal Newton steps, and accelerated proximal gradient steps where no Hessian is formed.
+"""Proximal Newton steps for a smooth loss with an L1 penalty or an elastic net (Lee, Sun and Saunders 2014).
 
-A Newton step minimises the quadratic model of the smooth part plus l1 ||w||_1 (Lee, Sun and Saunders 2014): with the
-intercepts, which are not penalised, eliminated, it is a Lasso on the Hessian, solved by coordinate descent. FISTA (Beck
-and Teboulle 2009, started afresh where the objective rises) takes one pass a step and vectors of memory.
+A step minimises the quadratic model of the smooth part plus l1 ||w||_1: with the intercepts, which are not penalised,
+eliminated, it is a Lasso on the Hessian, solved by coordinate descent.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +26,7 @@ Measure = Callable[[Params, Evaluation], float]
 """From a point and the smooth part there to the number that the stopping rule compares with one."""
 
 
-def newton_steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
+def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
     """Steps in the coordinates z = (x - shift).w + b."""
     l1 = float(problem.penalty.l1)  # type: ignore[attr-defined]
     params, here = start, _finite(evaluate(problem, rows, start, 2, shift))
@@ -39,55 +38,6 @@ def newton_steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure
         if found is None:
             return
         params, here = found
-
-
-def fista_steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
-    """Steps with a step length that halves where it was too long and grows slowly again."""
-    l1 = float(problem.penalty.l1)  # type: ignore[attr-defined]
-    params, ahead, momentum, length = start, start, 1.0, 1.0
-    before = np.inf
-    here = _finite(evaluate(problem, rows, start, 1, shift))
-    f = float(here.value[0]) + l1 * float(np.sum(np.abs(params.coef)))
-    while True:
-        yield Step(params, f, measure(params, here))
-        there = here if ahead is params else evaluate(problem, rows, ahead, 1, shift)
-        new, found, length = _proximal_step(problem, rows, ahead, there, l1, shift, 1.1 * length)
-        if new is None or found is None:
-            return
-        value = float(found.value[0]) + l1 * float(np.sum(np.abs(new.coef)))
-        if value > f + 4.0 * EPS * abs(f):
-            if ahead is params:
-                return  # rounding: there is nothing to gain
-            ahead, momentum = params, 1.0
-            continue
-        if ahead is params and value == f == before:
-            return
-        faster = 0.5 * (1.0 + float(np.sqrt(1.0 + 4.0 * momentum * momentum)))
-        share = (momentum - 1.0) / faster
-        ahead = Params(
-            new.coef + share * (new.coef - params.coef), new.intercept + share * (new.intercept - params.intercept)
-        )
-        params, here, f, before, momentum = new, found, value, f, faster
-
-
-def _proximal_step(
-    problem: Glm, rows: Rows, params: Params, here: Evaluation, l1: float, shift: Floats, length: float
-) -> tuple[Params | None, Evaluation | None, float]:
-    """The step of the largest of length, length / 2, ... below the quadratic with that curvature."""
-    g = here.gradient.reshape(len(params.intercept), -1)
-    while length > 1e-18:
-        moved = params.coef - length * g[:, :-1]
-        coef = np.sign(moved) * np.maximum(np.abs(moved) - length * l1, 0.0)
-        new = Params(coef, params.intercept - length * g[:, -1])
-        there = evaluate(problem, rows, new, 1, shift)
-        dw, db = new.coef - params.coef, new.intercept - params.intercept
-        square = float(np.sum(dw * dw) + np.sum(db * db))
-        linear = float(np.sum(g[:, :-1] * dw) + np.sum(g[:, -1] * db))
-        bound = float(here.value[0]) + linear + square / (2.0 * length)
-        if float(there.value[0]) <= bound + 4.0 * EPS * abs(bound):
-            return new, there, length
-        length *= 0.5
-    return None, None, length
 
 
 def _direction(params: Params, here: Evaluation, l1: float, intercept: bool) -> Floats:
@@ -139,20 +89,20 @@ def _lasso(S: Floats, C: Floats, start: Floats, l1: float) -> Floats:
         # the square of the targets that would have this Gram matrix: their part along the columns
         yy = float(C @ (lapack.dpotrs(lower, C / scale, lower=1)[0] / scale)) if info == 0 else 0.0
     yy = max(1.001 * yy, float(start @ C), 1e-300)
-    found = _core.descent(
-        S,
-        np.ascontiguousarray(C[None, :]),
-        yy,
-        np.ones(len(C)),
-        np.ascontiguousarray(start[None, :]),
-        np.array([l1]),
-        np.zeros(1),
-        False,
-        1e-13 * yy,
-        1e-10,
-        SWEEPS,
-        None,
-    )[0]
+    with one_blas_thread:
+        found = _core.descent(
+            S,
+            np.ascontiguousarray(C[None, :]),
+            yy,
+            np.ones(len(C)),
+            np.ascontiguousarray(start[None, :]),
+            np.array([l1]),
+            np.zeros(1),
+            False,
+            1e-13 * yy,
+            SWEEPS,
+            None,
+        )[0]
     return np.asarray(found[0, 0])
 
 

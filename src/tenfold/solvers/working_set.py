@@ -299,7 +299,8 @@ def _descended(
     """The members' weights (A, t, q) for each penalty, and the sweeps."""
     l1, l2 = (np.array(part, dtype=np.float64) for part in zip(*penalties, strict=True))
     unit = np.ones(len(state.chosen.index))
-    W, _, sweeps = _core.descent(
-        state.chosen.gram, C, yy, unit, state.weights, l1, l2, positive, tol * yy, tol, max(most, 1), seed
-    )
+    with one_blas_thread:
+        W, _, sweeps = _core.descent(
+            state.chosen.gram, C, yy, unit, state.weights, l1, l2, positive, tol * yy, max(most, 1), seed
+        )
     return W, sweeps

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, like, namespace
+from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace
 from tenfold.data import Block, Lifted, Pending, weights_of
 from tenfold.machine import threads
+from tenfold.stats.derivatives import Params, Total, back_times, times
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +178,93 @@ def scaled_distances(X: Array, centre: Floats, scale: Floats) -> Array:
     xp = namespace(X)
     X, c, s = xp.astype(X, xp.float64, copy=False), like(centre, X), like(scale, X)
     return xp.stack([xp.sum(((X - c[k, :]) * s[k, :]) ** 2, axis=1) for k in range(len(centre))], axis=1)
+
+
+def quadratics(X: Array, centres: Floats, factors: Floats) -> Array:
+    """||(x_i - c_k) B_k||^2 for rows i and centres k with upper triangles B_k, (n, k) in float64, where X is."""
+    if is_numpy(X):
+        return _core.quadratics(X, centres, factors, threads(entries(X) * factors.shape[1]))
+    xp = namespace(X)
+    X, c, B = xp.astype(X, xp.float64, copy=False), like(centres, X), like(factors, X)
+    return xp.stack([xp.sum(xp.matmul(X - c[k, :], B[k, :, :]) ** 2, axis=1) for k in range(len(centres))], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassProducts:
+    """Weight (k,) of each class, its sums (k, p) about given places, and the products (k, q, p) of its second moments
+    about them with q vectors.
+    """
+
+    weight: Floats
+    sums: Floats
+    products: Floats
+
+    def merge(self, other: "ClassProducts") -> "ClassProducts":
+        return ClassProducts(self.weight + other.weight, self.sums + other.sums, self.products + other.products)
+
+
+def class_products(places: Floats, vectors: Floats) -> Callable[[Block], Lifted[ClassProducts]]:
+    """The lift of `ClassProducts` about the rows of `places` (k, p), with `vectors` (k, q, p) of each class: two
+    products of the rows, and no matrix of products of columns.
+    """
+    return partial(_class_products, places, vectors)
+
+
+def _class_products(places: Floats, vectors: Floats, block: Block) -> Lifted[ClassProducts]:
+    (k, q, p), own = vectors.shape, memberships(block, len(places))
+    X, xp, shift = block.X, namespace(own), places.mean(axis=0)  # a place near the rows keeps their digits
+    along = np.einsum("kqp,kp->kq", vectors, places - shift).ravel()
+    z = xp.reshape(times(X, Params(vectors.reshape(k * q, p), -along), shift), (-1, k, q))
+    U = xp.concat([xp.reshape(own[:, :, None] * z, (-1, k * q)), own], axis=1)
+    finish = partial(_about_places, places - shift, (k, q, p))
+    if is_numpy(U):
+        return finish((), back_times(X, contiguous(U), shift), U.sum(axis=0))
+    found = xp.matmul(U.T, xp.astype(X, xp.float64, copy=False) - like(shift, X))
+    return Pending.of([found, xp.sum(U, axis=0)], finish)
+
+
+def _about_places(
+    places: Floats, shape: tuple[int, int, int], _: tuple[None, ...], found: Floats, total: Floats
+) -> ClassProducts:
+    """Sums (k q + k, p) about the origin, moved to the places."""
+    k, q, p = shape
+    weight, products = total[k * q :], found[: k * q].reshape(k, q, p)
+    products = products - total[: k * q].reshape(k, q)[:, :, None] * places[:, None, :]
+    return ClassProducts(weight, found[k * q :] - weight[:, None] * places, products)
+
+
+def pooled_products(places: Floats, factors: Floats, vectors: Floats) -> Callable[[Block], Lifted[Total]]:
+    """The lift of sum_c factor_c sum_i w (x_i - place_c)((x_i - place_c)'v) over the rows i of the classes c, (q, p),
+    for vectors v (q, p).
+    """
+    return partial(_pooled_products, places, factors, vectors)
+
+
+def _pooled_products(places: Floats, factors: Floats, vectors: Floats, block: Block) -> Lifted[Total]:
+    X, group, shift = block.X, groups_of(block), places.mean(axis=0)  # as in `class_products`
+    xp, away = namespace(X), places - shift
+    z = times(X, Params(vectors, np.zeros(len(vectors))), shift)
+    z = z - xp.take(like(away @ vectors.T, z), group, axis=0)
+    z = z * (weights_of(block) * xp.take(like(factors, z), group, axis=0))[:, None]
+    own = xp.astype(group[:, None] == like(np.arange(len(places)), z)[None, :], xp.float64)
+    if is_numpy(X):
+        sums = _core.times_t(contiguous(z), contiguous(own), None, threads(entries(z) * len(places)))  # (k, q)
+        return Total(back_times(X, contiguous(z), shift) - sums.T @ away)
+    found = xp.matmul(z.T, xp.astype(X, xp.float64, copy=False) - like(shift, X))
+    return Pending.of([found - xp.matmul(xp.matmul(own.T, z).T, like(away, z))], _total)
+
+
+def fourth_powers(centre: Floats, scale: Floats) -> Callable[[Block], Lifted[Total]]:
+    """The lift of sums (k,) over the rows of each class of (sum_j (scale_kj (x_ij - centre_kj))^2)^2."""
+    return partial(_fourth_powers, centre, scale)
+
+
+def _fourth_powers(centre: Floats, scale: Floats, block: Block) -> Lifted[Total]:
+    own, squares = memberships(block, len(centre)), scaled_distances(block.X, centre, scale)
+    xp = namespace(squares)
+    powers = xp.sum(own * squares**2, axis=0)
+    return Total(powers) if is_numpy(powers) else Pending.of([powers], _total)
+
+
+def _total(_: tuple[None, ...], sums: Floats) -> Total:
+    return Total(sums)

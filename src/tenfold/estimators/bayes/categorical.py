@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.data import NotFinite, Rows
 from tenfold.estimators.bayes.discrete import DiscreteNB
-from tenfold.estimators.bayes.learned import PARTS, given_priors
+from tenfold.estimators.by_class import PARTS, given_priors
 from tenfold.estimators.contract import Claims, names_of
 from tenfold.estimators.parameters import Constraints, array_like, integer, nothing, real
 from tenfold.judge import Certificate

@@ -10,7 +10,8 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
-from tenfold.estimators.bayes.learned import PARTS, NaiveBayes, given_priors
+from tenfold.estimators.bayes.learned import NaiveBayes
+from tenfold.estimators.by_class import PARTS, given_priors
 from tenfold.estimators.contract import Claims
 from tenfold.estimators.parameters import Constraints, array_like, boolean, nothing, real
 from tenfold.judge import Certificate

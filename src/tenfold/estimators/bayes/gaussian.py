@@ -8,7 +8,8 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats, numpy_dtype, on_host
 from tenfold.data import Rows
-from tenfold.estimators.bayes.learned import PARTS, NaiveBayes, given_priors
+from tenfold.estimators.bayes.learned import NaiveBayes
+from tenfold.estimators.by_class import PARTS, given_priors
 from tenfold.estimators.contract import Claims, follow
 from tenfold.estimators.parameters import Constraints, array_like, nothing, real
 from tenfold.judge import Certificate

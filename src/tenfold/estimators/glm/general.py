@@ -1,27 +1,24 @@
-"""Any loss with any penalty: a regressor for losses of numbers, a classifier for losses of two classes.
+"""Any loss of numbers with any penalty; losses of classes have a class of their own.
 
-Two classes, because scikit-learn's contract says of a class, not of its parameters, whether it is a classifier: tags,
-splitters and scorers follow it.
+For scikit-learn's contract says of a class, not of its parameters, whether it is a classifier: tags, splitters and
+scorers follow it.
 """
 
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
 
-from tenfold.arrays import Array, contiguous, is_foreign, like, namespace, on_host
+from tenfold.arrays import Array, contiguous, namespace, on_host
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
     LinearPredictor,
-    Scored,
     all_or_nothing,
     as_rows,
-    chosen_classes,
     counted,
-    encoded,
     follow,
     refuse_not_finite,
     rowwise,
@@ -34,7 +31,7 @@ from tenfold.estimators.contract import (
     with_callbacks,
 )
 from tenfold.estimators.glm.deviance import as_float
-from tenfold.estimators.glm.offset import moved, validate_offset, with_offset
+from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset, with_offset
 from tenfold.estimators.inferred import Inferred, inferred, refusal
 from tenfold.estimators.parameters import (
     Constraints,
@@ -68,7 +65,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
 
     loss: Any
     penalty: Any
-    alpha: float
+    alpha: Any
     l1_ratio: float
     groups: Any
     fit_intercept: bool
@@ -76,21 +73,23 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
     max_iter: int
     random_state: Any
     time_limit: float | None
-    _signs: ClassVar[bool]
+    _of_classes: ClassVar[bool]
 
     def _the_loss(self) -> Any:
-        if self.loss == "perceptron":
+        """The loss that is asked for."""
+        if isinstance(self.loss, str) and self.loss == "perceptron":
             raise ValueError(PERCEPTRON)
         if not hasattr(self.loss, "signs") and (not isinstance(self.loss, str) or self.loss not in LOSSES):
             names = ", ".join(LOSSES)
             raise ValueError(f"loss must be one of {names}, or an object of tenfold.losses; got {self.loss!r}.")
         loss = LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
-        if loss.signs is not self._signs:
-            other = "GeneralizedLinear" if self._signs else "GeneralizedLinearClassifier"
+        if (loss.signs or loss.joint) is not self._of_classes:
+            other = "GeneralizedLinear" if self._of_classes else "GeneralizedLinearClassifier"
             raise ValueError(f"{self.loss!r} is not a loss of {type(self).__name__}: use {other}.")
         return loss
 
     def _the_penalty(self, p: int) -> Any:
+        """The penalty that is asked for, on p weights."""
         known = self.penalty is None or hasattr(self.penalty, "subgradient_distance")
         if not known and (not isinstance(self.penalty, str) or self.penalty not in PENALTIES):
             names = ", ".join(PENALTIES)
@@ -98,33 +97,42 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
                 f"penalty must be one of {names}, None, or an object of tenfold.penalties; got {self.penalty!r}."
             )
         if self.penalty is None or isinstance(self.penalty, str):
-            return penalty_of(self.penalty, float(self.alpha), float(self.l1_ratio), self.groups, p)
+            return penalty_of(self.penalty, self.alpha, float(self.l1_ratio), self.groups, p)
         return self.penalty
 
-    def _fitted(self, X: Array, y: Any, rows: Rows, loss: Any, factor: float, flat: bool) -> Fitted:
-        seed = self.random_state if isinstance(self.random_state, int | np.integer) else 0
+    def _problem(self, p: int) -> tuple[Any, Any]:
+        """Loss and penalty of the problem that is solved."""
+        return self._the_loss(), self._the_penalty(p)
+
+    def _fitted(self, X: Array, y: Any, rows: Rows, factor: float, flat: bool, classes: int = 2) -> Fitted:
+        loss, penalty = self._problem(X.shape[1])
         fitted = refuse_not_finite(
             self,
             X,
             lambda: fit(
                 rows,
                 loss,
-                rescaled_penalty(self._the_penalty(X.shape[1]), 1.0 / factor),
+                rescaled_penalty(penalty, 1.0 / factor),
                 bool(self.fit_intercept),
+                classes=classes,
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
                 time_limit=self.time_limit,
                 watch=watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X, flat)),
-                seed=int(seed),
+                seed=self._seed(),
                 dtype=rows.dtype,
             ),
         )
         self._store(fitted, factor, X, flat)
         return fitted
 
+    def _seed(self) -> int:
+        """Of the starts of a loss that is not convex; the same without a `random_state`."""
+        return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+
     def _refusal(self, p: int) -> str | None:
         """Why there is no inference, or None."""
-        return refusal(self.certificate_, penalised=not is_free(self._the_penalty(p), p))
+        return refusal(self.certificate_, penalised=not is_free(self._problem(p)[1], p))
 
     def _attributes(self, params: Params, X: Array, flat: bool) -> dict[str, Any]:
         coef, b = (params.coef[0], params.intercept[0]) if flat else params
@@ -139,7 +147,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
         warn_unless_certified(self)
 
 
-class GeneralizedLinear(Scored, Inferred, Generalised, RegressorMixin, BaseEstimator):
+class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, BaseEstimator):
     """A linear model of numbers with any loss and any penalty.
 
     Minimises ``1/sum_i s_i sum_i s_i loss(y_i, x_i.w + b) + penalty(w)`` with weights s_i; the intercept is never
@@ -159,10 +167,10 @@ class GeneralizedLinear(Scored, Inferred, Generalised, RegressorMixin, BaseEstim
         The group of each column, for "group".
     fit_intercept : bool, default=True
     tol : float, default=1e-4
-        As in PoissonRegressor, where Newton's method or L-BFGS is used.
+        As in PoissonRegressor; not for FISTA and the interior point method, which end when the certificate is ok.
     max_iter : int, default=1000
-    random_state : int or None, default=None
-        For the starts of a loss that is not convex.
+    random_state : int, RandomState or None, default=None
+        For the starts of a loss that is not convex; None stands for 0.
     time_limit : float, default=None
 
     Attributes
@@ -179,8 +187,10 @@ class GeneralizedLinear(Scored, Inferred, Generalised, RegressorMixin, BaseEstim
     Notes
     -----
     Smooth losses run on dense and sparse arrays, files, Dask collections and devices, by Newton's method or L-BFGS with
-    an L2 penalty, by accelerated proximal gradients with others. Losses with kinks go by an interior point method, in
-    the memory of one machine. `offset` (n,) is the known part of the raw prediction.
+    an L2 penalty, by proximal Newton steps with an L1 penalty, by accelerated proximal gradients with others. Losses
+    with kinks go by an interior point method, in the memory of one machine. The page on generalised linear models has
+    the table. `fit`, `predict` and `score` take an `offset` (n,), the known part of the raw prediction:
+    `set_fit_request(offset=True)` routes it.
     Seeger, section 8.1.2; Rosasco, chapters 7 and 8.
 
     Examples
@@ -195,7 +205,7 @@ class GeneralizedLinear(Scored, Inferred, Generalised, RegressorMixin, BaseEstim
     (True, array([0]))
     """
 
-    _signs: ClassVar[bool] = False
+    _of_classes: ClassVar[bool] = False
     _claims: ClassVar = Claims(
         "Any loss of numbers with any penalty", "fold an iteration", "gap, stationarity", "S8.1.2, R7, R8", ""
     )
@@ -243,7 +253,7 @@ class GeneralizedLinear(Scored, Inferred, Generalised, RegressorMixin, BaseEstim
         factor = total_weight(target, weight) / total_weight(given, counts)
         kept, target, weight = counted(X, target, weight)
         rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight)
-        params = self._fitted(X, y, rows, loss, factor, flat=True).params
+        params = self._fitted(X, y, rows, factor, flat=True).params
         self._inference = self._refusal(X.shape[1]) or inferred(
             self, loss, params, X, with_offset(given, offset), counts
         )
@@ -258,117 +268,4 @@ class GeneralizedLinear(Scored, Inferred, Generalised, RegressorMixin, BaseEstim
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.positive_only = self.loss in ("poisson", "gamma", "tweedie")
-        return tags
-
-
-class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin, BaseEstimator):
-    """A linear model of two classes with any loss and any penalty.
-
-    Minimises ``1/sum_i s_i sum_i s_i loss(y_i, x_i.w + b) + penalty(w)``, y_i = +1 for the second of the two classes
-    and -1 for the first, with weights s_i; the intercept is never penalised.
-
-    Parameters
-    ----------
-    loss : {"logistic", "hinge", "squared_hinge", "tanh"} or a loss of tenfold.losses, default="logistic"
-        "perceptron" is refused: its loss is least at no weights at all.
-    penalty, alpha, l1_ratio, groups, fit_intercept, tol, max_iter, random_state, time_limit : as in GeneralizedLinear.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
-    n_iter_ : int
-    certificate_ : Certificate
-        Kind gap where the loss is convex; stationarity for "tanh", the best of several starts.
-    inference_ : LikelihoodInference
-        As in PoissonRegressor, where there is no penalty and the loss is a likelihood.
-    status_, trace_ : how the fit ended; objective, measure and seconds of each step.
-
-    Notes
-    -----
-    As in GeneralizedLinear. For probabilities use LogisticRegression.
-    Rosasco, chapter 8; Welling, section 7.2 (the tanh cost).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tenfold import GeneralizedLinearClassifier
-    >>> rng = np.random.RandomState(0)
-    >>> X = rng.randn(100, 4)
-    >>> y = X[:, 0] + 0.5 * rng.randn(100) > 0
-    >>> model = GeneralizedLinearClassifier("hinge", "l1", alpha=0.1).fit(X, y)
-    >>> model.certificate_.ok, np.flatnonzero(model.coef_)
-    (True, array([0]))
-    """
-
-    _signs: ClassVar[bool] = True
-    _claims: ClassVar = Claims(
-        "Any loss of two classes with any penalty", "fold an iteration", "gap, stationarity", "R8, W7.2", ""
-    )
-
-    def __init__(
-        self,
-        loss: Any = "logistic",
-        penalty: Any = "l2",
-        *,
-        alpha: float = 1.0,
-        l1_ratio: float = 0.5,
-        groups: Any = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        time_limit: float | None = None,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.groups = groups
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.time_limit = time_limit
-
-    @all_or_nothing
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GeneralizedLinearClassifier":
-        """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
-        check_parameters(self, PARAMETERS)
-        loss = self._the_loss()
-        X, y = validate(self, X, y, numeric=False, multi_output=False)
-        if not is_foreign(y):
-            check_classification_targets(y)
-        self.classes_, number = encoded(y, X)
-        weight = validate_weights(sample_weight, X)
-        if self.classes_.shape[0] != 2:
-            kind = "multiclass" if is_foreign(y) else type_of_target(y)
-            one = " The data contains only one class." if self.classes_.shape[0] == 1 else ""
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}.{one} Wrap the estimator "
-                "in sklearn.multiclass.OneVsRestClassifier."
-            )
-        ones = like(np.ones(1), number)
-        signs = namespace(number).where(number == 1, ones, -ones)
-        kept, inside, positive = counted(X, signs, weight)
-        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, inside, positive)
-        params = self._fitted(X, y, rows, loss, 1.0, flat=False).params
-        self._inference = self._refusal(X.shape[1]) or inferred(self, loss, params, X, signs, weight)
-        return self
-
-    def decision_function(self, X: Any) -> Array:
-        """``x.w + b``, positive for the second class."""
-        return self._raw(X)[:, 0]
-
-    def predict(self, X: Any) -> Array:
-        """The class of each row."""
-        second = self.decision_function(X) > 0
-        return chosen_classes(self.classes_, second)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
         return tags

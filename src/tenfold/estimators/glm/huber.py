@@ -12,7 +12,6 @@ from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
     LinearPredictor,
-    Scored,
     all_or_nothing,
     as_rows,
     counted,
@@ -28,7 +27,7 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.earlier import earlier
-from tenfold.estimators.glm.offset import moved, validate_offset
+from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
 from tenfold.losses import Huber
 from tenfold.plans.huber import HuberFit
@@ -37,7 +36,7 @@ from tenfold.plans.offsets import without_offset
 from tenfold.stats import Params, times
 
 
-class HuberRegressor(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """Huber's regression: square errors up to `epsilon` times the scale, absolute ones beyond, with an L2 penalty.
 
     Minimises ``sum_i s_i (sigma + H((y_i - x_i.w - b) / sigma) sigma) + alpha ||w||^2`` over w, b and sigma > 0, with
@@ -80,7 +79,7 @@ class HuberRegressor(Scored, CallbackSupportMixin, RegressorMixin, LinearPredict
     Notes
     -----
     One pass over the rows a step and one or two to judge; memory (p + 2)^2. Runs on dense and sparse arrays, files,
-    Dask collections and devices. `fit` and `predict` take an `offset` (n,), the known part of the prediction.
+    Dask collections and devices. `fit`, `predict` and `score` take an `offset` (n,), the known part of the prediction.
     Seeger, section 8.1.2; Owen, *A robust hybrid of lasso and ridge regression* (2007).
 
     Examples

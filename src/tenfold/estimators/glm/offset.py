@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import r2_score
 from sklearn.utils import check_array
 
 from tenfold.arrays import Array, is_dask, is_foreign, like, namespace, on_host
-from tenfold.estimators.contract import beside, rowwise
+from tenfold.estimators.contract import Scored, beside, own_target, rowwise
 from tenfold.estimators.foreign import refuse_elsewhere
 
 
@@ -33,6 +34,18 @@ def moved(raw: Array, offset: Any) -> Array:
         return raw
     xp = namespace(raw)
     return raw + (offset if is_dask(raw) else xp.astype(offset, raw.dtype, copy=False))
+
+
+class ScoredBeside(Scored):
+    """`score` with an offset beside the rows."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """R^2 of the predictions, with the offset that belongs to the rows; a table brings its own target."""
+        if offset is None:
+            return super().score(X, y, sample_weight)
+        y, sample_weight = own_target(X, y, sample_weight)
+        found, weight = self.predict(X, offset=offset), None if sample_weight is None else on_host(sample_weight)  # type: ignore[attr-defined]
+        return float(r2_score(on_host(y), on_host(found), sample_weight=weight))
 
 
 def with_offset(y: Array, offset: Array | None) -> Array:

@@ -10,7 +10,6 @@ from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
     LinearPredictor,
-    Scored,
     all_or_nothing,
     as_rows,
     counted,
@@ -24,7 +23,7 @@ from tenfold.estimators.contract import (
     with_callbacks,
 )
 from tenfold.estimators.glm.deviance import as_float
-from tenfold.estimators.glm.offset import moved, validate_offset
+from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -47,7 +46,7 @@ SOLVERS = ("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex"
 IN_MEMORY = "It keeps some numbers for each row in the memory of one machine: bring X there, or use HuberRegressor."
 
 
-class QuantileRegressor(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
+class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """Quantile regression: the conditional median or another quantile, with an L1 penalty.
 
     Minimises ``1/sum_i s_i sum_i s_i PB_q(y_i - x_i.w - b) + alpha ||w||_1`` with weights s_i and the pinball loss
@@ -82,7 +81,7 @@ class QuantileRegressor(Scored, CallbackSupportMixin, RegressorMixin, LinearPred
     Notes
     -----
     About fifteen steps, each a weighted Gram matrix and four products with the rows; memory p x p and a few numbers for
-    each row. Runs on dense and sparse arrays and files. `fit` and `predict` take an `offset` (n,), the known
+    each row. Runs on dense and sparse arrays and files. `fit`, `predict` and `score` take an `offset` (n,), the known
     part of the prediction.
     Seeger, section 8.1.2; Portnoy and Koenker, *The Gaussian hare and the Laplacian tortoise* (1997).
 

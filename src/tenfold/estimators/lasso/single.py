@@ -203,7 +203,7 @@ class Lasso(ElasticNet):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = Lasso(alpha=0.5).fit(X, y)
     >>> model.coef_.round()
-    array([  0.,  -0., 471., 137.,  -0.,  -0., -58.,   0., 408.,   0.])
+    array([  0.,   0., 471., 137.,   0.,   0., -58.,   0., 408.,   0.])
     >>> model.certificate_.ok
     True
     """

@@ -15,8 +15,9 @@ from tenfold.arrays import Array, Floats, Integers, contiguous, is_sparse
 from tenfold.choose.logistic import paths as choose_paths
 from tenfold.choose.scores import SCORES
 from tenfold.choose.scores import scores as known_scores
+from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, counted, refuse_not_finite, validate_weights
-from tenfold.estimators.logistic.labels import numbered_classes, shares, targets, validate_classes, weighted
+from tenfold.estimators.labels import numbered_classes, shares, validate_classes, weighted
 from tenfold.estimators.logistic.regression import LogisticRegression
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear, strength
 from tenfold.estimators.parameters import (
@@ -164,19 +165,19 @@ class LogisticRegressionCV(LogisticRegression):
                 "scoring='neg_log_loss' for the new, scoring='accuracy' or scoring=None for the old default."
             )
         X, y = validate_classes(self, X, y)
-        X = X if is_sparse(X) else contiguous(np.asarray(X, dtype=np.float64))
+        X = X if is_sparse(X) else contiguous(np.asarray(X))
         self.classes_, number = numbered_classes(y, X)
         count = len(self.classes_)
         refuse_liblinear(self.solver, count)
         weight = validate_weights(sample_weight, X)
         routed = self._routed(None if sample_weight is None else weight, params)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split))
-        for place, (train, _) in enumerate(folds):
-            _refuse_missing(self.classes_, number[train], place)
         self.Cs_ = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else np.asarray(self.Cs, dtype=np.float64)
         # classes are balanced by all rows, in every fold alike
         whole = weighted(self._factors(y, weight), self.classes_, number, weight)
         self.class_prior_ = shares(number, count, whole)
+        for place, fold in enumerate(folds):
+            _refuse_missing(self.classes_, number, whole, fold, place)
         rows = as_rows(*counted(X, targets(number, count), whole))
         trains = _counted_folds([train for train, _ in folds], whole)
         paths, iterations = refuse_not_finite(self, X, lambda: self._paths(rows, trains, ratios, count))
@@ -274,6 +275,7 @@ class LogisticRegressionCV(LogisticRegression):
             tol=float(self.tol),
             max_iter=int(self.max_iter),
             start=Params(np.ascontiguousarray(start[:, :-1]), np.ascontiguousarray(start[:, -1])),
+            dtype=rows.dtype,
         )
         self._store(fitted, X)
         return float(self.Cs_[c]), ratios[k]
@@ -427,12 +429,21 @@ def _mass(rows: Any, some: Any = slice(None)) -> float:
     return float(len(rows.y[some])) if rows.weight is None else float(rows.weight[some].sum())
 
 
-def _refuse_missing(classes: Array, number: Array, fold: int) -> None:
-    missing = np.setdiff1d(np.arange(len(classes)), number)
+def _refuse_missing(
+    classes: Array, number: Integers, weight: Array | None, fold: tuple[Integers, Integers], place: int
+) -> None:
+    """Refuse a fold that lacks a class, or in which nothing that counts is left out."""
+    train, test = fold if weight is None else (part[weight[part] > 0] for part in fold)
+    missing = np.setdiff1d(np.arange(len(classes)), number[train])
     if missing.size:
         raise ValueError(
-            f"Fold {fold} has no training row of the classes {classes[missing].tolist()}: a class needs at least two "
-            "rows, in different folds. Use fewer folds, a stratified splitter, or leave the class out."
+            f"Fold {place} has no training row of the classes {classes[missing].tolist()}: a class needs at least two "
+            "rows of positive weight, in different folds. Use fewer folds, a stratified splitter, or leave the class "
+            "out."
+        )
+    if not len(test):
+        raise ValueError(
+            f"Fold {place} leaves out no row of positive weight: there is nothing to score. Use fewer folds."
         )
 
 

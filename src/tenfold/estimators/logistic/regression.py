@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold import _core
-from tenfold.arrays import Array, contiguous, is_foreign, is_sparse, like, namespace, numpy_dtype, on_host
+from tenfold.arrays import Array, contiguous, is_sparse, like, namespace, numpy_dtype, on_host
+from tenfold.estimators.classes import largest, log_probabilities, probabilities, targets
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
@@ -29,7 +29,7 @@ from tenfold.estimators.contract import (
     with_callbacks,
 )
 from tenfold.estimators.inferred import Inferred, inferred, refusal
-from tenfold.estimators.logistic.labels import numbered_classes, shares, targets, validate_classes, weighted
+from tenfold.estimators.labels import numbered_classes, shares, validate_classes, weighted
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, chosen_penalty, refuse_liblinear
 from tenfold.estimators.parameters import (
     Constraints,
@@ -335,28 +335,3 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = self.solver != "liblinear"
         return tags
-
-
-def largest(z: Array) -> Array:
-    """The number of the largest score of each row."""
-    return namespace(z).argmax(z, axis=1)
-
-
-def probabilities(z: Array) -> Array:
-    """Of all classes: from the log odds of the second of two (n,), or from the scores of more (n, K)."""
-    if z.ndim == 2:
-        return Softmax().probabilities(z)
-    if is_foreign(z):
-        return namespace(z).stack([Logistic().wrong(z), Logistic().wrong(-z)], axis=1)
-    z = contiguous(z)
-    return np.column_stack([_core.sigmoid(-z), _core.sigmoid(z)])
-
-
-def log_probabilities(z: Array) -> Array:
-    """Logarithms of the `probabilities`."""
-    if z.ndim == 2:
-        return Softmax().log_probabilities(z)
-    if is_foreign(z):
-        return namespace(z).stack([-Logistic().value(-1.0, z), -Logistic().value(1.0, z)], axis=1)
-    z = contiguous(z)
-    return np.column_stack([-_core.softplus(z), -_core.softplus(-z)])

@@ -1,13 +1,28 @@
-"""Naive Bayes: the estimates, from the sums of the classes formed again."""
+"""Classifiers that are read off statistics of the classes: naive Bayes and discriminants. What they store is judged by
+the rows.
+"""
 
 from typing import Any
 
 from tenfold.certification.models import known, validated
 from tenfold.estimators.bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB
 from tenfold.estimators.contract import numbered, validate_weights
+from tenfold.estimators.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tenfold.judge import Certificate
 
-CLASSES = {cls.__name__: cls for cls in (BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB)}
+CLASSES: dict[str, Any] = {
+    cls.__name__: cls
+    for cls in (
+        BernoulliNB,
+        CategoricalNB,
+        ComplementNB,
+        GaussianNB,
+        LinearDiscriminantAnalysis,
+        MixedNB,
+        MultinomialNB,
+        QuadraticDiscriminantAnalysis,
+    )
+}
 
 
 def sums(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -21,7 +36,7 @@ def _as_ours(model: Any) -> Any:
     """A model of ours with the parameters and the fitted attributes of scikit-learn's, or of ours itself."""
     cls = CLASSES[type(model).__name__]
     ours = cls(**model.get_params(deep=False))
-    for name in (name for name in vars(model) if name.endswith("_")):
+    for name in (name for name in vars(model) if name.endswith("_") or name == "_max_components"):
         setattr(ours, name, getattr(model, name))
     return ours
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
-from tenfold.arrays import Array, Floats, is_dask, is_numpy, like, namespace, on_host
+from tenfold.arrays import Array, Floats, is_numpy, on_host
 from tenfold.estimators.contract import (
     class_factors,
     encoded,
@@ -65,50 +65,7 @@ def _refuse_empty(classes: Array, number: Array, weight: Array) -> None:
     )
 
 
-def targets(number: Array, count: int) -> Array:
-    """What a fit reads, in float64: +1 for the second of two classes and -1 for the first, else the number."""
-    xp = namespace(number)
-    if count > 2:
-        return number.astype(np.float64) if is_numpy(number) or is_dask(number) else xp.astype(number, xp.float64)
-    ones = like(np.ones(1), number)
-    return xp.where(number == 1, ones, -ones)
-
-
 def shares(number: Array, count: int, weight: Array | None) -> Floats:
     """The share of each class in the sum of the weights."""
     sums = weights_by_class(count, number, weight)
     return sums / sums.sum()
-
-
-def l1_min_c(
-    X: Any, y: Any, *, loss: str = "squared_hinge", fit_intercept: bool = True, intercept_scaling: float = 1.0
-) -> float:
-    """The C up to which an L1 penalty leaves no weight at all, for liblinear's penalised intercept, as in scikit-learn.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n, p)
-    y : classes of shape (n,)
-    loss : {"squared_hinge", "log"}, default="squared_hinge"
-    fit_intercept, intercept_scaling : the column of this value that stands for the intercept.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tenfold import l1_min_c
-    >>> round(l1_min_c(*load_iris(return_X_y=True), loss="log"), 4)
-    0.0048
-    """
-    if loss not in ("squared_hinge", "log"):
-        raise ValueError(f"loss must be 'squared_hinge' or 'log', got {loss!r}.")
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
-    check_consistent_length(X, y)
-    classes, number = np.unique(column_or_1d(y), return_inverse=True)
-    first = [1] if len(classes) == 2 else range(len(classes))
-    signs = np.array([np.where(number == k, 1.0, -1.0) for k in first])
-    largest = float(np.max(np.abs(X.T @ signs.T)))
-    if fit_intercept:
-        largest = max(largest, intercept_scaling * float(np.max(np.abs(signs.sum(axis=1)))))
-    if largest == 0.0:
-        raise ValueError("Ill-posed l1_min_c calculation: l1 will always select zero coefficients for this data")
-    return (0.5 if loss == "squared_hinge" else 2.0) / largest

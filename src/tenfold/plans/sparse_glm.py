@@ -1,4 +1,4 @@
-"""Logistic regression with an L1 penalty or an elastic net: which path suits the shape of the data.
+"""Smooth convex losses with an L1 penalty or an elastic net: which path suits the shape of the data.
 
 Few coefficients: proximal Newton steps, on a sample of many rows first. Many columns in memory: the same on a working
 set of columns, those with weights and those that the penalty holds back least, which grows until no other column
@@ -13,7 +13,7 @@ from tenfold.arrays import Floats, contiguous
 from tenfold.data import MemoryRows, Rows, sampling_step
 from tenfold.judge import RULES
 from tenfold.problems import Evaluation, Glm, evaluate
-from tenfold.solvers import proximal_newton
+from tenfold.solvers import accelerated, proximal_newton
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params, of_weights
 
@@ -32,10 +32,11 @@ FIRST = 64
 class GapRule:
     """At most one where the gap of the scaled slopes is small enough for the judge; `tighten` asks for more."""
 
-    def __init__(self, problem: Glm, outputs: int, tol: float) -> None:
-        self.problem = problem
+    def __init__(self, problem: Glm, tol: float, scale: float, bend: float = 0.125) -> None:
+        """`scale` is that of the judge, `bend` about the mean curvature of the loss: half of the largest of classes."""
+        self.problem, self.bend = problem, bend
         self.tol = max(tol, float(np.finfo(np.float64).tiny))
-        self.allowed = 0.7 * RULES["gap"].tol * float(np.log(max(outputs, 2)))
+        self.allowed = 0.7 * RULES["gap"].tol * scale
 
     def tighten(self) -> None:
         self.allowed *= 1e-3
@@ -50,26 +51,22 @@ class GapRule:
             np.sum(penalty.value(params.coef) + penalty.conjugate(-share * v)) + share * np.sum(v * params.coef)
         )
         # an intercept counts by what it can gain
-        gap += 4.0 * float(np.sum(by_class[:, -1] ** 2))
+        gap += float(np.sum(by_class[:, -1] ** 2)) / (2.0 * self.bend)
         largest = float(np.max(penalty.subgradient_distance(params.coef, v), initial=0.0))
         slope = float(np.max(np.abs(by_class[:, -1])))
         return max(gap / self.allowed, max(largest, slope) / self.tol)
 
 
-def steps(
-    problem: Glm, rows: Rows, shift: Floats, outputs: int, given: Params | None, measure: GapRule
-) -> Iterator[Step]:
-    """Steps from `given` parameters in the coordinates about `shift`, or from zero."""
-    p = rows.shape[1]
-    start = Params(np.zeros((outputs, p)), np.zeros(outputs)) if given is None else given
-    if outputs * (p + 1) <= NEWTON_SIZE:
-        if given is None:
+def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRule, *, fresh: bool) -> Iterator[Step]:
+    """Steps in the coordinates about `shift`; a `fresh` start is none that was asked for."""
+    if start.coef.size + start.intercept.size <= NEWTON_SIZE:
+        if fresh:
             start = _from_sample(problem, rows, start, shift, measure)
-        yield from proximal_newton.newton_steps(problem, rows, start, shift, measure)
+        yield from proximal_newton.steps(problem, rows, start, shift, measure)
     elif isinstance(rows, MemoryRows) and not rows.foreign:
         yield from _working_sets(problem, rows, start, shift, measure)
     else:
-        yield from proximal_newton.fista_steps(problem, rows, start, shift, measure)
+        yield from accelerated.steps(problem, rows, start, shift, measure)
 
 
 def _from_sample(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRule) -> Params:
@@ -81,7 +78,7 @@ def _from_sample(problem: Glm, rows: Rows, start: Params, shift: Floats, measure
     sample = rows.thin(step)
     if not sample.fold(of_weights).low[0] < np.inf:
         return start
-    for count, found in enumerate(proximal_newton.newton_steps(problem, sample, start, shift, measure)):
+    for count, found in enumerate(proximal_newton.steps(problem, sample, start, shift, measure)):
         start = found.params
         if count == 6 or found.measure <= 1e4:
             break
@@ -106,7 +103,7 @@ def _working_sets(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, 
         beyond = beyond[np.argsort(-pull[beyond], kind="stable")[: max(size - int(np.count_nonzero(used)), 0)]]
         chosen = np.sort(np.concatenate([np.flatnonzero(used), beyond]))
         if not chosen.size or chosen.size * outputs > MOST or (f >= before and not beyond.size):
-            yield from proximal_newton.fista_steps(problem, rows, params, shift, measure)
+            yield from accelerated.steps(problem, rows, params, shift, measure)
             return
         before, size = f, 2 * size
         params = _on_columns(problem, rows, params, shift, chosen, measure, now)
@@ -118,7 +115,7 @@ def _on_columns(
     """The parameters after the problem of some columns was solved, better by far than it was `now`."""
     part = MemoryRows(contiguous(rows.X[:, chosen]), rows.y, rows.weight)
     inside = Params(np.ascontiguousarray(params.coef[:, chosen]), params.intercept)
-    for count, step in enumerate(proximal_newton.newton_steps(problem, part, inside, shift[chosen], measure)):
+    for count, step in enumerate(proximal_newton.steps(problem, part, inside, shift[chosen], measure)):
         inside = step.params
         if count == 20 or step.measure <= max(0.3, 1e-3 * now):
             break

@@ -111,4 +111,15 @@ template <class T, class I> struct RowOf<Sparse<T, I>> {
   }
 };
 
+template <class Rows> RowOf<Rows> row_of(const Rows &x) { return {x}; }
+
+// Whether all columns of sparse rows exist, where rows are added before any product has looked at them.
+template <class T> bool columns_are_inside(const Dense<T> &) { return true; }
+template <class T, class I> bool columns_are_inside(const Sparse<T, I> &x) {
+  bool inside = true;
+  for (const I index : x.indices)
+    inside &= index >= 0 && static_cast<Index>(index) < x.columns;
+  return inside;
+}
+
 } // namespace tenfold

@@ -1,0 +1,162 @@
+"""Classifiers that are read off statistics of the rows of each class: rows in, scores out; parts that merge."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from tenfold.arrays import Array, Floats, is_numpy, on_host
+from tenfold.data import Rows
+from tenfold.estimators.classes import largest, log_probabilities, probabilities
+from tenfold.estimators.contract import (
+    Predictor,
+    Scored,
+    all_or_nothing,
+    as_rows,
+    chosen_classes,
+    encoded,
+    numbered,
+    refuse_not_finite,
+    rowwise,
+    unknown_classes,
+    validate,
+    validate_more,
+    validate_weights,
+)
+from tenfold.estimators.parameters import Constraints, check_parameters
+from tenfold.judge import Certificate
+
+PARTS = "Judged from the sums of the parts: their rows are gone."
+"""The note of a certificate after `partial_fit`."""
+
+
+class TooFewRows(ValueError):
+    """Some class has too few rows for an estimate."""
+
+
+class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
+    """A classifier from the sums of the rows of each class.
+
+    A class says in `_fold` what it sums, in `_estimate` what follows, in `_judge` how that is proved, and in `_of_rows`
+    how rows are scored.
+    """
+
+    _constraints: ClassVar[Constraints]
+
+    classes_: Array
+
+    def _fold(self, rows: Rows, classes: int) -> Any:
+        """The sums of the rows, which have their classes as groups."""
+        raise NotImplementedError
+
+    def _estimate(self, sums: Any, X: Array) -> None:
+        """Set the fitted attributes."""
+        raise NotImplementedError
+
+    def _judge(self, rows: Rows | None) -> Certificate:
+        """The certificate, from the rows, or from the sums where they are gone."""
+        raise NotImplementedError
+
+    def judged(self, X: Array, number: Array, weight: Array | None) -> Certificate:
+        """What the judge says of the fitted attributes, given the rows and the numbers of their classes."""
+        return self._judge(self._rows(X, number, weight))
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit by one pass over the rows, and judge by another.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), sparse where the class says so, table, Dask collection, or an array elsewhere
+        y : classes of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+            Rows of weight zero count as removed.
+        """
+        check_parameters(self, self._constraints)
+        X, y = validate(self, X, y, numeric=False, multi_output=False)
+        weight = validate_weights(sample_weight, X)
+        self.classes_, number = _numbers(y, X)
+        rows = self._rows(X, number, weight)
+        self._sums = refuse_not_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
+        self._estimate(self._sums, X)
+        self.certificate_ = self._judge(rows)
+        return self
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to these rows and all that came before, as `fit` on all of them at once.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may come, needed in the first call.
+        """
+        check_parameters(self, self._constraints)
+        first = not hasattr(self, "_sums")
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        X, y = validate_more(self, X, y, first=first, numeric=False, multi_output=False)
+        weight = validate_weights(sample_weight, X)
+        self._name_classes(classes, first)
+        if (unknown := unknown_classes(self.classes_, y)).size:
+            raise ValueError(
+                f"The target label(s) {unknown.tolist()} in y do not exist in the initial classes {self.classes_}"
+            )
+        rows = self._rows(X, numbered(self.classes_, y, X), weight)
+        new = refuse_not_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
+        self._sums = new if first else self._sums.merge(new)
+        try:
+            self._estimate(self._sums, X)
+        except TooFewRows:  # so far: more may come
+            return self
+        self.certificate_ = self._judge(rows if first else None)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "certificate_")
+
+    def _name_classes(self, classes: Any, first: bool) -> None:
+        if classes is None:
+            return
+        classes = np.unique(np.asarray(classes))
+        if first:
+            self.classes_ = classes
+        elif not np.array_equal(classes, on_host(self.classes_)):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+            )
+
+    def _rows(self, X: Array, number: Array, weight: Array | None) -> Rows:
+        number = number.astype(np.int32) if is_numpy(number) else number
+        return as_rows(X, number, weight).grouped(number)
+
+    def predict(self, X: Any) -> Array:
+        """The class with the largest score."""
+        z = self._raw(X)
+        return chosen_classes(self.classes_, rowwise(largest, z))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, (n, n_classes)."""
+        return rowwise(probabilities, self._raw(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities of the classes, (n, n_classes)."""
+        return rowwise(log_probabilities, self._raw(X))
+
+
+def _numbers(y: Array, X: Array) -> tuple[Array, Array]:
+    if is_numpy(y) and y.dtype.kind not in "biu":
+        check_classification_targets(y)
+    return encoded(y, X)
+
+
+def given_priors(priors: Any, classes: int) -> Floats | None:
+    """Priors in float64, or None."""
+    if priors is None:
+        return None
+    found = np.asarray(priors, dtype=np.float64)
+    if found.shape != (classes,):
+        raise ValueError("Number of priors must match number of classes.")
+    return found

@@ -1,0 +1,115 @@
+"""What Gaussian classes share: moments of each class, priors, shrinkage, and the odds of classes."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from tenfold.arrays import Array, Floats, on_host
+from tenfold.data import MemoryRows, NotFinite, Rows
+from tenfold.estimators.by_class import ByClass, TooFewRows
+from tenfold.estimators.contract import all_or_nothing, rowwise
+from tenfold.judge.discriminant import Witness
+from tenfold.judge.discriminant import ledoit_wolf as judged_amounts
+from tenfold.plans.discriminant import Classes, ledoit_wolf
+from tenfold.stats import GroupedMoments
+
+
+class GaussianClasses(ByClass):
+    """Classes that are judged by their means and covariances."""
+
+    priors: Any
+    shrinkage: Any
+    covariance_estimator: Any
+
+    def _fold(self, rows: Rows, classes: int) -> GroupedMoments:
+        moments: GroupedMoments = rows.fold(GroupedMoments.lifter(classes))
+        if not all(np.isfinite(group.XX).all() and np.isfinite(group.offset).all() for group in moments.groups):
+            raise NotFinite
+        if all(group.weight > 0.0 for group in moments.groups):
+            self._amounts, self._given = self._regularised(rows, moments)
+        return moments
+
+    def _regularised(self, rows: Rows, moments: GroupedMoments) -> tuple[Floats, Floats | None]:
+        """How far the covariances are to be moved towards spheres, or covariances that the user's estimator found."""
+        classes = len(moments.groups)
+        if self.covariance_estimator is not None:
+            if self.shrinkage is not None and self.shrinkage != 0:
+                raise ValueError(
+                    "covariance_estimator and shrinkage parameters are not None. Only one of the two can be set."
+                )
+            return np.zeros(classes), self._estimated(rows, classes)
+        if self.shrinkage == "auto":
+            return ledoit_wolf(rows, Classes.of(moments)), None
+        return np.full(classes, 0.0 if self.shrinkage is None else float(self.shrinkage)), None
+
+    def _estimated(self, rows: Rows, classes: int) -> Floats:
+        if not isinstance(rows, MemoryRows) or rows.foreign or rows.weight is not None:
+            raise ValueError(
+                "covariance_estimator needs the rows of a class in memory, without weights: give shrinkage instead."
+            )
+        found = []
+        for k in range(classes):
+            estimator = clone(self.covariance_estimator).fit(rows.X[rows.group == k])
+            if not hasattr(estimator, "covariance_"):
+                raise ValueError(f"{type(estimator).__name__} does not have a covariance_ attribute")
+            found.append(estimator.covariance_)
+        return np.array(found)
+
+    def _refuse_empty(self, sums: GroupedMoments) -> None:
+        missing = [name for name, group in zip(on_host(self.classes_), sums.groups, strict=True) if group.weight == 0.0]
+        if missing:
+            raise TooFewRows(f"All rows of the classes {missing} have weight zero, or there are none.")
+
+    def _witness(self, rows: Rows | None, mean: Floats) -> Witness:
+        return Witness.of_moments(self._sums, mean) if rows is None else Witness.of_rows(rows, mean)
+
+    def _judged_amounts(self, rows: Rows | None, classes: int) -> Floats:
+        """How far covariances are to be moved towards spheres, as the judge sees it."""
+        if self.shrinkage == "auto" and rows is not None:
+            return judged_amounts(rows, classes)
+        return np.full(classes, 0.0 if self.shrinkage is None else float(self.shrinkage))
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to these rows and all that came before, as `fit` on all of them at once.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may come, needed in the first call.
+        """
+        if self.shrinkage == "auto" or self.covariance_estimator is not None:
+            raise ValueError(
+                "shrinkage='auto' and covariance_estimator need all rows at once: call fit, or give a shrinkage."
+            )
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def _set_priors(self, weight: Floats) -> Floats:
+        """The priors in float64."""
+        if self.priors is None:
+            return weight / weight.sum()
+        priors = np.asarray(self.priors, dtype=np.float64)
+        if priors.shape != weight.shape:
+            raise ValueError(f"priors must have one entry for each of {len(weight)} classes, got {priors.shape}.")
+        if np.any(priors < 0):
+            raise ValueError("priors must be non-negative")
+        if abs(priors.sum() - 1.0) > 1e-5:
+            warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=5)
+            priors = priors / priors.sum()
+        return priors
+
+    def decision_function(self, X: Any) -> Array:
+        """The scores of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
+        return rowwise(_odds, self._raw(X))
+
+
+def _odds(z: Array) -> Array:
+    return z[:, 1] - z[:, 0] if z.shape[1] == 2 else z
+
+
+def wide(array: Array) -> Floats:
+    """In float64, on the host."""
+    return np.ascontiguousarray(on_host(array), dtype=np.float64)

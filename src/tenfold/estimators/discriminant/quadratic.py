@@ -1,0 +1,198 @@
+"""Quadratic discriminant analysis."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from tenfold.arrays import Array, Floats, on_host
+from tenfold.data import Rows
+from tenfold.estimators.by_class import PARTS, TooFewRows
+from tenfold.estimators.contract import Claims
+from tenfold.estimators.discriminant.gaussian import GaussianClasses, wide
+from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, nothing, real
+from tenfold.judge import Certificate
+from tenfold.judge import discriminant as judge
+from tenfold.plans import discriminant as plan
+from tenfold.stats import GroupedMoments
+
+
+class QuadraticDiscriminantAnalysis(GaussianClasses):
+    """Gaussian classes with a covariance each: quadratic discriminants.
+
+    ``score_c(x) = -1/2 (x - m_c)'S_c^-1 (x - m_c) - 1/2 log|S_c| + log q_c`` with the weighted mean m_c, covariance S_c
+    and prior q_c of class c.
+
+    Parameters
+    ----------
+    solver : {"svd", "eigen"}, default="svd"
+        Both from the moments of one pass; "svd" takes `reg_param`, "eigen" takes `shrinkage`.
+    shrinkage : "auto" or float in [0, 1], default=None
+        As in `LinearDiscriminantAnalysis`.
+    priors : array-like of shape (n_classes,), default=None
+        Else the shares of the classes.
+    reg_param : float in [0, 1], default=0.0
+        Covariances become (1 - reg_param) S_c + reg_param I.
+    store_covariance : bool, default=False
+        Whether to keep `covariance_`.
+    tol : float, default=1e-4
+        The least variance along an axis of a class that is taken for one.
+    covariance_estimator : as in `LinearDiscriminantAnalysis`, with "eigen".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    means_ : ndarray of shape (n_classes, n_features)
+    priors_ : ndarray of shape (n_classes,)
+    rotations_ : list of ndarray of shape (n_features, n_features)
+        The axes of each class.
+    scalings_ : list of ndarray of shape (n_features,)
+        The variances along them.
+    covariance_ : list of ndarray of shape (n_features, n_features)
+    certificate_ : Certificate
+        Kind exact: axes and variances give the same products with some vectors as the rows of each class.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass over the rows, and two products of the rows to judge; memory n_classes x n_features^2. Runs on dense
+    arrays, files, devices and Dask collections, with sample weights.
+    Seeger, section 6.4; Cookbook, appendix C.1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tenfold import QuadraticDiscriminantAnalysis
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = QuadraticDiscriminantAnalysis().fit(X, y)
+    >>> model.score(X, y), model.certificate_.ok
+    (0.98, True)
+    """
+
+    _claims: ClassVar = Claims(
+        "Quadratic discriminant analysis",
+        "one fold",
+        "exact",
+        "S6.4, B C.1",
+        "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis",
+        ("arrays", "files", "Dask", "devices"),
+        "Covariances of sparse rows are dense: take X.toarray().",
+    )
+    _constraints: ClassVar[Constraints] = {
+        "solver": (choice("svd", "eigen"),),
+        "shrinkage": (nothing(), choice("auto"), real(0, 1, "both")),
+        "priors": (nothing(), array_like()),
+        "reg_param": (real(0, 1, "both"),),
+        "store_covariance": (boolean(),),
+        "tol": (real(0),),
+        "covariance_estimator": (nothing(), has_methods("fit")),
+    }
+
+    means_: Array
+
+    def __init__(
+        self,
+        *,
+        solver: str = "svd",
+        shrinkage: Any = None,
+        priors: Any = None,
+        reg_param: float = 0.0,
+        store_covariance: bool = False,
+        tol: float = 1.0e-4,
+        covariance_estimator: Any = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.reg_param = reg_param
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+
+    def _fold(self, rows: Rows, classes: int) -> GroupedMoments:
+        if classes < 2:
+            raise ValueError(f"The number of classes has to be greater than one. Got {classes} class.")
+        if self.solver == "svd" and self.shrinkage is not None:
+            raise NotImplementedError("shrinkage not supported with 'svd' solver.")
+        if self.solver == "svd" and self.covariance_estimator is not None:
+            raise ValueError("covariance_estimator is not supported with solver='svd'. Try solver='eigen' instead.")
+        return super()._fold(rows, classes)
+
+    def _estimate(self, sums: GroupedMoments, X: Array) -> None:
+        names = on_host(self.classes_)
+        for name, group in zip(names, sums.groups, strict=True):
+            if group.count < 2 and group.weight <= 1.0:
+                raise TooFewRows(f"y has only {group.count} sample in class {name}, covariance is ill defined.")
+        classes = plan.Classes.of(sums)
+        self.priors_ = classes.weight / classes.weight.sum() if self.priors is None else np.array(self.priors)
+        if self.priors_.shape != classes.weight.shape:
+            raise ValueError(f"priors must have one entry for each of {len(names)} classes.")
+        found = [self._axes(k, classes.covariance[k]) for k in range(len(names))]
+        for name, group, (variances, _) in zip(names, sums.groups, found, strict=True):
+            if np.sum(variances > self.tol) < len(variances):
+                self._refuse(name, group.count)
+        self.means_ = classes.mean
+        self.scalings_, self.rotations_ = ([part[i] for part in found] for i in (0, 1))
+        self.__dict__.pop("covariance_", None)
+        if self.store_covariance:
+            self.covariance_ = [axes * variances @ axes.T for variances, axes in found]
+
+    def _axes(self, k: int, S: Floats) -> tuple[Floats, Floats]:
+        if self.solver == "svd":
+            variances, axes = plan.axes_of(S)
+            return (1.0 - self.reg_param) * np.maximum(variances, 0.0) + self.reg_param, axes
+        shrink = plan.unit_shrunk if self.shrinkage == "auto" else plan.shrunk
+        return plan.axes_of(shrink(S, self._amounts[k]) if self._given is None else self._given[k])
+
+    def _refuse(self, name: Any, count: int) -> None:
+        p = self.n_features_in_
+        if self.solver == "svd" and count <= p:
+            raise LinAlgError(
+                f"The covariance matrix of class {name} is not full rank. When using `solver='svd'` the number of "
+                f"samples in each class should be more than the number of features, but class {name} has {count} "
+                f"samples and {p} features. Try using `solver='eigen'` and setting the parameter `shrinkage` for "
+                "regularization."
+            )
+        parameter = "shrinkage" if self.solver == "eigen" else "reg_param"
+        raise LinAlgError(
+            f"The covariance matrix of class {name} is not full rank. Increase the value of `{parameter}` to reduce "
+            "the collinearity."
+        )
+
+    def _judge(self, rows: Rows | None) -> Certificate:
+        mean = wide(self.means_)
+        return judge.quadratic(
+            self._witness(rows, mean),
+            partial(_stored, self.scalings_, self.rotations_),
+            mean=mean,
+            expected=self._expected(rows),
+            note=PARTS if rows is None else "",
+        )
+
+    def _expected(self, rows: Rows | None) -> Callable[[Floats, Floats, Floats], Floats]:
+        if self.covariance_estimator is not None:
+            return partial(_given, np.array(self._given))
+        if self.solver == "svd":
+            return partial(_regularised, self.reg_param)
+        return partial(judge.shrunk_products, self._judged_amounts(rows, len(self.scalings_)), self.shrinkage == "auto")
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        pairs = list(zip(self.scalings_, self.rotations_, strict=True))
+        factors = np.array([plan.triangle(variances, axes) for variances, axes in pairs])
+        with np.errstate(divide="ignore"):
+            offset = np.log(self.priors_) - 0.5 * np.array([np.sum(np.log(variances)) for variances, _ in pairs])
+        return plan.QuadraticScores(wide(self.means_), factors, offset)
+
+
+def _stored(scalings: list[Floats], rotations: list[Floats], v: Floats) -> Floats:
+    return np.array([(part @ R * s) @ R.T for part, s, R in zip(v, scalings, rotations, strict=True)])
+
+
+def _regularised(amount: float, product: Floats, v: Floats, variance: Floats) -> Floats:
+    return (1.0 - amount) * product + amount * v
+
+
+def _given(covariance: Floats, product: Floats, v: Floats, variance: Floats) -> Floats:
+    return np.einsum("kqp,kpr->kqr", v, covariance)

@@ -1,0 +1,187 @@
+"""Any loss of classes with any penalty."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from tenfold.arrays import Array, contiguous, is_foreign
+from tenfold.estimators.classes import largest, log_probabilities, probabilities, targets
+from tenfold.estimators.contract import (
+    Claims,
+    Scored,
+    all_or_nothing,
+    as_rows,
+    chosen_classes,
+    counted,
+    encoded,
+    rowwise,
+    validate,
+    validate_weights,
+    with_callbacks,
+)
+from tenfold.estimators.glm.general import PARAMETERS, Generalised
+from tenfold.estimators.inferred import Inferred, inferred
+from tenfold.estimators.parameters import array_like, check_parameters, real
+from tenfold.losses import likelihood_of
+from tenfold.plans.generalised import of_two_classes
+
+
+def _has_probabilities(model: Any) -> bool:
+    """Raises where the loss is no likelihood, so that `hasattr` and scorers know."""
+    if likelihood_of(model._the_loss()) is None:
+        raise AttributeError(
+            f"The loss {model.loss!r} is no likelihood: it has no probabilities. Use loss='logistic' or 'softmax', or "
+            "calibrate the scores by sklearn.calibration.CalibratedClassifierCV."
+        )
+    return True
+
+
+class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin, BaseEstimator):
+    """A linear model of classes with any loss and any penalty.
+
+    Two classes: minimises ``1/sum_i s_i sum_i s_i loss(y_i, x_i.w + b) + penalty(w)``, y_i = +1 for the second of the
+    two classes and -1 for the first, with weights s_i. "softmax", for any number of classes: minimises
+    ``1/sum_i s_i sum_i s_i (log sum_k exp(z_ik) - z_i,y_i) + sum_k penalty(w_k)``, z_ik = x_i.w_k + b_k. Intercepts are
+    never penalised.
+
+    Parameters
+    ----------
+    loss : str or a loss of tenfold.losses, default="logistic"
+        "logistic", "softmax", "hinge", "squared_hinge", "modified_huber" or "tanh".
+        "perceptron" is refused: its loss is least at no weights at all.
+    penalty : as in GeneralizedLinear, default="l2"
+    alpha : float, or for "softmax" with "l2" also an array-like of shape (n_classes,), default=1.0
+        One strength a class is a Gaussian prior of its own for the weights of each: sum_k alpha_k/2 ||w_k||^2.
+    l1_ratio, groups, fit_intercept, tol, max_iter, random_state, time_limit : as in GeneralizedLinear.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1, n_features) or, for more than two classes, (n_classes, n_features)
+        Of two classes w_1 - w_0, for "softmax" too.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    n_iter_ : int
+    certificate_ : Certificate
+        Kind gap where the loss is convex; stationarity for "tanh", the best of several starts.
+    inference_ : LikelihoodInference
+        As in LogisticRegression, where there is no penalty and the loss is a likelihood.
+    status_, trace_ : how the fit ended; objective, measure and seconds of each step.
+
+    Notes
+    -----
+    As in GeneralizedLinear. Likelihoods, "logistic" and "softmax", have `predict_proba` and `predict_log_proba`.
+    Seeger, section 8.3; Rosasco, chapter 8; Welling, section 7.2 (the tanh cost).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import GeneralizedLinearClassifier
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.randn(100, 4)
+    >>> y = X[:, 0] + 0.5 * rng.randn(100) > 0
+    >>> model = GeneralizedLinearClassifier("hinge", "l1", alpha=0.1).fit(X, y)
+    >>> model.certificate_.ok, np.flatnonzero(model.coef_)
+    (True, array([0]))
+    """
+
+    _of_classes: ClassVar[bool] = True
+    _claims: ClassVar = Claims(
+        "Any loss of classes with any penalty", "fold an iteration", "gap, stationarity", "S8.3, R8, W7.2", ""
+    )
+
+    def __init__(
+        self,
+        loss: Any = "logistic",
+        penalty: Any = "l2",
+        *,
+        alpha: Any = 1.0,
+        l1_ratio: float = 0.5,
+        groups: Any = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        time_limit: float | None = None,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.groups = groups
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.time_limit = time_limit
+
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GeneralizedLinearClassifier":
+        """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
+        check_parameters(self, {**PARAMETERS, "alpha": (real(0), array_like())})
+        self._the_loss()
+        X, y = validate(self, X, y, numeric=False, multi_output=False)
+        if not is_foreign(y):
+            check_classification_targets(y)
+        self.classes_, number = encoded(y, X)
+        count = int(self.classes_.shape[0])
+        self._refuse_classes(count, y)
+        weight = validate_weights(sample_weight, X)
+        target = targets(number, count)
+        kept, inside, positive = counted(X, target, weight)
+        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, inside, positive)
+        params = self._fitted(X, y, rows, 1.0, flat=False, classes=count).params
+        loss = self._problem(X.shape[1])[0]
+        self._inference = self._refusal(X.shape[1]) or inferred(self, loss, params, X, target, weight)
+        return self
+
+    def _refuse_classes(self, count: int, y: Array) -> None:
+        """Refuse one class, and more than two where the loss knows two."""
+        joint = self._the_loss().joint
+        if count == 2 or (joint and count > 2):
+            return
+        kind = "multiclass" if is_foreign(y) else type_of_target(y)
+        one = " The data contains only one class." if count == 1 else ""
+        only = "Classification needs two classes at least." if joint else "Only binary classification is supported."
+        more = "" if joint else " Use loss='softmax', or wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
+        raise ValueError(f"{only} The type of the target is {kind}.{one}{more}")
+
+    def _problem(self, p: int) -> tuple[Any, Any]:
+        loss, penalty = self._the_loss(), self._the_penalty(p)
+        count = int(self.classes_.shape[0])
+        strengths = np.asarray(penalty.strength, dtype=np.float64)
+        if strengths.ndim and (not loss.joint or strengths.shape != (count,) or not np.all(strengths > 0.0)):
+            raise ValueError(
+                f"Strengths of an L2 penalty, one for each of {count} classes and all positive, go with "
+                f"loss='softmax' alone; got {strengths.tolist()} with {self.loss!r}."
+            )
+        return of_two_classes(loss, penalty) if count == 2 else (loss, penalty)
+
+    def decision_function(self, X: Any) -> Array:
+        """Two classes: ``x.w + b``, positive for the second, of shape (n,). More: scores of all, (n, n_classes)."""
+        z = self._raw(X)
+        return z[:, 0] if z.shape[1] == 1 else z
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row."""
+        z = self.decision_function(X)
+        return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(largest, z))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of all classes, (n, n_classes); of a loss that is a likelihood."""
+        return rowwise(probabilities, self.decision_function(X))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities of all classes, (n, n_classes)."""
+        return rowwise(log_probabilities, self.decision_function(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = self.loss == "softmax" or getattr(self.loss, "joint", False)
+        return tags

@@ -1,0 +1,107 @@
+"""What the parameters of linear support vector machines stand for, with scikit-learn's errors."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from tenfold.data import Rows
+from tenfold.estimators.parameters import Constraints, boolean, choice, integer, nothing, random_state, real
+from tenfold.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, SquaredHinge
+from tenfold.plans.fitted import Fitted
+from tenfold.plans.svm import Limits, Machine
+from tenfold.plans.svm import fit as fit_machine
+from tenfold.solvers.loop import Status, Watch
+
+WHERE = ("arrays", "sparse", "files")
+
+INSTEAD = "Bring the rows to this machine, or use LogisticRegression or Ridge, which read them where they are."
+
+LOSSES: dict[str, Callable[[float], Loss]] = {
+    "hinge": lambda _: Hinge(),
+    "squared_hinge": lambda _: SquaredHinge(),
+    "epsilon_insensitive": EpsilonInsensitive,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+}
+"""The losses by scikit-learn's names; a tube has half a width."""
+
+DUALS = {
+    ("hinge", "l2"): (True,),
+    ("squared_hinge", "l1"): (False,),
+    ("squared_hinge", "l2"): (False, True),
+    ("epsilon_insensitive", "l2"): (True,),
+    ("squared_epsilon_insensitive", "l2"): (False, True),
+}
+"""For each loss and penalty the values of `dual` that scikit-learn takes."""
+
+COMMON: Constraints = {
+    "tol": (real(0.0, closed="neither"),),
+    "C": (real(0.0, closed="neither"),),
+    "fit_intercept": (boolean(),),
+    "intercept_scaling": (real(0.0, closed="neither"),),
+    "dual": (boolean(), choice("auto")),
+    "verbose": (integer(0), boolean()),
+    "random_state": (random_state(),),
+    "max_iter": (integer(0),),
+    "penalize_intercept": (boolean(),),
+    "time_limit": (nothing(), real(0, np.inf, "right")),
+}
+
+
+def machine_of(model: Any, weight: float) -> Machine:
+    """The problem of a model, scikit-learn's included, on rows of this sum of weights."""
+    with np.errstate(over="ignore", divide="ignore"):
+        strength = float(min(np.float64(1.0) / model.C / weight, 1e200))
+    unit = float(model.intercept_scaling) if getattr(model, "penalize_intercept", True) else np.inf
+    loss = LOSSES[model.loss](float(getattr(model, "epsilon", 0.0)))
+    return Machine(loss, strength, bool(model.fit_intercept), unit, getattr(model, "penalty", "l2") == "l1")
+
+
+def ascends(model: Any, shape: tuple[int, int]) -> bool | None:
+    """Whether the dual is to be ascended, None where the plan may choose; by scikit-learn's rules about what goes
+    together.
+    """
+    loss, penalty, dual = model.loss, getattr(model, "penalty", "l2"), model.dual
+    taken = DUALS.get((loss, penalty), ())
+    if dual == "auto":
+        dual = shape[0] < shape[1]
+        dual = dual if dual in taken else not dual
+    if dual not in taken:
+        pair = f"The combination of penalty='{penalty}' and loss='{loss}'"
+        reason = f"{pair} are not supported when dual={dual}" if taken else f"{pair} is not supported"
+        raise ValueError(
+            f"Unsupported set of arguments: {reason}, Parameters: penalty={penalty!r}, loss={loss!r}, dual={dual!r}"
+        )
+    # a loss with kinks has only one value of dual: it says nothing about the method
+    return None if model.dual == "auto" or len(taken) == 1 else bool(dual)
+
+
+def seed_of(model: Any) -> int:
+    return int(check_random_state(model.random_state).randint(1, np.iinfo(np.int32).max))
+
+
+class Fits:
+    """The fits of a model, one for each of its targets: within one time, and none after an interruption."""
+
+    def __init__(self, model: Any, dual: bool | None, watch: Watch | None) -> None:
+        self.model, self.dual, self.watch = model, dual, watch
+        self.seed, self.begin, self.max_iter = seed_of(model), time.perf_counter(), int(model.max_iter)
+
+    def __call__(self, rows: Rows, machine: Machine) -> Fitted:
+        left = self.model.time_limit
+        if left is not None:
+            left = max(0.0, left - (time.perf_counter() - self.begin))
+        found = fit_machine(
+            rows,
+            machine,
+            dual=self.dual,
+            tol=float(self.model.tol),
+            limits=Limits(self.max_iter, left, self.watch),
+            seed=self.seed,
+            dtype=rows.dtype,
+        )
+        if found.certificate.status == Status.INTERRUPTED.value:
+            self.max_iter = 0
+        return found

@@ -1,0 +1,217 @@
+"""Discriminants judged without a matrix of products of columns.
+
+Means are judged by sums about them. A covariance S is never formed: its products with a few vectors come from two
+products of the rows, S v = sum w (x - m) ((x - m)'v). What is stored is then asked for the same products: weights of a
+linear discriminant must solve S (w_c - w_0) = m_c - m_0, directions V must have V'SV = I, axes and variances of a class
+must give what its covariance gives.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Floats, unit_roundoff
+from tenfold.data import Rows
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.exact import exact
+from tenfold.stats import ClassErrors, GroupedMoments, class_errors, class_products, fourth_powers, pooled_products
+
+ROUNDING = 512.0 * unit_roundoff(np.float64)
+
+PROBES = 4
+"""So many vectors are a covariance's witnesses."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """What the rows say of the classes: weights (k,), means away from the stored ones and variances (k, p), and the
+    products (k, q, p) of their covariances with vectors of each, or (q, p) of their sum by factors (k,) with the same
+    ones.
+    """
+
+    weight: Floats
+    away: Floats
+    variance: Floats
+    products: Callable[[Floats], Floats]
+    pooled_products: Callable[[Floats, Floats], Floats]
+
+    @classmethod
+    def of_rows(cls, rows: Rows, mean: Floats) -> "Witness":
+        mean = np.ascontiguousarray(mean)
+        found: ClassErrors = rows.fold(class_errors(mean))
+        total = np.where(found.weight > 0.0, found.weight, 1.0)
+        away = found.sums / total[:, None]
+        variance = np.maximum(found.squares / total[:, None] - away**2, 0.0)
+
+        def products(vectors: Floats) -> Floats:
+            if vectors.shape[1] == 0:
+                return vectors
+            sums = rows.fold(class_products(mean, np.ascontiguousarray(vectors))).products
+            along = np.einsum("kqp,kp->kq", vectors, away)
+            return sums / total[:, None, None] - along[:, :, None] * away[:, None, :]
+
+        def pooled(factors: Floats, vectors: Floats) -> Floats:
+            if not len(vectors):
+                return vectors
+            sums = rows.fold(pooled_products(mean, factors / total, np.ascontiguousarray(vectors))).sum
+            return sums - np.einsum("k,qk,kp->qp", factors, vectors @ away.T, away)
+
+        return cls(found.weight, away, variance, products, pooled)
+
+    @classmethod
+    def of_moments(cls, moments: GroupedMoments, mean: Floats) -> "Witness":
+        """Where the rows are gone."""
+        groups = moments.groups
+        weight = np.array([group.weight for group in groups])
+        covariance = np.array([group.covariance() if group.weight > 0.0 else 0.0 * group.XX for group in groups])
+        known = (weight > 0.0)[:, None]
+        away = np.where(known, np.array([group.mean for group in groups]) - mean, 0.0)
+        variance = np.einsum("kii->ki", covariance)
+        return cls(
+            weight,
+            away,
+            variance,
+            lambda vectors: np.einsum("kqp,kpr->kqr", vectors, covariance),
+            lambda factors, vectors: vectors @ np.einsum("k,kpr->pr", factors, covariance),
+        )
+
+    @property
+    def shares(self) -> Floats:
+        return self.weight / self.weight.sum()
+
+    def pooled(self, priors: Floats) -> Floats:
+        """Variances of the columns within classes."""
+        return np.einsum("k,kp->p", priors, self.variance)
+
+
+Products = Callable[[Floats], Floats]
+"""S v of the rows v (q, p)."""
+
+
+def within(witness: Witness, priors: Floats, amounts: Floats, unit: bool) -> Products:
+    """Products with the mean of the covariances by the priors, each moved towards a sphere by its amount: on columns of
+    unit variance, or on those of the data.
+    """
+
+    def times(v: Floats) -> Floats:
+        spheres = [_sphere(own, unit) for own in witness.variance]
+        return (
+            witness.pooled_products(priors * (1.0 - amounts), v) + np.einsum("k,kp->p", priors * amounts, spheres) * v
+        )
+
+    return times
+
+
+def _sphere(variance: Floats, unit: bool) -> Floats:
+    """The diagonal of what a covariance is moved towards."""
+    if unit:  # of unit variance are the columns that vary
+        return np.where(variance > 0.0, variance, 1.0) * np.count_nonzero(variance) / len(variance)
+    return np.full(len(variance), variance.mean())
+
+
+def shrunk_products(amounts: Floats, unit: bool, product: Floats, v: Floats, variance: Floats) -> Floats:
+    """Products (k, q, p) with covariances that are moved towards spheres by their amounts."""
+    spheres = np.array([_sphere(own, unit) for own in variance])
+    a = amounts[:, None, None]
+    return (1.0 - a) * product + a * spheres[:, None, :] * v
+
+
+def ledoit_wolf(rows: Rows, classes: int) -> Floats:
+    """The amounts of Ledoit and Wolf (2004), formed again from moments: with z the rows of unit variance, the squared
+    distance of z z' from its mean C in parts of that of C from the sphere.
+    """
+    groups = rows.fold(GroupedMoments.lifter(classes)).groups
+    covariance = np.array([group.covariance() for group in groups])
+    scale = np.sqrt(np.einsum("kii->ki", covariance))
+    unit = np.where(scale > 0.0, 1.0 / np.where(scale > 0.0, scale, 1.0), 0.0)
+    mean = np.array([group.mean for group in groups])
+    powers = rows.fold(fourth_powers(mean, unit)).sum
+    amounts = []
+    for group, S, u, power in zip(groups, covariance, unit, powers, strict=True):
+        C, p = S * np.outer(u, u), len(S)
+        sphere = float(np.sum((C - np.trace(C) / p * np.eye(p)) ** 2))
+        noise = (power / group.weight - float(np.sum(C**2))) / group.weight
+        amounts.append(min(max(noise, 0.0), sphere) / sphere if sphere > 0.0 and p > 1 else 0.0)
+    return np.array(amounts)
+
+
+def linear(
+    seen: Witness,
+    products: Products,
+    *,
+    mean: Floats,
+    priors: Floats,
+    coef: Floats,
+    intercept: Floats,
+    variance: Floats,
+    directions: Floats | None = None,
+    axes: Floats | None = None,
+    dtype: Any = np.float64,
+    note: str = "",
+) -> Certificate:
+    """The certificate of weights (k, p), or (1, p) for the second of two classes against the first.
+
+    `directions` (p, r) are all in which the weights may lie; `axes` some that have unit variance within classes.
+    """
+    coef, intercept = np.atleast_2d(coef), np.ravel(intercept)
+    w, b = (coef, intercept) if len(coef) < len(mean) else (coef[1:] - coef[0], intercept[1:] - intercept[0])
+    between = mean[1:] - mean[0]
+    spread = np.sqrt(variance)
+    scale = spread[None, :] * np.maximum(np.sum(spread * np.abs(w), axis=1), 1e-300)[:, None]
+    left = products(w) - between
+    middle = b + np.einsum("kp,kp->k", w, 0.5 * (mean[1:] + mean[0]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = np.log(priors[1:]) - np.log(priors[0])
+    size = np.sqrt(np.mean(mean**2 + seen.variance, axis=0))
+    pairs: dict[str, tuple[Floats, Floats, Floats | float]] = {
+        "means": (seen.away, np.zeros_like(seen.away), np.where(size > 0.0, size, 1.0))
+    }
+    if directions is None:
+        scale = np.where(scale > 0.0, scale, np.max(np.abs(between), initial=0.0) + 1e-300)
+        pairs["weights"] = (left, np.zeros_like(left), scale)
+    else:  # where classes do not vary at all there is nothing to solve
+        V = directions
+        again = V.T @ products(np.ascontiguousarray(V.T)).T
+        pairs["directions"] = (again, np.eye(V.shape[1]), 1.0)
+        distance = np.sqrt(np.maximum(np.einsum("kp,kp->k", w, between), 0.0))
+        pairs["weights"] = (left @ V, np.zeros((len(w), V.shape[1])), np.maximum(distance, 1.0)[:, None])
+        inside = (w - (left + between) @ V @ V.T) * spread
+        pairs["weights outside the directions"] = (inside, np.zeros_like(inside), np.maximum(distance, 1.0)[:, None])
+    if axes is not None and axes.size:
+        pairs["axes"] = (axes.T @ products(np.ascontiguousarray(axes.T)).T, np.eye(axes.shape[1]), 1.0)
+    pairs["intercepts"] = (middle, odds, 1.0 + np.abs(middle - b) + np.abs(b))
+    floor = max(ROUNDING, 16.0 * unit_roundoff(dtype) * _amplified(w, spread, mean))
+    return exact(pairs, floor=floor, note=note)
+
+
+def _amplified(w: Floats, spread: Floats, mean: Floats) -> float:
+    """How much larger the terms of a score are than the score: rounding of stored weights is so much amplified."""
+    terms = np.sum(np.abs(w) * (spread + np.max(np.abs(mean), axis=0)), axis=1)
+    return float(1.0 + np.max(terms, initial=0.0))
+
+
+def quadratic(
+    seen: Witness,
+    stored: Callable[[Floats], Floats],
+    *,
+    mean: Floats,
+    expected: Callable[[Floats, Floats, Floats], Floats],
+    dtype: Any = np.float64,
+    note: str = "",
+) -> Certificate:
+    """The certificate of covariances of classes: `stored(v)` are their products with vectors (k, q, p), `expected(S v,
+    v, variances)` what these should be, given those of the rows.
+    """
+    k, p = mean.shape
+    spread = np.sqrt(np.where(seen.variance > 0.0, seen.variance, 1.0))
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (k, PROBES, p))
+    vectors = signs / spread[:, None, :]
+    again = expected(seen.products(vectors), vectors, seen.variance)
+    size = np.sqrt(np.mean(mean**2 + seen.variance, axis=0))
+    pairs = {
+        "means": (seen.away, np.zeros_like(seen.away), np.where(size > 0.0, size, 1.0)),
+        "covariances": (stored(vectors), again, np.maximum(spread[:, None, :], np.abs(again)) * np.sqrt(p)),
+    }
+    return exact(pairs, floor=max(ROUNDING, 16.0 * p * unit_roundoff(dtype)), note=note)

@@ -1,0 +1,187 @@
+"""Linear support vector machines: which method a loss, a penalty and the shape of the data get.
+
+| | few columns | many columns |
+|---|---|---|
+| squared losses | Newton's method and L-BFGS on the primal | ascent of the dual |
+| losses with kinks | interior points | ascent of the dual |
+| squared hinge, L1 | proximal Newton steps | the same on working sets of columns |
+
+An intercept that is penalised is tied to zero; beside an L1 penalty it is the weight of a constant column.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Floats
+from tenfold.data import MemoryRows, Rows, with_constant
+from tenfold.judge import RULES, Certificate, at_kinks, gap
+from tenfold.judge.points import prepare
+from tenfold.losses import Loss
+from tenfold.penalties import L2, ElasticNet
+from tenfold.plans import glm, piecewise, sparse_glm
+from tenfold.plans.fitted import Fitted, stored
+from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
+from tenfold.problems import Glm
+from tenfold.solvers.dual_ascent import DualAscent
+from tenfold.solvers.loop import Solution, Status, Step, Watch, continued, run
+from tenfold.stats import Params
+
+ENOUGH = 0.5
+"""The gap at which an ascent of the dual ends, as a share of what the judge allows."""
+
+ATTEMPTS = 3
+"""How often a fit that is not certified is continued."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The weighted mean loss + strength / 2 ||w||^2 + strength / 2 (b / unit)^2; `sparse` has absolute values in place
+    of halves of squares. An infinite unit leaves the intercept free.
+    """
+
+    loss: Loss
+    strength: float
+    intercept: bool
+    unit: float = np.inf
+    sparse: bool = False
+
+    @property
+    def tied(self) -> bool:
+        return self.intercept and self.unit < np.inf
+
+    @property
+    def tie(self) -> float:
+        return self.strength / self.unit**2 if self.tied else 0.0
+
+    @property
+    def problem(self) -> Glm:
+        """That of the rows as they are, or, beside an L1 penalty, of the `wider` ones."""
+        if self.sparse:
+            return Glm(self.loss, ElasticNet(self.strength), self.intercept and not self.tied)
+        penalty = ElasticNet(0.0, self.strength) if self.loss.kinked else L2(self.strength)
+        return Glm(self.loss, penalty, self.intercept, self.tie)
+
+    def wider(self, rows: Rows) -> Rows:
+        return with_constant(rows, self.unit) if self.sparse and self.tied else rows
+
+    def inside(self, params: Params) -> Params:
+        """Parameters of the user's rows for the wider ones."""
+        if not (self.sparse and self.tied):
+            return params
+        return Params(np.column_stack([params.coef, params.intercept / self.unit]), np.zeros(1))
+
+    def outside(self, params: Params) -> Params:
+        """Parameters of the wider rows for those of the user."""
+        if not (self.sparse and self.tied):
+            return params
+        return Params(np.ascontiguousarray(params.coef[:, :-1]), params.coef[:, -1] * self.unit)
+
+    def judged(self, rows: Rows, params: Params, *, dual: Floats | None = None, **options: Any) -> Certificate:
+        """The judge's word; where the loss has kinks and no dual point comes along, one is looked for."""
+        problem, rows, params = self.problem, self.wider(rows), self.inside(params)
+        if self.loss.kinked and dual is None:
+            dual = at_kinks(problem, rows, params, options.get("dtype", np.float64))
+        return gap(problem, rows, params, dual=dual, **options)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a fit ends at the latest, and who is told of its steps."""
+
+    max_iter: int
+    time_limit: float | None = None
+    watch: Watch | None = None
+
+
+def fit(
+    rows: Rows,
+    machine: Machine,
+    *,
+    dual: bool | None,
+    tol: float,
+    limits: Limits,
+    seed: int = 0,
+    dtype: Any = np.float64,
+) -> Fitted:
+    """Minimise. `dual` says whether the dual is ascended; None: where the shape of the data suggests it."""
+    given: dict[str, Any] = vars(limits) | {"dtype": dtype}
+    if machine.sparse:
+        return _by_proximal(machine, rows, tol, limits, dtype)
+    if dual or (dual is None and _ascends(rows, machine)):
+        return _by_dual(machine, rows, limits, seed, dtype)
+    if machine.loss.kinked:
+        return piecewise.fit(
+            rows, machine.loss, 0.0, machine.strength, machine.intercept, tie=machine.tie, **given  # type: ignore[arg-type]
+        )  # fmt: skip
+    return glm.fit(
+        rows, machine.loss, machine.strength, machine.intercept, solver="lbfgs", tol=tol, tie=machine.tie, **given
+    )
+
+
+def _ascends(rows: Rows, machine: Machine) -> bool:
+    """Whether the dual is ascended: rows in memory with more columns than a square matrix is formed of."""
+    if not isinstance(rows, MemoryRows) or rows.foreign:
+        return False
+    if machine.loss.kinked:
+        return rows.shape[1] > NEWTON_COLUMNS
+    return not glm.forms_hessian(rows, machine.problem)
+
+
+def _by_dual(machine: Machine, rows: Rows, limits: Limits, seed: int, dtype: Any) -> Fitted:
+    problem = machine.problem
+    ascent = DualAscent(problem, rows, seed, ENOUGH * RULES["gap"].tol * prepare(problem, rows).scale)
+
+    def judged(solution: Solution) -> Fitted:
+        params, status = stored(solution.params, dtype), solution.status.value
+        certificate = machine.judged(rows, params, dual=ascent.slopes, status=status, dtype=dtype)
+        return Fitted(params, certificate, "dual ascent", solution.iterations, solution.trace)
+
+    return _certified(ascent.steps(), limits, judged, ascent.tighten)
+
+
+def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted:
+    wider, problem = machine.wider(rows), machine.problem
+    shift = middle(wider, True) if problem.intercept else np.zeros(wider.shape[1])
+    rule = sparse_glm.GapRule(problem, tol, prepare(problem, wider).scale, 0.5 * problem.loss.smoothness)
+    start = Params(np.zeros((1, wider.shape[1])), np.zeros(1))
+
+    def outside(params: Params) -> Params:
+        return machine.outside(moved(params, -shift))
+
+    def judged(solution: Solution) -> Fitted:
+        params, status = stored(outside(solution.params), dtype), solution.status.value
+        certificate = gap(problem, wider, machine.inside(params), status=status, dtype=dtype)
+        return Fitted(params, certificate, "proximal newton", solution.iterations, solution.trace)
+
+    watch = limits.watch
+    if watch is not None:
+        limits = replace(limits, watch=lambda record, params: watch(record, outside(params)))
+    return _certified(sparse_glm.steps(problem, wider, start, shift, rule, fresh=True), limits, judged, rule.tighten)
+
+
+def _certified(
+    path: Iterator[Step], limits: Limits, judged: Callable[[Solution], Fitted], tighten: Callable[[], None]
+) -> Fitted:
+    """What the judge says at the end of a path, which is followed further where only the solver was content."""
+    solution = run(path, limits.max_iter, limits.time_limit, limits.watch)
+    found = judged(solution)
+    for _ in range(ATTEMPTS):
+        if found.certificate.ok or solution.status is not Status.CONVERGED:
+            break
+        tighten()
+        more = continued(path, solution, limits.max_iter, limits.time_limit, limits.watch)
+        if more is None:
+            break
+        solution, found = more, judged(more)
+    return found
+
+
+def worst(certificates: list[Certificate]) -> Certificate:
+    """That of several problems of one fit: the worst, with the numbers of all."""
+    if len(certificates) == 1:
+        return certificates[0]
+    found = max(certificates, key=lambda one: one.value / one.allowed)
+    return replace(found, parts=tuple(one.value for one in certificates), _coef=None)
