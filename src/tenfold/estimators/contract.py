@@ -53,6 +53,7 @@ __all__ = [
     "encoded",
     "factor_of_each",
     "follow",
+    "kept_rows",
     "names_of",
     "numbered",
     "own_target",
@@ -363,6 +364,12 @@ def counted(X: Array, y: Array, weight: Array | None) -> tuple[Array, Array, Arr
 
 LITTLE = 1 << 12
 """Whole numbers in a range of this width are counted, not sorted."""
+
+
+def kept_rows(X: Array, y: Array, weight: Array | None) -> Rows:
+    """The rows of positive weight, for many passes: an array in another order is put in C order once."""
+    X, y, weight = counted(X, y, weight)
+    return as_rows(contiguous(X), y, weight)
 
 
 def encoded(y: Array, X: Array) -> tuple[Array, Array]:
