@@ -146,6 +146,12 @@ def evaluate_ahead(
     return _evaluation(problem, params, first, shift), values
 
 
+def objectives(problem: Glm, rows: Rows, several: Sequence[Params], shift: Floats | None) -> Floats:
+    """The bare objective of one target at each of `several` parameters: one pass."""
+    together = Params(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
+    return _value(problem, together, rows.fold(derivatives(problem.loss, together, 0, shift)), shift)
+
+
 def _lift(loss: Loss, params: Params, order: int, shift: Floats | None) -> Callable[[Block], Lifted[Derivatives]]:
     return softmax(params, order, shift) if loss.joint else derivatives(loss, params, order, shift)
 

@@ -71,26 +71,25 @@ class Columns:
 def columns_in_arrays(block: Block) -> Pending[Columns]:
     """The lift in the Array API: for other namespaces."""
     xp, weight = namespace(block.X), weights_of(block)
+    rows = xp.concat([xp.astype(part, xp.float64, copy=False) for part in (block.X, block.y)], axis=1)
     total = xp.sum(weight)
-    parts = [total]
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        for part in (block.X, block.y):
-            part = xp.astype(part, xp.float64, copy=False)
-            mean = xp.matmul(weight, part) / xp.where(total > 0, total, xp.ones_like(total))
-            away = part - mean
-            parts += [mean, xp.matmul(weight, away * away)]
-    return Pending.of(parts, _from_sums, source=block)
+        mean = xp.matmul(weight, rows) / xp.where(total > 0, total, xp.ones_like(total))
+        away = rows - mean
+        squares = xp.matmul(weight, away * away)
+    return Pending.of((total, mean, squares), _from_sums, source=block)
 
 
-def _from_sums(blocks: tuple[Block, ...], total: Floats, mx: Floats, sx: Floats, my: Floats, sy: Floats) -> Columns:
+def _from_sums(blocks: tuple[Block, ...], total: Floats, mean: Floats, squares: Floats) -> Columns:
     block = blocks[0]
     p, weight = block.X.shape[1], float(total)
     if weight == 0.0:
-        return Columns(p, weight, np.zeros(p + len(my)), np.zeros(p + len(my)))
+        return Columns(p, weight, np.zeros(len(mean)), np.zeros(len(mean)))
     spreads = [
-        _lengths(X, weights_of(block), mean, squares) for X, mean, squares in ((block.X, mx, sx), (block.y, my, sy))
+        _lengths(part, weights_of(block), mean[cut], squares[cut])
+        for part, cut in ((block.X, slice(p)), (block.y, slice(p, None)))
     ]
-    return Columns(p, weight, np.concatenate([mx, my]), np.concatenate(spreads))
+    return Columns(p, weight, mean, np.concatenate(spreads))
 
 
 @dataclass(frozen=True, slots=True)

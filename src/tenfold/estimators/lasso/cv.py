@@ -132,7 +132,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
     def _splits(self, rows: Rows, y: Array, split: dict[str, Any]) -> list[Split]:
         if is_foreign(y):
             # folds of consecutive or shuffled rows need no more than their number
-            blind = rows.scattered and (self.cv is None or isinstance(self.cv, (Integral, KFold)))
+            blind = self.cv is None or isinstance(self.cv, (Integral, KFold))
             y = None if blind else on_host(y)
         X = rows.whole().X if isinstance(rows, MemoryRows) and not rows.foreign else np.zeros((rows.shape[0], 1))
         return [Split.of(train, test, rows.shape[0]) for train, test in check_cv(self.cv).split(X, y, **split)]
