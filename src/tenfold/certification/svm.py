@@ -10,7 +10,7 @@ from tenfold.data import Rows
 from tenfold.estimators.contract import as_rows, counted, numbered, total_weight, validate_weights
 from tenfold.estimators.labels import weighted
 from tenfold.estimators.svm.machines import machine_of
-from tenfold.judge import Certificate
+from tenfold.judge import Certificate, joint_gap
 from tenfold.plans.svm import Machine, worst
 from tenfold.stats import Params
 
@@ -31,6 +31,11 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
     count = len(model.classes_)
     owns = [1] if count == 2 else list(range(count))
     fitted, dtype = params(model, len(owns))
+    if model.multi_class == "crammer_singer":
+        if count == 2:
+            # of two classes the model keeps the difference, and the shortest weights are opposite
+            fitted = Params(*(np.concatenate([-0.5 * part, 0.5 * part]) for part in fitted))
+        return joint_gap(machine.joint, rows, fitted, status=status(model), dtype=dtype)
     number = rows.map(lambda block: block.y)
     found = []
     for k, own in enumerate(owns):

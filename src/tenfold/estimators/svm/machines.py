@@ -11,7 +11,7 @@ from tenfold.data import Rows
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer, nothing, random_state, real
 from tenfold.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, SquaredHinge
 from tenfold.plans.fitted import Fitted
-from tenfold.plans.svm import Limits, Machine
+from tenfold.plans.svm import Limits, Machine, fit_joint
 from tenfold.plans.svm import fit as fit_machine
 from tenfold.solvers.loop import Status, Watch
 
@@ -63,6 +63,8 @@ def ascends(model: Any, shape: tuple[int, int]) -> bool | None:
     """Whether the dual is to be ascended, None where the plan may choose; by scikit-learn's rules about what goes
     together.
     """
+    if getattr(model, "multi_class", "ovr") == "crammer_singer":
+        return None  # where loss, penalty and dual are not asked
     loss, penalty, dual = model.loss, getattr(model, "penalty", "l2"), model.dual
     taken = DUALS.get((loss, penalty), ())
     if dual == "auto":
@@ -89,16 +91,22 @@ class Fits:
         self.model, self.dual, self.watch = model, dual, watch
         self.seed, self.begin, self.max_iter = seed_of(model), time.perf_counter(), int(model.max_iter)
 
-    def __call__(self, rows: Rows, machine: Machine) -> Fitted:
+    def _limits(self) -> Limits:
         left = self.model.time_limit
-        if left is not None:
-            left = max(0.0, left - (time.perf_counter() - self.begin))
+        left = None if left is None else max(0.0, left - (time.perf_counter() - self.begin))
+        return Limits(self.max_iter, left, self.watch)
+
+    def joint(self, rows: Rows, machine: Machine, classes: int) -> Fitted:
+        """All classes together."""
+        return fit_joint(rows, machine, classes, limits=self._limits(), seed=self.seed, dtype=rows.dtype)
+
+    def __call__(self, rows: Rows, machine: Machine) -> Fitted:
         found = fit_machine(
             rows,
             machine,
             dual=self.dual,
             tol=float(self.model.tol),
-            limits=Limits(self.max_iter, left, self.watch),
+            limits=self._limits(),
             seed=self.seed,
             dtype=rows.dtype,
         )

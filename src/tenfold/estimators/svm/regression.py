@@ -60,7 +60,7 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
     random_state : int, RandomState or None, default=None
         The order of rows in an ascent of the dual.
     max_iter : int, default=1000
-        Limit of the steps; a step of an ascent of the dual is an epoch.
+        Limit of the steps; a step of an ascent of the dual is an epoch, or several where data are few.
     penalize_intercept : bool, default=True
         False leaves the intercept free, as in the texts.
     time_limit : float, default=None
