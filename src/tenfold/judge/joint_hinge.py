@@ -27,7 +27,9 @@ from tenfold.problems import Glm
 from tenfold.stats import Params, Total, back_times, predictions
 
 MOST, ROUNDS, RAKING = 2048, 12, 200
-"""With more ties than this no shares are looked for; so often those beyond an end are put there, and shares raked."""
+"""With more ties than this, or a system of more entries than its square, no shares are looked for; so often those
+beyond an end are put there, and shares raked.
+"""
 
 LOSS = JointHinge()
 
@@ -150,7 +152,7 @@ def _at_kinks(data: _Data, width: float) -> Floats:
     tied = raised >= raised.max(axis=1, keepdims=True) - width * (float(np.std(data.z)) + 1.0)
     p = tied / tied.sum(axis=1, keepdims=True)
     rows, classes = np.nonzero(tied & (tied.sum(axis=1, keepdims=True) > 1))
-    if not 0 < rows.size <= MOST:
+    if not 0 < rows.size <= MOST or rows.size * K * (data.params.coef.shape[1] + 1) > MOST * MOST:
         return p
     kink, place = np.unique(rows, return_inverse=True)
     X = picked(data.rows, kink, np.arange(data.params.coef.shape[1]))
@@ -177,4 +179,5 @@ def _at_kinks(data: _Data, width: float) -> Floats:
         if not beyond.any() or beyond.all():
             break
         free[np.flatnonzero(free)[beyond]] = False
-    return np.asarray(p / p.sum(axis=1, keepdims=True))
+    total = p.sum(axis=1, keepdims=True)
+    return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), tied / tied.sum(axis=1, keepdims=True))

@@ -14,20 +14,17 @@ from tenfold.estimators.contract import (
     LinearPredictor,
     Scored,
     all_or_nothing,
-    as_rows,
     chosen_classes,
-    counted,
     follow,
     refuse_not_finite,
-    total_weight,
     validate_weights,
     warn_unless_certified,
     watcher,
     with_callbacks,
 )
-from tenfold.estimators.labels import numbered_classes, validate_classes, weighted
+from tenfold.estimators.labels import numbered_classes, validate_classes
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, nothing
-from tenfold.estimators.svm.machines import COMMON, INSTEAD, WHERE, Fits, ascends, machine_of
+from tenfold.estimators.svm.machines import COMMON, INSTEAD, WHERE, Fits, ascends, machine_of, rows_of, tasks
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.svm import worst
 from tenfold.stats import Params
@@ -65,7 +62,8 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, 
     intercept_scaling : float, default=1
         The penalty on the intercept is that on the weight of a column of this value.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, multiplied with the sample weights; "balanced" by the weighted counts.
+        Weights of the classes, multiplied with the sample weights; "balanced" by the weighted counts. In the problem of
+        one class against the others only its own rows are so weighted, as in scikit-learn.
     verbose : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     random_state : int, RandomState or None, default=None
         The order of rows in an ascent of the dual.
@@ -171,22 +169,19 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, 
         X, y = validate_classes(self, X, y)
         self.classes_, number = numbered_classes(y, X)
         dual = ascends(self, X.shape)
-        weight = weighted(self.class_weight, self.classes_, number, validate_weights(sample_weight, X))
-        kept, number, weight = counted(X, number, weight)
+        todo = tasks(self, number, validate_weights(sample_weight, X))
         # passes are many: an array in another order is put in C order once
-        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, number, weight)
+        kept = contiguous(X) if isinstance(X, np.ndarray) else X
         count, joint = int(self.classes_.shape[0]), self.multi_class == "crammer_singer"
-        owns = [1] if count == 2 or joint else list(range(count))
         done: list[Fitted] = []
-        told = watcher(self, X, y, self.max_iter * len(owns), lambda params: self._attributes(done, params, X))
-        fit, machine = Fits(self, dual, told), machine_of(self, total_weight(number, weight))
+        told = watcher(self, X, y, self.max_iter * len(todo), lambda params: self._attributes(done, params, X))
+        fit = Fits(self, dual, told)
 
         def work() -> None:
-            if joint:
-                done.append(fit.joint(rows, machine, count))
-                return
-            for own in owns:
-                done.append(fit(rows.retarget(np.where(number == own, 1.0, -1.0)[:, None]), machine))
+            for task in todo:
+                rows, total = rows_of(kept, task)
+                machine = machine_of(self, total)
+                done.append(fit.joint(rows, machine, count) if joint else fit(rows, machine))
 
         refuse_not_finite(self, X, work)
         self._store(done, X)

@@ -2,12 +2,15 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from tenfold.arrays import Array
 from tenfold.data import Rows
+from tenfold.estimators.contract import as_rows, class_factors, counted, total_weight
+from tenfold.estimators.labels import weighted
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer, nothing, random_state, real
 from tenfold.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, SquaredHinge
 from tenfold.plans.fitted import Fitted
@@ -57,6 +60,41 @@ def machine_of(model: Any, weight: float) -> Machine:
     unit = float(model.intercept_scaling) if getattr(model, "penalize_intercept", True) else np.inf
     loss = LOSSES[model.loss](float(getattr(model, "epsilon", 0.0)))
     return Machine(loss, strength, bool(model.fit_intercept), unit, getattr(model, "penalty", "l2") == "l1")
+
+
+class Task(NamedTuple):
+    """One problem: its targets, numbers of classes where all are fitted together, and the weights of the rows."""
+
+    target: Array
+    weight: Array | None
+
+
+def tasks(model: Any, number: Array, weight: Array | None) -> list[Task]:
+    """The problems of a classifier on rows of these classes and sample weights.
+
+    Two classes, and all together: the weight of a row has that of its class as a factor. One class against the others:
+    only its own rows do, as in liblinear.
+    """
+    count = int(model.classes_.shape[0])
+    if model.multi_class == "crammer_singer" or count == 2:
+        both = weighted(model.class_weight, model.classes_, number, weight)
+        joint = model.multi_class == "crammer_singer"
+        return [Task(np.asarray(number, dtype=np.float64) if joint else np.where(number == 1, 1.0, -1.0), both)]
+    weight = weighted(None, model.classes_, number, weight)
+    if model.class_weight is None:
+        return [Task(np.where(number == own, 1.0, -1.0), weight) for own in range(count)]
+    factors = class_factors(model.class_weight, model.classes_, number, weight)
+    each = np.ones(len(number)) if weight is None else weight
+    return [
+        Task(np.where(number == own, 1.0, -1.0), each * np.where(number == own, factors[own], 1.0))
+        for own in range(count)
+    ]
+
+
+def rows_of(X: Array, task: Task) -> tuple[Rows, float]:
+    """The rows of positive weight of a task, and its sum."""
+    kept, target, weight = counted(X, task.target, task.weight)
+    return as_rows(kept, target, weight), total_weight(target, weight)
 
 
 def ascends(model: Any, shape: tuple[int, int]) -> bool | None:
