@@ -142,6 +142,8 @@ class LikelihoodInference(Inference):
     deviance, null_deviance : twice the loss of the rows, and that of the best constant.
     deviance_explained : 1 - deviance / null_deviance, the analogue of R2; McFadden's pseudo R2 for classes.
     pearson : Pearson's statistic, the sum of (y - mean)^2 / variance at dispersion one; NaN for several classes.
+    distance : how far the coefficients are from the maximum of the likelihood, in standard errors: the length of the
+        Newton step that is left, measured by the information.
     log_likelihood : NaN where the density has no formula.
     aic, bic : -2 log_likelihood + 2 k, or + k log n.
     groups : the number of groups of a cluster-robust covariance, else 0.
@@ -152,6 +154,7 @@ class LikelihoodInference(Inference):
     deviance: float
     null_deviance: float
     pearson: float
+    distance: float
     log_likelihood: float
     groups: int = 0
     symbol: ClassVar[str] = "z"

@@ -45,7 +45,7 @@ UNFIT = {
     ),
     "few rows": (
         lambda X, y: tenfold.GammaRegressor(alpha=0).fit(X[:4], y[:4] + 1.0),
-        "not more rows than coefficients",
+        "not more rows, counted by their weights",
     ),
 }
 
@@ -175,3 +175,34 @@ def test_a_covariance_that_is_dear_is_left_to_be_asked_for(monkeypatch):
     with pytest.raises(ValueError, match=r"Ask for it: tenfold\.infer"):
         model.summary()
     assert infer(model, X, y, covariance="nonrobust").count == 80
+
+
+def test_coefficients_near_the_maximum_say_how_near():
+    X, y = counts()
+    model = tenfold.PoissonRegressor(alpha=0, tol=1e-12).fit(X, y)
+    at = infer(model, X, y, covariance="nonrobust")
+    assert at.distance < 1e-6
+    model.coef_[0] += 0.005 * at.standard_errors[1]
+    moved = infer(model, X, y, covariance="nonrobust")
+    assert 0.0 < moved.distance < 0.05
+    # a step along one coefficient is as long as its share of the information says
+    alone = 0.005 * at.standard_errors[1] * np.sqrt(np.linalg.inv(at.covariance)[1, 1])
+    assert moved.distance == pytest.approx(alone, rel=0.02)
+
+
+def test_a_certified_fit_of_very_many_rows_may_be_too_far():
+    """A certificate bounds the mean loss: the more rows there are, the less that says in standard errors."""
+    X, y = counts()
+    weight = np.full(80, 1e9)
+    model = tenfold.PoissonRegressor(alpha=0, tol=1e-12).fit(X, y, sample_weight=weight)
+    model.coef_ = model.coef_ * (1 + 1e-4)
+    assert tenfold.certify(model, X, y, weight).ok
+    with pytest.raises(ValueError, match=r"still about .* standard errors from the maximum"):
+        infer(model, X, y, weight)
+
+
+def test_rows_that_are_fitted_exactly():
+    X, _ = counts()
+    model = tenfold.GeneralizedLinear("square", None).fit(X, np.zeros(80))
+    with pytest.raises(ValueError, match="fitted exactly"):
+        model.summary()

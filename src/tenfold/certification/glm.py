@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
-from tenfold.arrays import contiguous
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Rows
 from tenfold.estimators.classes import targets
-from tenfold.estimators.contract import as_rows, counted, numbered, total_weight, validate_weights
+from tenfold.estimators.contract import kept_rows, numbered, total_weight, validate_weights
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.huber import strength
 from tenfold.estimators.glm.offset import validate_offset
@@ -33,19 +32,17 @@ class Judged(NamedTuple):
     factor: float = 1.0
 
 
-def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, loss: Loss | None = None, offset: Any = None) -> Judged:
-    """What a regression is judged on; `loss` only for an offset."""
+def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, loss: Loss, offset: Any) -> Judged:
+    """What a regression is judged on."""
     X, y = validated(model, X, y, numeric=True)
     y, weight = as_float(y), validate_weights(sample_weight, X)
     asked = total_weight(y, weight)
-    if loss is not None and offset is not None:
+    if offset is not None:
         if not takes_offset(loss):
             raise ValueError(f"The loss {loss.name!r} takes no offset.")
         y, weight = without_offset(loss, y, weight, validate_offset(offset, X))
     total = total_weight(y, weight)
-    kept, y, weight = counted(X, y, weight)
-    rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, y, weight)
-    return Judged(rows, total, total / asked)
+    return Judged(kept_rows(X, y, weight), total, total / asked)
 
 
 def _by_deviance(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
@@ -97,8 +94,7 @@ def _generalised(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = N
         X, y = validated(model, X, y, numeric=False)
         known(model, y)
         target = targets(numbered(model.classes_, y, X), int(model.classes_.shape[0]))
-        kept, target, weight = counted(X, target, validate_weights(sample_weight, X))
-        data = Judged(as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight), 0.0)
+        data = Judged(kept_rows(X, target, validate_weights(sample_weight, X)), 0.0)
     penalty = rescaled_penalty(penalty, 1.0 / data.factor)
     if loss.kinked and isinstance(penalty, L2):
         penalty = ElasticNet(0.0, float(np.max(penalty.strength)))

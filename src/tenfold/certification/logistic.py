@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tenfold.arrays import Array, contiguous, is_sparse, namespace
+from tenfold.arrays import Array, is_sparse
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Table
 from tenfold.estimators.classes import targets
-from tenfold.estimators.contract import as_rows, counted, numbered, rowwise, validate_weights
+from tenfold.estimators.contract import kept_rows, numbered, rowwise, total_weight, validate_weights
 from tenfold.estimators.labels import weighted
 from tenfold.estimators.logistic.settings import Chosen
 from tenfold.judge import Certificate, gap, gap_of_classes
@@ -34,9 +34,9 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         X = rowwise(partial(_with_column, unit), X)
         fitted = Params(np.column_stack([fitted.coef, fitted.intercept / unit]), np.zeros(1))
         intercept = False
-    X, target, weight = counted(X, targets(number, count), weight)
-    rows = as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, target, weight)
-    penalty = chosen(model).penalty(target.shape[0] if weight is None else float(namespace(weight).sum(weight)))
+    target = targets(number, count)
+    rows = kept_rows(X, target, weight)
+    penalty = chosen(model).penalty(total_weight(target, weight))
     if count > 2:
         return gap_of_classes(Glm(Softmax(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
     return gap(Glm(Logistic(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)

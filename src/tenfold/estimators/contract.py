@@ -53,6 +53,7 @@ __all__ = [
     "encoded",
     "factor_of_each",
     "follow",
+    "kept_rows",
     "names_of",
     "numbered",
     "own_target",
@@ -365,6 +366,12 @@ LITTLE = 1 << 12
 """Whole numbers in a range of this width are counted, not sorted."""
 
 
+def kept_rows(X: Array, y: Array, weight: Array | None) -> Rows:
+    """The rows of positive weight, for many passes: an array in another order is put in C order once."""
+    X, y, weight = counted(X, y, weight)
+    return as_rows(contiguous(X), y, weight)
+
+
 def encoded(y: Array, X: Array) -> tuple[Array, Array]:
     """The classes of y, sorted, and the number of each row's class, where X lives (labels of text stay on the host)."""
     if is_dask(y):
@@ -444,7 +451,7 @@ def weights_by_class(count: int, number: Array, weight: Array | None) -> Floats:
         return np.bincount(number, weights=weight, minlength=count).astype(np.float64)
     xp, parts = namespace(number), [number == k for k in range(count)]
     sums = [xp.count_nonzero(part) if weight is None else xp.sum(xp.where(part, weight, 0.0)) for part in parts]
-    return np.array([*map(float, sums)])
+    return on_host(xp.stack(sums)).astype(np.float64)
 
 
 def factor_of_each(factors: Floats, number: Array) -> Array:

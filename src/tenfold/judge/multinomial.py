@@ -9,8 +9,7 @@ stays in the simplex where the entries of s differ by less than one, and with a 
 
     conjugate(u + C s) <= conjugate(u) + (C s).z + s'C s B(a) / a^2,    B(a) = a + (1 - a) log(1 - a).
 
-Without a penalty, and where that bound is too loose, the bound of falls.py: third derivatives along a direction d are
-at most the curvature times the largest difference between two classes of x.d.
+Without a penalty, and where that bound is too loose, the bound of falls_of_classes.py.
 """
 
 from collections.abc import Callable
@@ -21,68 +20,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Floats, is_numpy, is_sparse, like, namespace, on_host, unit_roundoff
-from tenfold.data import Block, Rows, settled, weights_of
+from tenfold.arrays import Floats, is_numpy, like, namespace, on_host, unit_roundoff
+from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.duality import EPS, EXTENDED_EPS, SEARCH_STEPS, SEPARATED
-from tenfold.judge.falls import TILE, price
+from tenfold.judge.falls import price
+from tenfold.judge.falls_of_classes import fall, inverted, newton_step
 from tenfold.judge.fenchel import LOOSE
 from tenfold.judge.points import centred, length, sampled
+from tenfold.judge.points_of_classes import Data, Point, local, read
 from tenfold.losses import Softmax
 from tenfold.machine import one_blas_thread
-from tenfold.penalties import ElasticNet, Groups, Penalty
+from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
-from tenfold.stats import Extremes, Params, Total, back_times, of_right_margins, softmax, times
+from tenfold.stats import Params, Total, back_times, of_right_margins, softmax, times
 
 SEARCH_SIZE = 1024
 """With at most so many coefficients the judge looks for a better lower bound by Newton steps of its own."""
 
 BALANCING = 40
 """At most so many steps of the intercepts alone."""
-
-
-class _Data(NamedTuple):
-    """What is judged: rows measured from `centre`, a sample of them, the mean squares (p,) of its columns about the
-    centre, the penalty and the strengths (K, 1) of its squares: all positive, or none.
-    """
-
-    penalty: Penalty
-    intercept: bool
-    strength: Floats
-    rows: Rows
-    centre: Floats
-    sample: Rows
-    squares: Floats
-
-    @property
-    def kinked(self) -> bool:
-        """Whether there is more to the penalty than squares."""
-        return getattr(self.penalty, "l1", 0.0) > 0.0 or isinstance(self.penalty, Groups)
-
-    @property
-    def free(self) -> bool:
-        """Whether there is no penalty at all."""
-        return not (self.squared or self.kinked)
-
-    @property
-    def squared(self) -> bool:
-        """Whether there are squares."""
-        return bool(self.strength.all())
-
-
-class _Point(NamedTuple):
-    """Objective at parameters, gradient of its smooth part in the weights (K, p), slopes of the intercepts
-    (K,), and the Hessian of all, class after class with the intercept last in each.
-
-    With an intercept the parameters are those for rows measured from the centre, else for the rows as they are.
-    """
-
-    params: Params
-    weight: float
-    value: float
-    gradient: Floats
-    slope: Floats
-    hessian: Floats | None
 
 
 def gap_of_classes(
@@ -99,8 +56,8 @@ def gap_of_classes(
     """Judge a softmax problem: the objective minus a lower bound on every objective; arguments as for `gap`."""
     centre, sample, squares = sampled(rows)
     strength = np.broadcast_to(np.ravel(problem.penalty.strength), len(params.intercept)).reshape(-1, 1)
-    data = _Data(problem.penalty, problem.intercept, strength, rows, centre, sample, squares)
-    here = _read(data, centred(params, centre) if problem.intercept else params, 1)
+    data = Data(problem.penalty, problem.intercept, strength, rows, centre, sample, squares)
+    here = read(data, centred(params, centre) if problem.intercept else params, 1)
     scale = float(np.log(len(params.intercept)))
     floor = _floor(data, params, max(here.value, scale), dtype)
     tol = RULES["gap"].tol if tol is None else tol
@@ -124,7 +81,7 @@ def gap_of_classes(
     )
 
 
-def _floor(data: _Data, params: Params, size: float, dtype: Any) -> float:
+def _floor(data: Data, params: Params, size: float, dtype: Any) -> float:
     """Rounding of the objective and of the margins, and what storing the parameters in `dtype` can cost."""
     w = np.abs(params.coef)
     about = float(np.max(np.sum(w * np.sqrt(data.squares), axis=1)))
@@ -134,37 +91,6 @@ def _floor(data: _Data, params: Params, size: float, dtype: Any) -> float:
     rounded = unit_roundoff(dtype) * (about + offset)
     floor = computed + 0.5 * rounded * rounded
     return floor if np.isfinite(floor) else 8.0 * EPS
-
-
-def _local(data: _Data, params: Params) -> Params:
-    """Parameters of a point for rows measured from the centre."""
-    return params if data.intercept else centred(Params(params.coef, np.zeros(len(params.coef))), data.centre)
-
-
-def _read(data: _Data, params: Params, order: int) -> _Point:
-    """The point at `params`: one pass over the rows."""
-    sums = data.rows.fold(softmax(_local(data, params), order, data.centre))
-    assert sums.gradient is not None
-    K, p = sums.gradient.shape
-    c, strength = data.centre, data.strength
-    value = float(sums.value[0]) / sums.weight + float(np.sum(data.penalty.value(params.coef)))
-    g, slope = sums.gradient / sums.weight, sums.slope / sums.weight
-    hessian = None
-    if not data.intercept:
-        g = g + np.outer(slope, c)  # for the rows as they are
-    if sums.hessian is not None:
-        H = (sums.hessian / sums.weight).reshape(K, p + 1, K, p + 1)
-        if not data.intercept:
-            to = np.column_stack([np.eye(p), c])
-            H = np.einsum("ia,kalb,jb->kilj", to, H, to, optimize=True)
-        each = np.arange(p)
-        for k in range(K):
-            H[k, each, k, each] += strength[k]
-        hessian = H.reshape(K * H.shape[1], K * H.shape[1])
-    return _Point(params, sums.weight, value, g + strength * params.coef, slope, hessian)
-
-
-# -- the dual bound ----------------------------------------------------------------------------------------------------
 
 
 class _Balance(NamedTuple):
@@ -186,7 +112,7 @@ class _Balance(NamedTuple):
         return self.bend * (price(a, 1.0) / (a * a) if a > 1e-8 else 0.5 / (1.0 - a))
 
 
-def _first_bound(data: _Data, here: _Point, allowed: float) -> tuple[float, _Point]:
+def _first_bound(data: Data, here: Point, allowed: float) -> tuple[float, Point]:
     """The dual value at the parameters' own slopes, moved in a sample or in all rows, or after the intercepts were."""
     if data.free:
         return 0.0, here
@@ -204,12 +130,12 @@ def _first_bound(data: _Data, here: _Point, allowed: float) -> tuple[float, _Poi
     return (lower, moved) if lower > best else (best, point)
 
 
-def _lower(point: _Point, bound: float) -> float:
+def _lower(point: Point, bound: float) -> float:
     """Losses and penalties are not negative: a bound below zero says nothing."""
     return max(0.0, point.value - bound) if np.isfinite(point.value - bound) else 0.0
 
 
-def _distance(data: _Data, point: _Point, gradient: Floats) -> float:
+def _distance(data: Data, point: Point, gradient: Floats) -> float:
     """What the weights and the pull v of the slopes leave of the gap: penalty(w) + penalty*(-v) + v.w, which is
     sum_k ||v_k + strength_k w_k||^2 / (2 strength_k) for an L2 penalty; `gradient` is v + strength w.
 
@@ -235,15 +161,15 @@ def _distance(data: _Data, point: _Point, gradient: Floats) -> float:
     )
 
 
-def _dual_gap(data: _Data, point: _Point, balance: _Balance) -> float:
+def _dual_gap(data: Data, point: Point, balance: _Balance) -> float:
     """Objective minus D(u + C s): all but two terms cancel."""
     cost = balance.cost
     return _distance(data, point, point.gradient + balance.move) + cost if np.isfinite(cost) else np.inf
 
 
-def _balanced(data: _Data, point: _Point, rows: Rows) -> _Balance:
+def _balanced(data: Data, point: Point, rows: Rows) -> _Balance:
     """The move of the slopes of `rows` after which the slopes of every class sum to zero."""
-    params = _local(data, point.params)
+    params = local(data, point.params)
     C = rows.fold(_curvatures(params, data.centre)).sum / point.weight
     s = _to_zero(C, point.slope)
     if not np.max(s) - np.min(s) < 1.0:
@@ -283,11 +209,11 @@ def _moved(params: Params, centre: Floats, s: Floats, block: Block) -> Total:
     return Total(back_times(block.X, weights_of(block)[:, None] * q * t, centre))
 
 
-def _best_intercepts(data: _Data, here: _Point) -> _Point:
+def _best_intercepts(data: Data, here: Point) -> Point:
     """The point with the best intercepts for its weights: Newton's method on these alone, with short steps."""
     params, slope = here.params, here.slope
     for _ in range(BALANCING):
-        C = data.rows.fold(_curvatures(_local(data, params), data.centre)).sum / here.weight
+        C = data.rows.fold(_curvatures(local(data, params), data.centre)).sum / here.weight
         s = _to_zero(C + 1e-14 * np.trace(C) * np.eye(len(slope)), slope)
         reach = float(np.max(s) - np.min(s))
         if reach < 1e-3:
@@ -295,99 +221,19 @@ def _best_intercepts(data: _Data, here: _Point) -> _Point:
         params = Params(params.coef, params.intercept + s * min(1.0, 2.0 / reach))
         sums = data.rows.fold(softmax(params, 0, data.centre))
         slope = sums.slope / sums.weight
-    return _read(data, params, 1)
+    return read(data, params, 1)
 
 
-# -- Newton steps of the judge's own -----------------------------------------------------------------------------------
-
-
-class _Inverse(NamedTuple):
-    """The inverse of a Hessian (K k, K k), and its reciprocal condition after scaling to a unit diagonal."""
-
-    whole: Floats
-    rcond: float
-
-
-def _inverse(data: _Data, hessian: Floats, K: int) -> _Inverse | None:
-    """What is added to the coefficients of all classes alike changes nothing, but for penalised weights: only such
-    directions, in which the gradient is zero too, are penalised here.
-    """
-    if not np.isfinite(hessian).all():
-        return None
-    k = len(hessian) // K
-    lifted = hessian.reshape(K, k, K, k).copy()
-    each = np.arange(len(data.centre) if data.squared else 0, k)
-    lifted[:, each, :, each] += np.einsum("cjcj->j", lifted)[each, None, None] / K**2
-    H = lifted.reshape(K * k, K * k)
-    scale = np.sqrt(np.where(np.diag(H) > 0.0, np.diag(H), 1.0))
-    scaled = np.asfortranarray(H / scale / scale[:, None])
-    norm = float(np.abs(scaled).sum(axis=0).max(initial=0.0))
-    with one_blas_thread:
-        lower, info = lapack.dpotrf(scaled, lower=1)
-        rcond = float(lapack.dpocon(lower, norm, uplo="L")[0]) if info == 0 else 0.0
-        if not rcond > 1e-13:
-            return None
-        inverse = lapack.dpotri(lower, lower=1)[0]
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    return _Inverse(inverse / scale / scale[:, None], rcond)
-
-
-def _gradient(data: _Data, point: _Point) -> Floats:
-    """The gradient in all coefficients, in the order of the Hessian."""
-    return (np.column_stack([point.gradient, point.slope]) if data.intercept else point.gradient).ravel()
-
-
-def _fall(data: _Data, point: _Point, inverse: _Inverse) -> float:
-    """How far the objective can fall from `point`; infinite where the bound does not reach."""
-    g = _gradient(data, point)
-    square = float(g @ inverse.whole @ g) * (1.0 + 8.0 * len(g) * EPS / inverse.rcond)
-    if not square > 0.0:
-        return 0.0 if square == 0.0 else np.inf
-    K = len(point.slope)
-    k = len(g) // K
-    blocks = inverse.whole.reshape(K, k, K, k)
-    halves = []
-    with one_blas_thread:
-        for c in range(K):
-            block = np.asfortranarray(blocks[c, :, c, :])
-            lower, info = lapack.dpotrf(block, lower=1)
-            if info != 0:
-                return np.inf
-            halves.append(np.tril(lower))
-    lift = partial(_leverages, data.intercept, data.centre, np.array(halves))
-    # (e_k - e_l) x has at most twice the squared length of e_k x plus that of e_l x
-    largest = 4.0 * float(np.max(data.rows.fold(lift).high))
-    return price(float(np.sqrt(square * largest)), 1.0) / largest if np.isfinite(largest) and largest > 0.0 else np.inf
-
-
-def _leverages(intercept: bool, centre: Floats, halves: Floats, block: Block) -> Extremes:
-    """The lift of the largest x'A x of each class, A = half half'."""
-    xp = namespace(block.y)
-    found = Extremes(np.full(len(halves), np.inf), np.full(len(halves), -np.inf))
-    for start in range(0, block.y.shape[0], TILE):
-        part = slice(start, min(block.y.shape[0], start + TILE))
-        X = block.X[part].toarray() if is_sparse(block.X) else block.X[part, :]
-        X = xp.astype(X, xp.float64, copy=False)
-        if intercept:
-            X = xp.concat([X - like(centre, X), xp.ones_like(X[:, :1])], axis=1)
-        squares = [xp.sum(xp.matmul(X, like(half, X)) ** 2, axis=1) for half in halves]
-        weight = None if block.weight is None else block.weight[part]
-        found = found.merge(settled(Extremes.of(xp.stack(squares, axis=1), weight)))
-    return found
-
-
-def _search(
-    data: _Data, here: _Point, lower: float, proved: _Point, allowed: float, steps: int
-) -> tuple[float, _Point]:
+def _search(data: Data, here: Point, lower: float, proved: Point, allowed: float, steps: int) -> tuple[float, Point]:
     """The best bound found in at most so many Newton steps from `here`, and the point where it was found."""
-    point: _Point | None = _read(data, here.params, 2)
+    point: Point | None = read(data, here.params, 2)
     for count in range(steps + 1):
         if point is None or point.hessian is None:
             break
-        inverse = _inverse(data, point.hessian, len(point.slope))
+        inverse = inverted(data, point.hessian, len(point.slope))
         if inverse is None:
             break
-        bound = _fall(data, point, inverse)
+        bound = fall(data, point, inverse)
         if data.squared:
             first = _first_bound(data, point, allowed)
             bound = min(bound, point.value - first[0] if first[1] is point else np.inf)
@@ -396,23 +242,11 @@ def _search(
         excess = here.value - lower
         if excess <= allowed or proved.value - lower <= 0.005 * excess or count == steps:
             break
-        point = _newton_step(data, point, inverse)
+        point = newton_step(data, point, inverse)
     return lower, proved
 
 
-def _newton_step(data: _Data, point: _Point, inverse: _Inverse) -> _Point | None:
-    """The point a Newton step away, shortened until the objective falls; None where it does not."""
-    K, p = point.gradient.shape
-    d = -(inverse.whole @ _gradient(data, point)).reshape(K, -1)
-    for size in (1.0, 0.5, 0.25, 0.125, 0.05, 0.01, 1e-3, 1e-4):
-        moved = point.params.intercept + (size * d[:, p] if data.intercept else 0.0)
-        new = _read(data, Params(point.params.coef + size * d[:, :p], moved), 2)
-        if new.value <= point.value:
-            return new
-    return None
-
-
-def _separates(data: _Data, params: Params) -> bool:
+def _separates(data: Data, params: Params) -> bool:
     """Whether the right class of no row of positive weight loses, and in some rows it wins clearly; up to the rounding
     of a sum over a row.
     """

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import blas
 
-from tenfold.arrays import Array, Floats, namespace, on_host
+from tenfold.arrays import Array, Floats, contiguous, namespace
 from tenfold.data import Block, Rows, settled, weights_of
 from tenfold.inference import BEYOND, COLLINEAR, LikelihoodInference, inverse_root
 from tenfold.losses import Likelihood, Loss, likelihood_of
@@ -22,6 +22,7 @@ from tenfold.stats import (
     Params,
     Several,
     Total,
+    back_times,
     gram_of,
     grouped_scores,
     mean_over_targets,
@@ -36,7 +37,14 @@ MOST = 2048
 WHOLE = 1e-10
 """A leverage that is so near to one, is one."""
 
-FEW_ROWS = "There are not more rows than coefficients: standard errors do not exist. Use more rows or fewer columns."
+NEAR = 0.05
+"""Coefficients that are further from the maximum, in standard errors, are not judged by them."""
+
+FEW_ROWS = (
+    "There are not more rows, counted by their weights, than coefficients: standard errors do not exist. Use more "
+    "rows or fewer columns."
+)
+EXACT = "The rows are fitted exactly: nothing is left to estimate their dispersion by."
 ONE_ROW = (
     "A row has a leverage of one: it is fitted exactly, and its error is not known. Use covariance='HC1', or leave "
     "out the column that only this row has."
@@ -78,9 +86,12 @@ class _Model(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """The information, and sums of weights, losses, Pearson's statistic and what targets add to the likelihood."""
+    """The information, the sum of the scores, and sums of weights, losses, Pearson's statistic and what targets add to
+    the likelihood.
+    """
 
     information: Floats
+    score: Floats
     weight: float
     value: float
     pearson: float
@@ -100,19 +111,17 @@ def infer(
         return f"With more than {MOST} coefficients their covariance is not formed. Fit on fewer columns."
     shift = middle(rows, True) if intercept else np.zeros(rows.shape[1])
     model = _Model(likelihood, moved(params, shift), shift, intercept)
-    sums = _read(model, rows, observed=covariance != "nonrobust")
-    if not sums.weight > k:
-        return FEW_ROWS
+    robust = covariance != "nonrobust"
+    sums = _read(model, rows, observed=robust)
+    dispersion = sums.pearson / (sums.weight - k) if likelihood.dispersed and sums.weight > k else 1.0
     root = inverse_root(sums.information)
-    if root is None:
-        return COLLINEAR
-    dispersion = sums.pearson / (sums.weight - k) if likelihood.dispersed else 1.0
-    found = _Spread(dispersion * _product(root, root))
-    if covariance != "nonrobust":
-        robust = _sandwich(model, rows, root, sums.weight, covariance)
-        if isinstance(robust, str):
-            return robust
-        found = robust
+    reason = _unclear(sums, root, dispersion)
+    if root is None or reason:
+        return reason
+    classical = _Spread(dispersion * _product(root, root))
+    found = _sandwich(model, rows, root, sums.weight, covariance) if robust else classical
+    if isinstance(found, str):
+        return found
     outside = _outside(model).T
     with np.errstate(over="ignore", invalid="ignore"):
         spread = _product(outside, _product(found.covariance, outside))
@@ -131,16 +140,39 @@ def infer(
         deviance=deviance,
         null_deviance=2.0 * sums.weight * _of_constant(likelihood, rows, len(params.intercept)),
         pearson=sums.pearson,
+        distance=_distance(sums, root, dispersion),
         log_likelihood=likelihood.logarithm(deviance, sums.weight, sums.targets, dispersion),
         groups=found.groups,
     )
 
 
+def _unclear(sums: _Sums, root: Floats | None, dispersion: float) -> str:
+    """Why the sums do not determine standard errors; nothing where they do."""
+    if not sums.weight > len(sums.score):
+        return FEW_ROWS
+    if root is None:
+        return COLLINEAR
+    if not dispersion > 0.0:
+        return EXACT
+    distance = _distance(sums, root, dispersion)
+    if distance <= NEAR:
+        return ""
+    return (
+        f"The coefficients are still about {distance:.2g} standard errors from the maximum of the likelihood of these "
+        "rows: fit with a smaller tol."
+    )
+
+
+def _distance(sums: _Sums, root: Floats, dispersion: float) -> float:
+    """The length of the Newton step that is left, in standard errors."""
+    return float(np.sqrt(np.sum(np.einsum("ij,j->i", root, sums.score) ** 2) / dispersion))
+
+
 def _read(model: _Model, rows: Rows, observed: bool) -> _Sums:
     joint = model.likelihood.loss.joint
     found = rows.fold(partial(_information_of_classes, model) if joint else partial(_information, model, observed))
-    H, sums = (part.sum for part in found.parts)
-    return _Sums(H[np.ix_(model.inside, model.inside)], *map(float, sums))
+    H, score, sums = (part.sum for part in found.parts)
+    return _Sums(H[np.ix_(model.inside, model.inside)], score[model.inside], *map(float, sums))
 
 
 def _information(model: _Model, observed: bool, block: Block) -> Several:
@@ -152,16 +184,21 @@ def _information(model: _Model, observed: bool, block: Block) -> Several:
     # (y - mean)^2 / variance is the slope squared over Fisher's curvature
     pearson = xp.where(noticed, u * u / xp.where(noticed, expected, xp.ones_like(u)), xp.zeros_like(u))
     value = likelihood.loss.value(y, z)[:, 0]
-    sums = [float(xp.sum(part)) for part in (weight, weight * value, weight * pearson)]
-    targets = float(np.sum(on_host(weight) * likelihood.of_targets(on_host(y)[:, 0])))
+    alone = likelihood.of_targets(y[:, 0])
+    sums = [float(xp.sum(part)) for part in (weight, weight * value, weight * pearson, weight * alone)]
     curvature = likelihood.observed(y, z)[:, 0] if observed else expected
-    return Several((Total(gram_of(block, weight * curvature, model.shift)), Total(np.array([*sums, targets]))))
+    u = contiguous((weight * u)[:, None])
+    score = np.append(back_times(block.X, u, model.shift)[0], float(xp.sum(u)))
+    parts = (gram_of(block, weight * curvature, model.shift), score, np.array(sums))
+    return Several(tuple(map(Total, parts)))
 
 
 def _information_of_classes(model: _Model, block: Block) -> Several:
     found = settled(softmax(model.params, 2, model.shift)(block))
     k = len(model.shift) + 1
-    return Several((Total(found.hessian[k:, k:]), Total(np.array([found.weight, found.value[0], np.nan, 0.0]))))
+    score = np.column_stack([found.gradient, found.slope])[1:].ravel()
+    parts = (found.hessian[k:, k:], score, np.array([found.weight, found.value[0], np.nan, 0.0]))
+    return Several(tuple(map(Total, parts)))
 
 
 class _Spread(NamedTuple):

@@ -7,16 +7,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from tenfold.arrays import Array, contiguous, is_foreign
+from tenfold.arrays import Array, is_foreign
 from tenfold.estimators.classes import largest, log_probabilities, probabilities, targets
 from tenfold.estimators.contract import (
     Claims,
     Scored,
     all_or_nothing,
-    as_rows,
     chosen_classes,
-    counted,
     encoded,
+    kept_rows,
     rowwise,
     validate,
     validate_weights,
@@ -131,9 +130,7 @@ class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin
         self._refuse_classes(count, y)
         weight = validate_weights(sample_weight, X)
         target = targets(number, count)
-        kept, inside, positive = counted(X, target, weight)
-        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, inside, positive)
-        params = self._fitted(X, y, rows, 1.0, flat=False, classes=count).params
+        params = self._fitted(X, y, kept_rows(X, target, weight), 1.0, flat=False, classes=count).params
         loss = self._problem(X.shape[1])[0]
         self._inference = self._refusal(X.shape[1]) or inferred(self, loss, params, X, target, weight)
         return self

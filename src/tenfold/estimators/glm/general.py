@@ -10,16 +10,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 
-from tenfold.arrays import Array, contiguous, namespace, on_host
+from tenfold.arrays import Array, namespace, on_host
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
     LinearPredictor,
     all_or_nothing,
-    as_rows,
-    counted,
     follow,
+    kept_rows,
     refuse_not_finite,
     rowwise,
     store,
@@ -251,9 +250,7 @@ class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, Bas
         offset = validate_offset(offset, X)
         target, weight = without_offset(loss, given, counts, offset)
         factor = total_weight(target, weight) / total_weight(given, counts)
-        kept, target, weight = counted(X, target, weight)
-        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight)
-        params = self._fitted(X, y, rows, factor, flat=True).params
+        params = self._fitted(X, y, kept_rows(X, target, weight), factor, flat=True).params
         self._inference = self._refusal(X.shape[1]) or inferred(
             self, loss, params, X, with_offset(given, offset), counts
         )

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from tenfold.arrays import Array, contiguous, is_dask, namespace, on_host
+from tenfold.arrays import Array, is_dask, namespace, on_host
 from tenfold.data import Block, Table
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
@@ -14,8 +14,8 @@ from tenfold.estimators.contract import (
     LinearPredictor,
     all_or_nothing,
     as_rows,
-    counted,
     follow,
+    kept_rows,
     refuse_not_finite,
     store,
     total_weight,
@@ -134,16 +134,14 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
         X, y = validate(self, X, y, multi_output=False)
         offset, weight = validate_offset(offset, X), validate_weights(sample_weight, X)
         target, weight = without_offset(Huber(1.0), as_float(y), weight, offset)
-        kept, inside, weight = counted(X, target, weight)
-        # passes are many: an array in another order is put in C order once
-        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, inside, weight)
+        rows = kept_rows(X, target, weight)
         fitted = refuse_not_finite(
             self,
             X,
             lambda: fit_huber(
                 rows,
                 float(self.epsilon),
-                strength(self.alpha, total_weight(inside, weight)),
+                strength(self.alpha, total_weight(target, weight)),
                 bool(self.fit_intercept),
                 max_iter=int(self.max_iter),
                 start=self._start(X.shape[1]),

@@ -5,15 +5,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from tenfold.arrays import Array, contiguous
+from tenfold.arrays import Array
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
     Claims,
     LinearPredictor,
     all_or_nothing,
-    as_rows,
-    counted,
     follow,
+    kept_rows,
     refuse_not_finite,
     store,
     validate,
@@ -146,8 +145,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
         weight, offset = validate_weights(sample_weight, X), validate_offset(offset, X)
         loss = Quantile(float(self.quantile))
         target, weight = without_offset(loss, as_float(y), weight, offset)
-        kept, target, weight = counted(X, target, weight)
-        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight)
+        rows = kept_rows(X, target, weight)
         fitted = refuse_not_finite(
             self,
             X,

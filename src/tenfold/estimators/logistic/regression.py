@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, contiguous, is_sparse, like, namespace, numpy_dtype, on_host
+from tenfold.arrays import Array, is_sparse, like, numpy_dtype, on_host
 from tenfold.estimators.classes import largest, log_probabilities, probabilities, targets
 from tenfold.estimators.contract import (
     CallbackSupportMixin,
@@ -17,12 +17,12 @@ from tenfold.estimators.contract import (
     LinearPredictor,
     Scored,
     all_or_nothing,
-    as_rows,
     chosen_classes,
-    counted,
     follow,
+    kept_rows,
     refuse_not_finite,
     rowwise,
+    total_weight,
     validate_weights,
     warn_unless_certified,
     watcher,
@@ -216,15 +216,14 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         given = validate_weights(sample_weight, X)
         weight = weighted(self.class_weight, self.classes_, number, given)
         self.class_prior_ = shares(number, count, weight)
-        kept, target, weight = counted(X, targets(number, count), weight)
-        # passes are many: an array in another order is put in C order once
-        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight)
+        target = targets(number, count)
+        rows = kept_rows(X, target, weight)
         fitted = refuse_not_finite(
             self,
             X,
             lambda: fit_logistic(
                 rows,
-                chosen.penalty(target.shape[0] if weight is None else float(namespace(weight).sum(weight))),
+                chosen.penalty(total_weight(target, weight)),
                 self.fit_intercept,
                 classes=count,
                 solver=SOLVERS[self.solver],
@@ -238,7 +237,7 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         )
         self._store(fitted, X)
         self._inference = self._refusal(chosen) or inferred(
-            self, Logistic() if count == 2 else Softmax(), fitted.params, X, targets(number, count), given
+            self, Logistic() if count == 2 else Softmax(), fitted.params, X, target, given
         )
         return self
 
