@@ -65,7 +65,7 @@ template <class Rows> void begin(const Rows &x, JointAscent &s) {
   s.w.assign((static_cast<std::size_t>(x.columns) + 1) * K, 0.0);
   s.square.resize(n);
   for (std::size_t i = 0; i < n; ++i)
-    s.square[i] = row.square(static_cast<Index>(i)) + s.unit * s.unit;
+    s.square[i] = row.squares(static_cast<Index>(i)) + s.unit * s.unit;
   s.order.resize(n);
   std::iota(s.order.begin(), s.order.end(), Index{0});
   s.z.resize(K), s.next.resize(K), s.sorted.resize(K);
