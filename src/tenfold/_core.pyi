@@ -304,6 +304,7 @@ class Perceptron:
         weight: _Float | None,
         counts: bool,
         keep: bool,
+        threads: int,
     ) -> _Updates: ...
     def scan_csr(
         self,
@@ -316,6 +317,7 @@ class Perceptron:
         weight: _Float | None,
         counts: bool,
         keep: bool,
+        threads: int,
     ) -> _Updates: ...
     @property
     def coef(self) -> _Float: ...
