@@ -146,6 +146,16 @@ def test_strengths_that_do_not_fit_are_refused():
         GeneralizedLinearClassifier("hinge", ElasticNet(0.1, positive=True)).fit(X, y == "ant")
 
 
+@pytest.mark.parametrize("loss", ["softmax", "logistic", "hinge"])
+def test_weights_that_leave_a_class_without_rows_are_refused(loss):
+    X, y = made("softmax")
+    y = y if loss == "softmax" else np.where(y == "ant", "ant", "bee")
+    with pytest.raises(ValueError, match="weight zero"):
+        GeneralizedLinearClassifier(loss).fit(X, y, sample_weight=np.where(y == "ant", 0.0, 1.0))
+    with pytest.raises(ValueError, match="only one class"):
+        GeneralizedLinearClassifier(loss).fit(X, np.full(120, "ant"))
+
+
 def test_probabilities_belong_to_likelihoods():
     X, y = made("logistic")
     model = GeneralizedLinearClassifier("logistic", alpha=0.05).fit(X, y)
