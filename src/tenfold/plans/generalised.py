@@ -160,9 +160,7 @@ def way(loss: Any, penalty: Any) -> Way:
         return Way("refused" if reason else INTERIOR, "" if reason else kind, reason)
     if isinstance(penalty, L2) and not penalty.positive:
         return Way(NEWTON if loss.convex else PARABOLAS, kind)
-    # curvatures that vanish on one side of a kink leave a quadratic model without a minimum
-    curved = loss.joint or np.isfinite(loss.steepness)
-    if isinstance(penalty, ElasticNet) and not penalty.positive and curved:
+    if isinstance(penalty, ElasticNet) and not penalty.positive and loss.convex:
         return Way(SPARSE, kind)
     return Way(FISTA if loss.convex else SEVERAL, kind)
 
@@ -290,9 +288,10 @@ class _Proximal(NamedTuple):
         return found
 
     def _bend(self) -> float:
-        """The mean curvature of the loss at the best constant."""
-        weight = self.rows.fold(total_weight).sum
-        return float(self.rows.fold(curvatures(self.problem.loss, self.first, self.shift)).sum[-1] / weight)
+        """About the mean curvature of the loss: that at the best constant, or half of the largest where it vanishes."""
+        loss, weight = self.problem.loss, self.rows.fold(total_weight).sum
+        mean = float(self.rows.fold(curvatures(loss, self.first, self.shift)).sum[-1] / weight)
+        return max(mean, 0.5 * loss.smoothness) if np.isfinite(loss.smoothness) else mean
 
     def _judged(self, solution: Solution) -> Fitted:
         params = stored(moved(solution.params, -self.shift), self.dtype)
