@@ -142,6 +142,8 @@ def test_strengths_that_do_not_fit_are_refused():
         GeneralizedLinearClassifier("logistic", "l2", alpha=[1.0, 2.0]).fit(X, y == "ant")
     with pytest.raises(ValueError, match=r"Only binary classification is supported.*Use loss='softmax'"):
         GeneralizedLinearClassifier("hinge").fit(X, y)
+    with pytest.raises(ValueError, match="Several strengths of an L2 penalty"):
+        GeneralizedLinear("square", L2(np.ones(3))).fit(X, np.arange(120.0))
     with pytest.raises(ValueError, match=r"positive\. Use a smooth loss"):
         GeneralizedLinearClassifier("hinge", ElasticNet(0.1, positive=True)).fit(X, y == "ant")
 
