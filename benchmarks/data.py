@@ -54,6 +54,14 @@ def classes(n: int, p: int) -> tuple[Any, Any]:
     return X, (score > 0).astype(np.int64)
 
 
+def many_classes(n: int, p: int, count: int) -> tuple[Any, Any]:
+    """Classes drawn from a softmax of linear signals."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((n, p))
+    score = 2.0 * X @ random.standard_normal((p, count)) / np.sqrt(p) + random.gumbel(size=(n, count))
+    return X, np.argmax(score, axis=1)
+
+
 def tagged_words(tokens: int, tags: int, words: int) -> tuple[Any, Any]:
     """Sequences of `LENGTH` tokens of a hidden Markov model: the word of each token and those beside it, one-hot."""
     random = np.random.default_rng(0)
@@ -104,6 +112,12 @@ def sparse_regression(n: int, p: int, density: float) -> tuple[Any, Any]:
 def sparse_classes(n: int, p: int, density: float) -> tuple[Any, Any]:
     X, score, random = _sparse(n, p, density)
     return X, (2.0 * score + random.logistic(size=n) > 0).astype(np.int64)
+
+
+def many_sparse_classes(n: int, p: int, density: float, count: int) -> tuple[Any, Any]:
+    X, _, random = _sparse(n, p, density)
+    score = 2.0 * (X @ random.standard_normal((p, count))) / np.sqrt(p * density) + random.gumbel(size=(n, count))
+    return X, np.argmax(score, axis=1)
 
 
 def _sparse(n: int, p: int, density: float) -> tuple[Any, Any, np.random.Generator]:
@@ -188,6 +202,12 @@ def mnist(rows: int | None = None) -> tuple[Any, Any]:
     with np.load(_folder() / "mnist.npz") as file:
         X, y = file["X_train"][:rows], file["y_train"][:rows]
     return X.reshape(len(X), -1) / 255.0, np.eye(10)[y]
+
+
+def digits(rows: int | None = None) -> tuple[Any, Any]:
+    """The same with the digit as the class."""
+    X, one_hot = mnist(rows)
+    return X, np.argmax(one_hot, axis=1)
 
 
 def spam(rows: int | None = None, columns: int = 1 << 18) -> tuple[Any, Any]:

@@ -60,6 +60,17 @@ def newton(s: Size) -> Work:
     return Work(s.stored * s.columns + 4 * 4.0 * s.stored, 4 * s.bytes, words)
 
 
+def softmax(s: Size) -> Work:
+    """Eight gradients of all classes."""
+    return Work(8 * 4.0 * s.stored * s.targets, 8 * s.bytes, "eight reads of X with a gradient of every class")
+
+
+def logistic_grid(s: Size) -> Work:
+    """Of 20 values of C in 5 folds: ten weighted symmetric products, two gradients of every model."""
+    words = "ten weighted symmetric products, two gradients of each of 100 models, twelve reads of X"
+    return Work(10.0 * s.stored * s.columns + 200 * 4.0 * s.stored, 12 * s.bytes, words)
+
+
 def working_set(s: Size) -> Work:
     """Two products of all columns with residuals."""
     return Work(4.0 * s.stored, 2 * s.bytes, "two products of all columns with residuals, two reads of X")

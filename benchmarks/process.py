@@ -30,13 +30,13 @@ def imports(library: str) -> dict[str, Any]:
 def make(row: str, quick: bool, folder: str) -> dict[str, Any]:
     import numpy as np
 
-    from benchmarks import data, table
+    from benchmarks import data, floors, table
 
     chosen = table.named(row)
     X, y = chosen.make(*(chosen.quick if quick else chosen.size))
     size = data.save(Path(folder), X, y)
     stored = X.nnz if hasattr(X, "indptr") else X.size
-    several = chosen.estimator == "RidgeClassifier" or chosen.call == "sequences"
+    several = chosen.estimator == "RidgeClassifier" or chosen.call == "sequences" or chosen.floor is floors.softmax
     targets = y.shape[1] if np.ndim(y) == 2 else len(set(y)) if several else 1
     shape = {"rows": X.shape[0], "columns": X.shape[1], "targets": targets, "stored": stored}
     alphas = chosen.params.get("alphas", ())
@@ -51,7 +51,7 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
 
     chosen = table.named(row)
     try:
-        module = importlib.import_module(table.MODULES[library])
+        module = importlib.import_module((table.MODULES | table.SEARCHES)[library])
         estimator = getattr(module, chosen.estimator)
     except (ImportError, AttributeError) as reason:
         return {"status": "absent", "note": str(reason)}
@@ -89,8 +89,7 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     disk += [_plain_read(Path(folder))] if files else []
     kept = ("transition", "start", "end") if chosen.call == "sequences" else ("intercept",)
     attributes = {name: getattr(model, f"{name}_") for name in ("coef", *kept)}
-    if hasattr(model, "alpha_"):
-        attributes["alpha"] = model.alpha_
+    attributes |= {name: getattr(model, f"{name}_") for name in ("alpha", "C") if hasattr(model, f"{name}_")}
     if chosen.call == "predict one row":
         attributes["prediction"] = model.predict(X[:100])
     arrays: dict[str, Any] = {name: np.asarray(value) for name, value in attributes.items()}

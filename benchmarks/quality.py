@@ -44,8 +44,7 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
     judged: Judged = {"objective": _objective(row, X, own, fitted)}
     if row.params.get("tol", 0) is None:
         return judged | {"budget": True}  # equal work, and not an optimum, is what is compared
-    if "alpha" in fitted:
-        judged["alpha"] = float(fitted["alpha"])
+    judged |= {name: float(fitted[name]) for name in ("alpha", "C") if name in fitted}
     if row.choice is not None:
         error = _leave_one_out if row.choice == "loo" else _folds
         judged["choice_error"] = error(X, y, judged["alpha"])
@@ -87,6 +86,8 @@ def shortfall(ours: Judged, theirs: Judged) -> str | None:
         return f"chose alpha {theirs['alpha']:.3g}, whose error is higher by {excess:.1e} (relative)"
     if ours.get("kind") == "gap" and ours.get("alpha", 0.0) != theirs.get("alpha", 0.0):
         return f"chose alpha {theirs['alpha']:.6g}, ours {ours['alpha']:.6g}"
+    if ours.get("C") != theirs.get("C"):
+        return f"chose C {theirs['C']:.6g}, ours {ours['C']:.6g}"
     if "budget" in ours:
         excess = theirs["objective"] / ours["objective"] - 1
         return None if excess <= 1e-6 else f"objective {excess:.1e} above ours after the same work (relative)"
@@ -101,8 +102,9 @@ def shortfall(ours: Judged, theirs: Judged) -> str | None:
 
 
 def _plain_model(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Any:
-    if row.estimator == "LogisticRegression":
-        model: Any = LogisticRegression(**row.params)
+    if row.estimator.startswith("LogisticRegression"):
+        params = {"C": float(fitted["C"])} if row.estimator.endswith("CV") else row.params
+        model: Any = LogisticRegression(**params)
         model.classes_ = np.unique(y)
         model.n_iter_ = np.zeros(1, dtype=np.int32)
     elif row.estimator == "LinearRegression":
@@ -128,7 +130,7 @@ def _step_alpha(row: Row, rows: int) -> float:
 
 
 def _objective(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> float:
-    """Mean loss + penalty in float64: the square loss (z - y)^2 / 2, log(1 + exp(-yz)), half of Poisson's deviance, the
+    """Mean loss + penalty in float64: the square loss (z - y)^2 / 2, the softmax, half of Poisson's deviance, the
     pinball loss of the median; of perceptrons the share of mistakes.
     """
     coef = np.atleast_2d(np.asarray(fitted["coef"], dtype=float))
@@ -143,11 +145,17 @@ def _objective(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> float:
         return float(0.5 * np.mean(np.abs(y - z[:, 0])) + _alpha(row, fitted) * np.sum(np.abs(coef)))
     if row.estimator == "Perceptron":
         return float(np.mean(np.where(y == np.unique(y)[1], 1.0, -1.0) * z[:, 0] <= 0.0))
-    if row.estimator in ("LogisticRegression", "SGDClassifier"):
+    if row.estimator.startswith("LogisticRegression"):
+        logs = np.column_stack([np.zeros(len(z)), z]) if z.shape[1] == 1 else z
+        loss = np.sum(np.logaddexp.reduce(logs, axis=1) - logs[np.arange(len(z)), np.searchsorted(np.unique(y), y)])
+        strength = 1.0 / float(fitted.get("C", row.params.get("C", 1.0)))
+        if "l1_ratio" in row.params:
+            return float((loss + strength * np.sum(np.abs(coef))) / len(z))
+    elif row.estimator == "SGDClassifier":
         margin = np.where(y == np.unique(y)[1], 1.0, -1.0) * z[:, 0]
-        hinge = row.estimator == "SGDClassifier" and "loss" not in row.params
+        hinge = "loss" not in row.params
         loss = np.maximum(0.0, 1.0 - margin).sum() if hinge else np.logaddexp(0.0, -margin).sum()
-        strength = _step_alpha(row, len(z)) or 1.0 / row.params.get("C", 1.0)
+        strength = _step_alpha(row, len(z))
     elif row.estimator in ("Lasso", "LassoCV"):
         squares = 0.5 * np.sum((z[:, 0] - y) ** 2) / len(z)
         return float(squares + _alpha(row, fitted) * np.abs(coef).sum())

@@ -13,6 +13,8 @@ from typing import Any, Literal
 from benchmarks import data, floors
 
 OURS, SKLEARN, INTELEX = "tenfold", "scikit-learn", "scikit-learn-intelex"
+GRID = "grid search"
+SEARCHES = {GRID: "benchmarks.searches"}
 MODULES = {OURS: "tenfold", SKLEARN: "sklearn.linear_model", INTELEX: "sklearnex.linear_model"}
 
 
@@ -60,6 +62,10 @@ LSQR = Contender("scikit-learn lsqr", SKLEARN, {"solver": "lsqr"})
 SOME_FOLDS = Contender(
     SKLEARN, SKLEARN, {"alphas": ALPHAS[::20]}, 501 / 26, "timed with 5 of the 100 alphas (26 fits), scaled to 501 fits"
 )
+# the fastest of scikit-learn's solvers of this penalty
+KINKED = Contender(SKLEARN, SKLEARN, {"solver": "liblinear", "intercept_scaling": 30.0})
+SAGA = Contender("scikit-learn saga", SKLEARN)
+GRID_SEARCH = Contender("GridSearchCV of scikit-learn", GRID)
 TIGHTER = tuple({"tol": 10.0**-k, "max_iter": 100_000} for k in (5, 6, 7, 8, 10, 12, 14))
 LOO = {"alphas": ALPHAS}
 FOLDS = {"alphas": ALPHAS, "cv": 5, "scoring": "neg_mean_squared_error"}
@@ -71,6 +77,11 @@ FEW = {"alphas": log_space(-2, 5, 10)}
 LASSO_PATH = {"alphas": 100, "tol": 1e-6, "max_iter": 100_000}
 FROM_FILES: dict[str, Any] = {"floor": floors.one_read, "sklearn": None, "call": "read and fit"}
 EPOCHS = {"max_iter": 5, "tol": None, "random_state": 0}  # the same work: everybody takes the same steps
+L1: dict[str, Any] = {"l1_ratio": 1.0, "C": 0.1, "solver": "saga"}
+GRID_OF_20: dict[str, Any] = {
+    "Cs": 20, "cv": 5, "l1_ratios": (0,), "scoring": "neg_log_loss", "use_legacy_attributes": False
+}  # fmt: skip
+TEN, TEN_SPARSE, SMALL_TEN, SMALL_TEN_SPARSE = (*TALL, 10), (*SPARSE, 10), (2_000, 10, 4), (*SMALL_SPARSE, 4)
 DIGITS = {"alphas": log_space(-1, 4, 20)}
 
 ROWS = (
@@ -88,6 +99,22 @@ ROWS = (
         peers=(INTEL, NEWTON), tighten=TIGHTER, aim=4),
     Row("logistic sparse 50k x 100k", "LogisticRegression", data.sparse_classes, SPARSE, SMALL_SPARSE, {},
         floors.passes, peers=(LIBLINEAR, NEWTON_CG), tighten=TIGHTER, aim=5),
+    Row("multinomial 10 classes 100k x 100", "LogisticRegression", data.many_classes, TEN, SMALL_TEN, {},
+        floors.softmax, peers=(INTEL,), tighten=TIGHTER, aim=10),
+    Row("multinomial 10 classes sparse 50k x 100k", "LogisticRegression", data.many_sparse_classes, TEN_SPARSE,
+        SMALL_TEN_SPARSE, {}, floors.softmax, tighten=TIGHTER, aim=8),
+    Row("multinomial mnist 10k x 784", "LogisticRegression", data.digits, (10_000,), (500,), {}, floors.softmax,
+        tighten=TIGHTER),
+    Row("l1 logistic 100k x 100", "LogisticRegression", data.classes, TALL, SMALL_TALL, L1, floors.newton,
+        sklearn=KINKED, peers=(SAGA,), tighten=TIGHTER, aim=6),
+    Row("l1 logistic sparse 50k x 100k", "LogisticRegression", data.sparse_classes, SPARSE, SMALL_SPARSE,
+        L1, floors.working_set, sklearn=KINKED, tighten=TIGHTER, aim=6),
+    Row("logistic spam", "LogisticRegression", data.spam, (), (600, 1 << 12), {}, floors.passes,
+        peers=(LIBLINEAR, NEWTON_CG), tighten=TIGHTER),
+    Row("logistic grid 20 C x 5 folds 10k x 50", "LogisticRegressionCV", data.classes, (10_000, 50), (500, 10),
+        GRID_OF_20, floors.logistic_grid, peers=(GRID_SEARCH,), tighten=TIGHTER, aim=12),
+    Row("logistic grid 20 C x 5 folds 200 x 5", "LogisticRegressionCV", data.classes, (200, 5), (200, 5), GRID_OF_20,
+        None, peers=(GRID_SEARCH,), tighten=TIGHTER, aim=50),
     Row("poisson 100k x 100", "PoissonRegressor", data.counts, TALL, SMALL_TALL, {"alpha": 1e-3}, floors.newton,
         peers=(NEWTON,), tighten=TIGHTER, aim=4),
     Row("poisson 100k x 20, with standard errors", "PoissonRegressor", data.counts, (100_000, 20), SMALL_TALL,

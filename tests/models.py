@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.stats
 
 import tenfold
 
@@ -169,6 +170,18 @@ def _discriminant(name: str, settings: dict[str, Any] | None = None, **meta: Any
     return Model(name, "discriminant_analysis", clusters, settings=settings or {}, **known)
 
 
+def _plug_in(covariance: str, **settings: Any) -> Model:
+    learned = ("priors_", "means_", "covariance_")
+    settings = {"covariance": covariance, **settings}
+    return Model("GaussianPlugIn", "", clusters, learned, SCORED, settings, judged=("means_", "covariance_"))
+
+
+def _centroids(settings: dict[str, Any] | None = None, **meta: Any) -> Model:
+    learned = ("centroids_", "deviations_", "within_class_std_dev_", "class_prior_")
+    known = {"module": "neighbors", "methods": SCORED, "judged": learned[:3], "checked": not settings, **meta}
+    return Model("NearestCentroid", data=clusters, learned=learned, settings=settings or {}, **known)
+
+
 def _mixing(settings: dict[str, Any] | None = None, **meta: Any) -> Model:
     learned = ("class_count_", "class_log_prior_", "theta_", "var_", "mark_log_prob_", "category_log_prob_")
     known = {"data": clusters, "mean": 0.0, "judged": ("class_log_prior_", "theta_", "var_"), "missing": True, **meta}
@@ -207,5 +220,24 @@ MODELS = [
     _discriminant("QuadraticDiscriminantAnalysis", {"reg_param": 0.1}, **QUADRATIC),
     _discriminant(
         "QuadraticDiscriminantAnalysis", {"solver": "eigen", "shrinkage": "auto"}, checked=False, **QUADRATIC
+    ),
+    _plug_in("shared", wishart=40.0),
+    _plug_in("class", wishart=40.0),
+    _plug_in("spherical"),
+    _centroids(),
+    _centroids({"shrink_threshold": 0.5, "priors": "empirical"}),
+    _centroids({"metric": "mahalanobis"}, module="", mean=1e4, widths=False),
+    _centroids({"metric": "manhattan"}, methods=("predict",), parts=False, judged=("centroids_",)),
+    Model(
+        "BayesClassifier",
+        "",
+        clusters,
+        ("priors_",),
+        SCORED,
+        settings={"densities": tuple(scipy.stats.multivariate_normal(np.full(4, k), 2.0) for k in (0.0, 1.0, 2.0))},
+        judged=("priors_",),
+        mean=0.0,
+        checked=False,
+        widths=False,
     ),
 ]

@@ -10,9 +10,9 @@ Order order_of(std::optional<std::uint64_t> seed) { return seed ? Order(*seed) :
 nb::tuple descent(const In<double, 2> &S, const In<double, 2> &C, double yy, const In<double, 1> &unit,
                   const In<double, 2> &start, const In<double, 1> &l1, const In<double, 1> &l2, bool positive,
                   double enough, Index most, std::optional<std::uint64_t> seed) {
-  const Index p = S.shape(0), t = C.shape(0), A = l1.shape(0);
-  require(p > 0 && S.shape(1) == p, "S must be square");
-  require(t > 0 && C.shape(1) == p, "C must be (targets, columns)");
+  const Index p = C.shape(1), t = C.shape(0), A = l1.shape(0);
+  require(p > 0 && t > 0, "C must be (targets, columns)");
+  require(S.shape(0) >= p && S.shape(1) >= p, "S must have a row and a column for each column of C");
   require(start.shape(0) == t && start.shape(1) == p, "start must be (targets, columns)");
   require(unit.shape(0) == p, "unit must have one entry a column");
   require(l2.shape(0) == A, "l1 and l2 must have the same length");
@@ -24,7 +24,7 @@ nb::tuple descent(const In<double, 2> &S, const In<double, 2> &C, double yy, con
   {
     const nb::gil_scoped_release release;
     Order order = order_of(seed);
-    GramDescent problem(blas, S.span(), C.span(), yy, unit.span(), start.span());
+    GramDescent problem(blas, S.span(), S.shape(1), C.span(), yy, unit.span(), start.span());
     for (std::size_t a = 0; a < gaps.size(); ++a) {
       const Descended state = problem.run({l1.data()[a], l2.data()[a], positive}, enough, most, order);
       gaps[a] = state.gap;

@@ -49,19 +49,42 @@ template <class T> void bind_dense(nb::module_ &m) {
       },
       nb::arg("X"), nb::arg("U"), nb::arg("shift").none(), nb::arg("threads"), "U' (X - shift), (t, p).");
   m.def(
-      "column_squares",
-      [](const In<T, 2> &X, const In<double, 1> &weight, const In<double, 1> &shift, int threads) {
+      "column_sums",
+      [](const In<T, 2> &X, const In<double, 1> &weight, const In<double, 1> &other, const In<double, 1> &shift,
+         int threads) {
         require(weight.shape(0) == X.shape(0), "weight must have one entry a row of X");
+        require(other.shape(0) == X.shape(0), "other must have one entry a row of X");
         require(shift.shape(0) == X.shape(1), "shift must have one entry a column of X");
         const int workers = checked_threads(threads);
         std::vector<double> sums;
         {
           const nb::gil_scoped_release release;
-          sums = column_squares(Dense<T>{X.data(), X.shape(0), X.shape(1)}, weight.span(), shift.span(), workers);
+          sums = column_sums(Dense<T>{X.data(), X.shape(0), X.shape(1)}, weight.span(), other.span(), shift.span(),
+                             workers);
         }
-        return give<double, 1>(std::move(sums), {X.shape(1)});
+        return give<double, 2>(std::move(sums), {3, X.shape(1)});
       },
-      nb::arg("X"), nb::arg("weight"), nb::arg("shift"), nb::arg("threads"), "weight' (X - shift)^2, (p,).");
+      nb::arg("X"), nb::arg("weight"), nb::arg("other"), nb::arg("shift"), nb::arg("threads"),
+      "With D = X - shift: weight' D, weight' D^2 and other' D, (3, p).");
+  m.def(
+      "some_columns",
+      [](const In<T, 2> &X, const In<std::int64_t, 1> &index, const In<double, 1> &centre, const In<double, 1> &root,
+         int threads) {
+        require(centre.shape(0) == index.shape(0), "centre must have one entry a chosen column");
+        require(root.shape(0) == X.shape(0), "root must have one entry a row of X");
+        for (const std::int64_t j : index.span())
+          require(j >= 0 && j < X.shape(1), "index must name columns of X");
+        const int workers = checked_threads(threads);
+        Out<double, 2> columns({index.shape(0), X.shape(0)});
+        {
+          const nb::gil_scoped_release release;
+          some_columns(Dense<T>{X.data(), X.shape(0), X.shape(1)}, index.span(), centre.span(), root.span(), workers,
+                       columns.span());
+        }
+        return columns.give();
+      },
+      nb::arg("X"), nb::arg("index"), nb::arg("centre"), nb::arg("root"), nb::arg("threads"),
+      "Columns of X by their numbers as rows, (q, n): root (X[:, index] - centre) transposed.");
   m.def(
       "inner_products",
       [](const In<T, 2> &X, const In<double, 1> &centre, const In<double, 1> &root, int threads) {

@@ -277,7 +277,7 @@ template <class T> void test_derivatives(const std::string &isa) {
   }
 }
 
-template <class T> void test_squares_and_inner_products(const std::string &isa) {
+template <class T> void test_sums_and_inner_products(const std::string &isa) {
   for (const auto &[n, p] : {std::pair<Index, Index>{0, 3}, {1, 1}, {50, 9}, {1000, 37}, {30, 520}, {700, 130}}) {
     const Data<T> d(n, p, 1, 1.0, 95);
     const std::string what = isa + " " + std::to_string(n) + " x " + std::to_string(p);
@@ -288,13 +288,26 @@ template <class T> void test_squares_and_inner_products(const std::string &isa) 
     const auto away = [&](Index i, Index j) {
       return static_cast<double>(d.values[index(i * p + j)]) - shift[index(j)];
     };
-    const std::vector<double> squares = column_squares(d.dense(), weight, shift, 2);
-    check(equal_bits(squares, column_squares(d.dense(), weight, shift, 1)), what + ": squares, same bits");
+    const auto other = normal(index(n), 98);
+    const std::vector<double> sums = column_sums(d.dense(), weight, other, shift, 2);
+    check(equal_bits(sums, column_sums(d.dense(), weight, other, shift, 1)), what + ": sums, same bits");
     for (Index j = 0; j < p; ++j) {
-      double expected = 0.0;
-      for (Index i = 0; i < n; ++i)
-        expected += weight[index(i)] * away(i, j) * away(i, j);
-      check_close(squares[index(j)], expected, 1e-12 * static_cast<double>(n + 1), what + ": squares");
+      double expected[3] = {};
+      for (Index i = 0; i < n; ++i) {
+        expected[0] += weight[index(i)] * away(i, j);
+        expected[1] += weight[index(i)] * away(i, j) * away(i, j);
+        expected[2] += other[index(i)] * away(i, j);
+      }
+      for (Index k = 0; k < 3; ++k)
+        check_close(sums[index(k * p + j)], expected[k], 1e-12 * static_cast<double>(n + 1), what + ": sums");
+    }
+    const std::vector<std::int64_t> some = {p - 1, 0};
+    const std::vector<double> centre = {shift[index(p - 1)], shift[0]};
+    std::vector<double> picked(index(2 * n));
+    some_columns(d.dense(), some, centre, weight, 2, picked);
+    for (Index i = 0; i < n; ++i) {
+      check_close(picked[index(i)], weight[index(i)] * away(i, p - 1), 1e-15, what + ": some columns");
+      check_close(picked[index(n + i)], weight[index(i)] * away(i, 0), 1e-15, what + ": some columns");
     }
     std::vector<double> K(index(n * n)), again(index(n * n));
     inner_products(d.dense(), shift, weight, 2, K);
@@ -428,8 +441,8 @@ int main() {
     test_derivatives<double>(isa);
     test_times<float>(isa);
     test_times<double>(isa);
-    test_squares_and_inner_products<float>(isa);
-    test_squares_and_inner_products<double>(isa);
+    test_sums_and_inner_products<float>(isa);
+    test_sums_and_inner_products<double>(isa);
     test_loo(isa);
   });
   test_bad_index();

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from tenfold.estimators.bayes import GaussianNB as GaussianNB
     from tenfold.estimators.bayes import MixedNB as MixedNB
     from tenfold.estimators.bayes import MultinomialNB as MultinomialNB
+    from tenfold.estimators.discriminant import BayesClassifier as BayesClassifier
+    from tenfold.estimators.discriminant import GaussianPlugIn as GaussianPlugIn
     from tenfold.estimators.discriminant import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+    from tenfold.estimators.discriminant import NearestCentroid as NearestCentroid
     from tenfold.estimators.discriminant import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from tenfold.estimators.glm import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm import GeneralizedLinear as GeneralizedLinear
@@ -82,6 +85,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AveragedPerceptron": "estimators.perceptron",
+    "BayesClassifier": "estimators.discriminant",
     "BernoulliNB": "estimators.bayes",
     "BestSubset": "estimators.greedy",
     "CategoricalNB": "estimators.bayes",
@@ -92,6 +96,7 @@ _HOME = {
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
     "GaussianNB": "estimators.bayes",
+    "GaussianPlugIn": "estimators.discriminant",
     "GeneralizedLinear": "estimators.glm",
     "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
@@ -117,6 +122,7 @@ _HOME = {
     "MultiTaskLasso": "estimators.lasso",
     "MultiTaskLassoCV": "estimators.lasso",
     "MultinomialNB": "estimators.bayes",
+    "NearestCentroid": "estimators.discriminant",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PassiveAggressiveClassifier": "estimators.sgd",

@@ -101,6 +101,8 @@ def ones(count: int, other: Array) -> Array:
 
 def device_of(array: Array) -> Any:
     """The device on which `array` is."""
+    if _library(array) in ("torch", "cupy"):  # which are asked often
+        return array.device
     from array_api_compat import device  # as in namespace
 
     return device(array)
@@ -142,14 +144,27 @@ def softplus(x: Array) -> Array:
     xp = namespace(x)
     if is_foreign(x):  # few calls: each is as dear as reading some megabytes
         with np.errstate(invalid="ignore"):
-            return xp.logaddexp(x, xp.zeros_like(x))
+            return xp.logaddexp(x, 0.0 if _library(x) == "cupy" else xp.zeros_like(x))
     # the exponential of a negative number only
     return xp.log1p(xp.exp(-xp.abs(x))) + xp.where(x > 0, x, xp.zeros_like(x))
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + e^-x), to full relative accuracy on both sides."""
+    if _library(x) == "torch":
+        return namespace(x).sigmoid(x)
+    if _library(x) == "cupy":
+        from cupyx.scipy.special import expit
+
+        return expit(x)
+    return falling_sigmoid(-x)
 
 
 def falling_sigmoid(x: Array) -> Array:
     """1 / (1 + e^x), to full relative accuracy on both sides."""
     xp = namespace(x)
+    if _library(x) in ("torch", "cupy"):
+        return sigmoid(-x)
     if is_foreign(x):  # few calls, and an infinity on the way is right
         with np.errstate(over="ignore"):
             return (1.0 + xp.exp(x)) ** -1.0
@@ -179,31 +194,33 @@ HEAD = 1024
 
 
 class Head(NamedTuple):
-    """Mean and mean absolute deviation from it of the columns of the first rows, and the value of those that are
-    constant in them, not a number for others.
+    """Mean, mean absolute deviation from it and mean square about it of the columns of some rows, and the value of
+    those that are constant in them, not a number for others.
     """
 
     mean: Floats
     deviation: Floats
+    square: Floats
     constant: Floats
 
 
 def heads_of(X: Array, y: Array, cuts: Sequence[tuple[int, int]]) -> list[Head]:
-    """Of the columns of [X y], for each range of rows; one way from the device for all.
+    """Of the columns of [X y], for each range of rows, from rows equally far apart; one way from the device for all.
 
     A head that differs from the first by less than the deviation counts as the first: what is measured from one place
     can be added up.
     """
     xp = namespace(X)
     size = min(HEAD, max(stop - start for start, stop in cuts))
-    index = like(np.concatenate([start + np.arange(size) % (stop - start) for start, stop in cuts]), X)
+    index = like(np.concatenate([start + np.arange(size) * (stop - start) // size for start, stop in cuts]), X)
     parts = [xp.astype(xp.take(part, index, axis=0), xp.float64, copy=False) for part in (X, y)]
     head = xp.reshape(xp.concat(parts, axis=1), (len(cuts), size, -1))
-    with np.errstate(invalid="ignore"):  # rows that are not finite are refused by whoever sums them
+    with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite are refused by whoever sums them
         mean = xp.mean(head, axis=1)
-        deviation = xp.mean(xp.abs(head - mean[:, None, :]), axis=1)
-    found = on_host(xp.stack([mean, deviation, xp.min(head, axis=1), xp.max(head, axis=1)], axis=1))
-    heads = [Head(mean, away, np.where(low == high, low, np.nan)) for mean, away, low, high in found]
+        away = head - mean[:, None, :]
+        about = xp.mean(xp.abs(away), axis=1), xp.mean(away * away, axis=1)
+    found = on_host(xp.stack([mean, *about, xp.min(head, axis=1), xp.max(head, axis=1)], axis=1))
+    heads = [Head(m, d, s, np.where(low == high, low, np.nan)) for m, d, s, low, high in found]
     return [heads[0] if _agree(heads[0], head) else head for head in heads]
 
 
@@ -219,8 +236,8 @@ def some_rows(array: Array, which: slice) -> Array:
 
 
 def gathered(array: Array) -> Array:
-    """A copy of rows that are apart, one after the other, where they are."""
-    return namespace(array).asarray(array, copy=True)
+    """Rows that are apart, where they are; one after the other for CuPy, which would copy them in every product."""
+    return namespace(array).asarray(array, copy=True) if _library(array) == "cupy" else array
 
 
 def picked(array: Array, index: Integers) -> Array:

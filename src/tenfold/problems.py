@@ -92,6 +92,28 @@ def duality_gap(penalty: tuple[float, float], positive: bool, w: Floats, pull: F
     return 0.5 * squares + l1 * lengths + 0.5 * l2 * ridge - dual
 
 
+def safe(
+    penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, squares: float, lengths: Floats
+) -> NDArray[np.bool_]:
+    """Which columns may have a weight at the optimum (p,), from weights (t, p) as in `duality_gap` and the lengths (p,)
+    of the columns in mean units: the dual optimum is within the root of twice the gap of any dual point, so that a
+    column that pulls less than its penalty everywhere there has none (Ndiaye et al. 2017).
+    """
+    l1, l2 = penalty
+    if l1 == 0.0:
+        return np.ones(len(lengths), dtype=bool)
+    ridge = float(np.sum(w * w))
+    whole, along = squares + l2 * ridge, squares + float(np.sum(w * pull))
+    inner = pulled(pull - l2 * w, positive)
+    largest = float(np.max(inner, initial=0.0))
+    scale = max(along / whole, 0.0) if whole > 0.0 else 0.0
+    scale = min(scale, l1 / largest) if largest > 0.0 else scale
+    primal = 0.5 * whole + l1 * float(np.sum(np.sqrt(np.sum(w * w, axis=0))))
+    # rounding must not make the ball smaller
+    gap = max(primal - scale * along + 0.5 * scale * scale * whole, 0.0) + 1e-14 * max(primal, along)
+    return scale * inner + np.sqrt(2.0 * gap * (lengths * lengths + l2)) >= (1.0 - 1e-12) * l1
+
+
 class Evaluation(NamedTuple):
     """The smooth part of an objective and its derivatives, per target: value (t,), gradient (t, p + 1) with the
     intercept last, Hessian (p + 1, p + 1). Of a loss of k joint predictions: value (1,), gradient (1, k (p + 1)), one
@@ -122,6 +144,12 @@ def evaluate_ahead(
     first, *rest = rows.fold(together([_lift(problem.loss, params, order, shift), *lifts])).parts
     values = [float(_value(problem, at, sums, shift)[0]) for at, sums in zip(others, rest, strict=True)]
     return _evaluation(problem, params, first, shift), values
+
+
+def objectives(problem: Glm, rows: Rows, several: Sequence[Params], shift: Floats | None) -> Floats:
+    """The bare objective of one target at each of `several` parameters: one pass."""
+    together = Params(*(np.concatenate(parts) for parts in zip(*several, strict=True)))
+    return _value(problem, together, rows.fold(derivatives(problem.loss, together, 0, shift)), shift)
 
 
 def _lift(loss: Loss, params: Params, order: int, shift: Floats | None) -> Callable[[Block], Lifted[Derivatives]]:

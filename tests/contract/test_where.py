@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 from scipy import sparse
 from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.utils import get_tags
@@ -74,6 +75,8 @@ def test_a_cell_of_the_table(name, source):
     fixed = {key: value for key, value in fixed.items() if key in cls().get_params()}
     if name == "LogisticRegressionCV":  # its defaults warn that they will change, as scikit-learn's do
         fixed = {"l1_ratios": (0,), "scoring": "neg_log_loss", "use_legacy_attributes": False}
+    if name == "BayesClassifier":
+        fixed = {"densities": tuple(scipy.stats.multivariate_normal(np.full(3, m)) for m in (-0.5, 0.5))}
     model = cls(**fixed)
     y = (Y > 0).astype(np.int64) if is_classifier(model) or is_outlier_detector(model) else Y
     x = np.floor(np.abs(3.0 * X)) if get_tags(model).input_tags.positive_only else X

@@ -5,6 +5,7 @@ the CPU belongs to the slow tests, torch and CuPy on a GPU run where there is on
 """
 
 import copy
+import math
 import pickle
 
 import numpy as np
@@ -12,9 +13,9 @@ import pytest
 from sklearn.base import clone
 
 import tenfold
-from estimators import SHAPES, TABLE, chosen, columns_of, fits, zero_weights
+from estimators import SHAPES, TABLE, chosen, columns_of, fits, plain, zero_weights
 from tenfold import arrays
-from tenfold.data import blocks, memory
+from tenfold.data import blocks
 
 every_row = pytest.mark.parametrize("row", [row for row in TABLE if "devices" in row.where], ids=lambda row: row.id)
 
@@ -243,10 +244,8 @@ def test_fits_of_many_blocks(start, model, kind, weighted, waiting, monkeypatch)
 
 
 @every_namespace
-@pytest.mark.parametrize("small", [0, memory.SMALL], ids=["stays", "comes to the host"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_fit_that_begins_on_a_sample(start, small, dtype, monkeypatch):
-    monkeypatch.setattr(memory, "SMALL", small)
+def test_a_fit_that_begins_on_a_sample(start, dtype):
     put = start()
     rng = np.random.default_rng(5)
     X = rng.standard_normal((25_000, 100)).astype(dtype)
@@ -274,6 +273,21 @@ def test_a_device_is_asked_once_a_pass(monkeypatch):
             model.fit(put(X), put(y))
             counts.setdefault(type(model).__name__, []).append(len(asked))
     assert counts == {"Ridge": [3, 3], "RidgeCV": [4, 4]}
+
+
+@every_row
+@pytest.mark.parametrize("columns", [4, 40])
+def test_what_leaves_a_device_are_statistics(row, columns, monkeypatch):
+    """However many rows: no sample of them, and no number a row."""
+    if row.classifier and row.settings.get("cv"):
+        return  # folds that follow the classes are scikit-learn's, which looks at all of them
+    left = []
+    taken = np.from_dlpack  # how arrays of this library come to the host
+    monkeypatch.setattr(np, "from_dlpack", lambda array: left.append(math.prod(array.shape)) or taken(array))
+    put = strict()
+    X, y, _ = plain(row, 12_000, columns)
+    row.make().fit(put(X), put(numbers(row, y)))
+    assert 0 < max(left) <= 3 * (columns + 2) ** 2
 
 
 @every_namespace

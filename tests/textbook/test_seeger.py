@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.stats
 from numpy.polynomial import legendre
 from scipy.special import expit
 from sklearn.model_selection import KFold
 
+import tenfold
 from tenfold import LinearRegression, LogisticRegression, Ridge, RidgeCV, ridge_path
 from tenfold.losses import Logistic, Square
 
@@ -620,3 +622,62 @@ def test_10_2_2_leave_one_out_of_ridge_at_fixed_nu(design, fit_intercept):
     np.testing.assert_allclose(model.cv_results_, brute**2, rtol=1e-9)
     np.testing.assert_allclose(model.cv_errors_, np.mean(brute**2, axis=0), rtol=1e-10)
     assert model.alpha_ == alphas[np.argmin(np.mean(brute**2, axis=0))]
+
+
+def test_section_5_2_3_bayes_error_of_cauchy_classes():
+    for delta, expected in ((0.0, 0.5), (1.0, 0.25), (2.0, 0.14758), (5.0, 0.06283), (10.0, 0.03173)):
+        found = tenfold.bounds.bayes_error([scipy.stats.cauchy(0.0, 3.0), scipy.stats.cauchy(6.0 * delta, 3.0)])
+        assert found.value == pytest.approx(expected, abs=5e-6)
+
+
+def test_section_6_4_2_bayes_error_of_gaussian_classes():
+    for distance, expected in ((1.0, 0.30854), (2.0, 0.15866), (3.0, 0.06681), (4.0, 0.02275)):
+        pair = [scipy.stats.norm(0.0, 1.0), scipy.stats.norm(distance, 1.0)]
+        assert tenfold.bounds.bayes_error(pair).value == pytest.approx(expected, abs=5e-6)
+    pair = [scipy.stats.norm(0.0, 1.0), scipy.stats.norm(2.0, 1.0)]
+    assert tenfold.bounds.bayes_error(pair, [0.2, 0.8]).value == pytest.approx(0.11207, abs=5e-6)
+    S = np.array([[2.0, 0.5], [0.5, 1.0]])
+    wide = [scipy.stats.multivariate_normal(m, S) for m in ([0.0, 0.0], [1.0, 2.0])]
+    exact = tenfold.bounds.bayes_error(wide, [0.3, 0.7])
+    other = [wide[0], scipy.stats.multivariate_normal([1.0, 2.0], S * (1.0 + 1e-12))]  # no formula for these
+    drawn = tenfold.bounds.bayes_error(other, [0.3, 0.7])
+    assert drawn.method == "Monte Carlo"
+    assert abs(drawn.value - exact.value) < 4.0 * drawn.standard_error
+
+
+def test_section_6_4_1_spherical_classes_are_split_half_way():
+    """Equal priors: the border is the plane half way between the means."""
+    X = np.array([[0.0, 0.0], [2.0, 0.0], [6.0, 4.0], [8.0, 4.0]])
+    model = tenfold.GaussianPlugIn("spherical").fit(X, [-1, -1, 1, 1])
+    middle = X.mean(axis=0)
+    assert model.decision_function([middle])[0] == pytest.approx(0.0, abs=1e-12)
+    direction = model.coef_[0] / np.linalg.norm(model.coef_[0])
+    np.testing.assert_allclose(direction, np.array([6.0, 4.0]) / np.sqrt(52.0))
+
+
+def test_section_7_3_1_wishart_prior_keeps_axes_and_lifts_variances():
+    """Eigenvalues (alpha + n l) / (alpha + n - p - 1)."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((12, 3)) * [1.0, 0.1, 0.01]
+    y = np.arange(12) % 2
+    alpha, n, p = 5.0, 12, 3
+    plain = tenfold.GaussianPlugIn("shared").fit(X, y).covariance_
+    mode = tenfold.GaussianPlugIn("shared", wishart=alpha).fit(X, y).covariance_
+    values, axes = np.linalg.eigh(plain)
+    np.testing.assert_allclose(axes.T @ mode @ axes, np.diag((alpha + n * values) / (alpha + n - p - 1)), atol=1e-12)
+    assert np.linalg.eigvalsh(mode)[0] >= alpha / (alpha + n - p - 1)
+
+
+def test_section_5_2_no_classifier_is_better_than_bayes():
+    """On rows of the densities themselves the error is near the Bayes error, and of others above it."""
+    pair = [scipy.stats.norm(0.0, 1.0), scipy.stats.norm(1.5, 1.0)]
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 20_000)
+    X = (1.5 * y + rng.standard_normal(20_000))[:, None]
+    best = tenfold.bounds.bayes_error(pair).value
+    error = 1.0 - tenfold.BayesClassifier(pair, priors=[0.5, 0.5]).fit(X, y).score(X, y)
+    assert error == pytest.approx(best, abs=0.01)
+    other = 1.0 - tenfold.BayesClassifier([scipy.stats.norm(0.0, 1.0), scipy.stats.norm(4.0, 1.0)]).fit(X, y).score(
+        X, y
+    )
+    assert other > best + 0.05

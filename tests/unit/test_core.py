@@ -300,14 +300,20 @@ def test_products(shape, dtype, isa):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_squares_and_inner_products(shape, dtype, isa):
+def test_sums_and_inner_products(shape, dtype, isa):
     n, p, _ = shape
     X, _, weight, _ = rows(shape, dtype, 0.4)
     shift = np.random.default_rng(8).normal(size=p)
     weight = np.ones(n) if weight is None else weight
     away, root = X.astype(float) - shift, np.sqrt(weight)
     close = {"rtol": 1e-11, "atol": 1e-12 * max(n, p)}
-    np.testing.assert_allclose(_core.column_squares(X, weight, shift, 2), weight @ away**2, **close)
+    other = np.random.default_rng(9).normal(size=n)
+    sums = np.stack([weight @ away, weight @ away**2, other @ away])
+    np.testing.assert_allclose(_core.column_sums(X, weight, other, shift, 2), sums, **close)
+    index = np.arange(p)[::-2].copy()
+    np.testing.assert_allclose(
+        _core.some_columns(X, index, shift[index], root, 2), (root[:, None] * away[:, index]).T, **close
+    )
     A = root[:, None] * away
     K = _core.inner_products(X, shift, root, 2)
     np.testing.assert_allclose(K, A @ A.T, **close)
@@ -420,7 +426,7 @@ def calls_for_bits():
         yield lambda t, X=X, c=coef, b=intercept: (_core.times(X, c, b, None, t),)
         yield lambda t, X=X, Y=Y: (_core.times_t(X, Y, None, t),)
         yield lambda t, S=sparse, Y=Y: (_core.times_t_csr(*S, Y, t),)
-        yield lambda t, X=X, w=weight, p=p: (_core.column_squares(X, w, np.zeros(p), t),)
+        yield lambda t, X=X, w=weight, p=p: (_core.column_sums(X, w, w, np.zeros(p), t),)
         yield lambda t, X=X[:300], p=p: (_core.inner_products(X, np.zeros(p), np.ones(len(X)), t),)
         yield lambda t, X=X, Y=Y, p=p, b=intercept, V=V, D=D, C=C: _core.loo(
             X, Y, None, np.zeros(p), b, V, D, C, 0.0, t, True
@@ -517,7 +523,8 @@ def test_other_arrays_are_refused(change):
         lambda A: _core.moments(X, A, weight, None, 1, 1),
         lambda A: _core.times(A, np.ones((1, 3)), np.zeros(1), None, 1),
         lambda A: _core.times_t(A, Y, None, 1),
-        lambda A: _core.column_squares(A, np.ones(20), np.zeros(3), 1),
+        lambda A: _core.column_sums(A, np.ones(20), np.ones(20), np.zeros(3), 1),
+        lambda A: _core.some_columns(A, np.zeros(1, np.int64), np.zeros(1), np.ones(20), 1),
         lambda A: _core.inner_products(A, np.zeros(3), np.ones(20), 1),
         lambda A: _core.derivatives(A, Y, None, np.ones((2, 3)), np.zeros(2), None, "square", 0.0, 1, 1),
     ):

@@ -1,5 +1,6 @@
 """The objective of a problem and its derivatives."""
 
+import array_api_strict as strict
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,7 +8,7 @@ from scipy import sparse
 from tenfold.data import MemoryRows
 from tenfold.losses import Logistic, Square
 from tenfold.penalties import L2
-from tenfold.problems import Glm, evaluate, evaluate_ahead
+from tenfold.problems import Glm, evaluate, evaluate_ahead, objectives
 from tenfold.stats import Params
 
 
@@ -95,3 +96,15 @@ def test_looking_ahead_reads_the_same_objectives(kind):
     for found, expected in zip(first, alone, strict=True):
         np.testing.assert_array_equal(found, expected)
     assert values == [float(evaluate(problem, rows, point, 2, shift).value[0]) for point in points[1:]]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, strict.asarray])
+def test_objectives_of_several_parameters_from_one_pass(kind):
+    X, y, weight = data()
+    rng = np.random.default_rng(3)
+    here = np.asarray if kind is sparse.csr_array else kind
+    problem, rows = Glm(Logistic(), L2(0.3), True), MemoryRows(kind(X), here(y), here(weight))
+    points = [Params(rng.standard_normal((1, 3)), rng.standard_normal(1)) for _ in range(4)]
+    shift = rng.standard_normal(3)
+    alone = [float(evaluate(problem, rows, point, 1, shift).value[0]) for point in points]
+    np.testing.assert_allclose(objectives(problem, rows, points, shift), alone, rtol=1e-13)

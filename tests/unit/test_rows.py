@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+import array_api_strict as strict
 import numpy as np
 import pytest
 from scipy import sparse
 
-from tenfold.data import Block, MemoryRows, block_length
+from tenfold.data import Block, MemoryRows, Pending, at_once, block_length, blocks, memory
 from tenfold.data.blocks import BLOCK_BYTES, SPARSE_ROWS
+from tenfold.stats import Total
 
 
 @dataclass(frozen=True)
@@ -171,3 +173,57 @@ def test_what_they_are():
     dense = MemoryRows(np.ones((4, 2)), np.zeros((4, 1)))
     assert (dense.shape, dense.sparse) == ((4, 2), False)
     assert MemoryRows(sparse.csr_array((4, 2)), np.zeros((4, 1))).sparse
+
+
+# -- rows on a device, of which array-api-strict is the model here
+
+
+def on_device(n=3000, p=3):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p)) + [0.0, 5.0, 0.0][:p]
+    X[:, 2] = 7.0
+    return X, MemoryRows(strict.asarray(X), strict.asarray(X[:, :1]))
+
+
+def test_the_place_of_rows_on_a_device(monkeypatch):
+    """From rows equally far apart, so that sorted rows have the same."""
+    monkeypatch.setattr(blocks, "DEVICE_BYTES", 1 << 13)
+    X, _ = on_device()
+    X = X[np.argsort(X[:, 1])]
+    centre, squares = MemoryRows(strict.asarray(X), strict.asarray(X[:, :1])).place()
+    np.testing.assert_allclose(centre, X.mean(axis=0), atol=0.05)
+    assert centre[2] == 7.0
+    np.testing.assert_allclose(squares, X.var(axis=0), rtol=0.1)
+    assert MemoryRows(X, X[:, :1]).place() is None
+
+
+def test_a_sample_of_rows_on_a_device_stays_there(monkeypatch):
+    asked = []
+    heads_of = memory.heads_of
+    monkeypatch.setattr(memory, "heads_of", lambda *parts: asked.append(parts) or heads_of(*parts))
+    X, rows = on_device()
+    sample = rows.thin(9)
+    assert type(sample.X) is type(rows.X)
+    np.testing.assert_array_equal(np.asarray(sample.X), X[::9])
+    np.testing.assert_array_equal(np.asarray(sample.thin(3).y), X[::27, :1])
+    # rows that agree have one head, and their samples the same
+    assert sample.thin(3).blocks().__next__().head() is rows.blocks().__next__().head()
+    assert len(asked) == 1
+    other = sample.retarget(np.ones((sample.shape[0], 1)))
+    assert other.blocks().__next__().head().mean[-1] == 1.0
+
+
+def test_a_device_is_told_of_several_folds_before_it_is_asked(monkeypatch):
+    order = []
+
+    def lift(block):
+        order.append("told")
+        total = strict.reshape(strict.sum(block.X), (1,))
+        return Pending.of((total,), lambda _, part: order.append("asked") or Total(part))
+
+    X, rows = on_device()
+    both, part = at_once((rows, lift), (rows.thin(3), lift))
+    assert order == ["told", "told", "asked", "asked"]
+    np.testing.assert_allclose([both.sum[0], part.sum[0]], [X.sum(), X[::3].sum()])
+    plain = at_once((MemoryRows(X, X[:, :1]), lambda block: Total(block.X.sum())))
+    np.testing.assert_allclose(plain[0].sum, X.sum())

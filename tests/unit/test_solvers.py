@@ -1,12 +1,14 @@
 """Solvers of least squares on small problems with known answers, each through its own file."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.linalg import lstsq
 from scipy.optimize import nnls
 
-from tenfold.data import MemoryRows
+from tenfold.data import MemoryRows, NotFinite
 from tenfold.losses import Logistic
 from tenfold.penalties import L2
 from tenfold.problems import Glm, evaluate
@@ -179,6 +181,28 @@ def test_newton(strength, intercept):
     gradient = evaluate(problem, rows, solution.params).gradient
     assert np.max(np.abs(gradient)) <= 1e-9
     assert intercept or solution.params.intercept[0] == 0.0
+
+
+@pytest.mark.parametrize("signal", [0.05, 1.0, 5.0])
+def test_a_leap_falls_further_than_a_step(signal):
+    """From zero weights, in two passes: where there is much to learn, to where Newton's method is after four steps."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 5))
+    y = np.where(signal * X[:, :1] + rng.logistic(size=(3000, 1)) > 0, 1.0, -1.0)
+    rows, problem, shift = MemoryRows(X, y), Glm(Logistic(), L2(1e-4), True), np.zeros(5)
+    start = Params(np.zeros((1, 5)), np.zeros(1))
+    steps = list(islice(newton.steps(problem, rows, start, shift, lambda g, fall: np.inf), 5))
+    found = float(evaluate(problem, rows, newton.leap(problem, rows, start, shift)).value[0])
+    assert found <= steps[1].objective * (1.0 + 1e-12)
+    if signal == 5.0:
+        assert found <= steps[4].objective * 1.01 < 0.9 * steps[1].objective
+
+
+def test_a_leap_refuses_what_is_not_finite():
+    X, y = np.full((50, 2), np.inf), np.where(np.arange(50) % 2, 1.0, -1.0)[:, None]
+    start = Params(np.zeros((1, 2)), np.zeros(1))
+    with pytest.raises(NotFinite):
+        newton.leap(Glm(Logistic(), L2(1e-4), True), MemoryRows(X, y), start, np.zeros(2))
 
 
 # -- rows on several machines: a pass is a journey

@@ -1,9 +1,9 @@
 // Coordinate descent on a Gram matrix, for many penalties one after the other.
 //
-// Given S = X'X (p x p), C = X'y (targets x p) and yy = |y|^2 of weighted and centred columns, minimises F of
-// descent.hpp for each penalty, starting from the weights of the one before. Only members of a working set move: their
-// part of S is kept side by side, so that a step reads a short row from a near cache. Columns whose pull exceeds l1
-// become members, the furthest beyond it first, and the gap is that over all columns.
+// Given S = X'X (p x p, rows `stride` apart), C = X'y (targets x p) and yy = |y|^2 of weighted and centred columns,
+// minimises F of descent.hpp for each penalty, starting from the weights of the one before. Only members of a working
+// set move: their part of S is kept side by side, so that a step reads a short row from a near cache. Columns whose
+// pull exceeds l1 become members, the furthest beyond it first, and the gap is that over all columns.
 #pragma once
 
 #include "tenfold/descent.hpp"
@@ -46,7 +46,7 @@ public:
   }
 
   // Makes `members` (of whom the first m were there before) the columns; S has p of them.
-  void admit(std::span<const double> S, Index p, std::span<const Index> members) {
+  void admit(std::span<const double> S, Index stride, Index p, std::span<const Index> members) {
     const Index more = static_cast<Index>(members.size());
     if (more > capacity_) {
       const Index capacity = std::min(p, std::max<Index>(64, 2 * more));
@@ -60,7 +60,7 @@ public:
     }
     // row by row: the columns that are new in rows that were there, all columns in rows that are new
     for (Index i = 0; i < more; ++i) {
-      const double *row = S.data() + members[at(i)] * p;
+      const double *row = S.data() + members[at(i)] * stride;
       for (Index k = i < m_ ? m_ : 0; k < more; ++k)
         gram_[at(i * capacity_ + k)] = row[members[at(k)]];
     }
@@ -81,16 +81,16 @@ private:
 // Flops: 2 p a weight that moved since all pulls were last known, 2 m a step of one of the m members.
 class GramDescent {
 public:
-  GramDescent(const Blas &blas, std::span<const double> S, std::span<const double> C, double yy,
+  GramDescent(const Blas &blas, std::span<const double> S, Index stride, std::span<const double> C, double yy,
               std::span<const double> unit, std::span<const double> start)
-      : blas_(blas), S_(S), C_(C), unit_(unit), p_(static_cast<Index>(unit.size())),
+      : blas_(blas), S_(S), stride_(stride), C_(C), unit_(unit), p_(static_cast<Index>(unit.size())),
         t_(static_cast<Index>(C.size()) / p_), yy_(yy), storage_(t_, yy), weights_(start.begin(), start.end()),
         pulls_(C.begin(), C.end()), member_(unit.size()) {
     for (Index j = 0; j < p_; ++j) {
       bool used = p_ <= few;
       for (Index k = 0; k < t_; ++k)
         if (const double w = weights_[at(k * p_ + j)]; w != 0.0) {
-          kernels().f64.add_scaled(-w, S_.data() + j * p_, p_, pulls_.data() + k * p_);
+          kernels().f64.add_scaled(-w, S_.data() + j * stride_, p_, pulls_.data() + k * p_);
           used = true;
         }
       if (used)
@@ -134,7 +134,7 @@ private:
     beyond_.clear();
     distance_.resize(at(p_));
     for (Index j = 0; j < p_; ++j) {
-      if (member_[at(j)] || !(S_[at(j * p_ + j)] > 0.0))
+      if (member_[at(j)] || !(S_[at(j * stride_ + j)] > 0.0))
         continue;
       double length = 0.0;
       for (Index k = 0; k < t_; ++k) {
@@ -161,7 +161,7 @@ private:
 
   // Descends among the members, then brings the pulls of all columns up to date.
   Descended descend(const ElasticNet &penalty, double enough, Index most, Order &order) {
-    storage_.admit(S_, p_, members_);
+    storage_.admit(S_, stride_, p_, members_);
     const Index m = storage_.columns();
     local_.resize(at(t_ * m));
     units_.resize(at(m));
@@ -181,7 +181,7 @@ private:
         double &w = weights_[at(k * p_ + members_[at(i)])];
         const double change = local_[at(k * m + i)] - w;
         if (change != 0.0)
-          kernels().f64.add_scaled(-change, S_.data() + members_[at(i)] * p_, p_, pulls_.data() + k * p_);
+          kernels().f64.add_scaled(-change, S_.data() + members_[at(i)] * stride_, p_, pulls_.data() + k * p_);
         w = local_[at(k * m + i)];
       }
     return state;
@@ -191,14 +191,16 @@ private:
     Gap sum(penalty);
     double squares = yy_;
     for (Index j = 0; j < p_; ++j)
-      sum.add(pulls_.data() + j, p_, weights_.data() + j, p_, t_, S_[at(j * p_ + j)], unit_[at(j)]);
+      sum.add(pulls_.data() + j, p_, weights_.data() + j, p_, t_, S_[at(j * stride_ + j)], unit_[at(j)]);
     for (std::size_t i = 0; i < weights_.size(); ++i)
       squares -= weights_[i] * (C_[i] + pulls_[i]);
     return sum.value(std::max(squares, 0.0));
   }
 
   const Blas &blas_;
-  std::span<const double> S_, C_, unit_;
+  std::span<const double> S_;
+  Index stride_;
+  std::span<const double> C_, unit_;
   Index p_, t_;
   double yy_;
   GramStorage storage_;

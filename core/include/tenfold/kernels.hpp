@@ -21,7 +21,8 @@ template <class T> struct DenseKernels {
   // core/src/kernels/gradient.hpp
   void (*gradient)(const T *x, Index count, Index columns, const double *u, Index targets, Index row_step,
                    Index target_step, const double *shift, double *g);
-  void (*column_squares)(const T *x, Index count, Index columns, const double *u, const double *shift, double *g);
+  void (*column_sums)(const T *x, Index count, Index columns, const double *u, const double *v, const double *shift,
+                      double *s);
   // core/src/kernels/loo.hpp
   void (*centred_row)(const T *x, const double *centre, Index columns, double *out);
   // core/src/kernels/vectors.hpp

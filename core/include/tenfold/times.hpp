@@ -52,22 +52,46 @@ std::vector<double> times_t(const Rows &x, std::span<const double> u, Index targ
   return targets_major(x, sums.data(), targets);
 }
 
-// s_j = sum_i weight_i (x_ij - shift_j)^2 of dense rows. One pass, sums in slots.
+// Of dense rows and d_ij = x_ij - shift_j: sum_i weight_i d_ij, sum_i weight_i d_ij^2 and sum_i other_i d_ij, (3 x
+// columns). One pass, sums in slots.
 template <class T>
-std::vector<double> column_squares(const Dense<T> &x, std::span<const double> weight, std::span<const double> shift,
-                                   int threads) {
+std::vector<double> column_sums(const Dense<T> &x, std::span<const double> weight, std::span<const double> other,
+                                std::span<const double> shift, int threads) {
   const Index tile = tile_rows(x);
-  const Index slots = slot_count(x.rows, row_work(x), most_slots_for(x));
-  const Index stride = (x.columns + lanes - 1) / lanes * lanes;
+  const Index slots = slot_count(x.rows, 2.0 * row_work(x), most_slots_for(x));
+  const Index size = 3 * x.columns, stride = (size + lanes - 1) / lanes * lanes;
   Buffer sums(slots * stride);
   parallel(slots, threads, [&](Index slot, int) {
     const Range range = slot_range(x.rows, slots, slot);
     for (Index i = range.begin; i < range.end; i += tile)
-      kernels().dense<T>().column_squares(x.data + i * x.columns, std::min(tile, range.end - i), x.columns,
-                                          weight.data() + i, shift.data(), sums.data() + slot * stride);
+      kernels().dense<T>().column_sums(x.data + i * x.columns, std::min(tile, range.end - i), x.columns,
+                                       weight.data() + i, other.data() + i, shift.data(), sums.data() + slot * stride);
   });
-  merge_slots(sums.data(), slots, stride, x.columns, threads);
-  return std::vector<double>(sums.data(), sums.data() + x.columns);
+  merge_slots(sums.data(), slots, stride, size, threads);
+  return std::vector<double>(sums.data(), sums.data() + size);
+}
+
+// Some columns of dense rows, out_ki = root_i (x_{i, index_k} - centre_k), (columns x rows): the rows are read in their
+// order, a few at a time, so that every cache line is fetched once.
+template <class T>
+void some_columns(const Dense<T> &x, std::span<const std::int64_t> index, std::span<const double> centre,
+                  std::span<const double> root, int threads, std::span<double> out) {
+  constexpr Index few = 8; // doubles of a cache line
+  const Index count = static_cast<Index>(index.size()), pieces = (x.rows + few - 1) / few;
+  const Index slots = slot_count(pieces, static_cast<double>(few * count), 64);
+  parallel(slots, threads, [&](Index slot, int) {
+    const Range range = slot_range(pieces, slots, slot);
+    for (Index begin = range.begin * few; begin < std::min(x.rows, range.end * few); begin += few) {
+      const Index end = std::min(x.rows, begin + few);
+      for (Index k = 0; k < count; ++k) {
+        const T *column = x.data + index[static_cast<std::size_t>(k)];
+        const double middle = centre[static_cast<std::size_t>(k)];
+        double *to = out.data() + k * x.rows;
+        for (Index i = begin; i < end; ++i)
+          to[i] = root[static_cast<std::size_t>(i)] * (static_cast<double>(column[i * x.columns]) - middle);
+      }
+    }
+  });
 }
 
 } // namespace tenfold

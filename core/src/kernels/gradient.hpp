@@ -1,5 +1,5 @@
-// g_kj += sum_i u_ik (x_ij - shift_j) over the rows i of a tile, for the targets k; and the same with squares of the
-// difference, for one target (column_squares).
+// g_kj += sum_i u_ik (x_ij - shift_j) over the rows i of a tile, for the targets k.
+// column_sums: with d_ij = x_ij - shift_j, s_0j += sum_i u_i d_ij, s_1j += sum_i u_i d_ij^2, s_2j += sum_i v_i d_ij.
 //
 // u_ik is u[i * row_step + k * target_step]; g is targets x columns, shift null means zero.
 // Flops: 2 * count * columns * targets (3 with a shift); bytes: the tile once (from cache where margins came before).
@@ -11,7 +11,7 @@ namespace tenfold::TENFOLD_ISA {
 namespace {
 
 // c vectors of columns and t targets stay in registers over all rows; `left` < width columns when partial.
-template <bool squared, bool shifted, bool partial, Index c, Index t, class T>
+template <bool shifted, bool partial, Index c, Index t, class T>
 inline void columns_of_targets(const T *x, Index count, Index columns, const double *u, Index row_step,
                                Index target_step, const double *shift, double *g, Index left) {
   Vector sums[t][c];
@@ -34,8 +34,6 @@ inline void columns_of_targets(const T *x, Index count, Index columns, const dou
       Vector value = partial ? load_part(x + v * width, left) : load(x + v * width);
       if constexpr (shifted)
         value -= minus[v];
-      if constexpr (squared)
-        value *= value;
 #pragma GCC unroll 8
       for (Index k = 0; k < t; ++k)
         sums[k][v] += value * scale[k];
@@ -53,20 +51,18 @@ inline void columns_of_targets(const T *x, Index count, Index columns, const dou
     }
 }
 
-template <bool squared, bool shifted, Index t, class T>
+template <bool shifted, Index t, class T>
 inline void all_columns(const T *x, Index count, Index columns, const double *u, Index row_step, Index target_step,
                         const double *shift, double *g) {
   constexpr Index c = (shifted && registers == 16) ? 4 / (t > 1 ? 2 : 1) : (t > 1 ? (registers == 32 ? 4 : 2) : 8);
   Index j = 0;
   for (; j + c * width <= columns; j += c * width)
-    columns_of_targets<squared, shifted, false, c, t>(x + j, count, columns, u, row_step, target_step, shift + j, g + j,
-                                                      0);
+    columns_of_targets<shifted, false, c, t>(x + j, count, columns, u, row_step, target_step, shift + j, g + j, 0);
   for (; j + width <= columns; j += width)
-    columns_of_targets<squared, shifted, false, 1, t>(x + j, count, columns, u, row_step, target_step, shift + j, g + j,
-                                                      0);
+    columns_of_targets<shifted, false, 1, t>(x + j, count, columns, u, row_step, target_step, shift + j, g + j, 0);
   if (j < columns)
-    columns_of_targets<squared, shifted, true, 1, t>(x + j, count, columns, u, row_step, target_step, shift + j, g + j,
-                                                     columns - j);
+    columns_of_targets<shifted, true, 1, t>(x + j, count, columns, u, row_step, target_step, shift + j, g + j,
+                                            columns - j);
 }
 
 template <bool shifted, class T>
@@ -75,11 +71,9 @@ inline void every_target(const T *x, Index count, Index columns, const double *u
   constexpr Index t = 4;
   Index k = 0;
   for (; k + t <= targets; k += t)
-    all_columns<false, shifted, t>(x, count, columns, u + k * target_step, row_step, target_step, shift,
-                                   g + k * columns);
+    all_columns<shifted, t>(x, count, columns, u + k * target_step, row_step, target_step, shift, g + k * columns);
   for (; k < targets; ++k)
-    all_columns<false, shifted, 1>(x, count, columns, u + k * target_step, row_step, target_step, shift,
-                                   g + k * columns);
+    all_columns<shifted, 1>(x, count, columns, u + k * target_step, row_step, target_step, shift, g + k * columns);
 }
 
 template <class T>
@@ -91,9 +85,53 @@ void gradient(const T *x, Index count, Index columns, const double *u, Index tar
     every_target<false>(x, count, columns, u, targets, row_step, target_step, g, g); // g: any address, never read
 }
 
+template <bool partial, Index c, class T>
+inline void sums_of_columns(const T *x, Index count, Index columns, const double *u, const double *v,
+                            const double *shift, double *s, Index left) {
+  const auto read = [&](const auto *p) { return partial ? load_part(p, left) : load(p); };
+  Vector minus[c], sums[c], squares[c], products[c];
+#pragma GCC unroll 8
+  for (Index k = 0; k < c; ++k) {
+    minus[k] = read(shift + k * width);
+    sums[k] = read(s + k * width);
+    squares[k] = read(s + columns + k * width);
+    products[k] = read(s + 2 * columns + k * width);
+  }
+  for (Index i = 0; i < count; ++i, x += columns) {
+    const Vector scale = all(u[i]), other = all(v[i]);
+#pragma GCC unroll 8
+    for (Index k = 0; k < c; ++k) {
+      const Vector away = read(x + k * width) - minus[k], scaled = scale * away;
+      sums[k] += scaled;
+      squares[k] += scaled * away;
+      products[k] += other * away;
+    }
+  }
+  const auto write = [&](double *p, Vector value) {
+    if constexpr (partial)
+      store_part(p, value, left);
+    else
+      store(p, value);
+  };
+#pragma GCC unroll 8
+  for (Index k = 0; k < c; ++k) {
+    write(s + k * width, sums[k]);
+    write(s + columns + k * width, squares[k]);
+    write(s + 2 * columns + k * width, products[k]);
+  }
+}
+
 template <class T>
-void column_squares(const T *x, Index count, Index columns, const double *u, const double *shift, double *g) {
-  all_columns<true, true, 1>(x, count, columns, u, 1, 1, shift, g);
+void column_sums(const T *x, Index count, Index columns, const double *u, const double *v, const double *shift,
+                 double *s) {
+  constexpr Index c = registers == 32 ? 4 : 2;
+  Index j = 0;
+  for (; j + c * width <= columns; j += c * width)
+    sums_of_columns<false, c>(x + j, count, columns, u, v, shift + j, s + j, 0);
+  for (; j + width <= columns; j += width)
+    sums_of_columns<false, 1>(x + j, count, columns, u, v, shift + j, s + j, 0);
+  if (j < columns)
+    sums_of_columns<true, 1>(x + j, count, columns, u, v, shift + j, s + j, columns - j);
 }
 
 } // namespace

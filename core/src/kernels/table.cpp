@@ -22,7 +22,7 @@ template <class T>
 constexpr DenseKernels<T> dense = {pack<T>,
                                    margins<T>,
                                    gradient<T>,
-                                   column_squares<T>,
+                                   column_sums<T>,
                                    centred_row<T>,
                                    add_scaled<T>,
                                    elementwise<exponential, T>,

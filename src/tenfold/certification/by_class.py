@@ -7,19 +7,28 @@ from typing import Any
 from tenfold.certification.models import known, validated
 from tenfold.estimators.bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB
 from tenfold.estimators.contract import numbered, validate_weights
-from tenfold.estimators.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from tenfold.estimators.discriminant import (
+    BayesClassifier,
+    GaussianPlugIn,
+    LinearDiscriminantAnalysis,
+    NearestCentroid,
+    QuadraticDiscriminantAnalysis,
+)
 from tenfold.judge import Certificate
 
 CLASSES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
+        BayesClassifier,
         BernoulliNB,
         CategoricalNB,
         ComplementNB,
         GaussianNB,
+        GaussianPlugIn,
         LinearDiscriminantAnalysis,
         MixedNB,
         MultinomialNB,
+        NearestCentroid,
         QuadraticDiscriminantAnalysis,
     )
 }

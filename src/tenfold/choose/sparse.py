@@ -16,7 +16,7 @@ from tenfold.arrays import Floats, Integers, is_sparse, on_host, picked
 from tenfold.choose.kfold import Fold, Split, score_from_moments, score_from_rows, subset, training_moments
 from tenfold.data import Block, MemoryRows, Rows, targets_of, weights_of
 from tenfold.machine import one_blas_thread, sharing, threads
-from tenfold.plans.lasso import Centred, Path, Settings, columns_statistics, path_from_moments
+from tenfold.plans.lasso import Centred, Path, Settings, aligned_statistics, path_from_moments
 from tenfold.problems import SparseLeastSquares
 from tenfold.stats import Moments, Params, predictions
 
@@ -96,7 +96,7 @@ def errors_by_columns(
         _refuse_without_weight(training, weight[test], k)
         part = MemoryRows(block.X, block.y, training)
         with sharing:
-            data = Centred.of(part, columns_statistics(part), problem.intercept)
+            data = Centred.of(part, aligned_statistics(part), problem.intercept)
             paths = [data.path(problem, grid.penalties, settings)[0] for grid in grids]
         return np.array([_error_of(block, test, weight[test], path) for path in paths])
 

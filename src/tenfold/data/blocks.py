@@ -97,11 +97,12 @@ class Pending(Generic[S]):
         """The statistic of all blocks, merged in their order."""
         total = self.done
         if self.waiting:
-            found = on_host(flat([entry.numbers for entry in self.waiting]))
-            each = apart(found, [entry.numbers.shape for entry in self.waiting])
-            for numbers, entry in zip(each, self.waiting, strict=True):
-                part = entry.finish(entry.sources, numbers)
-                total = part if total is None else total.merge(part)
+            numbers = [entry.numbers for entry in self.waiting]
+            found = on_host(flat(numbers) if len(numbers) > 1 else numbers[0])
+            each = apart(found, [part.shape for part in numbers])
+            for part, entry in zip(each, self.waiting, strict=True):
+                more = entry.finish(entry.sources, part)
+                total = more if total is None else total.merge(more)
         assert total is not None
         return total
 
@@ -217,12 +218,16 @@ class InOrder(Parts):
 
     def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
         """See `Rows`."""
+        return settled(self.begun(lift))
+
+    def begun(self, lift: Callable[[Block], Lifted[S]]) -> Any:
+        """A fold of which a device is told, and not asked yet."""
         with closing(self.blocks()) as blocks:
             total: Any = lift(next(blocks))
             for block in blocks:
                 total = total.merge(lift(block))
                 del block
-        return settled(total)
+        return total
 
     def scan(self, step: Callable[[T, Block], T], start: T) -> T:
         """See `Rows`."""
@@ -241,6 +246,12 @@ class InOrder(Parts):
                 parts.append(f(block))
                 del block
         return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts, axis=0)
+
+
+def at_once(*asked: tuple[Rows, Callable[[Block], Any]]) -> list[Any]:
+    """Several folds: a device is told of all of them before it is asked for the first."""
+    begun = [rows.begun(lift) if isinstance(rows, InOrder) else rows.fold(lift) for rows, lift in asked]
+    return [settled(found) for found in begun]
 
 
 def sampling_step(n: int, wanted: int) -> int:
@@ -274,11 +285,13 @@ def head_of(block: Block) -> Head:
     return heads_of(block.X, block.y, [(0, block.X.shape[0])])[0] if block.head is None else block.head()
 
 
-def is_near(shift: Floats, block: Block) -> bool:
-    """Whether no column of X is shifted by more than it deviates from its mean: sums may then be moved afterwards,
-    which costs a bit and saves a pass.
+def is_near(shift: Floats, block: Block, reach: float = 1.0) -> bool:
+    """Whether no column of X is shifted by more than `reach` times what it deviates from its mean: sums may then be
+    moved afterwards, which costs about so many roundings and saves a pass.
     """
-    return not shift.size or bool(block.X.shape[0] and np.all(np.abs(shift) <= head_of(block).deviation[: shift.size]))
+    if not shift.size or not block.X.shape[0]:
+        return not shift.size
+    return bool(np.all(np.abs(shift) <= reach * head_of(block).deviation[: shift.size]))
 
 
 def targets_of(block: Block) -> Any:

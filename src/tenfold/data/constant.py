@@ -17,7 +17,7 @@ T = TypeVar("T")
 def with_constant(rows: Rows, value: float) -> Rows:
     """`rows` with a last column of `value`; those in memory are copied, others are widened block by block."""
     if isinstance(rows, MemoryRows):
-        return replace(rows, X=with_column(rows.X, value))
+        return replace(rows, X=with_column(rows.X, value), thinned=None)
     return WithConstant(rows, value)
 
 

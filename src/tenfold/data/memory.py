@@ -1,12 +1,15 @@
 """Rows in memory, of this machine or of a device: dense in any layout, or compressed sparse rows."""
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
+
 from tenfold.arrays import (
     Array,
+    Floats,
     Head,
     contiguous,
     entries,
@@ -16,15 +19,9 @@ from tenfold.arrays import (
     is_sparse,
     like,
     numpy_dtype,
-    on_host,
     some_rows,
 )
 from tenfold.data.blocks import Block, InOrder, block_length, every, rows_of
-
-SMALL = 1 << 20
-"""A sample of at most so many numbers comes from a device to the host, where working on it takes less time than telling
-a device to.
-"""
 
 
 @dataclass(frozen=True)
@@ -37,6 +34,8 @@ class MemoryRows(InOrder):
     y: Array
     weight: Array | None = None
     group: Array | None = None
+    thinned: "MemoryRows | None" = field(default=None, repr=False)
+    """Of which rows these are a sample, on a device."""
 
     @property
     def dtype(self) -> Any:
@@ -78,32 +77,26 @@ class MemoryRows(InOrder):
         n, p = self.shape
         length = block_length(p, self.sparse, self.foreign)
         cuts = [(start, min(n, start + length)) for start in range(0, n, length)]
+        if self.thinned is not None and all(head is self.thinned._heads[0] for head in self.thinned._heads):
+            return self.thinned._heads[:1] * len(cuts)  # they agree, and that of a sample is known
         return heads_of(self.X, self.y, cuts)
 
+    def place(self) -> tuple[Floats, Floats] | None:
+        """A point amid the rows, with the very value of a constant column, and the mean squares of the columns about
+        it, as the heads of blocks on a device know them; None elsewhere, and where rows have weights.
+        """
+        if not self.foreign or self.weight is not None:
+            return None
+        mean, _, square, constant = (np.array(part)[:, : self.shape[1]] for part in zip(*self._heads, strict=True))
+        centre = np.where((constant == constant[0]).all(axis=0), constant[0], mean.mean(axis=0))
+        with np.errstate(invalid="ignore", over="ignore"):  # as in heads_of
+            return centre, np.mean(square + (mean - centre) ** 2, axis=0)
+
     def thin(self, step: int) -> "MemoryRows":
-        if not self.foreign:
-            return self._thinned(step)
-        if step == 1:
+        if self.foreign and step == 1:
             return self
-        for kept, sample in self._samples:
-            if step % kept == 0:
-                return sample.thin(step // kept)
-        sample = self._thinned(step)
-        # a large one is gathered there, for it is read more than once
-        move = on_host if sample.entries <= SMALL else gathered
-        parts = (sample.X, sample.y, sample.weight, sample.group)
-        sample = MemoryRows(*(None if part is None else move(part) for part in parts))
-        if move is on_host:
-            self._samples.append((step, sample))
-        return sample
-
-    def _thinned(self, step: int) -> "MemoryRows":
-        return MemoryRows(*(every(part, step) for part in (self.X, self.y, self.weight, self.group)))
-
-    @cached_property
-    def _samples(self) -> list[tuple[int, "MemoryRows"]]:
-        """Small samples that came from a device, with their steps."""
-        return []
+        X, y, weight, group = (every(part, step) for part in (self.X, self.y, self.weight, self.group))
+        return MemoryRows(gathered(X), y, weight, group, self) if self.foreign else MemoryRows(X, y, weight, group)
 
     def whole(self) -> Block:
         return Block(self.X, self.y, self.weight, self.group)
@@ -112,4 +105,4 @@ class MemoryRows(InOrder):
         return replace(self, group=like(group, self.X))
 
     def retarget(self, y: Array) -> "MemoryRows":
-        return replace(self, y=like(y, self.X))
+        return replace(self, y=like(y, self.X), thinned=None)

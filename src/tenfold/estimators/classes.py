@@ -21,6 +21,11 @@ def largest(z: Array) -> Array:
     return namespace(z).argmax(z, axis=1)
 
 
+def odds(z: Array) -> Array:
+    """Of the scores of two classes the second minus the first, (n,); those of more as they are."""
+    return z[:, 1] - z[:, 0] if z.shape[1] == 2 else z
+
+
 def probabilities(z: Array) -> Array:
     """Of all classes: from the log odds of the second of two (n,), or from the scores of more (n, K)."""
     if z.ndim == 2:

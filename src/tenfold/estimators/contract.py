@@ -451,7 +451,7 @@ def weights_by_class(count: int, number: Array, weight: Array | None) -> Floats:
         return np.bincount(number, weights=weight, minlength=count).astype(np.float64)
     xp, parts = namespace(number), [number == k for k in range(count)]
     sums = [xp.count_nonzero(part) if weight is None else xp.sum(xp.where(part, weight, 0.0)) for part in parts]
-    return np.array([*map(float, sums)])
+    return on_host(xp.stack(sums)).astype(np.float64)
 
 
 def factor_of_each(factors: Floats, number: Array) -> Array:

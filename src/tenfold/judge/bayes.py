@@ -7,14 +7,14 @@ sums about the stored means; the estimates then by division instead of differenc
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from tenfold.arrays import Floats, Integers, is_sparse, namespace, unit_roundoff
 from tenfold.data import Block, Lifted, Pending, Rows, weights_of
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.exact import exact
+from tenfold.judge.exact import Pair, exact
 from tenfold.stats import (
     ClassColumns,
     ClassSums,
@@ -27,8 +27,6 @@ from tenfold.stats import (
     marks,
     memberships,
 )
-
-Pair: TypeAlias = tuple[Floats, Floats, Floats | float]
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
 """Of sums of numbers of one sign, in slots, and of a logarithm."""
@@ -50,6 +48,14 @@ def _sums_again(classes: int, threshold: float | None, block: Block) -> Lifted[C
 
 def _as_sums(_: tuple[None, ...], weight: Floats, sums: Floats) -> ClassSums:
     return ClassSums(weight, sums, np.inf)
+
+
+def shares(rows: Rows | None, sums: ClassSums | None, stored: Floats, priors: Floats | None) -> Certificate:
+    """The shares of the classes alone."""
+    again = sums_again(rows, len(stored)) if rows is not None else sums
+    assert again is not None
+    expected = _shares(again.weight, priors)
+    return exact({"priors": (stored, expected, np.where(expected > 0.0, expected, 1.0))}, floor=ROUNDING)
 
 
 def multinomial(

@@ -15,7 +15,7 @@ import numpy as np
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.exact import exact
+from tenfold.judge.exact import Pair, exact
 from tenfold.stats import ClassErrors, GroupedMoments, class_errors, class_products, fourth_powers, pooled_products
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
@@ -118,6 +118,40 @@ def shrunk_products(amounts: Floats, unit: bool, product: Floats, v: Floats, var
     return (1.0 - a) * product + a * spheres[:, None, :] * v
 
 
+def plug_in(
+    seen: Witness, stored: Floats, *, kind: str, prior: float | None, mean: Floats, note: str = ""
+) -> Certificate:
+    """The certificate of Gaussian classes: covariances (p, p), or (k, p, p) where `kind` is "class", by maximum
+    likelihood or with a Wishart prior of a weight.
+    """
+    weight, variance = seen.weight, seen.pooled(seen.shares)[None, :]
+    if kind == "class":
+        return quadratic(
+            seen,
+            lambda v: np.einsum("kqp,kpr->kqr", v, stored),
+            mean=mean,
+            expected=lambda product, v, _: _posterior(product, v, weight, prior),
+            note=note,
+        )
+    spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
+    v = np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, mean.shape[1])) / spread
+    product = np.mean(variance) * v if kind == "spherical" else seen.pooled_products(seen.shares, v)
+    again = _posterior(product[None], v[None], np.array([weight.sum()]), prior)[0]
+    size = np.sqrt(np.mean(mean**2 + seen.variance, axis=0))
+    pairs: dict[str, Pair] = {
+        "means": (seen.away, np.zeros_like(seen.away), np.where(size > 0.0, size, 1.0)),
+        "covariance": (v @ stored, again, np.maximum(spread, np.abs(again)) * np.sqrt(mean.shape[1])),
+    }
+    return exact(pairs, floor=ROUNDING, note=note)
+
+
+def _posterior(product: Floats, v: Floats, weight: Floats, prior: float | None) -> Floats:
+    if prior is None:
+        return product
+    n = weight[:, None, None]
+    return (prior * v + n * product) / (prior + n - v.shape[-1] - 1.0)
+
+
 def ledoit_wolf(rows: Rows, classes: int) -> Floats:
     """The amounts of Ledoit and Wolf (2004), formed again from moments: with z the rows of unit variance, the squared
     distance of z z' from its mean C in parts of that of C from the sphere.
@@ -165,9 +199,7 @@ def linear(
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = np.log(priors[1:]) - np.log(priors[0])
     size = np.sqrt(np.mean(mean**2 + seen.variance, axis=0))
-    pairs: dict[str, tuple[Floats, Floats, Floats | float]] = {
-        "means": (seen.away, np.zeros_like(seen.away), np.where(size > 0.0, size, 1.0))
-    }
+    pairs: dict[str, Pair] = {"means": (seen.away, np.zeros_like(seen.away), np.where(size > 0.0, size, 1.0))}
     if directions is None:
         scale = np.where(scale > 0.0, scale, np.max(np.abs(between), initial=0.0) + 1e-300)
         pairs["weights"] = (left, np.zeros_like(left), scale)

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats, namespace, on_host, unit_roundoff
-from tenfold.data import Block, Rows, weights_of
+from tenfold.data import Block, Rows, at_once, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import newton_bound, newton_step, price
 from tenfold.judge.fenchel import LOOSE, fenchel_gap
-from tenfold.judge.points import Data, Point, centred, length, local, prepare, read
+from tenfold.judge.points import Data, Point, centred, length, local, point_of, prepare, read, reading
 from tenfold.losses import Loss
 from tenfold.penalties import L2
 from tenfold.problems import Glm
@@ -79,7 +79,7 @@ def gap(
     if not (plain and np.isfinite(problem.loss.steepness)):
         return fenchel_gap(problem, rows, params, dual=dual, tol=tol, status=status, dtype=dtype, search=search)
     data = prepare(problem, rows)
-    here = read(data, centred(params, data.centre) if problem.intercept else params, 1)
+    here, tilt = _tilted(data, centred(params, data.centre) if problem.intercept else params)
     bends = _bends(data, here)
     data = data._replace(slope=float(bends[0]))
     floor = _floor(data, params, here, bends, dtype)
@@ -90,7 +90,7 @@ def gap(
         return replace(certificate, status="no maximum", note=SEPARATED if problem.loss.signs else RECEDES)
     if not np.isfinite(value):
         return certificate  # parameters so far away that their losses are beyond all numbers
-    proof = _first_proof(data, here, floor)
+    proof = _first_proof(data, here, tilt, floor)
     if search and here.value - proof.lower > certificate.allowed and rows.shape[1] <= SEARCH_COLUMNS:
         proof = _search(data, here, proof, certificate.allowed, search)
     value = here.value - proof.lower
@@ -144,29 +144,32 @@ def _bends(data: Data, here: Point) -> Floats:
     return np.append(total[1:] / total[0], 0.0)[:3]
 
 
-def _first_proof(data: Data, here: Point, floor: float) -> _Proof:
+def _first_proof(data: Data, here: Point, tilt: _Tilt, floor: float) -> _Proof:
     """The dual value at the parameters' own slopes; the curvatures of a sample balance them."""
-    if not data.problem.intercept:
-        tilt = _Tilt(1.0, np.zeros_like(data.centre))
-        return _Proof(_lower(here, _dual_gap(data, here, tilt)), here, tilt)
-    tilt = _sample_tilt(data, here)
     bound = _dual_gap(data, here, tilt)
-    if data.whole and data.strength > 0.0 and not bound * abs(float(here.gradient[-1])) <= 0.5 * floor * tilt.h:
+    if not (data.problem.intercept and data.whole and data.strength > 0.0):
+        return _Proof(_lower(here, bound), here, tilt)
+    if not bound * abs(float(here.gradient[-1])) <= 0.5 * floor * tilt.h:
         # few rows: the intercept is moved to its best place, where the slopes balance by themselves
         block = data.sample.whole()
         share = (weights_of(block) / here.weight)[:, None]
         z = times(block.X, here.params, data.centre)
         moved = best_intercept(data.problem.loss, block.y, z, share, float(here.gradient[-1]), tilt.h)
-        here = read(data, Params(here.params.coef, here.params.intercept + moved), 1)
-        tilt = _sample_tilt(data, here)
+        here, tilt = _tilted(data, Params(here.params.coef, here.params.intercept + moved))
         bound = _dual_gap(data, here, tilt)
     return _Proof(_lower(here, bound), here, tilt)
 
 
-def _sample_tilt(data: Data, point: Point) -> _Tilt:
-    """The tilt of the sample's rows at `point`."""
-    sums = data.sample.fold(curvatures(data.problem.loss, point.params, data.centre)).sum / point.weight
-    return _Tilt(float(sums[-1]), sums[:-1])
+def _tilted(data: Data, params: Params) -> tuple[Point, _Tilt]:
+    """The point at `params`, and the tilt of the sample's rows there where there is an intercept."""
+    if not data.problem.intercept:
+        return read(data, params, 1), _Tilt(1.0, np.zeros_like(data.centre))
+    with np.errstate(over="ignore", invalid="ignore"):  # parameters far off
+        lift = curvatures(data.problem.loss, params, data.centre)
+        sums, bent = at_once((data.rows, reading(data, params, 1)), (data.sample, lift))
+        point = point_of(data, params, sums)
+        mean = bent.sum / point.weight
+    return point, _Tilt(float(mean[-1]), mean[:-1])
 
 
 def best_intercept(loss: Loss, y: Floats, z: Floats, share: Floats, slope: float, curvature: float) -> float:

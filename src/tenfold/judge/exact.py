@@ -1,15 +1,19 @@
 """Results that follow from the data by a formula: computed again by another one."""
 
 from collections.abc import Mapping
+from typing import TypeAlias
 
 import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.judge.certificate import RULES, Certificate
 
+Pair: TypeAlias = tuple[Floats, Floats, Floats | float]
+"""What is stored, what a second formula gives, and the size by which their distance is divided."""
+
 
 def exact(
-    pairs: Mapping[str, tuple[Floats, Floats, Floats | float]],
+    pairs: Mapping[str, Pair],
     *,
     floor: float,
     objective: float = np.nan,

@@ -51,10 +51,14 @@ class _Read(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """A certificate, and the gap of each problem (one a target, or one for all) as it is, below its floor or not."""
+    """A certificate, and the gap of each problem (one a target, or one for all) as it is, below its floor or not; the
+    pulls (t, p) of the columns and the mean squares (t,) of the residuals that it comes from.
+    """
 
     certificate: Certificate
     gaps: Floats
+    pull: Floats
+    squares: Floats
 
 
 def lasso_gap(
@@ -65,12 +69,14 @@ def lasso_gap(
     *,
     tol: float,
     moments: Moments | None = None,
+    curved: bool = True,
     status: str = "converged",
     dtype: Any = np.float64,
 ) -> Gaps:
     """Judge by one pass over the rows; the value allowed is `tol` times the mean square of the centred targets.
 
-    `moments` of the rows, where they are at hand, serve the curved bound; else it reads them, if the others fail.
+    `moments` of the rows, where they are at hand, serve the curved bound; else it reads them, if the others fail and
+    `curved` asks for it: a fit that goes on has no need of it.
     """
     mean = columns.mean[: columns.features]
     local, centre = params, None
@@ -92,7 +98,8 @@ def lasso_gap(
     found = _judged(problem, read, params, columns, tol, moments, status, dtype)
     n, p = rows.shape
     if (
-        moments is None
+        curved
+        and moments is None
         and p <= min(CURVED_COLUMNS, n)
         and found.certificate.value > 2.0 * tol * found.certificate.scale
     ):
@@ -129,28 +136,27 @@ def path_gaps(
     """Gaps of many fits, for l1 and l2 of each: parameters of all targets of the first fit, then of the second, ... The
     gaps are (A,), or (A, t) for targets that are not joint.
     """
-    t, columns = moments.yy.size, Columns.of(moments)
-    read = _read_moments(problem, moments, params, np.arange(len(params.coef)) % t)
-    several = _repeated(columns, len(params.coef) // t)
+    t = moments.yy.size
+    read = _read_moments(problem, moments, params, np.arange(len(params.coef)) % t, rounding=False)
     found = np.empty((len(penalties), 1 if problem.joint else t))
+    nothing = np.zeros((1, 1))
     with np.errstate(over="ignore", invalid="ignore"):
         for a, (l1, l2) in enumerate(penalties):
             this = replace(problem, l1=l1, l2=l2)
             for k in range(found.shape[1]):
                 part = slice(a * t, (a + 1) * t) if problem.joint else slice(a * t + k, a * t + k + 1)
-                found[a, k] = _one(this, read, params, several, part, 0.0, None, dtype).value
+                objective, here = _placed(this, read, params, part, nothing)
+                bounds = [_Bound(objective, 0.0), _scaled(this, here), _free(this, here)]
+                found[a, k] = _best(bounds, objective - here.balanced, 0.0).value
     return np.maximum(found[:, 0] if problem.joint else found, 0.0)
 
 
-def _repeated(columns: Columns, times: int) -> Columns:
-    """The same columns of X, with those of y repeated."""
-    p = columns.features
-    mean, spread = (np.concatenate([part[:p], np.tile(part[p:], times)]) for part in (columns.mean, columns.spread))
-    return Columns(p, columns.weight, mean, spread)
-
-
-def _read_moments(problem: SparseLeastSquares, moments: Moments, params: Params, target: Integers) -> _Read:
-    """Sums at parameters of some targets, by their numbers; a target may come often."""
+def _read_moments(
+    problem: SparseLeastSquares, moments: Moments, params: Params, target: Integers, *, rounding: bool = True
+) -> _Read:
+    """Sums at parameters of some targets, by their numbers; a target may come often. What they may have rounded is left
+    out where nobody asks.
+    """
     p, weight = moments.features, moments.weight
     e, y = moments.exponent[:p].astype(np.int64), moments.exponent[p:][target].astype(np.int64)
     S, C, yy = moments.about(origin=not problem.intercept)
@@ -159,7 +165,7 @@ def _read_moments(problem: SparseLeastSquares, moments: Moments, params: Params,
     used = np.flatnonzero(V.any(axis=0))
     with one_blas_thread:
         inner = dgemm(1.0, V[:, used], S[used])
-        sizes = dgemm(1.0, np.abs(V[:, used]), np.abs(S[used]))
+        sizes = dgemm(1.0, np.abs(V[:, used]), np.abs(S[used])) if rounding else np.zeros_like(inner)
     pull = C - inner
     squares = yy - np.einsum("tp,tp->t", V, C + pull)
     noise = EPS * (4.0 + np.sqrt(p))
@@ -229,7 +235,7 @@ def _judged(
     )
     if not np.isfinite(objective):
         certificate = replace(certificate, value=np.inf, note="The weights are not finite.")
-    return Gaps(certificate, value)
+    return Gaps(certificate, value, read.pull, read.squares)
 
 
 class _One(NamedTuple):
@@ -276,10 +282,7 @@ def _one(
     dtype: Any,
 ) -> _One:
     """Judge one problem by the bound that proves most."""
-    w, q = params.coef[part], read.pull[part]
-    squares = float(np.sum(read.squares[part]))
-    penalty = problem.l1 * float(np.sum(_norms(w))) + 0.5 * problem.l2 * float(np.sum(w * w))
-    objective, balanced = float(np.sum(read.loss[part])) + penalty, 0.5 * squares + penalty
+    w = params.coef[part]
     scale = _scale(columns, part, problem.intercept)
     if problem.positive and np.any(w < 0):
         return _One(np.inf, 8.0 * EPS * scale, scale, np.inf)
@@ -289,13 +292,21 @@ def _one(
     # a weight that is off in its last digit moves the objective in second order, but the pulls in first order
     lost = np.outer(kept * about, lengths) + read.lost_pull[part]
     rounded = kept * (about + np.abs(w) @ mean + np.abs(params.intercept[part]))
+    objective, here = _placed(problem, read, params, part, lost)
     floor = 8.0 * EPS * max(objective, scale) + 0.5 * float(np.sum(read.lost_squares[part]) + np.sum(rounded**2))
-    here = _Part(w, q, lost, squares, squares + float(np.sum(w * q)), balanced)
     found = [_Bound(objective, floor), _scaled(problem, here), _free(problem, here)]
-    best = _best(found, objective - balanced, floor)
+    best = _best(found, objective - here.balanced, floor)
     if moments is not None and not best.proved <= max(2.0 * tol * scale, floor):
-        best = _best([best, _curved(problem, moments, here)], objective - balanced, floor)
+        best = _best([best, _curved(problem, moments, here)], objective - here.balanced, floor)
     return _One(best.value, best.floor, scale, objective)
+
+
+def _placed(problem: SparseLeastSquares, read: _Read, params: Params, part: slice, lost: Floats) -> tuple[float, _Part]:
+    """The objective of one problem, and what its bounds are computed from."""
+    w, q, squares = params.coef[part], read.pull[part], float(np.sum(read.squares[part]))
+    penalty = problem.l1 * float(np.sum(_norms(w))) + 0.5 * problem.l2 * float(np.sum(w * w))
+    here = _Part(w, q, lost, squares, squares + float(np.sum(w * q)), 0.5 * squares + penalty)
+    return float(np.sum(read.loss[part])) + penalty, here
 
 
 def _best(bounds: list[_Bound], off: float, floor: float) -> _Bound:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tenfold.arrays import Array, falling_sigmoid, like, namespace, softplus
+from tenfold.arrays import Array, falling_sigmoid, like, namespace, sigmoid, softplus
 from tenfold.losses.loss import Pieces, Plain, between, positive_part, within, x_log_x
 
 
@@ -36,6 +36,13 @@ class Logistic(Plain):
 
     def curvature(self, y: Array, z: Array) -> Array:
         return self.wrong(z) * self.wrong(-z)
+
+    def upto(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
+        against = -y
+        s = against * z
+        wrong = sigmoid(s)
+        found = softplus(s), against * wrong
+        return (*found, wrong * self.wrong(s)) if order == 2 else found
 
     def conjugate(self, y: Array, u: Array) -> Array:
         xp = namespace(u)

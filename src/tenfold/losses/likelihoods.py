@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from tenfold.arrays import Array, Floats, namespace
+from tenfold.arrays import Array, like, namespace, on_host
 from tenfold.losses.deviances import IdentityDeviance, LogDeviance, Tweedie
 from tenfold.losses.labels import Logistic, Softmax
 from tenfold.losses.loss import Loss
@@ -50,15 +50,17 @@ class Likelihood:
             return self.loss.curvature(y, z) * (1.0 - self.loss.power * (z - y) / z)
         return self.loss.curvature(y, z)
 
-    def of_targets(self, y: Floats) -> Floats:
+    def of_targets(self, y: Array) -> Array:
         """What targets alone add to the logarithm of the density, but for a function of the dispersion; NaN for a
-        density without a formula.
+        density without a formula. Counts of a device come to the host, for only SciPy knows the gamma function.
         """
+        xp = namespace(y)
         if self.power is None or self.power == 0.0:
-            return np.zeros_like(y)
+            return xp.zeros_like(y)
         if self.power == 1.0:
-            return np.asarray(xlogy(y, y) - y - gammaln(y + 1.0))
-        return -0.5 * self.power * np.log(y) if self.power in (2.0, 3.0) else np.full_like(y, np.nan)
+            counts = on_host(y)
+            return like(xlogy(counts, counts) - counts - gammaln(counts + 1.0), y)
+        return -0.5 * self.power * xp.log(y) if self.power in (2.0, 3.0) else xp.full_like(y, xp.nan)
 
     def logarithm(self, deviance: float, count: float, targets: float, dispersion: float) -> float:
         """The log-likelihood of `count` rows by their deviance and the sum of `of_targets`.

@@ -36,6 +36,10 @@ class Loss(Protocol):
     def value(self, y: Array, z: Array) -> Array: ...
     def slope(self, y: Array, z: Array) -> Array: ...
     def curvature(self, y: Array, z: Array) -> Array: ...
+    def upto(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
+        """Value, slope and, at order 2, curvature; what they share is computed once."""
+        ...
+
     def bend(self, y: Array, z: Array, dz: Array) -> Array:
         """The second derivative along dz."""
         ...
@@ -87,8 +91,18 @@ class Plain:
     def steepness(self) -> float:
         return np.inf
 
+    def value(self, y: Array, z: Array) -> Array:
+        raise NotImplementedError
+
+    def slope(self, y: Array, z: Array) -> Array:
+        raise NotImplementedError
+
     def curvature(self, y: Array, z: Array) -> Array:
         raise NotImplementedError
+
+    def upto(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
+        found = self.value(y, z), self.slope(y, z)
+        return (*found, self.curvature(y, z)) if order == 2 else found
 
     def bend(self, y: Array, z: Array, dz: Array) -> Array:
         return self.curvature(y, z) * dz * dz

@@ -99,6 +99,19 @@ def _amount(C: Floats, weight: float, powers: float) -> float:
     return 0.0 if min(noise, spread) <= 0.0 else min(noise, spread) / spread
 
 
+def posterior_mode(S: Floats, weight: float, prior: float | None) -> Floats:
+    """With a Wishart prior on the inverse of the covariance: (a I + n S) / (a + n - p - 1)."""
+    if prior is None:
+        return S
+    total = prior + weight - len(S) - 1.0
+    if not total > 0.0:
+        raise ValueError(
+            f"wishart + weight of the rows must exceed n_features + 1 = {len(S) + 1}, for a mode to exist; got "
+            f"{prior + weight:g}."
+        )
+    return (prior * np.eye(len(S)) + weight * S) / total
+
+
 class Linear(NamedTuple):
     """Weights (k, p), intercepts (k,), directions (p, r), and their shares of what lies between classes."""
 

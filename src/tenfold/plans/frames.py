@@ -10,7 +10,7 @@ from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, NotFinite, Rows, sampling_step
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Params, of_columns
+from tenfold.stats import Columns, Params, of_columns, together
 
 NEWTON_COLUMNS = 1024
 """Up to so many columns the Hessian is formed."""
@@ -76,12 +76,15 @@ def middle(rows: Rows, hessian: bool) -> Floats:
     digits: it is worth while for L-BFGS alone, and many small errors of the sample's means add up, so that what may be
     noise counts as zero.
     """
+    if isinstance(rows, MemoryRows) and (place := rows.place()) is not None:
+        return place[0]
     sample = rows.thin(sampling_step(rows.shape[0], 2048))
     if rows.sparse and hessian:
         return np.zeros(rows.shape[1])
-    columns = sample.fold(Columns.lift)
     if not rows.sparse:
-        return columns.middle(sample.fold(of_columns))
+        columns, extremes = sample.fold(together([Columns.lift, of_columns])).parts
+        return columns.middle(extremes)
+    columns = sample.fold(Columns.lift)
     mean = columns.mean[: columns.features]
     noise = columns.squares_about(np.zeros_like(mean)) / sample.shape[0]
     return np.where(mean**2 > 25.0 * noise, mean, 0.0)

@@ -19,7 +19,7 @@ from tenfold.problems import SparseLeastSquares
 from tenfold.solvers import descent, halves, proximal, working_set
 from tenfold.solvers.descent import Gram
 from tenfold.solvers.loop import Record, Solution, Status, Watch, run
-from tenfold.stats import Columns, Moments, Params
+from tenfold.stats import Aligned, Columns, Moments, Params
 
 MARGIN = 0.8
 """The solver aims at so much of the gap that is allowed: the judge's number is computed otherwise."""
@@ -148,7 +148,8 @@ def from_gram(
     """Solve with products of the columns that somebody has already (of weights that add up to the number of rows);
     judged by the rows. None where the columns have means that the products do not know of.
     """
-    stats = columns_statistics(rows)
+    aligned = aligned_statistics(rows)
+    stats = aligned.columns
     p, n, weight = stats.features, rows.shape[0], stats.weight
     if problem.intercept and not np.allclose(stats.mean[:p], 0.0):
         return None
@@ -165,13 +166,13 @@ def from_gram(
             f"checked - please check that it was computed properly. For element ({i},{j}) we computed {found} but the "
             f"user-supplied value was {given[i, j]}."
         )
-    data = Centred.of(rows, stats, problem.intercept)
-    C, yy = weight * data.columns.pulls(data.Y), weight * np.sum(data.Y**2, axis=0)
+    data = Centred.of(rows, aligned, problem.intercept)
+    C, yy = weight * data.along, weight * np.sum(data.Y**2, axis=0)
     exponent = np.zeros(rows.targets, np.int64)
     gram = Gram(np.ascontiguousarray(given * (weight / n)), C, yy, np.ones(p), exponent, weight)
     solved = [_minimise(gram, part, problem, settings, start, None) for part in parts_of(problem, rows.targets)]
     coef = np.concatenate([solution.params.coef for solution, _ in solved])
-    params = stored(Params(coef, data.target_mean - coef @ data.centre), dtype)
+    params = data.params(coef, dtype)
     judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
     return finished(params, judged, solved, "gram")
 
@@ -232,19 +233,24 @@ def _by_passes(
 @dataclass(frozen=True)
 class Centred:
     """Rows in memory as columns: weighted by the roots of weights that add up to one, measured from the means where
-    there is an intercept; targets (n, t) alike.
+    there is an intercept; targets (n, t) alike, the pulls (t, p) of the columns at zero weights, and their lengths.
     """
 
     columns: working_set.DenseColumns | working_set.SparseColumns
     Y: Floats
+    along: Floats
+    lengths: Floats
     centre: Floats
     target_mean: Floats
 
     @classmethod
-    def of(cls, rows: Rows, stats: Columns, intercept: bool) -> "Centred":
-        block, p = rows.whole(), stats.features
+    def of(cls, rows: Rows, found: Aligned, intercept: bool) -> "Centred":
+        block, stats = rows.whole(), found.columns
+        p = stats.features
         centre, target_mean = stats.mean[:p], stats.mean[p:]
+        along = found.products / stats.weight
         if not intercept:
+            along = along + np.outer(target_mean, centre)
             centre, target_mean = np.zeros_like(centre), np.zeros_like(target_mean)
         root = np.sqrt(weights_of(block) / stats.weight)
         X = block.X
@@ -252,9 +258,9 @@ class Centred:
             # columns in a row are read as they are, unless an offset would cost digits
             far = np.any(np.abs(centre) > 1e3 * stats.spread[:p] / np.sqrt(stats.weight))
             X = X if X.flags.f_contiguous and X.flags.aligned and not far else contiguous(X)
-        return cls(
-            working_set.columns_of(X, root, centre), root[:, None] * (block.y - target_mean), centre, target_mean
-        )
+        columns, Y = working_set.columns_of(X, root, centre), root[:, None] * (block.y - target_mean)
+        lengths = stats.lengths(origin=not intercept)[0] / np.sqrt(stats.weight)
+        return cls(columns, Y, along, lengths, centre, target_mean)
 
     def path(
         self,
@@ -262,24 +268,33 @@ class Centred:
         penalties: Sequence[tuple[float, float]],
         settings: Settings,
         start: Floats | None = None,
+        look: working_set.Look | None = None,
     ) -> tuple[Path, list[working_set.Found]]:
-        """Solve for every (l1, l2)."""
+        """Solve for every (l1, l2); `look` as the solver's, for one problem."""
         found = [
             working_set.path(
                 self.columns,
                 np.ascontiguousarray(self.Y[:, part]),
+                self.along[part],
+                self.lengths,
                 penalties,
                 positive=problem.positive,
                 tol=MARGIN * settings.tol,
                 max_iter=settings.max_iter,
                 start=None if start is None else start[part],
                 seed=settings.seed,
+                look=look,
             )
             for part in parts_of(problem, self.Y.shape[1])
         ]
         coef = np.concatenate([one.coef for one in found], axis=1)
         intercept = self.target_mean - np.einsum("atp,p->at", coef, self.centre)
         return Path(coef, intercept, np.stack([one.sweeps for one in found], axis=1)), found
+
+    def params(self, coef: Floats, dtype: Any) -> Params:
+        """Weights (t, p) with their best intercepts, as they are stored."""
+        mean = coef.astype(np.longdouble) @ self.centre.astype(np.longdouble)
+        return stored(Params(coef, np.asarray(self.target_mean - mean, dtype=np.float64)), dtype)
 
 
 def pulls_of_moments(moments: Moments, intercept: bool) -> Floats:
@@ -289,15 +304,19 @@ def pulls_of_moments(moments: Moments, intercept: bool) -> Floats:
         return np.ldexp(moments.about(origin=not intercept)[1].T, e[:p] + e[p:, None]) / moments.weight
 
 
-def pulls_of_columns(rows: Rows, intercept: bool) -> Floats:
-    """The same by a pass over the rows."""
-    data = Centred.of(rows, columns_statistics(rows), intercept)
-    return data.columns.pulls(data.Y)
-
-
 def columns_statistics(rows: Rows) -> Columns:
     """Means and lengths of the columns; refuses rows that are not finite, or whose squares are not."""
-    stats = rows.fold(Columns.lift)
+    return _checked(rows.fold(Columns.lift))
+
+
+def aligned_statistics(rows: Rows) -> Aligned:
+    """The same, with the products of columns and targets."""
+    found = rows.fold(Aligned.lift)
+    _checked(found.columns)
+    return found
+
+
+def _checked(stats: Columns) -> Columns:
     if not np.isfinite(stats.spread).all():
         raise NotFinite
     if np.any(stats.spread > 1e150):
@@ -308,21 +327,36 @@ def columns_statistics(rows: Rows) -> Columns:
 def _by_columns(
     rows: Rows, problem: SparseLeastSquares, settings: Settings, start: Floats | None, dtype: Any
 ) -> SparseFit:
-    """Working sets of columns, judged by a pass over the rows."""
-    stats = columns_statistics(rows)
-    data = Centred.of(rows, stats, problem.intercept)
-    path, found = data.path(problem, [(problem.l1, problem.l2)], settings, start)
-    mean = path.coef[0].astype(np.longdouble) @ data.centre.astype(np.longdouble)
-    params = stored(Params(path.coef[0], np.asarray(data.target_mean - mean, dtype=np.float64)), dtype)
-    judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
+    """Working sets of columns, judged by a pass over the rows. The judge's numbers at weights that it does not accept
+    serve the solver, which need not read the rows once more for its own.
+    """
+    found = aligned_statistics(rows)
+    data = Centred.of(rows, found, problem.intercept)
+    seen: list[tuple[Params, Gaps]] = []
+
+    def judge(params: Params, curved: bool) -> Gaps:
+        return lasso_gap(problem, rows, params, found.columns, tol=settings.tol, curved=curved, dtype=dtype)
+
+    def look(coef: Floats) -> tuple[Floats, float]:
+        params = data.params(coef, dtype)
+        seen[:] = [(params, judge(params, curved=False))]
+        return seen[0][1].pull, float(np.sum(seen[0][1].squares))
+
+    alone = (problem.joint or rows.targets == 1) and dtype == np.float64
+    path, solved = data.path(problem, [(problem.l1, problem.l2)], settings, start, look if alone else None)
+    if seen and seen[0][1].certificate.ok:
+        params, gaps = seen[0]
+    else:
+        params = data.params(path.coef[0], dtype)
+        gaps = judge(params, curved=True)
     solutions = []
-    for one in found:
+    for one in solved:
         measure = float(one.gaps[0]) / max(MARGIN * settings.tol, TINY)
         cut = int(one.sweeps[0]) >= settings.max_iter
         status = Status.CONVERGED if measure <= 1.0 else Status.MAX_ITER if cut else Status.STALLED
-        trace = (Record(judged.certificate.objective, measure, 0.0),)
+        trace = (Record(gaps.certificate.objective, measure, 0.0),)
         solutions.append((Solution(params, status, trace), int(one.sweeps[0])))
-    return finished(params, judged, solutions, "columns")
+    return finished(params, gaps, solutions, "columns")
 
 
 def _refuse_huge(moments: Moments) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import blas
 
-from tenfold.arrays import Array, Floats, contiguous, namespace, on_host
+from tenfold.arrays import Array, Floats, contiguous, namespace
 from tenfold.data import Block, Rows, settled, weights_of
 from tenfold.inference import BEYOND, COLLINEAR, LikelihoodInference, inverse_root
 from tenfold.losses import Likelihood, Loss, likelihood_of
@@ -184,12 +184,12 @@ def _information(model: _Model, observed: bool, block: Block) -> Several:
     # (y - mean)^2 / variance is the slope squared over Fisher's curvature
     pearson = xp.where(noticed, u * u / xp.where(noticed, expected, xp.ones_like(u)), xp.zeros_like(u))
     value = likelihood.loss.value(y, z)[:, 0]
-    sums = [float(xp.sum(part)) for part in (weight, weight * value, weight * pearson)]
-    targets = float(np.sum(on_host(weight) * likelihood.of_targets(on_host(y)[:, 0])))
+    alone = likelihood.of_targets(y[:, 0])
+    sums = [float(xp.sum(part)) for part in (weight, weight * value, weight * pearson, weight * alone)]
     curvature = likelihood.observed(y, z)[:, 0] if observed else expected
     u = contiguous((weight * u)[:, None])
     score = np.append(back_times(block.X, u, model.shift)[0], float(xp.sum(u)))
-    parts = (gram_of(block, weight * curvature, model.shift), score, np.array([*sums, targets]))
+    parts = (gram_of(block, weight * curvature, model.shift), score, np.array(sums))
     return Several(tuple(map(Total, parts)))
 
 

@@ -40,8 +40,8 @@ SAMPLED_ROWS = 4096
 """From so many rows on, and a hundred times as many as columns, a sample comes first."""
 
 DEVICE_SAMPLE = 10_000
-"""So many rows a column, a tenth of all at most, are in the sample on a device, where their Hessian is cheaper than a
-pass; a hundred elsewhere.
+"""So many rows a column, a tenth of all at most, are in the one sample on a device, where a call is as dear as reading
+a hundred megabytes and the Hessian of these rows cheaper than a pass.
 """
 
 PATIENCE = 12
@@ -265,21 +265,25 @@ def _by_sample(rows: Rows, solver: str) -> bool:
 
 def _samples(rows: Rows, solver: str) -> list[tuple[Rows, int]]:
     """Samples of growing size, with the Newton steps to take on each; none where that would not pay."""
+    # the densest first: the others are samples of it
+    sizes = reversed(_sizes(rows, solver))
+    samples = [(rows.thin(sampling_step(rows.shape[0], size)), steps) for size, steps in sizes]
+    return [(sample, steps) for sample, steps in reversed(samples) if sample.fold(of_weights).low[0] < np.inf]
+
+
+def _sizes(rows: Rows, solver: str) -> list[tuple[int, int]]:
+    """How many rows are in each sample, and the steps to take."""
     n, p = rows.shape
-    dense = DEVICE_SAMPLE if rows.foreign and not rows.scattered else 100
-    small, large = max(SAMPLED_ROWS // 4, 25 * p), max(10 * p, min(n // 10, dense * p))
+    small, large = max(SAMPLED_ROWS // 4, 25 * p), max(10 * p, min(n // 10, 100 * p))
     if p > NEWTON_COLUMNS:
         return []
-    chosen = []
-    if 4 * small <= (min(n, 2 * large) if _by_sample(rows, solver) else n):
-        chosen.append((small, 6))
-    if _by_sample(rows, solver):
-        chosen.append((large, 2 if chosen else 1))
-    elif 16 * small <= n:
-        chosen.append((4 * small, 2))
-    # the densest first: the others are samples of it
-    samples = [(rows.thin(sampling_step(n, size)), steps) for size, steps in reversed(chosen)]
-    return [(sample, steps) for sample, steps in reversed(samples) if sample.fold(of_weights).low[0] < np.inf]
+    if rows.foreign and not rows.scattered and 4 * small <= n:
+        return [(max(small, min(n // 10, DEVICE_SAMPLE * p)), 6)]
+    by_sample = _by_sample(rows, solver)
+    chosen = [(small, 6)] if 4 * small <= (min(n, 2 * large) if by_sample else n) else []
+    if by_sample:
+        return [*chosen, (large, 2 if chosen else 1)]
+    return [*chosen, (4 * small, 2)] if 16 * small <= n else chosen
 
 
 def _from_samples(
@@ -289,6 +293,8 @@ def _from_samples(
     if not fresh:
         return start, newton.refine(problem, samples[-1][0], start, shift, 1, 0.0)[1] if samples else None
     factor = None
+    if samples:
+        start = newton.leap(problem, samples[0][0], start, shift)
     for sample, steps in samples:
         start, factor = newton.refine(problem, sample, start, shift, steps, 1e-3)
     return start, factor

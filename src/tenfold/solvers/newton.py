@@ -17,7 +17,7 @@ from scipy.linalg import lapack
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
-from tenfold.problems import Evaluation, Glm, evaluate, evaluate_ahead
+from tenfold.problems import Evaluation, Glm, evaluate, evaluate_ahead, objectives
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params
 
@@ -25,6 +25,12 @@ EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 LENGTHS, MORE = (tuple(0.5**k for k in range(count)) for count in (14, 40))
 """The steps that a line search tries: down to about 1e-4, and to 1e-12 where the curvature may jump within a step."""
+
+LEAPS = tuple(1.5**k for k in range(8))
+"""The steps that a leap tries: up to about 17."""
+
+SHORT = 0.2
+"""Up to such a fall that is expected, a full step is long enough."""
 
 AHEAD = 4
 """A pass over scattered rows looks ahead at so many lengths."""
@@ -112,6 +118,24 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measu
             return
         before, last = now, fall
         params, here = found
+
+
+def leap(problem: Glm, rows: Rows, start: Params, shift: Floats) -> Params:
+    """The best of longer Newton steps from zero weights, for a loss whose curvature is largest there: a step falls, and
+    is mostly too short. Two passes in place of several.
+    """
+    here = _finite(evaluate(problem, rows, start, 2, shift))
+    d = -factor(here.hessian, shift).solve(here.gradient[0])
+    if -float(here.gradient[0] @ d) <= SHORT:
+        return _step(start, d, 1.0)
+    values = objectives(problem, rows, [_step(start, d, length) for length in LEAPS], shift)
+    k = int(np.argmin(np.where(np.isfinite(values), values, np.inf)))
+    length = LEAPS[k]
+    if 0 < k < len(LEAPS) - 1 and np.isfinite(values[k + 1]):
+        # the lowest point of a parabola in the logarithm of the length
+        before, at, after = values[k - 1 : k + 2]
+        length *= (LEAPS[1] / LEAPS[0]) ** float(0.5 * (before - after) / (before - 2.0 * at + after))
+    return _step(start, d, length)
 
 
 def refine(problem: Glm, rows: Rows, params: Params, shift: Floats, limit: int, enough: float) -> tuple[Params, Factor]:

@@ -4,11 +4,12 @@ Massias, Gramfort and Salmon 2018).
 Minimises the objective of `problems.SparseLeastSquares` where there are too many columns for all their products. A
 working set has the columns that are furthest beyond the constraint of the dual, or nearest to it; the loop of core/
 include/tenfold/descent_gram.hpp works on their Gram matrix, which grows with the set. A pass over all columns gives
-the gap, and the columns that were left out wrongly; one pass serves several penalties of a path at once.
+the gap, and the columns that were left out wrongly; one pass serves several penalties of a path at once. Columns that
+cannot have a weight at the optimum (gap-safe screening, Ndiaye et al. 2017) never join; when few are left, all do.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -18,16 +19,16 @@ from scipy.linalg.blas import dgemm
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, is_sparse
 from tenfold.machine import one_blas_thread, threads
-from tenfold.problems import duality_gap, pulled
+from tenfold.problems import duality_gap, pulled, safe
 from tenfold.stats import back_times
 
 FIRST = 64
-"""Columns that join at first; later ones as many as there are."""
+"""Columns that join at least, if they are beyond; later ones as many as there are."""
 
 TOGETHER = 8
 """At most so many penalties are checked by one pass."""
 
-INNER = 0.3
+INNER = 0.8
 """The working set is solved to so much of the gap that is allowed for all columns."""
 
 
@@ -41,7 +42,7 @@ class Columns(Protocol):
         ...
 
     def extended(self, chosen: "Chosen", index: Integers) -> "Chosen":
-        """The columns that were chosen and more."""
+        """The columns that were chosen and more; what was chosen is not used any more."""
         ...
 
     def fits(self, chosen: "Chosen", weights: Floats) -> Floats:
@@ -51,7 +52,9 @@ class Columns(Protocol):
 
 @dataclass(frozen=True)
 class Chosen:
-    """Numbers (q,) of columns, the columns themselves, and their products (q, q)."""
+    """Numbers (q,) of columns, the columns themselves and their products: where they are dense the first q of the rows
+    of an array with room for more, and the first (q, q) of another.
+    """
 
     index: Integers
     columns: Array
@@ -59,7 +62,7 @@ class Chosen:
 
 
 class DenseColumns:
-    """Columns of a NumPy array in any order; those that are chosen are copied."""
+    """Columns of a NumPy array in any order; those that are chosen are copied, and are rows then."""
 
     def __init__(self, X: Array, root: Floats, centre: Floats) -> None:
         self.X, self.root, self.centre = X, root, centre
@@ -77,23 +80,41 @@ class DenseColumns:
         return np.ascontiguousarray(found.T) - np.outer(weighted.sum(axis=0), self.centre)
 
     def extended(self, chosen: Chosen, index: Integers) -> Chosen:
-        new = np.asfortranarray(np.take(self.X, index, axis=1), dtype=np.float64)
-        new -= self.centre[index]
-        new *= self.root[:, None]
+        n, q = self.shape[0], len(chosen.index)
+        m, used = q + len(index), threads(n * len(index))
+        if self.X.flags.c_contiguous:
+            new = _core.some_columns(self.X, index, self.centre[index], self.root, used)
+        else:
+            new = self.root * (np.take(self.X.T, index, axis=0) - self.centre[index, None])
+        columns = _with_room(chosen.columns, q, m, square=False)
+        gram = _with_room(chosen.gram, q, m, square=True)
+        columns[q:m] = new
+        gram[q:m, q:m] = _core.inner_products(new, np.zeros(n), np.ones(len(index)), used)
         with one_blas_thread:
-            gram = _grown(
-                chosen.gram, dgemm(1.0, chosen.columns, new, trans_a=True), dgemm(1.0, new, new, trans_a=True)
-            )
-        columns = np.concatenate([chosen.columns.T, new.T]).T
+            gram[:q, q:m] = dgemm(1.0, columns[:q].T, new.T, trans_a=True)
+        gram[q:m, :q] = gram[:q, q:m].T
         return Chosen(np.concatenate([chosen.index, index]), columns, gram)
 
+    def kept(self, chosen: Chosen, places: Integers) -> Chosen:
+        return Chosen(chosen.index[places], chosen.columns[places], chosen.gram[np.ix_(places, places)])
+
     def fits(self, chosen: Chosen, weights: Floats) -> Floats:
-        used = np.flatnonzero(weights.any(axis=0))
         with one_blas_thread:
-            return dgemm(1.0, chosen.columns[:, used], weights[:, used], trans_b=True)
+            return dgemm(1.0, chosen.columns[: len(chosen.index)].T, weights.T)
 
     def none(self) -> Chosen:
-        return Chosen(np.zeros(0, np.int64), np.zeros((self.shape[0], 0), order="F"), np.zeros((0, 0)))
+        return Chosen(np.zeros(0, np.int64), np.zeros((0, self.shape[0])), np.zeros((0, 0)))
+
+
+def _with_room(array: Floats, used: int, length: int, *, square: bool) -> Floats:
+    """An array of at least so many rows, the first `used` as they were; where it has to grow, twice as long."""
+    if len(array) >= length:
+        return array
+    room = 2 * length
+    grown = np.empty((room, room if square else array.shape[1]))
+    kept = (slice(used), slice(used) if square else slice(None))
+    grown[kept] = array[kept]
+    return grown
 
 
 class SparseColumns:
@@ -130,6 +151,9 @@ class SparseColumns:
         own -= np.outer(sums, means) + np.outer(means, sums - weight * means)
         return Chosen(np.concatenate([chosen.index, index]), joint, _grown(chosen.gram, across, own))
 
+    def kept(self, chosen: Chosen, places: Integers) -> Chosen:
+        return Chosen(chosen.index[places], chosen.columns[:, places], chosen.gram[np.ix_(places, places)])
+
     def fits(self, chosen: Chosen, weights: Floats) -> Floats:
         offsets = weights @ self.centre[chosen.index]
         return np.asarray(chosen.columns @ weights.T) - np.outer(self.root, offsets)
@@ -164,18 +188,26 @@ class Found:
 
 @dataclass
 class _State:
-    """Where the descent is: members, their weights (t, q), the pulls (t, p) of all columns at them, and the penalty
-    that these weights belong to."""
+    """Where the descent is: members, their weights (t, q), the pulls (t, p) of all columns at them, the penalty that
+    these weights belong to, and which columns may have a weight at the optimum of the next.
+    """
 
     chosen: Chosen
     weights: Floats
     pull: Floats
     l1: float
+    alive: NDArray[np.bool_]
+
+
+Look = Callable[[Floats], tuple[Floats, float]]
+"""The pulls (t, p) of all columns and the mean square of the residuals at weights (t, p), by somebody else."""
 
 
 def path(
     columns: DenseColumns | SparseColumns,
     Y: Floats,
+    along: Floats,
+    lengths: Floats,
     penalties: Sequence[tuple[float, float]],
     *,
     positive: bool,
@@ -183,44 +215,45 @@ def path(
     max_iter: int,
     start: Floats | None = None,
     seed: int | None = None,
+    look: Look | None = None,
 ) -> Found:
     """Minimise for targets (n, t) together and each (l1, l2), one from the weights of the one before, until the gap is
-    at most `tol` times |Y|^2. Everything is in mean units: the squares of the weights' roots add up to one.
+    at most `tol` times |Y|^2. Everything is in mean units: the squares of the weights' roots add up to one. `along` are
+    the pulls (t, p) at zero weights, `lengths` those of the columns; `look` takes the place of the passes over all
+    columns for a single penalty.
     """
     p, t, yy = columns.shape[1], Y.shape[1], float(np.sum(Y * Y))
     coef, gaps = np.zeros((len(penalties), t, p)), np.full(len(penalties), np.inf)
     sweeps = np.zeros(len(penalties), np.int64)
-    state, passes = _begun(columns, Y, start), 1
+    state, passes = _begun(columns, Y, along, start), 0
     first, count, inner, before = 0, 1, INNER, 0.0
-    if len(penalties) == 1:
-        before = 0.1  # the first set of a single penalty will hardly be the last
     while first < len(penalties):
         these = list(range(first, min(first + count, len(penalties))))
-        state = _joined_by(columns, _trimmed(state), penalties[these[-1]], positive, len(these) > 1)
+        state = _joined_by(columns, _trimmed(columns, state), penalties[these[-1]], positive, len(these) > 1)
         most = max_iter - int(sweeps[first])
         wanted = [penalties[i] for i in these]
         # a set that may lack columns is solved to a part of the gap that it had
         enough = max(inner * tol, 0.1 * before)
-        W, counts = _descended(state, _along(columns, Y, state), yy, wanted, positive, enough, most, seed)
-        R = np.tile(Y, len(these)) - columns.fits(state.chosen, W.reshape(-1, W.shape[2]))
-        pulls, passes = columns.pulls(R).reshape(len(these), t, p), passes + 1
-        ends = len(these)
+        W, counts = _descended(state, along, yy, wanted, positive, enough, most, seed)
+        here = coef[first : first + len(these)]
+        here[:] = 0.0
+        here[:, :, state.chosen.index] = W
+        pulls, squares = _looked(columns, Y, state.chosen, W, here, look)
+        passes, ends = passes + 1, len(these)
         for k, i in enumerate(these):
             sweeps[i] += counts[k]
-            squares = float(np.sum(R[:, k * t : (k + 1) * t] ** 2))
-            inside = np.zeros((t, p))
-            inside[:, state.chosen.index] = W[k]
-            gaps[i] = duality_gap(penalties[i], positive, inside, pulls[k], squares) / (yy or 1.0)
-            coef[i] = inside
+            gaps[i] = duality_gap(penalties[i], positive, coef[i], pulls[k], squares[k]) / (yy or 1.0)
             if gaps[i] > tol and sweeps[i] < max_iter:
                 ends = k
                 break
         k = min(ends, len(these) - 1)
-        state = _State(state.chosen, W[k], pulls[k], penalties[these[k]][0])
+        now = penalties[these[k]]
+        state = _State(state.chosen, W[k], pulls[k], now[0], np.ones(p, dtype=bool))
         if ends == len(these):
             first, count, inner, before = first + ends, min(2 * count, TOGETHER), INNER, 0.0
         else:
-            beyond = np.flatnonzero(pulled(pulls[k], positive) > penalties[these[k]][0])
+            state.alive = safe(now, positive, coef[these[k]], pulls[k], squares[k], lengths)
+            beyond = np.flatnonzero(state.alive & (pulled(pulls[k], positive) > now[0]))
             # where no column is missing the working set itself is to be solved further
             lacks = bool(np.setdiff1d(beyond, state.chosen.index).size)
             inner, before = (inner, float(gaps[these[k]])) if lacks else (0.1 * inner, 0.0)
@@ -230,65 +263,79 @@ def path(
     return Found(coef, gaps, sweeps, passes)
 
 
-def _along(columns: DenseColumns | SparseColumns, Y: Floats, state: _State) -> Floats:
-    """Products (t, q) of the targets with the members."""
-    if is_sparse(state.chosen.columns):
-        means = columns.centre[state.chosen.index]
-        return np.ascontiguousarray(Y.T @ state.chosen.columns - np.outer(columns.root @ Y, means))
-    with one_blas_thread:
-        return np.ascontiguousarray(dgemm(1.0, Y, state.chosen.columns, trans_a=True))
+def _looked(
+    columns: DenseColumns | SparseColumns, Y: Floats, chosen: Chosen, W: Floats, coef: Floats, look: Look | None
+) -> tuple[Floats, list[float]]:
+    """The pulls (A, t, p) of all columns at weights (A, t, q) of the members, and the mean squares of the residuals."""
+    A, t, q = W.shape
+    if look is not None and A == 1:
+        pull, squares = look(coef[0])
+        return pull[None], [squares]
+    R = np.tile(Y, A) - columns.fits(chosen, W.reshape(A * t, q))
+    return columns.pulls(R).reshape(A, t, -1), [float(np.sum(R[:, k * t : (k + 1) * t] ** 2)) for k in range(A)]
 
 
-def _begun(columns: DenseColumns | SparseColumns, Y: Floats, start: Floats | None) -> _State:
-    chosen, t = columns.none(), Y.shape[1]
+def _begun(columns: DenseColumns | SparseColumns, Y: Floats, along: Floats, start: Floats | None) -> _State:
+    chosen, (t, p) = columns.none(), along.shape
     if start is None or not start.any():
-        pull = columns.pulls(Y)
-        return _State(chosen, np.zeros((t, 0)), pull, np.inf)
+        return _State(chosen, np.zeros((t, 0)), along, np.inf, np.ones(p, dtype=bool))
     index = np.flatnonzero(start.any(axis=0))
     chosen = columns.extended(chosen, index)
     weights = np.ascontiguousarray(start[:, index])
-    return _State(chosen, weights, columns.pulls(Y - columns.fits(chosen, weights)), np.inf)
+    pull = columns.pulls(Y - columns.fits(chosen, weights))
+    return _State(chosen, weights, pull, np.inf, np.ones(p, dtype=bool))
 
 
-def _trimmed(state: _State) -> _State:
+def _trimmed(columns: DenseColumns | SparseColumns, state: _State) -> _State:
     """Without most of the members that are not used, where these are many."""
     used: NDArray[np.bool_] = np.array(state.weights.any(axis=0))
-    if state.weights.shape[1] <= 4 * max(FIRST, int(used.sum())):
+    enough = _some(state)
+    if state.weights.shape[1] <= 4 * max(enough, int(used.sum())):
         return state
-    near = np.argsort(-pulled(state.pull[:, state.chosen.index], False))[: 2 * max(FIRST, int(used.sum()))]
+    near = np.argsort(-pulled(state.pull[:, state.chosen.index], False))[: 2 * max(enough, int(used.sum()))]
     used[near] = True
     kept = np.flatnonzero(used)
-    chosen = Chosen(state.chosen.index[kept], state.chosen.columns[:, kept], state.chosen.gram[np.ix_(kept, kept)])
-    return _State(chosen, np.ascontiguousarray(state.weights[:, kept]), state.pull, state.l1)
+    return replace(state, chosen=columns.kept(state.chosen, kept), weights=np.ascontiguousarray(state.weights[:, kept]))
+
+
+def _some(state: _State) -> int:
+    """So many columns that their products cost about as much as a pass over all."""
+    return max(FIRST, int(3.0 * np.sqrt(state.pull.shape[1])))
 
 
 def _joined_by(
     columns: DenseColumns | SparseColumns, state: _State, penalty: tuple[float, float], positive: bool, ahead: bool
 ) -> _State:
     """Admit the columns that are beyond the constraint, the furthest first; on the way to smaller penalties also those
-    that will probably be (the strong rule of Tibshirani et al. 2012), and in any case the nearest few.
+    that will probably be (the strong rule of Tibshirani et al. 2012), and all that may have a weight, where these are
+    few.
     """
     distance: Floats = np.array(pulled(state.pull, positive))
     l1 = penalty[0]
-    distance[state.chosen.index] = -np.inf
-    limit = 2.0 * l1 - state.l1 if np.isfinite(state.l1) and state.l1 > l1 else l1
+    out = ~state.alive
+    out[state.chosen.index] = True
+    distance[out] = -np.inf
+    # at first some that others may push over
+    limit = 0.5 * l1 if state.l1 == np.inf else min(2.0 * l1 - state.l1, l1)
     used = int(np.count_nonzero(state.weights.any(axis=0)))
-    most = max(FIRST, used // 4 if ahead else used)
+    most = max(FIRST, used // 4) if ahead else max(_some(state), used)
     beyond = np.flatnonzero(distance > max(limit, 0.5 * l1 if ahead else 0.0))
     if not beyond.size and not state.chosen.index.size:
         beyond = np.array([int(np.argmax(distance))])
     if beyond.size > most:
         beyond = beyond[np.argpartition(-distance[beyond], most - 1)[:most]]
+    elif int(np.count_nonzero(~out)) <= most:
+        beyond = np.flatnonzero(~out)
     index = np.sort(beyond[np.isfinite(distance[beyond])])
     if not index.size:
         return state
     weights = np.concatenate([state.weights, np.zeros((len(state.weights), index.size))], axis=1)
-    return _State(columns.extended(state.chosen, index), np.ascontiguousarray(weights), state.pull, state.l1)
+    return replace(state, chosen=columns.extended(state.chosen, index), weights=np.ascontiguousarray(weights))
 
 
 def _descended(
     state: _State,
-    C: Floats,
+    along: Floats,
     yy: float,
     penalties: list[tuple[float, float]],
     positive: bool,
@@ -298,7 +345,7 @@ def _descended(
 ) -> tuple[Floats, NDArray[np.int64]]:
     """The members' weights (A, t, q) for each penalty, and the sweeps."""
     l1, l2 = (np.array(part, dtype=np.float64) for part in zip(*penalties, strict=True))
-    unit = np.ones(len(state.chosen.index))
+    unit, C = np.ones(len(state.chosen.index)), np.ascontiguousarray(along[:, state.chosen.index])
     with one_blas_thread:
         W, _, sweeps = _core.descent(
             state.chosen.gram, C, yy, unit, state.weights, l1, l2, positive, tol * yy, max(most, 1), seed

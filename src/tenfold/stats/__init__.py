@@ -21,7 +21,7 @@ from tenfold.stats.classes import (
     quadratics,
     scaled_distances,
 )
-from tenfold.stats.columns import Columns
+from tenfold.stats.columns import Aligned, Columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
     Derivatives,
@@ -50,6 +50,7 @@ from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
+    "Aligned",
     "ClassColumns",
     "ClassErrors",
     "ClassProducts",

@@ -4,7 +4,7 @@ The number of a row's class is its group.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,9 +12,10 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace
-from tenfold.data import Block, Lifted, Pending, weights_of
+from tenfold.data import Block, Lifted, Pending, settled, weights_of
 from tenfold.machine import threads
 from tenfold.stats.derivatives import Params, Total, back_times, times
+from tenfold.stats.moments import is_noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +113,33 @@ def class_columns(classes: int) -> Callable[[Block], Lifted[ClassColumns]]:
 
 
 def _class_columns(classes: int, block: Block) -> Lifted[ClassColumns]:
+    if is_sparse(block.X):
+        return _sparse_columns(classes, block)
     if not is_numpy(block.X):
         return class_columns_in_arrays(classes, block)
     X, weight, group = block.X, block.weight, groups_of(block)
     shift = _core.first_means(X, weight, group, classes)
     return _about(shift, *_core.class_squares(X, weight, group, shift, threads(entries(X))))
+
+
+def _sparse_columns(classes: int, block: Block) -> ClassColumns:
+    """Squares about zero, moved to the means; where nothing but rounding is left of them, nothing is."""
+    lift = class_sums(classes)
+    values, squares = _settled(lift(block)), _settled(lift(replace(block, X=_squared(block.X))))
+    weight = np.where(values.weight > 0.0, values.weight, 1.0)[:, None]
+    mean = values.sums / weight
+    raw = weight * mean**2
+    with np.errstate(invalid="ignore"):  # as in merge
+        left = squares.sums - raw
+    return ClassColumns(values.weight, mean, np.where(is_noise(left, raw, block.y.shape[0]), 0.0, left))
+
+
+def _settled(found: Lifted[ClassSums]) -> ClassSums:
+    return settled(found)
+
+
+def _squared(X: Array) -> Array:
+    return type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
 
 
 def _about(shift: Floats, weight: Floats, sums: Floats, squares: Floats) -> ClassColumns:
@@ -159,6 +182,11 @@ def class_errors(places: Floats) -> Callable[[Block], Lifted[ClassErrors]]:
 
 def _class_errors(places: Floats, block: Block) -> Lifted[ClassErrors]:
     X = block.X
+    if is_sparse(X):
+        lift = class_sums(len(places))
+        values, squares = _settled(lift(block)), _settled(lift(replace(block, X=_squared(X)))).sums
+        moved = squares - 2.0 * places * values.sums + values.weight[:, None] * places**2
+        return ClassErrors(values.weight, values.sums - values.weight[:, None] * places, moved)
     if is_numpy(X):
         return ClassErrors(*_core.class_squares(X, block.weight, groups_of(block), places, threads(entries(X))))
     xp, own = namespace(X), memberships(block, len(places))

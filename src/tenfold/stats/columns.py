@@ -32,10 +32,7 @@ class Columns:
         """The statistic of one block."""
         if not (is_sparse(block.X) or is_numpy(block.X)):
             return columns_in_arrays(block)
-        weight = weights_of(block)
-        mx, sx = _sparse(block.X, weight) if is_sparse(block.X) else _dense(block.X, weight)
-        my, sy = _dense(block.y, weight)
-        return cls(block.X.shape[1], float(np.sum(weight)), np.concatenate([mx, my]), np.concatenate([sx, sy]))
+        return _lifted(block, weights_of(block), None)[0]
 
     @classmethod
     def of(cls, moments: Moments) -> "Columns":
@@ -74,36 +71,95 @@ class Columns:
 def columns_in_arrays(block: Block) -> Pending[Columns]:
     """The lift in the Array API: for other namespaces."""
     xp, weight = namespace(block.X), weights_of(block)
+    rows = xp.concat([xp.astype(part, xp.float64, copy=False) for part in (block.X, block.y)], axis=1)
     total = xp.sum(weight)
-    parts = [total]
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        for part in (block.X, block.y):
-            part = xp.astype(part, xp.float64, copy=False)
-            mean = xp.matmul(weight, part) / xp.where(total > 0, total, xp.ones_like(total))
-            away = part - mean
-            parts += [mean, xp.matmul(weight, away * away)]
-    return Pending.of(parts, _from_sums, source=block)
+        mean = xp.matmul(weight, rows) / xp.where(total > 0, total, xp.ones_like(total))
+        away = rows - mean
+        squares = xp.matmul(weight, away * away)
+    return Pending.of((total, mean, squares), _from_sums, source=block)
 
 
-def _from_sums(blocks: tuple[Block, ...], total: Floats, mx: Floats, sx: Floats, my: Floats, sy: Floats) -> Columns:
+def _from_sums(blocks: tuple[Block, ...], total: Floats, mean: Floats, squares: Floats) -> Columns:
     block = blocks[0]
     p, weight = block.X.shape[1], float(total)
     if weight == 0.0:
-        return Columns(p, weight, np.zeros(p + len(my)), np.zeros(p + len(my)))
+        return Columns(p, weight, np.zeros(len(mean)), np.zeros(len(mean)))
     spreads = [
-        _lengths(X, weights_of(block), mean, squares) for X, mean, squares in ((block.X, mx, sx), (block.y, my, sy))
+        _lengths(part, weights_of(block), mean[cut], squares[cut])
+        for part, cut in ((block.X, slice(p)), (block.y, slice(p, None)))
     ]
-    return Columns(p, weight, np.concatenate([mx, my]), np.concatenate(spreads))
+    return Columns(p, weight, mean, np.concatenate(spreads))
 
 
-def _dense(X: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Means and lengths about them."""
-    total = float(np.sum(weight))
-    if total == 0.0 or X.shape[1] == 0:
-        return np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    mean = back_times(X, weight[:, None])[0] / total
-    squares = _core.column_squares(X, weight, mean, threads(entries(X)))
-    return mean, _lengths(X, weight, mean, squares)
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """`Columns`, and the weighted sums of products of the targets with the columns of X, about the means, (t, p)."""
+
+    columns: Columns
+    products: Floats
+
+    @classmethod
+    def lift(cls, block: Block) -> "Aligned":
+        """The statistic of a block of NumPy arrays or compressed rows: dense rows and one target are read once."""
+        weight = weights_of(block)
+        y = block.y - (weight @ block.y) / (float(np.sum(weight)) or 1.0)
+        pulling = weight[:, None] * y
+        columns, products = _lifted(block, weight, pulling[:, 0] if pulling.shape[1] == 1 else None)
+        if products is None:
+            products = back_times(block.X, pulling, columns.mean[: columns.features])
+        return cls(columns, products)
+
+    def merge(self, other: "Aligned") -> "Aligned":
+        a, b = self.columns, other.columns
+        if a.weight == 0.0 or b.weight == 0.0:
+            return other if a.weight == 0.0 else self
+        with np.errstate(invalid="ignore", over="ignore"):
+            step = np.sqrt(a.weight / (a.weight + b.weight) * b.weight) * (b.mean - a.mean)
+            across = np.outer(step[a.features :], step[: a.features])
+            return Aligned(a.merge(b), self.products + other.products + across)
+
+
+def _lifted(block: Block, weight: Floats, pulling: Floats | None) -> tuple[Columns, Floats | None]:
+    """The columns and, where the pass has room for them, the products (1, p) of `pulling` (m,) with dense ones."""
+    products = None
+    if is_sparse(block.X):
+        mx, sx = _sparse(block.X, weight)
+    else:
+        mx, sx, products = _dense(block.X, weight, weight if pulling is None else pulling)
+    my, sy, _ = _dense(block.y, weight, weight)
+    columns = Columns(block.X.shape[1], float(np.sum(weight)), np.concatenate([mx, my]), np.concatenate([sx, sy]))
+    return columns, None if pulling is None else products
+
+
+SHIFTED = 64.0
+"""Squares about a shift that are so many times those about the mean have lost digits, and are taken again."""
+
+
+def _dense(X: Floats, weight: Floats, pulling: Floats) -> tuple[Floats, Floats, Floats]:
+    """Means, lengths about them and products (1, p) with `pulling`: one pass about the first row, unless that is far
+    from the mean.
+    """
+    total, p = float(np.sum(weight)), X.shape[1]
+    if total == 0.0 or p == 0:
+        return np.zeros(p), np.zeros(p), np.zeros((1, p))
+    shift = np.ascontiguousarray(X[0], dtype=np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        step, raw, products = _about(X, weight, pulling, shift, total)
+        squares = raw - total * step * step
+        if np.any(raw > SHIFTED * squares):
+            shift = np.where(np.isfinite(shift + step), shift + step, shift)
+            step, raw, products = _about(X, weight, pulling, shift, total)
+            squares = raw - total * step * step
+        mean = shift + step
+        products -= float(np.sum(pulling)) * step
+    return mean, _lengths(X, weight, mean, np.maximum(squares, 0.0)), products[None, :]
+
+
+def _about(X: Floats, weight: Floats, pulling: Floats, shift: Floats, total: float) -> tuple[Floats, Floats, Floats]:
+    """What the means have more than `shift`, weighted squares about it, and products with `pulling`."""
+    sums, squares, products = _core.column_sums(X, weight, pulling, shift, threads(entries(X)))
+    return sums / total, squares, products
 
 
 def _lengths(X: Array, weight: Array, mean: Floats, squares: Floats) -> Floats:

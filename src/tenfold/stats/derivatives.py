@@ -13,6 +13,9 @@ from tenfold.data import Block, Lifted, Pending, is_near, weights_of
 from tenfold.losses import Loss
 from tenfold.machine import threads
 
+REACH = 4.0
+"""On a device, sums over rows are moved to a point up to so many deviations away: a gradient loses two bits."""
+
 
 def along(coef: Floats, x: Floats) -> Floats:
     """coef (t, p) times x (p,); not by NumPy's BLAS, whose threads go on waiting for work while ours do theirs."""
@@ -52,13 +55,15 @@ def derivatives(
     loss: Loss, params: Params, order: int, shift: Floats | None = None
 ) -> Callable[[Block], Lifted[Derivatives]]:
     """The lift of `Derivatives` at z = (x - shift).w + b; order 0 stops at the slope, 1 at the gradient, 2 adds the
-    Hessian (one target).
+    Hessian (one target). One column of targets stands for all parameters.
     """
     return partial(_derivatives, loss, params, order, shift)
 
 
 def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, block: Block) -> Lifted[Derivatives]:
-    X = block.X
+    X, y, t = block.X, block.y, len(params.intercept)
+    if y.shape[1] < t and (is_sparse(X) or is_numpy(X)):
+        y = np.repeat(y, t, axis=1)
     if is_sparse(X):
         intercept = params.intercept if shift is None else params.intercept - along(params.coef, shift)
         found = Derivatives(
@@ -67,7 +72,7 @@ def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, b
                 X.indices,
                 X.indptr,
                 X.shape[1],
-                block.y,
+                y,
                 block.weight,
                 params.coef,
                 intercept,
@@ -82,7 +87,7 @@ def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, b
         return Derivatives(
             *_core.derivatives(
                 X,
-                block.y,
+                y,
                 block.weight,
                 params.coef,
                 params.intercept,
@@ -114,19 +119,21 @@ def derivatives_in_arrays(
 ) -> Pending[Derivatives]:
     """The lift of `Derivatives` in the Array API: for other namespaces, and the reference for the compiled loop."""
     after = None
-    if shift is not None and is_near(shift, block):
+    if shift is not None and is_near(shift, block, REACH):
         params, shift, after = Params(params.coef, params.intercept - along(params.coef, shift)), None, shift
     xp = namespace(block.X)
     X = away(block.X, shift)
     coef, intercept = likes(params, X)
-    z = xp.matmul(X, coef.T) + intercept
-    slopes = loss.slope(block.y, z)
-    parts = [_sums(loss.value(block.y, z), block), _sums(slopes, block)]
-    if order >= 1:
-        parts.append(xp.matmul(_weighted(slopes, block).T, X))
+    z = X @ coef.T + intercept
+    value, slopes, *bent = loss.upto(order, block.y, z)
+    parts = [_sums(value, block), _sums(slopes, block)]
+    if order == 1:
+        parts.append(_weighted(slopes, block).T @ X)
     if order == 2:
-        curvature = _weighted(loss.curvature(block.y, z), block)
-        parts += [cross(curvature * X, X), xp.matmul(curvature.T, X)[0, :], xp.reshape(xp.sum(curvature), (1,))]
+        curvature = _weighted(bent[0], block)
+        # two products that read the rows once
+        back = xp.concat([_weighted(slopes, block), curvature], axis=1).T @ X
+        parts += [back, cross(curvature * X, X), xp.reshape(xp.sum(curvature), (1,))]
     if block.weight is not None:
         parts.append(xp.reshape(xp.sum(block.weight), (1,)))
     rows = None if block.weight is not None else float(z.shape[0])
@@ -153,11 +160,12 @@ def _from_sums(order: int, shift: Floats | None, rows: tuple[float | None, ...],
     value, slope, *others = sums
     hessian = None
     if order == 2:
-        p = len(others[2])
+        back, inner, last = others[:3]
+        p = len(inner)
         hessian = np.empty((p + 1, p + 1))
-        hessian[:p, :p], hessian[:p, p], hessian[p, :p], hessian[p, p] = others[1], others[2], others[2], others[3][0]
+        hessian[:p, :p], hessian[:p, p], hessian[p, :p], hessian[p, p] = inner, back[1], back[1], last[0]
     weight = float(others[-1][0]) if rows[0] is None else sum(m or 0.0 for m in rows)
-    found = Derivatives(weight, value, slope, others[0] if order >= 1 else None, hessian)
+    found = Derivatives(weight, value, slope, others[0][: len(value)] if order >= 1 else None, hessian)
     return found if shift is None else _shifted(found, shift)
 
 

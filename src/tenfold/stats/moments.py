@@ -329,7 +329,7 @@ def _shift(block: Block) -> Floats:
     """Near the means of the columns, by the head of the block, and the very value of one that is constant; zero for X
     where no mean is further from zero than the columns deviate from it: that costs a bit, and saves a pass.
     """
-    mean, deviation, constant = head_of(block)
+    mean, deviation, _, constant = head_of(block)
     shift, p = np.where(np.isnan(constant), mean, constant), block.X.shape[1]
     if np.all(np.abs(mean[:p]) <= deviation[:p]):
         shift[:p] = 0.0

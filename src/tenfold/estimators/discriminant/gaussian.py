@@ -9,6 +9,7 @@ from sklearn.base import clone
 from tenfold.arrays import Array, Floats, on_host
 from tenfold.data import MemoryRows, NotFinite, Rows
 from tenfold.estimators.by_class import ByClass, TooFewRows
+from tenfold.estimators.classes import odds
 from tenfold.estimators.contract import all_or_nothing, rowwise
 from tenfold.judge.discriminant import Witness
 from tenfold.judge.discriminant import ledoit_wolf as judged_amounts
@@ -59,6 +60,8 @@ class GaussianClasses(ByClass):
 
     def _refuse_empty(self, sums: GroupedMoments) -> None:
         missing = [name for name, group in zip(on_host(self.classes_), sums.groups, strict=True) if group.weight == 0.0]
+        if sum(group.count for group in sums.groups) == 1:
+            raise TooFewRows("There is only 1 sample, and no covariance.")
         if missing:
             raise TooFewRows(f"All rows of the classes {missing} have weight zero, or there are none.")
 
@@ -103,11 +106,7 @@ class GaussianClasses(ByClass):
 
     def decision_function(self, X: Any) -> Array:
         """The scores of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
-        return rowwise(_odds, self._raw(X))
-
-
-def _odds(z: Array) -> Array:
-    return z[:, 1] - z[:, 0] if z.shape[1] == 2 else z
+        return rowwise(odds, self._raw(X))
 
 
 def wide(array: Array) -> Floats:

@@ -29,7 +29,7 @@ class ByFolds:
         routed = process_routing(self, "fit", **params).splitter.split if params else {}
         if is_foreign(y):
             # folds of consecutive or shuffled rows need no more than their number
-            blind = rows.scattered and (self.cv is None or isinstance(self.cv, (numbers.Integral, KFold)))
+            blind = self.cv is None or isinstance(self.cv, (numbers.Integral, KFold))
             y = None if blind else on_host(y)
         given = check_cv(self.cv, y, classifier=False).split(_as_given(rows), y, **routed)
         return [Split.of(train, test, rows.shape[0]) for train, test in given]

@@ -38,7 +38,7 @@ from tenfold.estimators.parameters import (
     real,
     splitter,
 )
-from tenfold.plans.lasso import SparseFit, pulls_of_columns, pulls_of_moments, way
+from tenfold.plans.lasso import Centred, SparseFit, aligned_statistics, pulls_of_moments, way
 from tenfold.plans.lasso import fit as fit_sparse
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import SparseLeastSquares
@@ -106,7 +106,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
             errors = mean_squared_errors(rows, splits, parts, problem, grids, settings)
             self.cv_method_ = parts.how
         else:
-            grids = self._grids(pulls_of_columns(rows, problem.intercept), positive, ratios)
+            grids = self._grids(Centred.of(rows, aligned_statistics(rows), problem.intercept).along, positive, ratios)
             errors = errors_by_columns(rows, splits, problem, grids, settings)
             self.cv_method_ = f"{len(splits)} splits, training sets by weights on shared rows"
         self.mse_path_ = np.squeeze(errors)
@@ -132,7 +132,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
     def _splits(self, rows: Rows, y: Array, split: dict[str, Any]) -> list[Split]:
         if is_foreign(y):
             # folds of consecutive or shuffled rows need no more than their number
-            blind = rows.scattered and (self.cv is None or isinstance(self.cv, (Integral, KFold)))
+            blind = self.cv is None or isinstance(self.cv, (Integral, KFold))
             y = None if blind else on_host(y)
         X = rows.whole().X if isinstance(rows, MemoryRows) and not rows.foreign else np.zeros((rows.shape[0], 1))
         return [Split.of(train, test, rows.shape[0]) for train, test in check_cv(self.cv).split(X, y, **split)]

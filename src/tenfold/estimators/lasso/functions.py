@@ -16,7 +16,7 @@ from tenfold.estimators.contract import as_rows, follow, refuse_not_finite, vali
 from tenfold.estimators.lasso.grid import alphas_from, given, largest
 from tenfold.estimators.parameters import InvalidParameterError
 from tenfold.judge import path_gaps
-from tenfold.plans.lasso import Centred, Settings, columns_statistics, path_from_moments, pulls_of_moments, way
+from tenfold.plans.lasso import Centred, Settings, aligned_statistics, path_from_moments, pulls_of_moments, way
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import SparseLeastSquares
 from tenfold.stats import Params
@@ -175,8 +175,8 @@ def _path(
 ) -> tuple[Floats, Floats, Floats, Array]:
     count = int(wanted) if isinstance(wanted, Integral) else len(wanted)
     if way(rows, count) == "columns":
-        data = Centred.of(rows, columns_statistics(rows), False)
-        grid = _grid(wanted, lambda: data.columns.pulls(data.Y), problem.positive, ratio, eps)
+        data = Centred.of(rows, aligned_statistics(rows), False)
+        grid = _grid(wanted, lambda: data.along, problem.positive, ratio, eps)
         path, found = data.path(problem, _penalties(grid, ratio), settings, start)
         return grid, path.coef, found[0].gaps * float(np.sum(data.Y * data.Y)), path.sweeps[:, 0]
     moments = fold_moments(rows)

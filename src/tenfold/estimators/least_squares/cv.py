@@ -249,7 +249,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
         self._jackknife = "Prediction intervals come from leave-one-out residuals: set cv=None."
         if is_foreign(y):
             # only splitters see it, and folds of consecutive or shuffled rows need no more than their number
-            blind = rows.scattered and not is_classifier(self) and isinstance(self.cv, (numbers.Integral, KFold))
+            blind = not is_classifier(self) and isinstance(self.cv, (numbers.Integral, KFold))
             y = None if blind else on_host(y)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         given = splitter.split(_as_given(rows), y, **routed.splitter.split)

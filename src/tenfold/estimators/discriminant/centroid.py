@@ -1,0 +1,200 @@
+"""Nearest centroids."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from tenfold.arrays import Array, Floats
+from tenfold.data import Rows
+from tenfold.estimators.by_class import PARTS, ByClass, TooFewRows
+from tenfold.estimators.classes import largest, log_probabilities, odds, probabilities
+from tenfold.estimators.contract import Claims, all_or_nothing, chosen_classes, rowwise
+from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
+from tenfold.judge import Certificate
+from tenfold.judge import centroids as judge
+from tenfold.plans import centroids as plan
+from tenfold.stats import GroupedMoments
+
+
+def _not_manhattan(model: "NearestCentroid") -> bool:
+    return model.metric != "manhattan"
+
+
+class NearestCentroid(ByClass):
+    """The class whose centroid is nearest.
+
+    Centroids are weighted means, or medians with the metric "manhattan". With `shrink_threshold` t each centroid is
+    moved towards the mean of all rows, column by column: ``d = (centroid - mean) / (m_c (s + median s))``, with s the
+    spread within classes and ``m_c^2 = 1/n_c - 1/n``, becomes ``sign(d) max(|d| - t, 0)`` (Tibshirani et al. 2002).
+
+    Parameters
+    ----------
+    metric : {"euclidean", "manhattan", "mahalanobis"}, default="euclidean"
+        The last, which scikit-learn has not, measures in the covariance within classes.
+    shrink_threshold : float, default=None
+    priors : {"uniform", "empirical"} or array-like of shape (n_classes,), default="uniform"
+        With other than equal priors the score is ``-d^2 + 2 log q_c``, d in units of the spread within classes.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    centroids_ : ndarray of shape (n_classes, n_features)
+    class_prior_ : ndarray of shape (n_classes,)
+    within_class_std_dev_ : ndarray of shape (n_features,)
+    deviations_ : ndarray of shape (n_classes, n_features)
+        How far centroids are from the mean of all rows, shrunk.
+    certificate_ : Certificate
+        Kind exact: means by sums about them; of medians the weights on both sides, counted again.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass over the rows; medians need them in memory. Seeger, section 2.1; Rosasco, 5.1; Cookbook, ch. 15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import NearestCentroid
+    >>> X = np.array([[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]])
+    >>> NearestCentroid().fit(X, [1, 1, 1, 2, 2, 2]).predict([[-0.8, -1]])
+    array([1])
+    """
+
+    _claims: ClassVar = Claims(
+        "Nearest centroids", "one fold", "exact", "S2.1, R5.1, B15", "sklearn.neighbors.NearestCentroid"
+    )
+    _constraints: ClassVar[Constraints] = {
+        "metric": (choice("euclidean", "manhattan", "mahalanobis"),),
+        "shrink_threshold": (nothing(), real(0, np.inf, "neither")),
+        "priors": (choice("uniform", "empirical"), array_like()),
+    }
+
+    centroids_: Floats
+
+    def __init__(
+        self, metric: str = "euclidean", *, shrink_threshold: float | None = None, priors: Any = "uniform"
+    ) -> None:
+        self.metric = metric
+        self.shrink_threshold = shrink_threshold
+        self.priors = priors
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to these rows and all that came before, as `fit` on all of them at once; not with medians.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may come, needed in the first call.
+        """
+        if self.metric == "manhattan":
+            raise ValueError("Medians need all rows at once: call fit, or take another metric.")
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def _fold(self, rows: Rows, classes: int) -> Any:
+        if classes < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {classes} class")
+        if self.metric == "manhattan":
+            return plan.fold_medians(rows, classes)
+        return plan.fold_moments(rows, classes) if self.metric == "mahalanobis" else plan.fold_columns(rows, classes)
+
+    def _estimate(self, sums: Any, X: Array) -> None:
+        centres = plan.centres_of(sums)
+        if np.any(centres.weight == 0.0):
+            raise TooFewRows("All rows of some class have weight zero, or there are none.")
+        if self.metric == "mahalanobis" and centres.weight.sum() <= len(centres.weight):
+            raise TooFewRows("There are no more rows than classes, and no covariance within them.")
+        self.class_prior_ = self._shares(centres.weight)
+        found = plan.shrunk_centroids(centres, self.shrink_threshold)
+        if np.any(found.spread == 0.0):
+            if not np.any(centres.varies):
+                raise ValueError("All features have zero variance. Division by zero.")
+            warnings.warn(
+                "self.within_class_std_dev_ has at least 1 zero standard deviation."
+                "Inputs within the same classes for at least 1 feature are identical.",
+                stacklevel=5,
+            )
+        self.centroids_, self.deviations_, self.within_class_std_dev_ = found
+        self.__dict__.pop("_whitener", None)
+        if isinstance(sums, GroupedMoments):
+            try:
+                self._whitener = plan.whitener(sums)
+            except plan.NotPositive as reason:
+                raise TooFewRows(str(reason)) from None
+
+    def _shares(self, weight: Floats) -> Floats:
+        if isinstance(self.priors, str):
+            return weight / weight.sum() if self.priors == "empirical" else np.full(len(weight), 1.0 / len(weight))
+        priors = np.asarray(self.priors, dtype=np.float64)
+        if priors.shape != weight.shape:
+            raise ValueError(f"priors must have one entry for each of {len(weight)} classes, got {priors.shape}.")
+        if np.any(priors < 0):
+            raise ValueError("priors must be non-negative")
+        if not np.isclose(priors.sum(), 1.0):
+            warnings.warn(
+                "The priors do not sum to 1. Normalizing such that it sums to one.", UserWarning, stacklevel=6
+            )
+            priors = priors / priors.sum()
+        return priors
+
+    def _judge(self, rows: Rows | None) -> Certificate:
+        return judge.centroids(
+            rows,
+            getattr(self, "_sums", None),
+            metric=self.metric,
+            threshold=self.shrink_threshold,
+            stored=(self.centroids_, self.deviations_, self.within_class_std_dev_),
+            note=PARTS if rows is None else "",
+        )
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return plan.scores(self.metric, self.centroids_, self._unit(), self.class_prior_)
+
+    def _unit(self) -> Floats:
+        if self.metric == "mahalanobis":
+            return self._whitener
+        return np.where(self.within_class_std_dev_ == 0.0, 1.0, self.within_class_std_dev_)
+
+    def predict(self, X: Any) -> Array:
+        """The class whose centroid is nearest, or with the largest score where priors are not equal."""
+        if self.metric != "mahalanobis" and self.__sklearn_is_fitted__() and self._equal():
+            z = _Plain(self)._raw(X)
+            return chosen_classes(self.classes_, rowwise(largest, z))
+        return super().predict(X)
+
+    def _equal(self) -> bool:
+        return bool(np.isclose(self.class_prior_, 1.0 / len(self.class_prior_)).all())
+
+    @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Array:
+        """``-d^2 + 2 log q_c`` of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
+        return rowwise(odds, self._raw(X))
+
+    @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, (n, n_classes): the softmax of the scores."""
+        return rowwise(probabilities, self._raw(X))
+
+    @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities of the classes, (n, n_classes)."""
+        return rowwise(log_probabilities, self._raw(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class _Plain(NearestCentroid):
+    """A fitted model whose columns are in the units of the data."""
+
+    def __init__(self, model: NearestCentroid) -> None:
+        self.__dict__.update(model.__dict__)
+
+    def _unit(self) -> Floats:
+        return np.ones(self.centroids_.shape[1])

@@ -1,0 +1,110 @@
+"""The best classifier there is, where the densities of the classes are known."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tenfold.arrays import Array, Floats
+from tenfold.data import Rows
+from tenfold.estimators.by_class import ByClass, given_priors
+from tenfold.estimators.classes import odds
+from tenfold.estimators.contract import Claims, rowwise
+from tenfold.estimators.parameters import Constraints, array_like, nothing
+from tenfold.judge import Certificate
+from tenfold.judge.bayes import shares
+from tenfold.stats import ClassSums, class_sums
+
+
+class BayesClassifier(ByClass):
+    """Bayes' rule for densities that are known: no classifier errs less.
+
+    Predicts the class c with the largest ``log p_c(x) + log q_c``. Only the priors are learned.
+
+    Parameters
+    ----------
+    densities : sequence of distributions, one a class in sorted order
+        Each with a method `logpdf` (such as a frozen distribution of scipy.stats), or a function of rows (n, p) that
+        gives logarithms of the density. Columns are taken together; with one column a distribution of numbers will do.
+    priors : array-like of shape (n_classes,), default=None
+        Else the weighted shares of the classes.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    priors_ : ndarray of shape (n_classes,)
+    certificate_ : Certificate
+        Kind exact: the shares, counted again.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    `tenfold.bounds.bayes_error` says how often it errs. Seeger, section 5.2.
+
+    Examples
+    --------
+    >>> from scipy.stats import norm
+    >>> from tenfold import BayesClassifier
+    >>> model = BayesClassifier([norm(0, 1), norm(2, 1)]).fit([[0.1], [1.9], [2.2]], ["a", "b", "b"])
+    >>> model.predict([[0.5], [0.9]])  # b comes twice as often: the border is at 1 - log(2) / 2
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    _claims: ClassVar = Claims(
+        "Bayes classifier from known densities",
+        "one fold",
+        "exact",
+        "S5.2",
+        "-",
+        ("arrays", "files", "Dask"),
+        "Densities are functions of NumPy arrays.",
+    )
+    _constraints: ClassVar[Constraints] = {"densities": (array_like(),), "priors": (nothing(), array_like())}
+
+    priors_: Floats
+
+    def __init__(self, densities: Any = (), *, priors: Any = None) -> None:
+        self.densities = densities
+        self.priors = priors
+
+    def _fold(self, rows: Rows, classes: int) -> ClassSums:
+        if len(self.densities) != classes:
+            raise ValueError(
+                f"densities must have one entry for each of {classes} classes, in sorted order; got "
+                f"{len(self.densities)}."
+            )
+        return rows.fold(class_sums(classes))
+
+    def _estimate(self, sums: ClassSums, X: Array) -> None:
+        given = given_priors(self.priors, len(sums.weight))
+        self.priors_ = sums.weight / sums.weight.sum() if given is None else given
+
+    def _judge(self, rows: Rows | None) -> Certificate:
+        return shares(rows, getattr(self, "_sums", None), self.priors_, given_priors(self.priors, len(self.priors_)))
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        with np.errstate(divide="ignore"):
+            return _Scores(tuple(self.densities), np.log(self.priors_))
+
+    def decision_function(self, X: Any) -> Array:
+        """The scores of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
+        return rowwise(odds, self._raw(X))
+
+
+@dataclass(frozen=True)
+class _Scores:
+    densities: tuple[Any, ...]
+    log_prior: Floats
+
+    def __call__(self, X: Array) -> Array:
+        columns = []
+        for density, prior in zip(self.densities, self.log_prior, strict=True):
+            logs = np.asarray(getattr(density, "logpdf", density)(X), dtype=np.float64)
+            columns.append((logs[:, 0] if logs.ndim == 2 and logs.shape[1] == 1 else logs) + prior)
+            if columns[-1].shape != (X.shape[0],):
+                raise ValueError(
+                    f"A density gave an array of shape {logs.shape} for {X.shape[0]} rows: it must give one logarithm "
+                    "a row. A distribution of one number goes with one column."
+                )
+        return np.stack(columns, axis=1)

@@ -1,0 +1,148 @@
+"""Gaussian classes by maximum likelihood, or with a prior on their covariances."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tenfold.arrays import Array, Floats, on_host
+from tenfold.data import Rows
+from tenfold.estimators.by_class import PARTS, TooFewRows
+from tenfold.estimators.contract import Claims
+from tenfold.estimators.discriminant.gaussian import GaussianClasses, wide
+from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
+from tenfold.judge import Certificate
+from tenfold.judge import discriminant as judge
+from tenfold.plans import discriminant as plan
+from tenfold.stats import GroupedMoments
+
+
+class GaussianPlugIn(GaussianClasses):
+    """Gaussian classes put into Bayes' rule.
+
+    ``score_c(x) = log N(x; m_c, S_c) + log q_c`` with the weighted mean m_c and the share q_c of class c, and a
+    covariance: sigma^2 I in all classes ("spherical"), S in all ("shared"), or S_c in each ("class"). With a Wishart
+    prior of weight a on the inverse covariance, whose mean is I, the estimate is the mode of the posterior,
+    ``S = (a I + n S_ml) / (a + n - p - 1)``: the same axes, and no variance below a / (a + n - p - 1).
+
+    Parameters
+    ----------
+    covariance : {"spherical", "shared", "class"}, default="shared"
+    wishart : float, default=None
+        The weight a of the prior; None for maximum likelihood.
+    priors : array-like of shape (n_classes,), default=None
+        Else the shares of the classes.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    means_ : ndarray of shape (n_classes, n_features)
+    priors_ : ndarray of shape (n_classes,)
+    covariance_ : ndarray of shape (n_features, n_features), or (n_classes, n_features, n_features) with "class"
+    coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
+        Of two classes with one covariance: direction and threshold.
+    certificate_ : Certificate
+        Kind exact: means, and products of the covariances with some vectors, by the rows.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass over the rows, and two products to judge. Runs on dense arrays, files, devices and Dask collections.
+    A covariance that is not positive definite is refused: give `wishart`, or fewer columns.
+    Seeger, sections 6.4 and 7.3.1; the text's posterior mean of the inverse is not the inverse of this mode.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import GaussianPlugIn
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0], [4.0, 4.0]])
+    >>> model = GaussianPlugIn("spherical").fit(X, [-1, -1, 1, 1])
+    >>> model.covariance_
+    array([[0.25, 0.  ],
+           [0.  , 0.25]])
+    >>> model.coef_, model.intercept_
+    (array([[12., 12.]]), array([-48.]))
+    """
+
+    _claims: ClassVar = Claims(
+        "Gaussian plug-in classifiers",
+        "one fold",
+        "exact",
+        "S6.4, S7.3.1",
+        "-",
+        ("arrays", "files", "Dask", "devices"),
+        "Covariances of sparse rows are dense: take X.toarray().",
+    )
+    _constraints: ClassVar[Constraints] = {
+        "covariance": (choice("spherical", "shared", "class"),),
+        "wishart": (nothing(), real(0, np.inf, "neither")),
+        "priors": (nothing(), array_like()),
+    }
+    shrinkage = None
+    covariance_estimator = None
+
+    means_: Array
+    covariance_: Array
+
+    def __init__(self, covariance: str = "shared", *, wishart: float | None = None, priors: Any = None) -> None:
+        self.covariance = covariance
+        self.wishart = wishart
+        self.priors = priors
+
+    def _estimate(self, sums: GroupedMoments, X: Array) -> None:
+        self._refuse_empty(sums)
+        classes = plan.Classes.of(sums)
+        self.priors_, self.means_ = self._set_priors(classes.weight), classes.mean
+        pooled = classes.pooled(classes.weight / classes.weight.sum())
+        if self.covariance == "class":
+            pairs = zip(classes.covariance, classes.weight, strict=True)
+            self.covariance_ = np.array([plan.posterior_mode(S, w, self.wishart) for S, w in pairs])
+        elif self.covariance == "spherical":
+            p = len(pooled)
+            self.covariance_ = plan.posterior_mode(
+                np.trace(pooled) / p * np.eye(p), float(classes.weight.sum()), self.wishart
+            )
+        else:
+            self.covariance_ = plan.posterior_mode(pooled, float(classes.weight.sum()), self.wishart)
+        self._factor()
+        for name in ("coef_", "intercept_"):
+            self.__dict__.pop(name, None)
+        if len(self.priors_) == 2 and self.covariance != "class":
+            found = plan.by_solving(classes, self.covariance_, self.priors_)
+            self.coef_, self.intercept_ = np.diff(found.coef, axis=0), np.diff(found.intercept)
+
+    def _factor(self) -> tuple[Floats, Floats]:
+        """Triangles and log determinants of the classes; refuses a covariance that is not positive definite."""
+        each = self.covariance_ if self.covariance == "class" else self.covariance_[None, :, :]
+        names = on_host(self.classes_) if self.covariance == "class" else ["of all classes"]
+        found = []
+        for S, name in zip(each, names, strict=True):
+            variances, axes = plan.axes_of(S)
+            if not variances[-1] > np.finfo(np.float64).eps * len(S) * max(variances[0], 0.0):
+                raise TooFewRows(
+                    f"The covariance {name} is not positive definite: some columns do not vary, or depend on each "
+                    "other, or there are too few rows. Give wishart, or leave columns out."
+                )
+            found.append((plan.triangle(variances, axes), np.sum(np.log(variances))))
+        count = len(self.priors_)
+        triangles, logs = (np.array([part[i] for part in found]) for i in (0, 1))
+        return (
+            np.ascontiguousarray(np.broadcast_to(triangles, (count, *triangles.shape[1:]))),
+            np.broadcast_to(logs, count),
+        )
+
+    def _judge(self, rows: Rows | None) -> Certificate:
+        mean = wide(self.means_)
+        return judge.plug_in(
+            self._witness(rows, mean),
+            self.covariance_,
+            kind=self.covariance,
+            prior=self.wishart,
+            mean=mean,
+            note=PARTS if rows is None else "",
+        )
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        factors, logs = self._factor()
+        with np.errstate(divide="ignore"):
+            return plan.QuadraticScores(wide(self.means_), factors, np.log(self.priors_) - 0.5 * logs)
