@@ -104,8 +104,8 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
         penalty = self._the_penalty(p)
         if np.ndim(penalty.strength):
             raise ValueError(
-                "Several strengths of an L2 penalty, one for each class, go with GeneralizedLinearClassifier('softmax') "
-                f"alone; got {np.asarray(penalty.strength).tolist()}."
+                "Several strengths of an L2 penalty, one for each class, go with GeneralizedLinearClassifier('softmax')"
+                f" alone; got {np.asarray(penalty.strength).tolist()}."
             )
         return self._the_loss(), penalty
 
