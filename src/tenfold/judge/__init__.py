@@ -13,15 +13,22 @@ gap
 count
     Models that are meant to separate classes. The mistakes of the returned model, counted again, ties by exact sums;
     the note has the smallest margin.
+exact
+    Results that follow from the data by a formula. The largest distance to a second formula.
+spectral
+    Components. The largest residual of an eigenvector; a component with a larger variance that was left out makes it
+    infinite, and the note says where that is not proved.
 stationarity
     Losses that are not convex. The norm of the gradient, or of its distance to the penalty's subdifferential: zero
     where the objective is at rest, which need not be the best place.
 """
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
+from tenfold.judge.components import spectral
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
+from tenfold.judge.joint_hinge import joint_gap
 from tenfold.judge.kinks import at_kinks
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
@@ -47,6 +54,7 @@ __all__ = [
     "gap",
     "gap_of_classes",
     "greedy",
+    "joint_gap",
     "lasso_gap",
     "lasso_gap_from_moments",
     "matching",
@@ -54,5 +62,6 @@ __all__ = [
     "residual",
     "residual_from_moments",
     "scaled_gap",
+    "spectral",
     "stationarity",
 ]
