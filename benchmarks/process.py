@@ -53,7 +53,8 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
 
     chosen = table.named(row)
     try:
-        estimator = _found((table.MODULES | table.SEARCHES)[library], chosen.estimator, table.HOMES)
+        module = importlib.import_module(table.home(library, chosen.estimator))
+        estimator = getattr(module, chosen.estimator)
     except (ImportError, AttributeError) as reason:
         return {"status": "absent", "note": str(reason)}
     X, y = data.load(Path(folder))
@@ -106,17 +107,6 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     warm = float(np.median(seconds[1:] or seconds))
     answer = {"status": "ok", "first": seconds[0], "seconds": warm, "calls": len(seconds), "memory": memory}
     return answer | {"certificate": _own_certificate(model), "others": busy, "disk": min(disk, default=None)}
-
-
-def _found(module: str, name: str, homes: tuple[str, ...]) -> Any:
-    """A class of a library, in the module of its family."""
-    package, _, family = module.partition(".")
-    for home in [module, *(f"{package}.{other}" for other in homes if family in homes and other != family)]:
-        try:
-            return getattr(importlib.import_module(home), name)
-        except (ImportError, AttributeError):
-            continue
-    raise AttributeError(f"{package} has no {name}")
 
 
 class _Path:

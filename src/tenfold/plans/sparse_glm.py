@@ -6,6 +6,7 @@ pulls. Many columns elsewhere: accelerated proximal gradient steps.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -24,6 +25,9 @@ MOST = 4096
 """A working set has at most so many coefficients."""
 
 SAMPLED_ROWS = 4096
+
+PATIENCE = 20
+"""So many gradient steps before Newton's method is tried again."""
 
 FIRST = 64
 """So many columns come into the first working set."""
@@ -62,11 +66,29 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRu
     if start.coef.size + start.intercept.size <= NEWTON_SIZE:
         if fresh:
             start = _from_sample(problem, rows, start, shift, measure)
-        yield from proximal_newton.steps(problem, rows, start, shift, measure)
+        yield from _newton(problem, rows, start, shift, measure)
     elif isinstance(rows, MemoryRows) and not rows.foreign:
         yield from _working_sets(problem, rows, start, shift, measure)
     else:
         yield from accelerated.steps(problem, rows, start, shift, measure)
+
+
+def _newton(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRule) -> Iterator[Step]:
+    """Proximal Newton steps. Where they end before they are enough, for a loss may have no curvature far from its
+    optimum, gradients lead on: so many steps, then twice as many.
+    """
+    patience, first = PATIENCE, 0
+    while True:
+        for step in islice(proximal_newton.steps(problem, rows, start, shift, measure), first, None):
+            yield step
+            start = step.params
+        count, first = 0, 1
+        for step in islice(accelerated.steps(problem, rows, start, shift, measure), 1, 1 + patience):
+            yield step
+            start, count = step.params, count + 1
+        if count < patience:
+            return
+        patience *= 2
 
 
 def _from_sample(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRule) -> Params:
