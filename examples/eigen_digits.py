@@ -1,7 +1,8 @@
-"""Digits from a few components: how many are needed, and which rows none of them explains.
+"""Digits from a few components: how many are needed, and what happens if the first is left out.
 
 Principal components of small images of digits are images themselves. With more of them the mean squared error of the
-images that are rebuilt falls; the certificate says that no direction with more variance was left out.
+images that are rebuilt falls; the certificate says that no direction with more variance was left out. Seeger, section
+11.1; Cookbook, chapter 7.
 """
 
 from __future__ import annotations
