@@ -44,6 +44,7 @@ NB_MODULE(_core, m) {
   bind_models(m);
   bind_descent(m);
   bind_dual_ascent(m);
+  bind_joint_ascent(m);
   bind_subsets(m);
   bind_times(m);
   bind_perceptron(m);
