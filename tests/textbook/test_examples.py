@@ -22,6 +22,7 @@ POINTS = {
     "certify_refuses": r"refused",
     "distant_correct_points": r"least squares\s+turns by\s+\d\d\.\d+ degrees",
     "greedy_is_not_best": r"best subset: columns \[0 1\], sum of squares 0\.000",
+    "eigen_digits": r"the first three: <Certificate ok[^\n]*\nthe second to the fourth: <Certificate NOT OK",
     "gross_outlier": r"squared_error\s+turns by 1\d\.\d+ [^\n]*\ntanh\s+turns by\s+0\.",
     "lasso_path": r"Lasso 1\.\d+ and 0\.00, elastic net 0\.7\d and 0\.7\d",
     "larger_than_memory": r"the same bits as in memory: True",
