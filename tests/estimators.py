@@ -36,6 +36,7 @@ class Row:
     classifier : whether y are classes.
     classes : the most classes that it takes; 0 for regressors, inf for any number.
     multi_output : whether y may have several columns.
+    matrix : whether y must be a matrix: a column is used by all targets or by none.
     unique : whether there is one minimiser on any data, so that results can be compared by their weights.
     positive : whether weights are constrained to be at least zero.
     once : whether a fit reads the rows only once, where that says enough.
@@ -71,6 +72,7 @@ class Row:
     classifier: bool = False
     classes: float = 0
     multi_output: bool = True
+    matrix: bool = False
     unique: bool = True
     positive: bool = False
     once: bool = False
@@ -268,6 +270,15 @@ TABLE = [
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
     _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),
+    _lasso(
+        "ElasticNetCV",
+        {"l1_ratio": 0.7, "alphas": 3, "eps": 1e-2, "cv": 3},
+        multi_output=False,
+        iterative=False,
+        chooses=True,
+    ),
+    _lasso("MultiTaskLasso", {"alpha": 0.05}, unique=False, matrix=True),
+    _lasso("MultiTaskElasticNet", {"alpha": 0.1}, matrix=True),
 ]
 
 IDS = [row.id for row in TABLE]
@@ -295,11 +306,8 @@ not what holds at the optimum alone.
 EVERY = [*TABLE, *LEARNERS]
 
 APART = {
-    "ElasticNetCV": "chooses two numbers; its siblings have rows",
-    "MultiTaskElasticNet": "targets are columns of a matrix",
-    "MultiTaskElasticNetCV": "targets are columns of a matrix",
-    "MultiTaskLasso": "targets are columns of a matrix",
-    "MultiTaskLassoCV": "targets are columns of a matrix",
+    "MultiTaskElasticNetCV": "ElasticNetCV and MultiTaskElasticNet have rows",
+    "MultiTaskLassoCV": "LassoCV and MultiTaskLasso have rows",
     "StructuredPerceptron": "takes sequences, not matrices",
 }
 """Classes that have no row, and why: tests of their own, and scikit-learn's checks."""
@@ -370,6 +378,8 @@ def plain(row: Row, n: int, p: int, seed: int = 0, count: int = 2) -> Data:
     if row.classifier:
         return (apart if row.separates else classes)(n, p, seed, count)
     X, y, _ = regression(n, p, seed)
+    if row.matrix:
+        y = np.column_stack([y, X[:, 0] + np.random.default_rng(seed + 1).standard_normal(n)])
     return Data(X, np.abs(y) + 0.1 if row.counts else y)
 
 
@@ -440,6 +450,11 @@ SHAPES: dict[str, Callable[[Row], Data]] = {
 def fits(row: Row, shape: str) -> bool:
     """Whether data of this shape can be fitted at all."""
     return not ((row.tall and shape in ("wide", "square")) or (row.most_columns < 50 and shape == "wide"))
+
+
+def targets_for(row: Row, y: Any) -> Any:
+    """Targets (n,) as a row of the table takes them: as they are, or side by side with themselves backwards."""
+    return np.column_stack([y, y[::-1]]) if row.matrix else y
 
 
 def columns_of(row: Row, count: int, n: int = 60, p: int = 4) -> Any:

@@ -149,9 +149,8 @@ TABLE_OF_COUNTS = ("class_count_", "class_log_prior_", "feature_count_", "featur
 
 def _counting(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Model:
     judged = ("class_log_prior_", "feature_log_prob_")
-    return Model(
-        name, "naive_bayes", counts, TABLE_OF_COUNTS, PROBABLE, settings or {}, mean=0.0, judged=judged, **meta
-    )
+    module = meta.pop("module", "naive_bayes")
+    return Model(name, module, counts, TABLE_OF_COUNTS, PROBABLE, settings or {}, mean=0.0, judged=judged, **meta)
 
 
 SCORED = ("predict", "predict_proba", "predict_log_proba", "decision_function")
@@ -182,6 +181,28 @@ def _centroids(settings: dict[str, Any] | None = None, **meta: Any) -> Model:
     return Model("NearestCentroid", data=clusters, learned=learned, settings=settings or {}, **known)
 
 
+AXES = ("components_", "singular_values_", "explained_variance_", "explained_variance_ratio_")
+
+
+def cloud(n: int = 90, p: int = 4, seed: int = 0) -> Data:
+    """Numbers that vary most along some directions, without a target."""
+    X = clusters(n, p, seed).X
+    return Data(X * np.linspace(1.0, 3.0, p), None)
+
+
+def _components(name: str, settings: dict[str, Any], **meta: Any) -> Model:
+    known = {
+        "learned": (*AXES, "mean_"),
+        "judged": ("components_", "singular_values_", "mean_"),
+        "methods": ("transform",),
+        "kind": "spectral",
+        "parts": False,
+        "widths": settings["n_components"] == 1,
+        **meta,
+    }
+    return Model(name, "decomposition", cloud, settings=settings, **known)
+
+
 def _mixing(settings: dict[str, Any] | None = None, **meta: Any) -> Model:
     learned = ("class_count_", "class_log_prior_", "theta_", "var_", "mark_log_prob_", "category_log_prob_")
     known = {"data": clusters, "mean": 0.0, "judged": ("class_log_prior_", "theta_", "var_"), "missing": True, **meta}
@@ -202,7 +223,7 @@ MODELS = [
     _counting("ComplementNB"),
     _counting("ComplementNB", {"norm": True, "class_prior": [0.2, 0.3, 0.5]}, checked=False),
     _counting("BernoulliNB", {"binarize": 1.0}),
-    _counting("BernoulliNB", {"presence_only": True, "alpha": 0.5}, checked=False, alike=False),
+    _counting("BernoulliNB", {"presence_only": True, "alpha": 0.5}, checked=False, alike=False, module=""),
     Model(
         "CategoricalNB",
         "naive_bayes",
@@ -240,4 +261,8 @@ MODELS = [
         checked=False,
         widths=False,
     ),
+    _components("PCA", {"n_components": 2}),
+    _components("PCA", {"n_components": 0.9, "whiten": True, "svd_solver": "full"}, widths=False),
+    _components("IncrementalPCA", {"n_components": 2}, parts=True, alike=False),
+    _components("TruncatedSVD", {"n_components": 2}, learned=AXES, judged=AXES[:2], mean=0.0),
 ]

@@ -88,7 +88,7 @@ void bind_dual_ascent(nb::module_ &m) {
       },
       nb::arg("target"), "Go on with other targets.");
   c.def_prop_ro("b", [](const DualAscent &s) { return vector(s.b); });
-  c.def_prop_ro("w", [](const DualAscent &s) { return vector(s.w); });
+  c.def_prop_ro("w", [](const DualAscent &s) { return vector({s.w.begin(), s.w.end()}); });
   c.def_prop_ro("complete", [](const DualAscent &s) { return s.active == static_cast<Index>(s.order.size()); });
   bind_dense<float>(c);
   bind_dense<double>(c);

@@ -10,8 +10,8 @@ namespace {
 // Products between two looks for a signal.
 constexpr double products_between_signals = 1 << 26;
 
-template <int N> std::vector<double> copied(const In<double, N> &array) {
-  return std::vector<double>(array.span().begin(), array.span().end());
+template <class To, int N> void copy(const In<double, N> &array, To &to) {
+  to.assign(array.span().begin(), array.span().end());
 }
 
 PerceptronState make_state(const In<double, 2> &coef, const In<double, 1> &intercept, double eta,
@@ -23,7 +23,7 @@ PerceptronState make_state(const In<double, 2> &coef, const In<double, 1> &inter
   state.targets = t, state.columns = coef.shape(1), state.eta = eta;
   state.rule = {has("joint"), has("positive"), has("intercept"), has("normalise"), has("batch")};
   require(!state.rule.joint || t >= 2, "a joint problem needs at least two targets");
-  state.coef = copied(coef), state.intercept = copied(intercept);
+  copy(coef, state.coef), copy(intercept, state.intercept);
   const std::size_t targets = static_cast<std::size_t>(t);
   state.active.assign(targets, 1), state.mistakes.assign(targets, 0), state.loss.assign(targets, 0.0);
   state.z.assign(targets, 0.0), state.weight.assign(targets, 0.0);
@@ -34,22 +34,23 @@ PerceptronState make_state(const In<double, 2> &coef, const In<double, 1> &inter
 void average(PerceptronState &state, const In<double, 2> &sums, const In<double, 1> &sum_intercept, double seen) {
   require(sums.shape(0) == state.targets && sums.shape(1) == state.columns && sum_intercept.shape(0) == state.targets,
           "sums must have the shapes of the weights");
-  state.sums = copied(sums), state.sum_intercept = copied(sum_intercept), state.seen = seen;
+  copy(sums, state.sums), copy(sum_intercept, state.sum_intercept);
+  state.seen = seen;
 }
 
 template <class Rows>
 nb::tuple scan(PerceptronState &state, const Rows &x, const In<std::int64_t, 1> &order,
-               const In<std::int32_t, 1> &label, const Maybe<double, 1> &weight, bool counted, bool keep) {
+               const In<std::int32_t, 1> &label, const Maybe<double, 1> &weight, bool counted, bool keep, int threads) {
   require(x.columns == state.columns, "X must have the columns of coef");
   require(label.shape(0) == x.rows && (!weight || weight->shape(0) == x.rows),
           "label and weight must have one entry a row");
-  bool good = columns_are_inside(x);
+  bool good = true;
   for (const std::int64_t i : order.span())
     good &= i >= 0 && i < x.rows;
   const std::int32_t classes = static_cast<std::int32_t>(state.targets == 1 ? 2 : state.targets);
   for (const std::int32_t c : label.span())
     good &= c >= 0 && c < classes;
-  require(good, "order must hold rows, label classes, and indices columns");
+  require(good, "order must hold rows and label classes");
   const Out<std::int32_t, 1> counts({counted ? x.rows : 0});
   std::fill(counts.span().begin(), counts.span().end(), 0);
   PerceptronUpdates updates;
@@ -59,11 +60,19 @@ nb::tuple scan(PerceptronState &state, const Rows &x, const In<std::int64_t, 1> 
   PerceptronScan<Rows> pass(x, label.span(), span_or_none(weight), state, updates);
   const double width = static_cast<double>(std::max<Index>(1, state.targets * state.columns));
   const std::size_t piece = static_cast<std::size_t>(products_between_signals / width) + 1;
+  const int workers = checked_threads(threads);
   const std::span<const std::int64_t> all = order.span();
   for (std::size_t begin = 0; begin < all.size(); begin += piece) {
     {
       const nb::gil_scoped_release release;
-      pass(all.subspan(begin, std::min(piece, all.size() - begin)));
+      const std::span<const std::int64_t> part = all.subspan(begin, std::min(piece, all.size() - begin));
+      if constexpr (std::is_same_v<Rows, Dense<typename Rows::Value>>) {
+        if (turns_pay(x, workers))
+          pass.in_turns(part, workers);
+        else
+          pass(part);
+      } else
+        pass(part);
     }
     if (PyErr_CheckSignals() != 0)
       throw nb::python_error();
@@ -81,10 +90,11 @@ template <class T> void bind_dense(Class &c) {
   c.def(
       "scan",
       [](PerceptronState &state, const In<T, 2> &X, const In<std::int64_t, 1> &order, const In<std::int32_t, 1> &label,
-         const Maybe<double, 1> &weight, bool counts, bool keep) {
-        return scan(state, Dense<T>{X.data(), X.shape(0), X.shape(1)}, order, label, weight, counts, keep);
+         const Maybe<double, 1> &weight, bool counts, bool keep, int threads) {
+        return scan(state, Dense<T>{X.data(), X.shape(0), X.shape(1)}, order, label, weight, counts, keep, threads);
       },
       nb::arg("X"), nb::arg("order"), nb::arg("label"), nb::arg("weight").none(), nb::arg("counts"), nb::arg("keep"),
+      nb::arg("threads"),
       "Look at the rows of X in this order: (counts, rows, others, times, steps) of the updates that are kept.");
 }
 
@@ -93,16 +103,17 @@ template <class T, class I> void bind_sparse(Class &c) {
       "scan_csr",
       [](PerceptronState &state, const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p,
          const In<std::int64_t, 1> &order, const In<std::int32_t, 1> &label, const Maybe<double, 1> &weight,
-         bool counts, bool keep) {
+         bool counts, bool keep, int threads) {
         const Compressed<T, I> rows(data, indices, indptr, p);
-        return scan(state, rows.view, order, label, weight, counts, keep);
+        return scan(state, rows.view, order, label, weight, counts, keep, threads);
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("order"), nb::arg("label"),
-      nb::arg("weight").none(), nb::arg("counts"), nb::arg("keep"), "scan of compressed sparse rows.");
+      nb::arg("weight").none(), nb::arg("counts"), nb::arg("keep"), nb::arg("threads"),
+      "scan of compressed sparse rows.");
 }
 
-nb::object matrix(const PerceptronState &s, const std::vector<double> &values) {
-  return give<double, 2>(values, {values.empty() ? 0 : s.targets, s.columns});
+nb::object matrix(const PerceptronState &s, const Weights &values) {
+  return give<double, 2>({values.begin(), values.end()}, {values.empty() ? 0 : s.targets, s.columns});
 }
 nb::object vector(const std::vector<double> &values) {
   return give<double, 1>(values, {static_cast<Index>(values.size())});

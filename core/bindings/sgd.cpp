@@ -2,7 +2,7 @@
 #include "sparse.hpp"
 
 #include "tenfold/pool.hpp"
-#include "tenfold/sgd_gathered.hpp"
+#include "tenfold/sgd.hpp"
 
 #include <utility>
 
@@ -36,7 +36,7 @@ constexpr std::pair<const char *, Schedule> schedules[] = {
 };
 
 nb::tuple weights_of(const Learner &l) {
-  std::vector<double> w(l.v);
+  std::vector<double> w(l.v.begin(), l.v.end());
   for (double &value : w)
     value *= l.scale;
   const auto p = static_cast<Index>(w.size());
@@ -45,7 +45,7 @@ nb::tuple weights_of(const Learner &l) {
 
 nb::tuple average_of(const Learner &l) {
   const double share = l.averaged > 0.0 ? 1.0 / l.averaged : 0.0;
-  std::vector<double> w(l.total);
+  std::vector<double> w(l.total.begin(), l.total.end());
   for (std::size_t j = 0; j < w.size(); ++j)
     w[j] = (w[j] + l.lag * l.v[j]) * share;
   const auto p = static_cast<Index>(w.size());
@@ -72,8 +72,8 @@ void learn(const Rows &x, const In<double, 1> &y, const Maybe<double, 1> &weight
   const auto weights = span_or_none(weight);
   const auto skipped = span_or_none(skip);
   if constexpr (std::is_same_v<Rows, Dense<typename Rows::Value>>)
-    if (all.size() == 1 && gathering_pays(x, *all.front(), workers)) {
-      scan_gathered(x, y.span(), weights, skipped, *all.front(), begin, end, workers);
+    if (all.size() == 1 && all.front()->rule.batch == 1 && !all.front()->order.empty() && turns_pay(x, workers)) {
+      scan_in_turns(x, y.span(), weights, skipped, *all.front(), begin, end, workers);
       return;
     }
   parallel(static_cast<Index>(all.size()), workers, [&](Index item, int) {

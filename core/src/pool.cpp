@@ -61,14 +61,6 @@ void after_fork_in_child() {
   instance() = std::make_unique<Pool>();
 }
 
-void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 // Waits at most spin_time for ready().
 template <class F> bool spin(F ready) {
   const auto end = Clock::now() + spin_time;

@@ -132,6 +132,29 @@ template <class T> void test_rules(const std::string &isa) {
       }
 }
 
+template <class T> void test_turns() {
+  const Matrix<T> x(3000, 37, 1.0, 13);
+  std::vector<std::int32_t> label;
+  for (Index i = 0; i < x.n; ++i)
+    label.push_back(x(i, 0) + 0.5 * x(i, 3) + 0.7 * x(i, 36) > 0.1 ? 1 : 0);
+  std::vector<std::int64_t> order(index(x.n));
+  permutation(5, order);
+  const Dense<T> rows = x.dense();
+  PerceptronState expected = state_of(1, x.p, {});
+  PerceptronUpdates updates, again;
+  updates.keep = again.keep = true;
+  PerceptronScan<Dense<T>>(rows, label, {}, expected, updates)(order);
+  for (const int threads : {1, 2, 5})
+    for (int repetition = 0; repetition < 20; ++repetition) {
+      PerceptronState state = state_of(1, x.p, {});
+      again.rows.clear();
+      PerceptronScan<Dense<T>>(rows, label, {}, state, again).in_turns(order, threads);
+      check(state.coef == expected.coef && state.intercept == expected.intercept && state.sums == expected.sums &&
+                state.loss == expected.loss && state.seen == expected.seen && again.rows == updates.rows,
+            "threads in turn, " + std::to_string(threads));
+    }
+}
+
 void test_not_finite() {
   Matrix<double> x(10, 3, 1.0, 1);
   x.values[14] = std::numeric_limits<double>::infinity();
@@ -152,6 +175,8 @@ int main() {
     test_rules<double>(isa);
     test_rules<float>(isa);
   });
+  test_turns<double>();
+  test_turns<float>();
   test_not_finite();
   return result();
 }

@@ -1,8 +1,7 @@
-// The delta rule: sparse rows are dense rows with zeros, rows brought together are the rows, and a plain recursion
-// finds the same weights.
+// The delta rule: sparse rows are dense rows with zeros, and threads in turn find the bits of one.
 #include "check.hpp"
 
-#include "tenfold/sgd_gathered.hpp"
+#include "tenfold/sgd.hpp"
 
 #include <numeric>
 
@@ -92,7 +91,7 @@ template <class T> void sparse_is_dense(const std::string &isa) {
     }
 }
 
-template <class T> void brought_together_is_the_same(int threads) {
+template <class T> void turns_are_one_thread(int threads) {
   const Data<T> data(2000, 37, 1.0, 5);
   for (const double l1 : {0.0, 0.3}) {
     Learner a = learner(rule_of(l1, 100), data.p);
@@ -102,10 +101,10 @@ template <class T> void brought_together_is_the_same(int threads) {
     for (const Index begin : {0, 1300}) {
       const Index end = begin == 0 ? 1300 : data.n;
       scan(data.dense(), data.y, data.weight, data.skip, a.order, a, begin, end);
-      scan_gathered(data.dense(), data.y, data.weight, data.skip, b, begin, end, threads);
+      scan_in_turns(data.dense(), data.y, data.weight, data.skip, b, begin, end, threads);
     }
     check(a.v == b.v && a.scale == b.scale && a.b == b.b && a.total == b.total && a.t == b.t && a.seen == b.seen,
-          "rows brought together, threads " + std::to_string(threads));
+          "threads in turn, " + std::to_string(threads));
   }
 }
 
@@ -151,8 +150,8 @@ int main() {
     sparse_is_dense<float>(isa);
   });
   for (const int threads : {1, 2, 5}) {
-    brought_together_is_the_same<double>(threads);
-    brought_together_is_the_same<float>(threads);
+    turns_are_one_thread<double>(threads);
+    turns_are_one_thread<float>(threads);
   }
   a_shuffle_keeps_every_row();
   a_bad_index_is_refused();

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from tenfold.estimators.bayes import GaussianNB as GaussianNB
     from tenfold.estimators.bayes import MixedNB as MixedNB
     from tenfold.estimators.bayes import MultinomialNB as MultinomialNB
+    from tenfold.estimators.components import PCA as PCA
+    from tenfold.estimators.components import IncrementalPCA as IncrementalPCA
+    from tenfold.estimators.components import TruncatedSVD as TruncatedSVD
+    from tenfold.estimators.components import principal_angles as principal_angles
     from tenfold.estimators.discriminant import BayesClassifier as BayesClassifier
     from tenfold.estimators.discriminant import GaussianPlugIn as GaussianPlugIn
     from tenfold.estimators.discriminant import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
@@ -100,6 +104,7 @@ _HOME = {
     "GeneralizedLinear": "estimators.glm",
     "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
+    "IncrementalPCA": "estimators.components",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
     "Lasso": "estimators.lasso",
@@ -125,6 +130,7 @@ _HOME = {
     "NearestCentroid": "estimators.discriminant",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
+    "PCA": "estimators.components",
     "PassiveAggressiveClassifier": "estimators.sgd",
     "PassiveAggressiveRegressor": "estimators.sgd",
     "Perceptron": "estimators.perceptron",
@@ -140,6 +146,7 @@ _HOME = {
     "SGDOneClassSVM": "estimators.sgd",
     "SGDRegressor": "estimators.sgd",
     "StructuredPerceptron": "estimators.structured",
+    "TruncatedSVD": "estimators.components",
     "TweedieRegressor": "estimators.glm",
     "VotedPerceptron": "estimators.perceptron",
     "ambiguity": "estimators.undecided",
@@ -153,6 +160,7 @@ _HOME = {
     "margins": "geometry",
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",
+    "principal_angles": "estimators.components",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",

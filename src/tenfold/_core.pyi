@@ -319,6 +319,7 @@ class Perceptron:
         weight: _Float | None,
         counts: bool,
         keep: bool,
+        threads: int,
     ) -> _Updates: ...
     def scan_csr(
         self,
@@ -331,6 +332,7 @@ class Perceptron:
         weight: _Float | None,
         counts: bool,
         keep: bool,
+        threads: int,
     ) -> _Updates: ...
     @property
     def coef(self) -> _Float: ...

@@ -22,15 +22,20 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 every_row = pytest.mark.parametrize("row", [row for row in TABLE if "files" in row.where], ids=lambda row: row.id)
 
 
+def names_of(y):
+    return "y" if y.ndim == 1 else [f"y{k}" for k in range(y.shape[1])]
+
+
 def frame(X, y, weight=None):
     columns = {f"column {j}": X[:, j] for j in range(X.shape[1])}
-    found = pd.DataFrame(columns | {"y": y})
+    targets = {"y": y} if y.ndim == 1 else dict(zip(names_of(y), y.T, strict=True))
+    found = pd.DataFrame(columns | targets)
     return found if weight is None else found.assign(w=weight)
 
 
 def in_memory(kind):
     def make(folder, X, y, weight):
-        return rows(kind(frame(X, y, weight)), target="y", weight=None if weight is None else "w"), ()
+        return rows(kind(frame(X, y, weight)), target=names_of(y), weight=None if weight is None else "w"), ()
 
     return make
 
@@ -42,7 +47,7 @@ def in_files(suffix, write):
         whole = frame(X, y, weight)
         for number, part in enumerate((whole[:17], whole[17:400], whole[400:])):
             write(part, folder / f"part{number}{suffix}")
-        return rows(folder / f"*{suffix}", target="y", weight=None if weight is None else "w"), ()
+        return rows(folder / f"*{suffix}", target=names_of(y), weight=None if weight is None else "w"), ()
 
     return make
 

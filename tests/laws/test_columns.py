@@ -8,7 +8,7 @@ from rows_of_numbers import EPS, drawn, truth
 from scipy import sparse
 
 from tenfold.data import Block
-from tenfold.stats import Columns, Moments
+from tenfold.stats import Aligned, Columns, Moments
 
 
 def lift(data):
@@ -107,3 +107,22 @@ def test_lengths(data):
     raw_X, raw_y = lift(data).lengths(origin=True)
     np.testing.assert_allclose(raw_X, np.sqrt(weight @ data.X.astype(np.float64) ** 2), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(raw_y, np.sqrt(weight @ data.y**2), rtol=1e-12, atol=1e-12)
+
+
+@given(drawn())
+def test_products_with_the_targets(data):
+    """As those of the moments, and merged as well; dense and sparse."""
+    if not data.X.shape[1] or np.abs(data.X.astype(np.float64)).max(initial=0.0) > 1e100:
+        return  # products overflow
+    whole = Moments.lift(Block(data.X, data.y, data.weight))
+    if whole.weight == 0.0:
+        return
+    e, p = whole.exponent.astype(int), whole.features
+    expected = np.ldexp(whole.XY.T, e[:p] + e[p:, None])
+    lengths = Columns.of(whole).lengths(origin=True)
+    allowed = 1e-12 * np.outer(lengths[1], lengths[0])
+    parts = [Aligned.lift(Block(part.X, part.y, part.weight)) for part in (data.part(i) for i in range(3))]
+    found = [Aligned.lift(Block(data.X, data.y, data.weight)), parts[0].merge(parts[1]).merge(parts[2])]
+    found.append(Aligned.lift(Block(sparse.csr_array(data.X), data.y, data.weight)))
+    for aligned in found:
+        assert np.all(np.abs(aligned.products - expected) <= allowed)

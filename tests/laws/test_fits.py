@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 
-from estimators import IDS, TABLE, parameters
+from estimators import IDS, TABLE, parameters, targets_for
 
 few = st.sampled_from([-2.0, -1.0, 0.0, 0.0, 1.0, 0.1, 3.0])
 
@@ -54,6 +54,7 @@ def test_certified_or_refused(row, data):
         y = np.where(y > 0, "yes", "no")
     if row.counts:
         y = np.abs(y) + 0.1
+    y = targets_for(row, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         if row.settings.get("C") == np.inf:

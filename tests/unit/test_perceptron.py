@@ -282,8 +282,28 @@ def test_the_compiled_scan_refuses_what_does_not_fit():
     state = _core.Perceptron(np.zeros((1, 2)), np.zeros(1), 1.0, "intercept")
     X, order, label = np.zeros((3, 2)), np.arange(3), np.zeros(3, np.int32)
     for change in ({"X": np.zeros((3, 1))}, {"order": np.array([0, 3])}, {"label": label + 2}, {"weight": one}):
-        given = {"X": X, "order": order, "label": label, "weight": None, "counts": False, "keep": False} | change
+        given = {"X": X, "order": order, "label": label, "weight": None, "counts": False, "keep": False, "threads": 1}
+        given |= change
         with pytest.raises(ValueError, match="must"):
             state.scan(**given)
+    for index in (2, -1):
+        thin = {"data": one, "indices": np.array([index], np.int32), "indptr": np.array([0, 1], np.int32), "p": 2}
+        rest = {"order": order[:1], "label": label[:1], "weight": None, "counts": False, "keep": False, "threads": 1}
+        with pytest.raises(ValueError, match="not a column"):
+            state.scan_csr(**thin, **rest)
     with pytest.raises(ValueError, match="two targets"):
         _core.Perceptron(np.zeros((1, 2)), np.zeros(1), 1.0, "joint")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_threads_in_turn_find_the_bits_of_one(dtype, monkeypatch):
+    """Enough rows for several threads to take turns."""
+    X, y, _ = apart(70_000, 20)
+    X = np.asarray(X, dtype=dtype)
+    found = []
+    for number in (1, 2, 3):
+        monkeypatch.setattr("tenfold.solvers.perceptron.threads", lambda entries, number=number: number)
+        found.append(Perceptron(max_iter=2, tol=None).fit(X, y))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.coef_, found[0].coef_)
+        assert other.n_mistakes_ == found[0].n_mistakes_ > 0

@@ -3,6 +3,8 @@
 
 #include "tenfold/types.hpp"
 
+#include <cstddef>
+#include <new>
 #include <vector>
 
 namespace tenfold {
@@ -23,5 +25,20 @@ private:
   };
   std::vector<Line> lines_;
 };
+
+// The same for vectors that are copied, compared and assigned: weights, to which a row is added again and again. A
+// vector of 64 bytes that is stored across two lines takes several times as long, and cannot be read back at once.
+template <class T> struct OnLines {
+  using value_type = T;
+  static constexpr std::align_val_t line{64};
+
+  OnLines() = default;
+  template <class U> OnLines(const OnLines<U> &) {}
+  T *allocate(std::size_t count) { return static_cast<T *>(::operator new(count * sizeof(T), line)); }
+  void deallocate(T *p, std::size_t) { ::operator delete(p, line); }
+  bool operator==(const OnLines &) const { return true; }
+};
+
+using Weights = std::vector<double, OnLines<double>>;
 
 } // namespace tenfold

@@ -91,7 +91,9 @@ public:
       const double price = work_of(step_.gather(storage_, weights_));
       state.slow = spent > price;
       if (done ? price <= std::max(0.2 * spent, little) : state.sweeps > 1 && since >= 2.0 * price) {
-        exact_step(penalty, total);
+        // one step is exact for one target; for several it doubles the digits
+        for (int step = 0; step < (done && storage_.targets() > 1 ? 3 : 1); ++step)
+          exact_step(penalty, total);
         since = 0.0;
         remembered_ = 0;
       } else if (!done) {
@@ -115,7 +117,7 @@ public:
 
 private:
   static constexpr std::size_t memory = 5;
-  static constexpr double little = 1e5;        // products that need not be earned
+  static constexpr double little = 1e6;        // products that need not be earned
   static constexpr Index most_unknowns = 8192; // of an exact step: their products take half a gigabyte
 
   // What an exact step for so many unknowns costs beside the products of a sweep.

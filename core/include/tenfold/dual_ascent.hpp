@@ -12,6 +12,7 @@
 // Flops: 4 an entry of the rows that move, 2 of the others; bytes: the rows that are taken, once an epoch.
 #pragma once
 
+#include "tenfold/buffer.hpp"
 #include "tenfold/order.hpp"
 #include "tenfold/row_of.hpp"
 
@@ -29,7 +30,8 @@ struct DualAscent {
   std::vector<double> target, low, high, curvature;
   double epsilon = 0.0, unit = 0.0;
   // where it is: the last entry of w belongs to `unit`
-  std::vector<double> b, w, square;
+  Weights w;
+  std::vector<double> b, square;
   std::vector<Index> order; // the rows, those that are taken first
   Index active = 0;
   double reach = std::numeric_limits<double>::infinity(); // the largest violation of the epoch before
@@ -54,7 +56,7 @@ template <class Rows> void begin(const Rows &x, DualAscent &state) {
   state.w.assign(static_cast<std::size_t>(x.columns) + 1, 0.0);
   state.square.resize(n);
   for (std::size_t i = 0; i < n; ++i)
-    state.square[i] = row.square(static_cast<Index>(i)) + state.unit * state.unit;
+    state.square[i] = row.squares(static_cast<Index>(i)) + state.unit * state.unit;
   state.order.resize(n);
   std::iota(state.order.begin(), state.order.end(), Index{0});
   state.take_all();

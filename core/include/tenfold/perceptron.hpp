@@ -15,8 +15,9 @@
 // One pass over the rows in the order given. Rosenblatt 1958; Freund and Schapire 1999; Collins 2002.
 #pragma once
 
+#include "tenfold/buffer.hpp"
 #include "tenfold/row_of.hpp"
-#include "tenfold/types.hpp"
+#include "tenfold/turns.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +43,8 @@ struct PerceptronState {
   PerceptronRule rule;
   double eta = 1.0;
   std::vector<std::int32_t> active; // targets that still learn (apart)
-  std::vector<double> coef, intercept, sums, sum_intercept, read, read_intercept;
+  Weights coef, sums, read;
+  std::vector<double> intercept, sum_intercept, read_intercept;
   double seen = 0.0;
   std::vector<std::int64_t> mistakes;
   std::vector<double> loss, weight, z;
@@ -74,7 +76,7 @@ public:
   // label (rows), weight (rows, or empty: one for all).
   PerceptronScan(const Rows &x, std::span<const std::int32_t> label, std::span<const double> weight,
                  PerceptronState &state, PerceptronUpdates &updates)
-      : row_(row_of(x)), label_(label), weight_(weight), state_(state), updates_(updates), rule_(state.rule),
+      : row_{x}, label_(label), weight_(weight), state_(state), updates_(updates), rule_(state.rule),
         read_(rule_.batch ? state.read.data() : state.coef.data()),
         read_intercept_(rule_.batch ? state.read_intercept.data() : state.intercept.data()) {}
 
@@ -90,6 +92,23 @@ public:
         apart(i);
       state_.seen += 1.0;
     }
+  }
+
+  // The same by several threads in turn, for dense rows.
+  void in_turns(std::span<const std::int64_t> order, int threads) {
+    const auto part = [order](Index first, Index last) {
+      return order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+    };
+    const auto bring = [part, row = row_, label = label_](Index first, Index last) {
+      for (const std::int64_t i : part(first, last)) {
+        row.bring(static_cast<Index>(i));
+        __builtin_prefetch(label.data() + i);
+      }
+      row.await(static_cast<Index>(part(first, last).back()));
+    };
+    const Index bytes = state_.columns * static_cast<Index>(sizeof(typename Rows::Value));
+    tenfold::in_turns(0, static_cast<Index>(order.size()), bytes, threads, bring,
+                      [&](Index first, Index last) { (*this)(part(first, last)); });
   }
 
 private:
@@ -151,7 +170,7 @@ private:
     const double a = state_.eta * weight;
     if (!rule_.normalise)
       return a;
-    const double square = row_.square(i) + (rule_.intercept ? 1.0 : 0.0);
+    const double square = row_.squares(i) + (rule_.intercept ? 1.0 : 0.0);
     return square > 0.0 ? a / std::sqrt(square) : a;
   }
 
@@ -178,7 +197,7 @@ private:
       state_.sum_intercept[s] += a * state_.seen;
   }
 
-  decltype(row_of(std::declval<const Rows &>())) row_;
+  RowOf<Rows> row_;
   std::span<const std::int32_t> label_;
   std::span<const double> weight_;
   PerceptronState &state_;

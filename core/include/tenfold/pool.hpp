@@ -34,6 +34,15 @@ template <class F> void parallel(Index count, int threads, F &&body) {
       &body);
 }
 
+// Tells the processor that this thread waits for another.
+inline void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 // Threads that the pool has started in this process so far.
 int pool_size();
 

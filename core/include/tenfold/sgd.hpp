@@ -22,14 +22,15 @@
 // fetched ahead, and a value of the loss beside its slope is free.
 #pragma once
 
+#include "tenfold/buffer.hpp"
 #include "tenfold/delta_losses.hpp"
-#include "tenfold/kernels.hpp"
+#include "tenfold/row_of.hpp"
+#include "tenfold/turns.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 namespace tenfold {
@@ -56,12 +57,12 @@ struct DeltaRule {
 
 struct Learner {
   DeltaRule rule;
-  std::vector<double> v;
+  Weights v;
   double scale = 1.0, b = 0.0;
   double sums[2] = {}; // ||v||^2 and ||v||_1
-  std::vector<double> total;
+  Weights total;
   double lag = 0.0, total_b = 0.0, averaged = 0.0;
-  std::vector<double> q;
+  Weights q;
   double due = 0.0;
   double t = 1.0, eta = 0.0, t0 = 0.0;
   std::vector<std::int32_t> order;
@@ -163,120 +164,38 @@ struct Learner {
   }
 };
 
-// What a step does with one row, for each storage.
-template <class Rows> struct RowOf;
+// The L1 penalty that is due, on all weights of dense rows, and of sparse ones on those that the step has met.
+template <class T> void truncate(const RowOf<Dense<T>> &row, Learner &l) {
+  double *total = l.total.empty() ? nullptr : l.total.data();
+  kernels().truncate(l.v.data(), l.q.data(), total, row.x.columns, l.scale, l.due, l.lag, l.sums);
+}
 
-template <class T> struct RowOf<Dense<T>> {
-  const Dense<T> &x;
-  const DenseKernels<T> &on = kernels().dense<T>();
-  static constexpr Index line = 64 / sizeof(T), farthest = 2048 / sizeof(T);
+template <class T, class I> void truncate_row(const RowOf<Sparse<T, I>> &row, Learner &l, Index i) {
+  const I *indices = row.x.indices.data();
+  double *w = l.v.data(), *q = l.q.data(), *total = l.total.empty() ? nullptr : l.total.data();
+  const double scale = l.scale, inverse = 1.0 / l.scale, due = l.due, lag = l.lag;
+  double squares_of = 0.0, sizes = 0.0;
+  for (std::size_t e = row.first(i); e < row.first(i + 1); ++e) {
+    const auto j = static_cast<std::size_t>(indices[e]);
+    const double value = w[j], paid = q[j];
+    const double down = value - (due + paid) * inverse, up = value + (due - paid) * inverse;
+    const double next = value > 0.0 ? (down > 0.0 ? down : 0.0) : (value < 0.0 ? (up < 0.0 ? up : 0.0) : value);
+    const double change = next - value;
+    q[j] = paid + scale * change;
+    if (total != nullptr)
+      total[j] -= lag * change;
+    squares_of += change * (value + next);
+    sizes += std::fabs(next) - std::fabs(value);
+    w[j] = next;
+  }
+  l.sums[0] += squares_of;
+  l.sums[1] += sizes;
+}
 
-  const T *at(Index i) const { return x.data + i * x.columns; }
-  void fetch(Index i) const {
-    for (Index j = 0; j < std::min(x.columns, farthest); j += line)
-      __builtin_prefetch(at(i) + j);
-  }
-  void fetch_weights(Index, const std::vector<double> &) const {}
-  double dot(Index i, const std::vector<double> &v) const { return on.dot(at(i), v.data(), x.columns); }
-  double squares(Index i) const { return on.squares(at(i), x.columns); }
-  void add(Index i, double c, std::vector<double> &v, double *sums) const {
-    on.add(at(i), x.columns, c, v.data(), sums);
-  }
-  void truncate(Learner &l) const {
-    double *total = l.total.empty() ? nullptr : l.total.data();
-    kernels().truncate(l.v.data(), l.q.data(), total, x.columns, l.scale, l.due, l.lag, l.sums);
-  }
-};
-
-template <class T, class I> struct RowOf<Sparse<T, I>> {
-  const Sparse<T, I> &x;
-
-  std::size_t first(Index i) const { return static_cast<std::size_t>(x.indptr[static_cast<std::size_t>(i)]); }
-  void fetch(Index i) const {
-    __builtin_prefetch(x.data.data() + first(i));
-    __builtin_prefetch(x.indices.data() + first(i));
-  }
-  // The weights of a row, while the row before it is worked on: they are all over the memory where columns are many.
-  void fetch_weights(Index i, const std::vector<double> &v) const {
-    constexpr std::size_t many = 1 << 12;
-    if (v.size() < many)
-      return;
-    const I *indices = x.indices.data();
-    const double *w = v.data();
-    for (std::size_t e = first(i); e < first(i + 1); ++e)
-      __builtin_prefetch(w + indices[e], 1);
-  }
-  // Every row begins here, so that indices are checked once.
-  double dot(Index i, const std::vector<double> &v) const {
-    const T *data = x.data.data();
-    const I *indices = x.indices.data();
-    const double *w = v.data();
-    const std::size_t end = first(i + 1), columns = v.size();
-    std::size_t e = first(i);
-    double sums_of[4] = {};
-    bool inside = true;
-    for (; e + 4 <= end && inside; e += 4) {
-      for (std::size_t k = 0; k < 4; ++k)
-        inside &= static_cast<std::size_t>(indices[e + k]) < columns;
-      if (inside)
-        for (std::size_t k = 0; k < 4; ++k)
-          sums_of[k] += static_cast<double>(data[e + k]) * w[indices[e + k]];
-    }
-    for (; e < end && inside; ++e) {
-      inside = static_cast<std::size_t>(indices[e]) < columns;
-      if (inside)
-        sums_of[0] += static_cast<double>(data[e]) * w[indices[e]];
-    }
-    if (!inside)
-      throw std::invalid_argument("an index of the sparse rows is not a column");
-    return (sums_of[0] + sums_of[1]) + (sums_of[2] + sums_of[3]);
-  }
-  double squares(Index i) const {
-    double sum = 0.0;
-    for (std::size_t e = first(i); e < first(i + 1); ++e)
-      sum += static_cast<double>(x.data[e]) * static_cast<double>(x.data[e]);
-    return sum;
-  }
-  void add(Index i, double c, std::vector<double> &v, double *sums) const {
-    const T *data = x.data.data();
-    const I *indices = x.indices.data();
-    double *w = v.data(), squares_of = 0.0, sizes = 0.0;
-    for (std::size_t e = first(i); e < first(i + 1); ++e) {
-      double &value = w[indices[e]];
-      const double change = c * static_cast<double>(data[e]), next = value + change;
-      squares_of += change * (value + next);
-      sizes += std::fabs(next) - std::fabs(value);
-      value = next;
-    }
-    sums[0] += squares_of;
-    sums[1] += sizes;
-  }
-  void truncate(Learner &l) const {
-    for (Index k = 0; k < l.pending; ++k)
-      truncate_row(l, l.rows[static_cast<std::size_t>(k)]);
-  }
-  void truncate_row(Learner &l, Index i) const {
-    const I *indices = x.indices.data();
-    double *w = l.v.data(), *q = l.q.data(), *total = l.total.empty() ? nullptr : l.total.data();
-    const double scale = l.scale, inverse = 1.0 / l.scale, due = l.due, lag = l.lag;
-    double squares_of = 0.0, sizes = 0.0;
-    for (std::size_t e = first(i); e < first(i + 1); ++e) {
-      const auto j = static_cast<std::size_t>(indices[e]);
-      const double value = w[j], paid = q[j];
-      const double down = value - (due + paid) * inverse, up = value + (due - paid) * inverse;
-      const double next = value > 0.0 ? (down > 0.0 ? down : 0.0) : (value < 0.0 ? (up < 0.0 ? up : 0.0) : value);
-      const double change = next - value;
-      q[j] = paid + scale * change;
-      if (total != nullptr)
-        total[j] -= lag * change;
-      squares_of += change * (value + next);
-      sizes += std::fabs(next) - std::fabs(value);
-      w[j] = next;
-    }
-    l.sums[0] += squares_of;
-    l.sums[1] += sizes;
-  }
-};
+template <class T, class I> void truncate(const RowOf<Sparse<T, I>> &row, Learner &l) {
+  for (Index k = 0; k < l.pending; ++k)
+    truncate_row(row, l, l.rows[static_cast<std::size_t>(k)]);
+}
 
 // One step with the rows that are pending.
 template <class Rows> void step(const RowOf<Rows> &x, Learner &l) {
@@ -296,17 +215,15 @@ template <class Rows> void step(const RowOf<Rows> &x, Learner &l) {
       continue;
     const Index i = l.rows[static_cast<std::size_t>(k)];
     moved += u;
-    x.add(i, u / l.scale, l.v, l.sums);
-    if (l.lag != 0.0) {
-      double unused[2] = {};
-      x.add(i, -l.lag * (u / l.scale), l.total, unused);
-    }
+    x.add_with_sums(i, u / l.scale, l.v.data(), l.sums);
+    if (l.lag != 0.0)
+      x.add(i, -l.lag * (u / l.scale), l.total.data());
   }
   if (rule.intercept)
     l.b += rule.decay * (moved - (rule.one_class ? eta * rule.alpha : 0.0));
   if (rule.penalised && rule.l1 > 0.0) {
     l.due += rule.l1 * eta * rule.alpha;
-    x.truncate(l);
+    truncate(x, l);
   }
   if (rule.average > 0 && static_cast<double>(rule.average) <= l.t) {
     l.lag += l.scale;
@@ -322,7 +239,7 @@ template <class Rows> bool meet(const RowOf<Rows> &x, Learner &l, Index i, doubl
   constexpr double steepest = 1e12;
   const DeltaRule &rule = l.rule;
   const double y = rule.own < 0 ? target : (target == static_cast<double>(rule.own) ? 1.0 : -1.0);
-  const double z = l.scale * x.dot(i, l.v) + l.b;
+  const double z = l.scale * x.dot(i, l.v.data()) + l.b;
   if (!std::isfinite(z))
     return false;
   if (l.pending == 0)
@@ -365,7 +282,7 @@ void scan(const Rows &rows, std::span<const double> y, std::span<const double> w
     if (position + ahead < end)
       x.fetch(row(position + ahead));
     if (position + 1 < end)
-      x.fetch_weights(row(position + 1), l.v);
+      x.fetch_weights(row(position + 1), l.v.data());
     const Index i = row(position);
     const auto at = static_cast<std::size_t>(i);
     if ((!weight.empty() && weight[at] == 0.0) || (!skip.empty() && skip[at] != 0))
@@ -374,6 +291,23 @@ void scan(const Rows &rows, std::span<const double> y, std::span<const double> w
   }
   if (l.finite && l.pending > 0)
     step(x, l);
+}
+
+// The same by several threads in turn, for dense rows in an order that jumps about and steps of one row.
+template <class T>
+void scan_in_turns(const Dense<T> &rows, std::span<const double> y, std::span<const double> weight,
+                   std::span<const std::uint8_t> skip, Learner &l, Index begin, Index end, int threads) {
+  const std::span<const std::int32_t> order = l.order;
+  const auto bring = [x = RowOf<Dense<T>>{rows}, y, order](Index first, Index last) {
+    const auto part = order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+    for (const std::int32_t i : part) {
+      x.bring(i);
+      __builtin_prefetch(y.data() + i);
+    }
+    x.await(part.back());
+  };
+  in_turns(begin, end, rows.columns * static_cast<Index>(sizeof(T)), threads, bring,
+           [&](Index first, Index last) { scan(rows, y, weight, skip, l.order, l, first, last); });
 }
 
 } // namespace tenfold

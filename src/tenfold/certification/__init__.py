@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.certification import (
     by_class,
+    components,
     glm,
     greedy,
     lasso,
@@ -167,6 +168,7 @@ def infer(
 
 JUDGES: dict[str, Callable[..., Certificate]] = {
     **by_class.JUDGES,
+    **components.JUDGES,
     **glm.JUDGES,
     **greedy.JUDGES,
     **least_squares.JUDGES,

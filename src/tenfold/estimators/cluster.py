@@ -21,13 +21,7 @@ from tenfold.stats import Moments, Several, Total
 def validate(estimator: Any, X: Any, y: Any, *, numeric: bool, multi_output: bool) -> tuple[Array, Array]:
     """X as `data.dask.matrix` gives it, and y, labels as they are, in the memory of the workers beside it."""
     names = _names(X)
-    X = dask.matrix(X)
-    if X.shape[0] == 0 or X.shape[1] == 0:
-        what = "sample(s)" if X.shape[0] == 0 else "feature(s)"
-        raise ValueError(
-            f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required by "
-            f"{type(estimator).__name__}."
-        )
+    X = _matrix(estimator, X)
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     if not is_dask(y):
@@ -37,11 +31,43 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool, multi_output: boo
         raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
     if y.dtype.kind == "f" and (place := dask.place_of(y, _not_finite)) is not None:
         raise ValueError(f"Input y contains NaN or infinity: {place}.")
+    _remember(estimator, X, names)
+    return X, y
+
+
+def validate_rows(estimator: Any, X: Any) -> Array:
+    """X alone."""
+    names = _names(X)
+    X = _matrix(estimator, X)
+    _remember(estimator, X, names)
+    return X
+
+
+def _matrix(estimator: Any, X: Any) -> Array:
+    X = dask.matrix(X)
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        what = "sample(s)" if X.shape[0] == 0 else "feature(s)"
+        raise ValueError(
+            f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required by "
+            f"{type(estimator).__name__}."
+        )
+    return X
+
+
+def _remember(estimator: Any, X: Array, names: Array | None) -> None:
     estimator.n_features_in_ = X.shape[1]
     estimator.__dict__.pop("feature_names_in_", None)
     if names is not None:
         estimator.feature_names_in_ = names
-    return X, y
+
+
+def rows_alone(X: Array, weight: Array | None) -> Rows:
+    """Rows without targets: they are zero."""
+    return as_rows(X, dask.rowwise(_zeros, X), weight)
+
+
+def _zeros(chunk: Array) -> Array:
+    return np.zeros(chunk.shape[0])
 
 
 def _names(X: Any) -> Array | None:

@@ -59,12 +59,14 @@ __all__ = [
     "own_target",
     "refuse_not_finite",
     "remember_columns",
+    "rows_alone",
     "rowwise",
     "store",
     "total_weight",
     "unknown_classes",
     "validate",
     "validate_more",
+    "validate_rows",
     "validate_weights",
     "warn_unless_certified",
     "watcher",
@@ -204,6 +206,31 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
         y_numeric=numeric,
     )
     return canonical(X), y
+
+
+def validate_rows(estimator: Any, X: Any) -> Array:
+    """X without a target, as `validate` has it; the target of a table is not looked at."""
+    if hasattr(estimator, "_claims"):
+        estimator._claims.refuse(type(estimator).__name__, X)
+    if is_dask(X):
+        return _cluster().validate_rows(estimator, X)
+    if is_foreign(X):
+        X = foreign.matrix(estimator, X)
+        return without_names(estimator, X)
+    if isinstance(X, Table):
+        remember_columns(estimator, X)
+        return X
+    if is_plain(X):
+        return without_names(estimator, X)
+    X = validate_data(estimator, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finiteness(estimator))
+    return canonical(X)
+
+
+def rows_alone(X: Array, weight: Array | None) -> Rows:
+    """Rows without targets: they are zero."""
+    if is_dask(X):
+        return _cluster().rows_alone(X, weight)
+    return as_rows(X, np.zeros(X.shape[0]), weight)
 
 
 def finiteness(estimator: Any) -> Any:
@@ -506,22 +533,24 @@ class Predictor:
         """
         raise NotImplementedError
 
-    def _raw(self, X: Any) -> Array:
+    def _raw(self, X: Any, of_rows: Callable[[bool], Callable[[Array], Array]] | None = None) -> Array:
+        """What `_of_rows`, or another one, says of the rows."""
         check_is_fitted(self)
+        of_rows = self._of_rows if of_rows is None else of_rows
         if isinstance(X, Table):
-            return self._raw_of_table(X)
+            return self._raw_of_table(X, of_rows)
         if is_dask(X):
-            return _cluster().predictions(self, X, self._of_rows(few=False))
+            return _cluster().predictions(self, X, of_rows(False))
         if is_foreign(X):
-            return self._of_rows(few=False)(foreign.to_predict(self, X))
+            return of_rows(False)(foreign.to_predict(self, X))
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
             finite = finiteness(self)
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finite, reset=False)
         elif not np.isfinite(X).all():
             check_array(X, ensure_all_finite=finiteness(self), input_name="X", estimator=self)
-        return self._of_rows(few=X.shape[0] * X.shape[1] < FEW)(canonical(X) if is_sparse(X) else contiguous(X))
+        return of_rows(X.shape[0] * X.shape[1] < FEW)(canonical(X) if is_sparse(X) else contiguous(X))
 
-    def _raw_of_table(self, table: Table) -> Array:
+    def _raw_of_table(self, table: Table, of_rows: Callable[[bool], Callable[[Array], Array]]) -> Array:
         """Predictions of all rows, in memory; a table without names is taken by position."""
         names = getattr(self, "feature_names_in_", None)
         if table.shape[1] != self.n_features_in_:  # type: ignore[attr-defined]
@@ -535,7 +564,7 @@ class Predictor:
                 f"this order, tenfold.rows(..., columns={list(names)})."
             )
         # all blocks go the same way, so that bits do not change
-        f = self._of_rows(few=table.shape[0] * table.shape[1] < FEW)
+        f = of_rows(table.shape[0] * table.shape[1] < FEW)
 
         def predictions(block: Block) -> Array:
             if not self._missing and not np.isfinite(block.X.data if is_sparse(block.X) else block.X).all():

@@ -13,12 +13,18 @@ gap
 count
     Models that are meant to separate classes. The mistakes of the returned model, counted again, ties by exact sums;
     the note has the smallest margin.
+exact
+    Results that follow from the data by a formula. The largest distance to a second formula.
+spectral
+    Components. The largest residual of an eigenvector; a component with a larger variance that was left out makes it
+    infinite, and the note says where that is not proved.
 stationarity
     Losses that are not convex. The norm of the gradient, or of its distance to the penalty's subdifferential: zero
     where the objective is at rest, which need not be the best place.
 """
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
+from tenfold.judge.components import spectral
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
@@ -54,5 +60,6 @@ __all__ = [
     "residual",
     "residual_from_moments",
     "scaled_gap",
+    "spectral",
     "stationarity",
 ]

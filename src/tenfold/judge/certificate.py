@@ -50,6 +50,14 @@ RULES = {
         "rounding of the second formula and of the stored numbers",
         "another formula gives the same result up to this",
     ),
+    "spectral": Rule(
+        1e-8,
+        "largest residual of a component",
+        "1 (the number is in units of the largest variance)",
+        "rounding of the rows' products and of the stored components",
+        "every component is an eigenvector of the rows' scatter up to this, and none with a larger variance was left "
+        "out, unless the note says so",
+    ),
     "count": Rule(
         1e-12,
         "mistakes on the data",
@@ -58,7 +66,7 @@ RULES = {
         "counted again with the returned model",
     ),
 }
-"""One rule a kind; other kinds (spectral, fixed point) join here with the first method that needs them."""
+"""One rule a kind; the last kind (fixed point) joins here with the first method that needs it."""
 
 NOT_JUDGED = "not judged"
 

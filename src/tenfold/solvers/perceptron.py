@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, Integers, contiguous, is_sparse
+from tenfold.arrays import Array, Floats, Integers, contiguous, entries, is_sparse
 from tenfold.data import Block, MemoryRows, NotFinite, Rows
+from tenfold.machine import threads
 from tenfold.problems import Separation, length
 from tenfold.solvers.loop import Status, Step
 from tenfold.stats import Params
@@ -109,6 +110,7 @@ class Learner:
             self._state.average(*self.memory)
         # in memory a pass is one block, so that rows of all places are mixed
         self._whole = self.rows.whole() if isinstance(self.rows, MemoryRows) else None
+        self._labels = None if self._whole is None else self._whole.y[:, 0].astype(np.int32)
         self._groups = 1 if self.problem.joint else self.problem.targets
         self._open = np.ones(self._groups, dtype=bool)
         self._best = np.full(self._groups, np.inf)
@@ -165,17 +167,12 @@ class Learner:
         return start + block.y.shape[0], looked + self._looked
 
     def _look(self, start: int, block: Block) -> None:
-        label = block.y[:, 0].astype(np.int32)
-        order = np.arange(len(label), dtype=np.int64)
-        if block.weight is not None or block.group is not None:
-            inside = np.ones(len(label), dtype=bool) if block.weight is None else block.weight > 0.0
-            order = np.flatnonzero(inside if block.group is None else inside & (block.group == 0))
-        if self.course.shuffle:
-            order = order[_core.permutation(len(order), self._seed(start))]
+        label = block.y[:, 0].astype(np.int32) if self._labels is None else self._labels
+        order = self._order(start, block)
         self._looked = len(order)
         X = contiguous(block.X)
         watched = not self.course.shuffle and self._groups == 1
-        rest = (order, label, block.weight, watched, self.course.keep)
+        rest = (order, label, block.weight, watched, self.course.keep, threads(entries(X)))
         if is_sparse(X):
             found = self._state.scan_csr(X.data, X.indices, X.indptr, X.shape[1], *rest)
         else:
@@ -185,6 +182,15 @@ class Learner:
             self._counts[start : start + len(label)] += counts
         if self.course.keep:
             self.updates.append(Updates(X[rows], rows + start, label[rows], other, step, time))
+
+    def _order(self, start: int, block: Block) -> Integers:
+        """The rows of a block that are looked at, in their order."""
+        n, seed = block.y.shape[0], self._seed(start) if self.course.shuffle else 0
+        if block.weight is None and block.group is None:
+            return _core.permutation(n, seed) if self.course.shuffle else np.arange(n, dtype=np.int64)
+        inside = np.ones(n, dtype=bool) if block.weight is None else block.weight > 0.0
+        order = np.flatnonzero(inside if block.group is None else inside & (block.group == 0))
+        return order[_core.permutation(len(order), seed)] if self.course.shuffle else order
 
     def _seed(self, start: int) -> int:
         """Another one for each pass and block."""

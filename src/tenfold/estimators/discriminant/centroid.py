@@ -154,6 +154,10 @@ class NearestCentroid(ByClass):
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         return plan.scores(self.metric, self.centroids_, self._unit(), self.class_prior_)
 
+    def _plain_of_rows(self, few: bool) -> Callable[[Array], Array]:
+        """With columns in the units of the data."""
+        return plan.scores(self.metric, self.centroids_, np.ones(self.centroids_.shape[1]), self.class_prior_)
+
     def _unit(self) -> Floats:
         if self.metric == "mahalanobis":
             return self._whitener
@@ -162,7 +166,7 @@ class NearestCentroid(ByClass):
     def predict(self, X: Any) -> Array:
         """The class whose centroid is nearest, or with the largest score where priors are not equal."""
         if self.metric != "mahalanobis" and self.__sklearn_is_fitted__() and self._equal():
-            z = _Plain(self)._raw(X)
+            z = self._raw(X, self._plain_of_rows)
             return chosen_classes(self.classes_, rowwise(largest, z))
         return super().predict(X)
 
@@ -188,13 +192,3 @@ class NearestCentroid(ByClass):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-class _Plain(NearestCentroid):
-    """A fitted model whose columns are in the units of the data."""
-
-    def __init__(self, model: NearestCentroid) -> None:
-        self.__dict__.update(model.__dict__)
-
-    def _unit(self) -> Floats:
-        return np.ones(self.centroids_.shape[1])

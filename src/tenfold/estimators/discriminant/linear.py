@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from tenfold.arrays import Array, Floats, numpy_dtype
 from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, TooFewRows
-from tenfold.estimators.contract import Claims, Predictor, follow
+from tenfold.estimators.contract import Claims, follow
 from tenfold.estimators.discriminant.gaussian import GaussianClasses, wide
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, integer, nothing, real
 from tenfold.judge import Certificate
@@ -232,24 +232,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """The rows along the directions, (n, n_components)."""
         if self.solver == "lsqr":
             raise NotImplementedError("transform not implemented for 'lsqr' solver (use 'svd' or 'eigen').")
-        return _Directions(self)._raw(X)
+        return self._raw(X, self._along_directions)
 
-
-class _Directions(Predictor):
-    """The rows of a fitted model along its directions."""
-
-    def __init__(self, model: LinearDiscriminantAnalysis) -> None:
-        self.model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return self.model.__sklearn_is_fitted__()
-
-    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
-        V = wide(self.model.scalings_)[:, : self.model._max_components]
-        shift = wide(self.model.xbar_) if self.model.solver == "svd" else np.zeros(len(V))
+    def _along_directions(self, few: bool) -> Callable[[Array], Array]:
+        V = wide(self.scalings_)[:, : self._max_components]
+        shift = wide(self.xbar_) if self.solver == "svd" else np.zeros(len(V))
         return partial(_along, np.ascontiguousarray(V.T), shift)
 
 

@@ -1,0 +1,161 @@
+"""Principal components of rows that come in parts."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tenfold.arrays import numpy_dtype
+from tenfold.estimators.components.principal import Principal, fix_components
+from tenfold.estimators.components.projected import wide
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    follow,
+    refuse_not_finite,
+    rows_alone,
+    validate_rows,
+    validate_weights,
+)
+from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing
+from tenfold.judge import spectral
+from tenfold.plans import spectral as plan
+from tenfold.plans.least_squares import fold_moments
+from tenfold.stats import Moments
+
+
+class IncrementalPCA(Principal):
+    """Principal components of rows that come in parts: those of all rows, not an approximation.
+
+    Parts are merged as moments, so that the components are those of `PCA` on all rows so far.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        None for as many as there are columns, or rows in the first part where these are fewer.
+    whiten : bool, default=False
+    copy, batch_size : accepted for compatibility: rows are read in blocks, which do not change the result.
+
+    Attributes
+    ----------
+    components_, explained_variance_, explained_variance_ratio_, singular_values_, mean_, noise_variance_ : as in `PCA`
+    var_ : ndarray of shape (n_features,)
+        Variances of the columns.
+    n_components_, n_samples_seen_, batch_size_ : int
+    moments_ : Moments
+        Of all rows so far.
+    certificate_ : Certificate
+        Kind spectral; after `partial_fit` from the moments, for the rows are gone.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Memory p x p. Runs on dense and sparse arrays, files, devices and Dask collections.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import IncrementalPCA, PCA
+    >>> X = np.random.RandomState(0).randn(100, 5)
+    >>> parts = IncrementalPCA(2)
+    >>> for part in np.array_split(X, 7):
+    ...     parts = parts.partial_fit(part)
+    >>> bool(np.allclose(parts.components_, PCA(2).fit(X).components_))
+    True
+    """
+
+    _claims: ClassVar = Claims(
+        "Principal components of rows in parts",
+        "one fold",
+        "spectral",
+        "S11.1, R10",
+        "sklearn.decomposition.IncrementalPCA",
+    )
+    _constraints: ClassVar[Constraints] = {
+        "n_components": (nothing(), integer(1)),
+        "whiten": (boolean(),),
+        "copy": (boolean(),),
+        "batch_size": (nothing(), integer(1)),
+    }
+
+    moments_: Moments
+
+    def __init__(
+        self, n_components: int | None = None, *, whiten: bool = False, copy: bool = True, batch_size: int | None = None
+    ) -> None:
+        self.n_components = n_components
+        self.whiten = whiten
+        self.copy = copy
+        self.batch_size = batch_size
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the components of these rows alone.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or an array elsewhere
+        y : not looked at.
+        sample_weight : array-like of shape (n,), default=None
+        """
+        self.__dict__.pop("moments_", None)
+        self.__dict__.pop("n_components_", None)
+        return self._add(X, sample_weight)
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any = None, check_input: bool = True, sample_weight: Any = None) -> Self:
+        """Find the components of these rows and all that came before.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`.
+        check_input : accepted for compatibility: input is always checked.
+        """
+        return self._add(X, sample_weight)
+
+    def _add(self, X: Any, sample_weight: Any) -> Self:
+        check_parameters(self, self._constraints)
+        first = not hasattr(self, "moments_")
+        X = validate_rows(self, X)
+        if not first and X.shape[1] != self.moments_.features:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.moments_.features} "
+                "features as input."
+            )
+        weight = validate_weights(sample_weight, X)
+        rows = rows_alone(X, weight)
+        new: Moments = refuse_not_finite(self, X, lambda: fold_moments(rows))
+        self._number(*rows.shape)
+        self.moments_ = new if first else self.moments_.merge(new)
+        found = plan.of_moments(self.moments_, None)
+        fix_components(self, found, slice(None, self.n_components_), X)
+        self.n_samples_seen_ = self.moments_.count
+        self.batch_size_ = 5 * rows.shape[1] if self.batch_size is None else self.batch_size
+        self.var_ = follow(np.diag(self.moments_.covariance()), X)
+        rest = found.values[self.n_components_ :] / max(found.weight - 1.0, np.finfo(np.float64).tiny)
+        self.noise_variance_ = float(np.mean(rest)) if rest.size else 0.0
+        self.certificate_ = spectral(
+            rows if first else None,
+            mean=wide(self.mean_),
+            components=wide(self.components_),
+            values=wide(self.singular_values_) ** 2,
+            scatter=found.scatter,
+            dtype=numpy_dtype(self.components_.dtype),
+        )
+        return self
+
+    def _number(self, n: int, p: int) -> None:
+        """The number of components, from the first part on."""
+        if self.n_components is None:
+            self.n_components_ = getattr(self, "n_components_", min(n, p))
+            return
+        if self.n_components > p:
+            raise ValueError(
+                f"n_components={self.n_components} invalid for n_features={p}, need more rows than columns for "
+                "IncrementalPCA processing"
+            )
+        if self.n_components > n and not hasattr(self, "moments_"):
+            raise ValueError(
+                f"n_components={self.n_components} must be less or equal to the batch number of samples {n} for the "
+                "first partial_fit call."
+            )
+        self.n_components_ = self.n_components

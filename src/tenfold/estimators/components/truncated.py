@@ -1,0 +1,164 @@
+"""Singular vectors of the rows as they are: latent semantic analysis."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import Array, Floats, numpy_dtype
+from tenfold.estimators.components.projected import Projected, wide
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    follow,
+    refuse_not_finite,
+    rows_alone,
+    validate_rows,
+    validate_weights,
+)
+from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, random_state, real
+from tenfold.judge import spectral
+from tenfold.plans import spectral as plan
+from tenfold.stats import Columns
+
+
+class TruncatedSVD(Projected):
+    """The leading singular vectors of the rows, which are not centred: sparse rows stay sparse.
+
+    Components are the eigenvectors of ``sum_i w_i x_i x_i'`` with the largest values, the squares of the singular
+    values. On counts of words this is latent semantic analysis.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        At most the number of columns.
+    algorithm : {"arpack", "randomized"}, default="randomized"
+        Both stand for what suits the shape: products of columns, of rows, or block Lanczos.
+    n_iter : int, default=5
+        Accepted for compatibility: block Lanczos goes on until the components are eigenvectors, or 300 steps.
+    n_oversamples, power_iteration_normalizer : accepted for compatibility.
+    random_state : of the start of block Lanczos.
+    tol : float, default=0.0
+        Block Lanczos ends when no component has a residual above ``max(tol, 1e-9)`` times the largest value.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal, each with its largest entry positive.
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
+        Of the transformed rows, about their means; and as parts of that of the data.
+    singular_values_ : ndarray of shape (n_components,)
+    certificate_ : Certificate
+        Kind spectral.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Rosasco, ch. 10; Seeger, section 11.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from tenfold import TruncatedSVD
+    >>> X = csr_array(np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 1.0]]))
+    >>> TruncatedSVD(2).fit(X).singular_values_.round(4)
+    array([3.1623, 1.    ])
+    """
+
+    _claims: ClassVar = Claims(
+        "Leading singular vectors, latent semantic analysis",
+        "one fold, or one a step",
+        "spectral",
+        "S11.1, R10",
+        "sklearn.decomposition.TruncatedSVD",
+    )
+    _constraints: ClassVar[Constraints] = {
+        "n_components": (integer(1),),
+        "algorithm": (choice("arpack", "randomized"),),
+        "n_iter": (integer(0),),
+        "n_oversamples": (integer(1),),
+        "power_iteration_normalizer": (choice("auto", "QR", "LU", "none"),),
+        "random_state": (random_state(),),
+        "tol": (real(0),),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        algorithm: str = "randomized",
+        n_iter: int = 5,
+        n_oversamples: int = 10,
+        power_iteration_normalizer: str = "auto",
+        random_state: Any = None,
+        tol: float = 0.0,
+    ) -> None:
+        self.n_components = n_components
+        self.algorithm = algorithm
+        self.n_iter = n_iter
+        self.n_oversamples = n_oversamples
+        self.power_iteration_normalizer = power_iteration_normalizer
+        self.random_state = random_state
+        self.tol = tol
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or an array elsewhere
+        y : not looked at.
+        sample_weight : array-like of shape (n,), default=None
+        """
+        check_parameters(self, self._constraints)
+        X = validate_rows(self, X)
+        weight = validate_weights(sample_weight, X)
+        rows = rows_alone(X, weight)
+        n, p = rows.shape
+        if self.n_components > p:
+            raise ValueError(f"n_components({self.n_components}) must be <= n_features({p}).")
+        random = check_random_state(self.random_state)
+        tol = max(self.tol, 1e-9)
+        found: plan.Spectrum = refuse_not_finite(
+            self,
+            X,
+            lambda: plan.of_rows(rows, min(self.n_components, n, p), about_mean=False, tol=tol, random=random),
+        )
+        values, vectors = found.first(self.n_components)
+        vectors = plan.signed(vectors)
+        self.components_, self.singular_values_ = follow(vectors, X), follow(np.sqrt(values), X)
+        columns: Columns = rows.fold(Columns.lift)
+        total = float(np.sum(columns.spread[:p] ** 2)) / columns.weight
+        # the scores of a component have the mean v.m and the mean square l / w
+        along = np.maximum(values / columns.weight - (vectors @ columns.mean[:p]) ** 2, 0.0)
+        self.explained_variance_ = follow(along, X)
+        self.explained_variance_ratio_ = follow(along / total if total > 0.0 else np.full(len(along), np.nan), X)
+        self.certificate_ = spectral(
+            rows,
+            mean=np.zeros(p),
+            components=wide(self.components_),
+            values=wide(self.singular_values_) ** 2,
+            about_mean=False,
+            scatter=found.scatter,
+            tol=max(1e-8, self.tol),
+            dtype=numpy_dtype(self.components_.dtype),
+            status=found.status.value,
+        )
+        return self
+
+    def _frame(self) -> tuple[Floats, Floats]:
+        check_is_fitted(self)
+        return wide(self.components_), np.zeros(self.components_.shape[1])
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """`fit`, then `transform` of the same rows."""
+        return self.fit(X, y, sample_weight).transform(X)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Rows of the data's space from their coordinates, (n, n_features)."""
+        check_is_fitted(self)
+        axes = wide(self.components_)
+        return self._back(X, axes, np.zeros(axes.shape[1]))

@@ -1,0 +1,187 @@
+"""Principal components: the axes along which the rows vary most.
+
+With S = sum w (x - m)(x - m)' the scatter of the rows about their mean m (or about the origin), components are its
+eigenvectors, the largest values first. Few columns: from the moments of one pass, or, where digits count, from a
+triangular factor. Fewer rows than columns: from the n x n matrix of their products. Few components of large data: by
+block Lanczos, two products of the rows a step.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import linalg as la
+from scipy.special import gammaln
+
+from tenfold.arrays import Floats
+from tenfold.data import NotFinite, Rows
+from tenfold.machine import one_blas_thread, require_memory
+from tenfold.plans.least_squares import fold_moments
+from tenfold.solvers import krylov
+from tenfold.solvers.dual import centred
+from tenfold.solvers.loop import Status, run
+from tenfold.stats import Columns, Moments, RFactor, scatter_products
+
+NARROW, SHORT = 1024, 4096
+"""Up to so many columns their products are formed; up to so many rows theirs."""
+
+MORE = 10
+"""A block has so many vectors more than are wanted."""
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Mean, weight of the rows, values (r,) of the scatter and their vectors (r, p), the largest first, and its trace;
+    whether all values that are not zero are there; the scatter itself, where it was formed.
+    """
+
+    mean: Floats
+    weight: float
+    values: Floats
+    vectors: Floats
+    total: float
+    complete: bool
+    scatter: Floats | None = None
+    status: Status = Status.SOLVED
+    iterations: int = 0
+
+    def first(self, count: int) -> tuple[Floats, Floats]:
+        return self.values[:count], self.vectors[:count]
+
+
+def of_rows(
+    rows: Rows,
+    count: int | None,
+    *,
+    about_mean: bool = True,
+    accurate: bool = False,
+    tol: float = 1e-9,
+    max_iter: int = 300,
+    random: Any = None,
+) -> Spectrum:
+    """The spectrum of the rows: `count` leading components, or all (None)."""
+    n, p = rows.shape
+    few = count is not None and 5 * (count + MORE) < min(n, p)
+    if p <= NARROW or (p <= n and not few):
+        if accurate and not rows.scattered:
+            return _by_triangle(rows, about_mean)
+        return of_moments(fold_moments(rows), count, about_mean)
+    if n <= SHORT and not few and not rows.scattered:
+        return _by_products_of_rows(rows, about_mean)
+    if few and count is not None:
+        return _by_krylov(rows, count, about_mean, tol, max_iter, random)
+    return of_moments(fold_moments(rows), count, about_mean)
+
+
+def of_moments(moments: Moments, count: int | None, about_mean: bool = True) -> Spectrum:
+    """From the products of the columns."""
+    p, e = moments.features, moments.exponent[: moments.features]
+    S = np.ldexp(moments.about(not about_mean)[0], e[:, None] + e)
+    wanted = None if count is None or 4 * count > p else [p - count, p - 1]
+    with one_blas_thread:
+        values, vectors = la.eigh(S, subset_by_index=wanted, check_finite=False)
+    mean = moments.mean if about_mean else np.zeros(p)
+    values = np.maximum(values[::-1], 0.0)
+    return Spectrum(mean, moments.weight, values, vectors.T[::-1], float(np.trace(S)), wanted is None, S)
+
+
+def _columns(rows: Rows, about_mean: bool) -> tuple[Floats, float, float]:
+    """Mean, weight and the trace of the scatter."""
+    columns = rows.fold(Columns.lift)
+    p = columns.features
+    if not (np.isfinite(columns.mean[:p]).all() and np.isfinite(columns.spread[:p]).all()):
+        raise NotFinite
+    lengths = columns.lengths(origin=not about_mean)[0]
+    return columns.mean[:p] if about_mean else np.zeros(p), columns.weight, float(np.sum(lengths**2))
+
+
+def _by_triangle(rows: Rows, about_mean: bool) -> Spectrum:
+    """From a triangular factor of the rows, which keeps all digits of the small values."""
+    mean, weight, total = _columns(rows, about_mean)
+    p, t = rows.shape[1], rows.targets
+    scale = np.append(np.ones(p), np.zeros(t))
+    R = rows.fold(RFactor.lifter(np.append(mean, np.zeros(t)), scale)).R[:, :p]
+    with one_blas_thread:
+        _, sizes, vectors = la.svd(R, full_matrices=False, check_finite=False)
+    return Spectrum(mean, weight, sizes**2, vectors, total, True)
+
+
+def _by_products_of_rows(rows: Rows, about_mean: bool) -> Spectrum:
+    """From the n x n matrix K = A A' of the centred rows: v = A'u / sqrt(l)."""
+    mean, weight, total = _columns(rows, about_mean)
+    data = centred(rows, mean, np.zeros(rows.targets))
+    with one_blas_thread:
+        values, u = la.eigh(data.gram(), check_finite=False)
+    most = min(rows.shape)
+    values, u = np.maximum(values[::-1][:most], 0.0), u[:, ::-1][:, :most]
+    kept = values > values[0] * len(values) * np.finfo(np.float64).eps
+    vectors = np.zeros((len(values), rows.shape[1]))
+    vectors[kept] = data.back(np.ascontiguousarray(u[:, kept])) / np.sqrt(values[kept])[:, None]
+    return Spectrum(mean, weight, values, _completed(vectors, kept), total, True)
+
+
+def _completed(vectors: Floats, kept: Any) -> Floats:
+    """Orthonormal rows; those that are not kept, along which nothing varies, are any that complete them."""
+    with one_blas_thread:
+        known, R = la.qr(vectors[kept].T, mode="economic", check_finite=False)
+        vectors[kept] = (known * np.sign(np.diag(R))).T
+        rest = np.flatnonzero(~kept)
+        if rest.size:
+            random = np.random.default_rng(0).standard_normal((rest.size, vectors.shape[1]))
+            for _ in range(2):
+                random -= (random @ known) @ known.T
+            vectors[rest] = la.qr(random.T, mode="economic", check_finite=False)[0].T
+    return vectors
+
+
+def _by_krylov(rows: Rows, count: int, about_mean: bool, tol: float, max_iter: int, random: Any) -> Spectrum:
+    mean, weight, total = _columns(rows, about_mean)
+    p = rows.shape[1]
+    block = min(count + MORE, p)
+    require_memory(f"{4 * block} vectors of {p} entries", 64 * block * p, "Ask for fewer components.")
+    random = np.random.RandomState(0) if random is None else random
+    path = krylov.steps(partial(_products, rows, mean), p, count, block, random, tol)
+    found = run(path, max_iter)
+    vectors, values = found.params
+    return Spectrum(mean, weight, np.maximum(values, 0.0), vectors, total, False, None, found.status, found.iterations)
+
+
+def _products(rows: Rows, mean: Floats, vectors: Floats) -> Floats:
+    return rows.fold(scatter_products(mean, np.ascontiguousarray(vectors))).sum
+
+
+def signed(vectors: Floats) -> Floats:
+    """Each with its largest entry positive, as in scikit-learn."""
+    largest = np.argmax(np.abs(vectors), axis=1)
+    return vectors * np.where(vectors[np.arange(len(vectors)), largest] < 0.0, -1.0, 1.0)[:, None]
+
+
+def share(values: Floats, total: float, wanted: float) -> int:
+    """The least number of components that explain more than a share of the variance."""
+    return int(np.searchsorted(np.cumsum(values / total), wanted, side="right")) + 1
+
+
+def minka(variances: Floats, weight: float) -> int:
+    """The number of components that is most probable, given the variances along all (Minka 2000)."""
+    logs = [_log_evidence(variances, k, weight) for k in range(1, len(variances))]
+    return int(np.argmax([-np.inf, *logs]))
+
+
+def _log_evidence(variances: Floats, k: int, n: float) -> float:
+    p = len(variances)
+    if variances[k - 1] < np.finfo(np.float64).eps:
+        return -np.inf
+    pu = -k * np.log(2.0) + sum(gammaln((p - i) / 2.0) - np.log(np.pi) * (p - i) / 2.0 for i in range(k))
+    pl = -0.5 * n * float(np.sum(np.log(variances[:k])))
+    noise = max(np.finfo(np.float64).eps, float(np.sum(variances[k:])) / (p - k))
+    pv = -0.5 * n * (p - k) * np.log(noise)
+    m = p * k - k * (k + 1.0) / 2.0
+    pp = np.log(2.0 * np.pi) * (m + k) / 2.0
+    smoothed = np.append(variances[:k], np.full(p - k, noise))
+    pa = 0.0
+    for i in range(k):
+        rest = np.arange(i + 1, p)
+        pa += float(np.sum(np.log((variances[i] - variances[rest]) * (1.0 / smoothed[rest] - 1.0 / smoothed[i]))))
+        pa += np.log(n) * len(rest)
+    return float(pu + pl + pv + pp - pa / 2.0 - k * np.log(n) / 2.0)

@@ -1,0 +1,160 @@
+"""Components by every route, and a judge that refuses a basis that is not the leading one."""
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+from scipy import sparse
+
+import tenfold
+from tenfold import PCA, TruncatedSVD, principal_angles
+from tenfold.estimators.contract import rows_alone
+from tenfold.judge import spectral
+from tenfold.plans import spectral as plan
+
+
+def rows_of(n=300, p=40, rank=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, rank)) @ (rng.standard_normal((rank, p)) * 0.7 ** np.arange(rank)[:, None])
+    return X + rng.standard_normal(p)
+
+
+def expected(X, about_mean=True):
+    A = X - X.mean(axis=0) if about_mean else X
+    _, sizes, vectors = la.svd(A, full_matrices=False)
+    return sizes**2, vectors
+
+
+ROUTES = {
+    "columns": lambda rows, k, mean: plan.of_moments(plan.fold_moments(rows), k, mean),
+    "triangle": lambda rows, k, mean: plan._by_triangle(rows, mean),
+    "rows": lambda rows, k, mean: plan._by_products_of_rows(rows, mean),
+    "Lanczos": lambda rows, k, mean: plan._by_krylov(rows, k, mean, 1e-11, 300, None),
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("about_mean", [True, False], ids=["centred", "as they are"])
+@pytest.mark.parametrize("shape", [(300, 40), (40, 300)], ids=["tall", "wide"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_every_route_finds_the_components(route, about_mean, shape, kind):
+    X = rows_of(*shape)
+    found = ROUTES[route](rows_alone(kind(X), None), 5, about_mean)
+    values, vectors = expected(X, about_mean)
+    np.testing.assert_allclose(found.values[:5], values[:5], rtol=1e-9)
+    assert np.max(principal_angles(found.vectors[:5], vectors[:5])) < 1e-7
+    np.testing.assert_allclose(found.total, values.sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("formed", [True, False], ids=["with a scatter", "by looking for more"])
+def test_a_basis_that_is_not_the_leading_one_is_refused(formed, monkeypatch):
+    """Its vectors are eigenvectors to rounding: only what was left out tells."""
+    X = rows_of()
+    rows = rows_alone(X, None)
+    values, vectors = expected(X)
+    if not formed:
+        monkeypatch.setattr("tenfold.judge.components.FORMED", 0)
+
+    def judged(which):
+        return spectral(rows, mean=X.mean(axis=0), components=vectors[which], values=values[which])
+
+    right = judged([0, 1, 2])
+    assert right.ok
+    assert ("not proved" in right.note) is not formed
+    wrong = judged([0, 2, 3])
+    assert not wrong.ok
+    assert "larger variance" in wrong.note
+    assert judged(range(40)).ok
+
+
+def test_a_scatter_of_other_rows_proves_nothing():
+    X, other = rows_of(), rows_of(seed=1)
+    values, vectors = expected(X)
+    some = [1, 2, 3]
+    S = (vectors[some].T * values[some]) @ vectors[some]  # in which they are the leading ones
+    found = spectral(rows_alone(X, None), mean=X.mean(axis=0), components=vectors[some], values=values[some], scatter=S)
+    assert not found.ok
+    assert not tenfold.certify(PCA(3).fit(X), other).ok
+
+
+def test_the_trace_proves_what_nothing_else_can():
+    """Where what is left over sums to less than the smallest kept value, nothing else need be known."""
+    X = rows_of(50, 2000, rank=3)
+    model = PCA(2, random_state=0).fit(X)
+    assert model.certificate_.ok
+    assert "not proved" not in model.certificate_.note
+
+
+def test_small_values_keep_their_digits_with_full():
+    rng = np.random.default_rng(0)
+    Q = la.qr(rng.standard_normal((200, 3)), mode="economic")[0]
+    Q = la.qr(Q - Q.mean(axis=0), mode="economic")[0]
+    X = Q * [1.0, 1e-4, 1e-9] @ la.qr(rng.standard_normal((3, 3)))[0]
+    np.testing.assert_allclose(PCA(svd_solver="full").fit(X).singular_values_, [1.0, 1e-4, 1e-9], rtol=1e-6)
+
+
+def test_components_to_keep():
+    X = rows_of()
+    everything, some = PCA().fit(X), PCA(keep=[1, 3]).fit(X)
+    np.testing.assert_allclose(some.components_, everything.components_[[1, 3]], atol=1e-9)
+    np.testing.assert_allclose(some.transform(X), everything.transform(X)[:, [1, 3]], atol=1e-9)
+    assert some.certificate_.ok
+    with pytest.raises(ValueError, match="keep must hold numbers of components"):
+        PCA(keep=[40]).fit(X)
+    with pytest.raises(ValueError, match="not both"):
+        PCA(2, keep=[1]).fit(X)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_there_and_back(whiten):
+    X = rows_of(p=6, rank=6)
+    model = PCA(whiten=whiten).fit(X)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-9)
+    if whiten:
+        np.testing.assert_allclose(model.transform(X).std(axis=0, ddof=1), 1.0)
+
+
+@pytest.mark.parametrize("k", [0.8, "mle", 3, None])
+def test_the_model_of_scikit_learn(k):
+    from sklearn.decomposition import PCA as Theirs
+
+    X = rows_of(p=7, rank=7)
+    ours, his = PCA(k).fit(X), Theirs(k).fit(X)
+    assert ours.n_components_ == his.n_components_
+    np.testing.assert_allclose(ours.noise_variance_, his.noise_variance_, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(ours.get_covariance(), his.get_covariance(), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(ours.get_precision(), his.get_precision(), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(ours.score_samples(X), his.score_samples(X), rtol=1e-8)
+    assert ours.score(X) == pytest.approx(his.score(X))
+
+
+def test_large_sparse_counts_by_lanczos():
+    X = sparse.random_array((400, 3000), density=0.01, rng=np.random.default_rng(0), format="csr")
+    model = TruncatedSVD(4, random_state=0).fit(X)
+    sizes = la.svdvals(X.toarray())[:4]
+    np.testing.assert_allclose(model.singular_values_, sizes, rtol=1e-9)
+    assert model.certificate_.ok
+
+
+def test_angles():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((3, 8))
+    np.testing.assert_allclose(principal_angles(A, rng.standard_normal((3, 3)) @ A), 0.0, atol=1e-14)
+    B = rng.standard_normal((4, 8))
+    np.testing.assert_allclose(principal_angles(A, B), np.sort(la.subspace_angles(A.T, B.T)), rtol=1e-12)
+    tiny = 1e-10
+    assert principal_angles([[1.0, 0.0]], [[np.cos(tiny), np.sin(tiny)]])[0] == pytest.approx(tiny, rel=1e-6)
+    with pytest.raises(ValueError, match="as many columns"):
+        principal_angles(A, np.ones((1, 3)))
+
+
+def test_more_components_than_there_are():
+    with pytest.raises(ValueError, match="n_components=9 must be between 0 and min"):
+        PCA(9).fit(rows_of(p=6, rank=6))
+    with pytest.raises(ValueError, match="only supported if n_samples >= n_features"):
+        PCA("mle").fit(rows_of(5, 9))
+
+
+def test_rows_that_are_all_equal():
+    model = PCA(1).fit(np.ones((5, 3)))
+    assert model.explained_variance_[0] == 0.0
+    np.testing.assert_allclose(np.linalg.norm(model.components_), 1.0)
