@@ -51,7 +51,7 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
 
     chosen = table.named(row)
     try:
-        module = importlib.import_module((table.MODULES | table.SEARCHES)[library])
+        module = importlib.import_module(table.home(library, chosen.estimator))
         estimator = getattr(module, chosen.estimator)
     except (ImportError, AttributeError) as reason:
         return {"status": "absent", "note": str(reason)}

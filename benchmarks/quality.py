@@ -21,6 +21,7 @@ from sklearn.linear_model import (
 )
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import LabelBinarizer
+from sklearn.svm import LinearSVC
 
 from benchmarks.data import cut
 from benchmarks.table import Row
@@ -107,6 +108,9 @@ def _plain_model(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Any:
         model: Any = LogisticRegression(**params)
         model.classes_ = np.unique(y)
         model.n_iter_ = np.zeros(1, dtype=np.int32)
+    elif row.estimator == "LinearSVC":
+        model = LinearSVC(**row.params)
+        model.classes_ = np.unique(y)
     elif row.estimator == "LinearRegression":
         model = LinearRegression()
     elif row.estimator in GENERALISED:
@@ -131,7 +135,7 @@ def _step_alpha(row: Row, rows: int) -> float:
 
 def _objective(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> float:
     """Mean loss + penalty in float64: the square loss (z - y)^2 / 2, the softmax, half of Poisson's deviance, the
-    pinball loss of the median; of perceptrons the share of mistakes.
+    pinball loss of the median, the squared hinge; of perceptrons the share of mistakes.
     """
     coef = np.atleast_2d(np.asarray(fitted["coef"], dtype=float))
     parts = [X] if hasattr(X, "__matmul__") else X.cut(1 << 16)
@@ -151,6 +155,11 @@ def _objective(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> float:
         strength = 1.0 / float(fitted.get("C", row.params.get("C", 1.0)))
         if "l1_ratio" in row.params:
             return float((loss + strength * np.sum(np.abs(coef))) / len(z))
+    elif row.estimator == "LinearSVC":
+        # the intercept is penalised
+        margin = np.where(y == np.unique(y)[1], 1.0, -1.0) * z[:, 0]
+        squares = np.sum(coef**2) + float(np.sum(np.square(fitted["intercept"])))
+        return float(np.mean(np.maximum(0.0, 1.0 - margin) ** 2) + 0.5 * squares / len(z))
     elif row.estimator == "SGDClassifier":
         margin = np.where(y == np.unique(y)[1], 1.0, -1.0) * z[:, 0]
         hinge = "loss" not in row.params

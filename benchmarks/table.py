@@ -16,6 +16,7 @@ OURS, SKLEARN, INTELEX = "tenfold", "scikit-learn", "scikit-learn-intelex"
 GRID = "grid search"
 SEARCHES = {GRID: "benchmarks.searches"}
 MODULES = {OURS: "tenfold", SKLEARN: "sklearn.linear_model", INTELEX: "sklearnex.linear_model"}
+HOMES = {"LinearSVC": "svm", "LinearSVR": "svm"}  # where scikit-learn has what is not among its linear models
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ GRID_OF_20: dict[str, Any] = {
     "Cs": 20, "cv": 5, "l1_ratios": (0,), "scoring": "neg_log_loss", "use_legacy_attributes": False
 }  # fmt: skip
 TEN, TEN_SPARSE, SMALL_TEN, SMALL_TEN_SPARSE = (*TALL, 10), (*SPARSE, 10), (2_000, 10, 4), (*SMALL_SPARSE, 4)
+SEED = {"random_state": 0}
 DIGITS = {"alphas": log_space(-1, 4, 20)}
 
 ROWS = (
@@ -115,6 +117,11 @@ ROWS = (
         GRID_OF_20, floors.logistic_grid, peers=(GRID_SEARCH,), tighten=TIGHTER, aim=12),
     Row("logistic grid 20 C x 5 folds 200 x 5", "LogisticRegressionCV", data.classes, (200, 5), (200, 5), GRID_OF_20,
         None, peers=(GRID_SEARCH,), tighten=TIGHTER, aim=50),
+    Row("linear svc 100k x 100", "LinearSVC", data.classes, TALL, SMALL_TALL, SEED, floors.newton, tighten=TIGHTER,
+        aim=10),
+    Row("linear svc sparse 50k x 100k", "LinearSVC", data.sparse_classes, SPARSE, SMALL_SPARSE, SEED, floors.passes,
+        tighten=TIGHTER, aim=4),
+    Row("linear svc spam", "LinearSVC", data.spam, (), (600, 1 << 12), SEED, floors.passes, tighten=TIGHTER),
     Row("poisson 100k x 100", "PoissonRegressor", data.counts, TALL, SMALL_TALL, {"alpha": 1e-3}, floors.newton,
         peers=(NEWTON,), tighten=TIGHTER, aim=4),
     Row("poisson 100k x 20, with standard errors", "PoissonRegressor", data.counts, (100_000, 20), SMALL_TALL,
@@ -168,6 +175,11 @@ ROWS = (
     Row("logistic parquet 12M x 20", "LogisticRegression", data.classes_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
     Row("ridge csv 5M x 20", "Ridge", data.regression_files, CSV, SMALL_CSV, **FROM_FILES),
 )  # fmt: skip
+
+
+def home(library: str, estimator: str) -> str:
+    """The module of a library that has an estimator."""
+    return (MODULES | SEARCHES)[library].replace("linear_model", HOMES.get(estimator, "linear_model"))
 
 
 def named(name: str) -> Row:

@@ -45,6 +45,7 @@ NB_MODULE(_core, m) {
   bind_descent(m);
   bind_descent_columns(m);
   bind_dual_ascent(m);
+  bind_joint_ascent(m);
   bind_subsets(m);
   bind_times(m);
   bind_perceptron(m);

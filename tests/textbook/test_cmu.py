@@ -1,9 +1,19 @@
 """CMU 10-601, lecture 11: the perceptron. The worked trace (slide 14), ties, margins, the bound and its proof."""
 
+from itertools import pairwise, product
+
 import numpy as np
 import pytest
 
-from tenfold import AveragedPerceptron, Perceptron, VotedPerceptron, bounds, margins, separability
+from tenfold import (
+    AveragedPerceptron,
+    Perceptron,
+    StructuredPerceptron,
+    VotedPerceptron,
+    bounds,
+    margins,
+    separability,
+)
 
 X = np.array([[-1.0, 2.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 0.0], [-1.0, -2.0], [1.0, -1.0]])
 Y = np.array([-1, 1, 1, -1, -1, 1])
@@ -101,3 +111,33 @@ def test_seegers_normalisation():
         assert updates["normalised"][-1] <= bounds.mistake_bound(1.0, gamma)
         assert bounds.mistake_bound(1.0, gamma) <= bounds.mistake_bound(20.0, raw) * (1 + 1e-6)
     assert np.mean(updates["normalised"]) < np.mean(updates["as they are"])
+
+
+def features_of(x, path, tags):
+    """phi(x, y) of slide 28, as one vector: tokens of each tag, pairs of tags, and the two ends."""
+    tokens, pairs, ends = np.zeros((tags, x.shape[1])), np.zeros((tags, tags)), np.zeros((2, tags))
+    np.add.at(tokens, np.array(path), x)
+    for a, b in pairwise(path):
+        pairs[a, b] += 1.0
+    ends[0, path[0]] = ends[1, path[-1]] = 1.0
+    return np.concatenate([tokens.ravel(), pairs.ravel(), ends.ravel()])
+
+
+def test_the_bound_of_the_structured_perceptron():
+    """Slide 28: updates are at most (R / gamma)^2, whatever the number of paths, and the smallest case is a row."""
+    rng = np.random.default_rng(3)
+    for length, tags in ((4, 3), (1, 3)):
+        rows = [rng.standard_normal((length, 5)) for _ in range(8)]
+        y = [np.argmax(x[:, :tags], axis=1) for x in rows]
+        model = StructuredPerceptron(max_iter=1000, average=False).fit(rows, y)
+        assert model.certificate_.ok
+        w = np.concatenate([model.coef_.ravel(), model.transition_.ravel(), model.start_, model.end_])
+        differences = np.array([
+            features_of(x, gold, tags) - features_of(x, path, tags)
+            for x, gold in zip(rows, y, strict=True)
+            for path in product(range(tags), repeat=length)
+            if list(path) != gold.tolist()
+        ])  # fmt: skip
+        gamma, radius = np.min(differences @ w) / np.linalg.norm(w), np.linalg.norm(differences, axis=1).max()
+        assert f"The smallest margin is {gamma:.3g}" in model.certificate_.note
+        assert sum(line.sequences for line in model.trace_) <= bounds.mistake_bound(radius, gamma)

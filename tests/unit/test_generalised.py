@@ -142,8 +142,20 @@ def test_strengths_that_do_not_fit_are_refused():
         GeneralizedLinearClassifier("logistic", "l2", alpha=[1.0, 2.0]).fit(X, y == "ant")
     with pytest.raises(ValueError, match=r"Only binary classification is supported.*Use loss='softmax'"):
         GeneralizedLinearClassifier("hinge").fit(X, y)
+    with pytest.raises(ValueError, match="Several strengths of an L2 penalty"):
+        GeneralizedLinear("square", L2(np.ones(3))).fit(X, np.arange(120.0))
     with pytest.raises(ValueError, match=r"positive\. Use a smooth loss"):
         GeneralizedLinearClassifier("hinge", ElasticNet(0.1, positive=True)).fit(X, y == "ant")
+
+
+@pytest.mark.parametrize("loss", ["softmax", "logistic", "hinge"])
+def test_weights_that_leave_a_class_without_rows_are_refused(loss):
+    X, y = made("softmax")
+    y = y if loss == "softmax" else np.where(y == "ant", "ant", "bee")
+    with pytest.raises(ValueError, match="weight zero"):
+        GeneralizedLinearClassifier(loss).fit(X, y, sample_weight=np.where(y == "ant", 0.0, 1.0))
+    with pytest.raises(ValueError, match="only one class"):
+        GeneralizedLinearClassifier(loss).fit(X, np.full(120, "ant"))
 
 
 def test_probabilities_belong_to_likelihoods():

@@ -28,6 +28,7 @@ from tenfold.judge.components import spectral
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
+from tenfold.judge.joint_hinge import joint_gap
 from tenfold.judge.kinks import at_kinks
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
@@ -53,6 +54,7 @@ __all__ = [
     "gap",
     "gap_of_classes",
     "greedy",
+    "joint_gap",
     "lasso_gap",
     "lasso_gap_from_moments",
     "matching",

@@ -18,8 +18,10 @@ from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
 from tenfold.stats import Params, Total, back_times, predictions
 
-ON_KINK = 1e-7
-"""Rows whose slope changes within this, by the spread of the margins, are on a kink."""
+KINKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+"""Rows whose slope changes within the first of these, by the spread of the margins, are on a kink; those of a fit that
+ended early, within others.
+"""
 
 MOST = 4096
 """With more rows on kinks than this none is looked for."""
@@ -28,7 +30,9 @@ ROUNDS = 12
 """So often slopes beyond an end are put there."""
 
 
-def at_kinks(problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64) -> Floats | None:
+def at_kinks(
+    problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64, width: float = KINKS[0]
+) -> Floats | None:
     """Slopes (n,) of a kinked loss at the parameters, which were stored in `dtype`; None where the rows are not at
     hand.
     """
@@ -40,7 +44,7 @@ def at_kinks(problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64) 
     share = weight / weight.sum()
     z = rows.map(predictions(params))[:, 0]
     size = float(np.std(y)) + float(np.std(z)) + 1e-12 * float(np.max(np.abs(z), initial=1.0))
-    width = size * max(ON_KINK, 16.0 * unit_roundoff(dtype))
+    width = size * max(width, 16.0 * unit_roundoff(dtype))
     low, high = loss.slope(y, z - width), loss.slope(y, z + width)
     kink = np.flatnonzero((low != high) & (weight > 0.0))
     u = 0.5 * (low + high)
@@ -48,7 +52,7 @@ def at_kinks(problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64) 
         return np.asarray(u)
     w = params.coef[0]
     used = np.flatnonzero(w)
-    columns = _picked(rows, kink, used) * share[kink, None]
+    columns = picked(rows, kink, used) * share[kink, None]
     if problem.intercept:
         columns = np.column_stack([columns, share[kink]])
 
@@ -63,7 +67,7 @@ def at_kinks(problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64) 
     free = np.ones(kink.size, dtype=bool)
     for _ in range(ROUNDS):
         chosen = kink[free]
-        u[chosen] += _shortest(columns[free], missing(u))
+        u[chosen] += shortest(columns[free], missing(u))
         inside = np.asarray(loss.clip(y[chosen], u[chosen]))
         beyond = np.abs(inside - u[chosen]) > 1e-12
         u[chosen] = inside
@@ -73,7 +77,7 @@ def at_kinks(problem: Glm, rows: Rows, params: Params, dtype: Any = np.float64) 
     return u
 
 
-def _shortest(columns: Floats, wanted: Floats) -> Floats:
+def shortest(columns: Floats, wanted: Floats) -> Floats:
     """The shortest moves m (k,) with columns' m nearest to what is wanted; columns is (k, c)."""
     k = len(columns)
     scale = np.sqrt(np.sum(columns * columns, axis=0))
@@ -93,7 +97,7 @@ def _padded(b: Floats, n: int) -> Floats:
     return room
 
 
-def _picked(rows: Rows, kink: Array, used: Array) -> Floats:
+def picked(rows: Rows, kink: Array, used: Array) -> Floats:
     """Rows and columns of these numbers, dense, in float64."""
     parts: list[Floats] = []
     inside = np.zeros(rows.shape[0], dtype=bool)

@@ -109,6 +109,13 @@ class _Batch:
             found[:alive] |= wrong[here]
         return found
 
+    def sums(self, values: Floats) -> Floats:
+        """The sum over the tokens of each sequence."""
+        found = values[: self.cuts[1]].copy()
+        for _, here, alive in self.steps():
+            found[:alive] += values[here]
+        return found
+
     def best(self, weights: TagWeights) -> _Best:
         """Viterbi's recursion; of equal paths the one with the earliest tags, compared from the end."""
         now = self.scores[: self.cuts[1]] + weights.start
@@ -187,25 +194,23 @@ def _by_steps(sequences: Sequences, some: Integers) -> tuple[Integers, Integers]
 def _decided(sequences: Sequences, weights: TagWeights, inside: Integers, wrong: NDArray[np.bool_]) -> float:
     """The smallest margin where no tag was wrong in float64; tags that are wrong by exact sums are marked."""
     assert sequences.tags is not None
-    smallest, noise = np.inf, _noise(sequences, weights)
+    smallest = np.inf
     for batch in _batches(sequences, weights, inside):
         margins = batch.margins(weights, sequences.tags[batch.tokens])
         smallest = min(smallest, float(np.min(margins)))
-        for s in batch.numbers[~(margins > noise[batch.numbers])]:
+        for s in batch.numbers[~(margins > _noise(sequences, weights, batch))]:
             one, whole = _in_whole_numbers(sequences, weights, int(s))
             wrong[one.tokens] = one.best(whole).path != sequences.tags[one.tokens]
     return smallest
 
 
-def _noise(sequences: Sequences, weights: TagWeights) -> Floats:
+def _noise(sequences: Sequences, weights: TagWeights, batch: _Batch) -> Floats:
     """What the difference of two scores of a sequence can have rounded: twice the classical bound, n u sum |terms|."""
-    sizes = np.max(abs(sequences.X) @ np.abs(weights.emission), axis=1, initial=0.0)
-    entries = np.diff(sequences.X.indptr)
-    largest = [float(np.max(np.abs(part))) for part in weights[1:]]
-    sums, counts = (np.append(0.0, np.cumsum(part)) for part in (sizes + largest[0], entries + 2.0))
-    begin, end = sequences.offsets[:-1], sequences.offsets[1:]
-    terms = counts[end] - counts[begin] + 2.0
-    return 4.0 * unit_roundoff(np.float64) * terms * (sums[end] - sums[begin] + largest[1] + largest[2])
+    X = sequences.X[batch.tokens]
+    moves, start, end = (float(np.max(np.abs(part))) for part in weights[1:])
+    sizes = batch.sums(np.max(abs(X) @ np.abs(weights.emission), axis=1, initial=0.0) + moves)
+    terms = batch.sums(np.diff(X.indptr) + 2.0) + 2.0
+    return 4.0 * unit_roundoff(np.float64) * terms * (sizes + start + end)
 
 
 def _in_whole_numbers(sequences: Sequences, weights: TagWeights, number: int) -> tuple[_Batch, TagWeights]:

@@ -11,7 +11,7 @@ expected of the second derivative when the model is right.
 """
 
 from tenfold.losses.deviances import Gamma, IdentityDeviance, LogDeviance, Poisson, Tweedie, deviance
-from tenfold.losses.labels import Hinge, Logistic, ModifiedHuber, Softmax, SquaredHinge, Tanh
+from tenfold.losses.labels import Hinge, JointHinge, Logistic, ModifiedHuber, Softmax, SquaredHinge, Tanh
 from tenfold.losses.likelihoods import Likelihood, likelihood_of
 from tenfold.losses.loss import Loss, Pieces, PiecewiseLinear
 from tenfold.losses.numbers import (
@@ -30,6 +30,7 @@ __all__ = [
     "Hinge",
     "Huber",
     "IdentityDeviance",
+    "JointHinge",
     "Laplace",
     "Likelihood",
     "LogDeviance",

@@ -263,3 +263,45 @@ class Softmax(Plain):
         kept = xp.sum(xp.astype(falling > give, u.dtype), axis=1, keepdims=True)
         at = xp.astype(kept - 1.0 == like(np.arange(float(K)), u), u.dtype)
         return positive_part(a - xp.sum(at * give, axis=1, keepdims=True)) - right
+
+
+@dataclass(frozen=True)
+class JointHinge(Plain):
+    """max_k (z_k + [k != y]) - z_y: raw predictions z (n, K) of the classes, y (n, 1) the number of the right one,
+    whose prediction is to exceed all others by one (Crammer and Singer, 2001).
+
+    The slopes are p - e_y, p in the simplex of the classes where the maximum is; the conjugate of u is minus the share
+    of the wrong classes, p_y - 1, finite where u + e_y is in the simplex.
+    """
+
+    name: ClassVar[str] = "joint hinge"
+    joint: ClassVar[bool] = True
+    kinked: ClassVar[bool] = True
+
+    def _right(self, y: Array, z: Array) -> Array:
+        return y == like(np.arange(z.shape[1], dtype=np.float64), y)
+
+    def raised(self, y: Array, z: Array) -> Array:
+        """z with one more for the wrong classes."""
+        xp = namespace(z)
+        return z + xp.where(self._right(y, z), xp.zeros_like(z), xp.ones_like(z))
+
+    def value(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        own = xp.sum(xp.where(self._right(y, z), z, xp.zeros_like(z)), axis=1, keepdims=True)
+        return xp.max(self.raised(y, z), axis=1, keepdims=True) - own
+
+    def slope(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        best = like(np.arange(z.shape[1]), z) == xp.argmax(self.raised(y, z), axis=1, keepdims=True)
+        return xp.astype(best, z.dtype) - xp.astype(self._right(y, z), z.dtype)
+
+    def curvature(self, y: Array, z: Array) -> Array:
+        return namespace(z).zeros_like(z)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        xp, right = namespace(u), self._right(y, u)
+        p = u + xp.astype(right, u.dtype)
+        inside = xp.all(p >= 0, axis=1, keepdims=True) & (xp.abs(xp.sum(p, axis=1, keepdims=True) - 1.0) <= 1e-9)
+        own = xp.sum(xp.where(right, p, xp.zeros_like(p)), axis=1, keepdims=True)
+        return within(inside, own - 1.0)

@@ -1,14 +1,18 @@
-"""What a plan returns."""
+"""What a plan returns, and how a path of steps becomes it."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.judge import Certificate
-from tenfold.solvers.loop import Record
+from tenfold.solvers.loop import Record, Solution, Status, Step, Watch, continued, run
 from tenfold.stats import Moments, Params
+
+ATTEMPTS = 3
+"""How often a fit that is not certified is continued."""
 
 
 @dataclass(frozen=True)
@@ -41,3 +45,29 @@ def stored(params: Params, dtype: Any) -> Params:
             " y. Scale the columns."
         )
     return kept
+
+
+Result = TypeVar("Result", bound=Fitted)
+
+
+def certified(
+    path: Iterator[Step],
+    judged: Callable[[Solution], Result],
+    tighten: Callable[[], None],
+    max_iter: int,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+) -> tuple[Solution, Result]:
+    """The end of a path and what the judge says of it; a path whose solver alone was content is followed further."""
+    solution = run(path, max_iter, time_limit, watch)
+    found = judged(solution)
+    for _ in range(ATTEMPTS):
+        settled = found.certificate.ok or found.certificate.status == Status.NO_MAXIMUM.value
+        if settled or solution.status is not Status.CONVERGED:
+            break
+        tighten()
+        more = continued(path, solution, max_iter, time_limit, watch)
+        if more is None:
+            break
+        solution, found = more, judged(more)
+    return solution, found

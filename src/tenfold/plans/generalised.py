@@ -36,11 +36,11 @@ from tenfold.losses import (
 )
 from tenfold.penalties import L2, ElasticNet, Groups, Penalty
 from tenfold.plans import glm, logistic, piecewise, sparse_glm
-from tenfold.plans.fitted import Fitted, stored
+from tenfold.plans.fitted import Fitted, certified, stored
 from tenfold.plans.frames import middle, moved
 from tenfold.problems import Evaluation, Glm
 from tenfold.solvers import accelerated
-from tenfold.solvers.loop import Solution, Status, Watch, continued, run
+from tenfold.solvers.loop import Solution, Watch
 from tenfold.stats import Params, curvatures, total_weight
 
 LOSSES: dict[str, Callable[[], Any]] = {
@@ -74,9 +74,6 @@ KINKED_GROUPS = (
     "A loss with kinks does not go with groups of columns here. The nearest that do: loss='huber' for 'laplace' and "
     "the epsilon-insensitive losses, loss='squared_hinge' for 'hinge'; or penalty='l1'."
 )
-
-ATTEMPTS = 3
-"""How often a fit that is not certified is continued."""
 
 STARTS, SPREAD = 4, 1.0
 """How many starts a loss that is not convex gets, and how far from no weights, in units of the columns' spread."""
@@ -160,9 +157,7 @@ def way(loss: Any, penalty: Any) -> Way:
         return Way("refused" if reason else INTERIOR, "" if reason else kind, reason)
     if isinstance(penalty, L2) and not penalty.positive:
         return Way(NEWTON if loss.convex else PARABOLAS, kind)
-    # curvatures that vanish on one side of a kink leave a quadratic model without a minimum
-    curved = loss.joint or np.isfinite(loss.steepness)
-    if isinstance(penalty, ElasticNet) and not penalty.positive and curved:
+    if isinstance(penalty, ElasticNet) and not penalty.positive and loss.convex:
         return Way(SPARSE, kind)
     return Way(FISTA if loss.convex else SEVERAL, kind)
 
@@ -275,24 +270,13 @@ class _Proximal(NamedTuple):
             rule = sparse_glm.GapRule(problem, tol, self.scale, self._bend())
             path = sparse_glm.steps(problem, rows, first, shift, rule, fresh=True)
         heard: Watch | None = None if watch is None else lambda record, params: watch(record, moved(params, -shift))
-        solution = run(path, max_iter, time_limit, heard)
-        found = self._judged(solution)
-        for _ in range(ATTEMPTS):
-            # only a solver that was content too early can do more
-            if found.certificate.ok or solution.status is not Status.CONVERGED:
-                break
-            rule.tighten()
-            more = continued(path, solution, max_iter, time_limit, heard)
-            if more is None:
-                break
-            solution = more
-            found = self._judged(solution)
-        return found
+        return certified(path, self._judged, rule.tighten, max_iter, time_limit, heard)[1]
 
     def _bend(self) -> float:
-        """The mean curvature of the loss at the best constant."""
-        weight = self.rows.fold(total_weight).sum
-        return float(self.rows.fold(curvatures(self.problem.loss, self.first, self.shift)).sum[-1] / weight)
+        """About the mean curvature of the loss: that at the best constant, or half of the largest where it vanishes."""
+        loss, weight = self.problem.loss, self.rows.fold(total_weight).sum
+        mean = float(self.rows.fold(curvatures(loss, self.first, self.shift)).sum[-1] / weight)
+        return max(mean, 0.5 * loss.smoothness) if np.isfinite(loss.smoothness) else mean
 
     def _judged(self, solution: Solution) -> Fitted:
         params = stored(moved(solution.params, -self.shift), self.dtype)

@@ -21,12 +21,12 @@ from tenfold.data import NotFinite, Rows, sampling_step
 from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap, stationarity
 from tenfold.losses import Loss
 from tenfold.penalties import L2
-from tenfold.plans.fitted import Fitted, stored
+from tenfold.plans.fitted import Fitted, certified, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
 from tenfold.plans.separation import recession, refuse_tiny, unit
 from tenfold.problems import Glm, evaluate
 from tenfold.solvers import lbfgs, newton
-from tenfold.solvers.loop import Solution, Status, Step, Watch, continued, run
+from tenfold.solvers.loop import Solution, Status, Step, Watch
 from tenfold.stats import Params, best_constant, mean_loss, mean_over_targets, of_weights
 
 CHEAP_HESSIAN = 2e8
@@ -45,8 +45,8 @@ PATIENCE = 12
 rows takes over.
 """
 
-ATTEMPTS, SEARCH_STEPS = 3, 3
-"""How often a fit that is not certified is continued, and how many Newton steps the judge of a fit takes by itself."""
+SEARCH_STEPS = 3
+"""How many Newton steps the judge of a fit takes by itself."""
 
 NEWTON_STEPS, PASSES = 8, 60
 """What Newton's method and L-BFGS usually take."""
@@ -120,22 +120,11 @@ def fit(
     origin = frame.inside(start) if start is not None else Params(np.zeros((1, frame.rows.shape[1])), first)
     path = _steps(problem, frame, origin, rule, solver if hessian else None, fresh=start is None)
     heard: Watch | None = None if watch is None else lambda record, params: watch(record, frame.outside(params))
-    solution = run(path, max_iter, time_limit, heard)
     dear = strength > 0.0 and not hessian
     work = _Judged(
         problem, rows, frame, dtype, 0 if dear else SEARCH_STEPS, Params(np.zeros((1, rows.shape[1])), first)
     )
-    found = work.finished(solution)
-    for _ in range(ATTEMPTS):
-        # only a solver that was content too early can do more
-        if found.certificate.ok or found.direction is not None or solution.status is not Status.CONVERGED:
-            break
-        rule.tighten()
-        more = continued(path, solution, max_iter, time_limit, heard)
-        if more is None:
-            break
-        solution = more
-        found = work.finished(solution)
+    solution, found = certified(path, work.finished, rule.tighten, max_iter, time_limit, heard)
     trace = solution.trace
     if len(trace) > 1:
         # the last step may not have been evaluated by the solver: the judge has done it

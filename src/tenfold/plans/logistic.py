@@ -44,6 +44,9 @@ DEVICE_SAMPLE = 10_000
 a hundred megabytes and the Hessian of these rows cheaper than a pass.
 """
 
+LEAP_ROWS = 3000
+"""So many rows a column are enough for the direction and the length of the first step."""
+
 PATIENCE = 12
 """So many steps of L-BFGS on top of a sample's Hessian, more with many columns, are tried before Newton's method on all
 rows takes over.
@@ -294,10 +297,17 @@ def _from_samples(
         return start, newton.refine(problem, samples[-1][0], start, shift, 1, 0.0)[1] if samples else None
     factor = None
     if samples:
-        start = newton.leap(problem, samples[0][0], start, shift)
+        start = newton.leap(problem, _some_of(samples[0][0]), start, shift)
     for sample, steps in samples:
         start, factor = newton.refine(problem, sample, start, shift, steps, 1e-3)
     return start, factor
+
+
+def _some_of(sample: Rows) -> Rows:
+    """As many rows of a sample as a leap needs."""
+    n, p = sample.shape
+    some = sample.thin(sampling_step(n, LEAP_ROWS * p))
+    return some if some.fold(of_weights).low[0] < np.inf else sample
 
 
 def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator[Step]:

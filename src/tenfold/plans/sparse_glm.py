@@ -7,6 +7,7 @@ elsewhere: accelerated proximal gradient steps.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -25,6 +26,9 @@ MOST = 4096
 """A working set has at most so many coefficients."""
 
 SAMPLED_ROWS = 4096
+
+PATIENCE = 20
+"""So many gradient steps before Newton's method is tried again."""
 
 FIRST = 64
 """So many columns come into the first working set."""
@@ -63,13 +67,34 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRu
     if start.coef.size + start.intercept.size <= NEWTON_SIZE:
         if fresh:
             start = _from_sample(problem, rows, start, shift, measure)
-        yield from proximal_newton.steps(problem, rows, start, shift, measure)
+        yield from _newton(problem, rows, start, shift, measure)
     elif isinstance(rows, MemoryRows) and rows.sparse and len(start.intercept) == 1:
-        yield from proximal_columns.steps(problem, rows, start, shift, measure)
+        for step in proximal_columns.steps(problem, rows, start, shift, measure):
+            yield step
+            start = step.params
+        yield from islice(accelerated.steps(problem, rows, start, shift, measure), 1, None)
     elif isinstance(rows, MemoryRows) and not rows.foreign:
         yield from _working_sets(problem, rows, start, shift, measure)
     else:
         yield from accelerated.steps(problem, rows, start, shift, measure)
+
+
+def _newton(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRule) -> Iterator[Step]:
+    """Proximal Newton steps. Where they end before they are enough, for a loss may have no curvature far from its
+    optimum, gradients lead on: so many steps, then twice as many.
+    """
+    patience, first = PATIENCE, 0
+    while True:
+        for step in islice(proximal_newton.steps(problem, rows, start, shift, measure), first, None):
+            yield step
+            start = step.params
+        count, first = 0, 1
+        for step in islice(accelerated.steps(problem, rows, start, shift, measure), 1, 1 + patience):
+            yield step
+            start, count = step.params, count + 1
+        if count < patience:
+            return
+        patience *= 2
 
 
 def _from_sample(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRule) -> Params:

@@ -5,6 +5,7 @@
 | squared losses | Newton's method and L-BFGS on the primal | ascent of the dual |
 | losses with kinks | interior points | ascent of the dual |
 | squared hinge, L1 | proximal Newton steps | the same on working sets of columns |
+| joint hinge of several classes | ascent of the dual | ascent of the dual |
 
 An intercept that is penalised is tied to zero; beside an L1 penalty it is the weight of a constant column.
 """
@@ -17,15 +18,18 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, Rows, with_constant
-from tenfold.judge import RULES, Certificate, at_kinks, gap
+from tenfold.judge import RULES, Certificate, at_kinks, gap, joint_gap
+from tenfold.judge.fenchel import LOOSE
+from tenfold.judge.kinks import KINKS
 from tenfold.judge.points import prepare
-from tenfold.losses import Loss
+from tenfold.losses import JointHinge, Loss
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans import glm, piecewise, sparse_glm
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
 from tenfold.problems import Glm
 from tenfold.solvers.dual_ascent import DualAscent
+from tenfold.solvers.joint_ascent import JointAscent
 from tenfold.solvers.loop import Solution, Status, Step, Watch, continued, run
 from tenfold.stats import Params
 
@@ -64,6 +68,11 @@ class Machine:
         penalty = ElasticNet(0.0, self.strength) if self.loss.kinked else L2(self.strength)
         return Glm(self.loss, penalty, self.intercept, self.tie)
 
+    @property
+    def joint(self) -> Glm:
+        """That of several classes together, whatever the loss of one of them."""
+        return Glm(JointHinge(), L2(self.strength), self.intercept, self.tie)
+
     def wider(self, rows: Rows) -> Rows:
         return with_constant(rows, self.unit) if self.sparse and self.tied else rows
 
@@ -82,9 +91,16 @@ class Machine:
     def judged(self, rows: Rows, params: Params, *, dual: Floats | None = None, **options: Any) -> Certificate:
         """The judge's word; where the loss has kinks and no dual point comes along, one is looked for."""
         problem, rows, params = self.problem, self.wider(rows), self.inside(params)
-        if self.loss.kinked and dual is None:
-            dual = at_kinks(problem, rows, params, options.get("dtype", np.float64))
-        return gap(problem, rows, params, dual=dual, **options)
+        if not self.loss.kinked or dual is not None:
+            return gap(problem, rows, params, dual=dual, **options)
+        found: list[Certificate] = []
+        for width in KINKS:
+            slopes = at_kinks(problem, rows, params, options.get("dtype", np.float64), width)
+            found.append(gap(problem, rows, params, dual=slopes, **options))
+            if found[-1].ok:
+                break
+        best = min(found, key=lambda one: one.value)
+        return best if best.ok else replace(best, note=f"{best.note} {LOOSE}".strip())
 
 
 @dataclass(frozen=True)
@@ -138,6 +154,21 @@ def _by_dual(machine: Machine, rows: Rows, limits: Limits, seed: int, dtype: Any
         params, status = stored(solution.params, dtype), solution.status.value
         certificate = machine.judged(rows, params, dual=ascent.slopes, status=status, dtype=dtype)
         return Fitted(params, certificate, "dual ascent", solution.iterations, solution.trace)
+
+    return _certified(ascent.steps(), limits, judged, ascent.tighten)
+
+
+def fit_joint(
+    rows: Rows, machine: Machine, classes: int, *, limits: Limits, seed: int = 0, dtype: Any = np.float64
+) -> Fitted:
+    """Minimise the joint hinge loss of all classes, whose numbers are the targets of the rows."""
+    problem = machine.joint
+    ascent = JointAscent(problem, rows, classes, seed, ENOUGH * RULES["gap"].tol)
+
+    def judged(solution: Solution) -> Fitted:
+        params, status = stored(solution.params, dtype), solution.status.value
+        certificate = joint_gap(problem, rows, params, shares=ascent.shares, status=status, dtype=dtype)
+        return Fitted(params, certificate, "joint ascent", solution.iterations, solution.trace)
 
     return _certified(ascent.steps(), limits, judged, ascent.tighten)
 

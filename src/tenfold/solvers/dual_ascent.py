@@ -23,6 +23,9 @@ from tenfold.stats import Params, predictions
 FIRST, LAST = 0.1, 1e-14
 """Violations, in units of the targets, at which the gap is looked at first, and below which there is only rounding."""
 
+ENTRIES = 1 << 16
+"""A step takes epochs until it has read about so many entries."""
+
 TIGHTER, CLOSER = 0.03, 0.1
 """So much smaller is the gap that is allowed after one that was not certified, and at least so much smaller the
 violation that is asked for after a gap that was too large.
@@ -57,6 +60,7 @@ class DualAscent:
     def __init__(self, problem: Glm, rows: Rows, seed: int, allowed: float) -> None:
         block = rows.whole()
         self.problem, self.rows, self.allowed = problem, rows, allowed
+        self.sweeps = max(1, ENTRIES // max(rows.entries, 1))
         self.X, self.y = contiguous(block.X), np.ascontiguousarray(block.y[:, 0])
         weight = np.ones(rows.shape[0]) if block.weight is None else np.asarray(block.weight)
         self.share = weight / weight.sum()
@@ -81,6 +85,15 @@ class DualAscent:
             return getattr(self.loop, f"{name}_csr")(X.data, X.indices, X.indptr, X.shape[1])
         return getattr(self.loop, name)(X)
 
+    def _epochs(self, wanted: float) -> float:
+        """Epochs until the largest violation is what is wanted, as many as a step has; the violation of the last."""
+        violation = np.inf
+        for _ in range(self.sweeps):
+            violation = self._call("epoch")
+            if violation <= wanted:
+                break
+        return violation
+
     def tighten(self) -> None:
         """Ask for more."""
         self.allowed *= TIGHTER
@@ -96,14 +109,16 @@ class DualAscent:
         return Params(w[None, :-1].copy(), np.array([self.intercept + self.unit * w[-1]]))
 
     def steps(self) -> Iterator[Step]:
-        """An epoch a step; objective and measure are those of the last look at the gap."""
+        """An epoch a step, or several where they are short; objective and measure are those of the last look at the
+        gap.
+        """
         self._call("begin")
         spread = float(np.mean(np.abs(self.y - np.median(self.y)))) or float(np.mean(np.abs(self.y))) or 1.0
         wanted, least = FIRST * spread, LAST * spread
         objective, gap = self._gap()
         yield Step(self.params, objective, gap / self.allowed)
         while True:
-            violation = self._call("epoch")
+            violation = self._epochs(wanted)
             if not np.isfinite(violation):
                 raise NotFinite
             if violation > wanted or not self.loop.complete:

@@ -5,24 +5,22 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from tenfold.arrays import Array, is_foreign
+from tenfold.arrays import Array
 from tenfold.estimators.classes import largest, log_probabilities, probabilities, targets
 from tenfold.estimators.contract import (
     Claims,
     Scored,
     all_or_nothing,
     chosen_classes,
-    encoded,
     kept_rows,
     rowwise,
-    validate,
     validate_weights,
     with_callbacks,
 )
 from tenfold.estimators.glm.general import PARAMETERS, Generalised
 from tenfold.estimators.inferred import Inferred, inferred
+from tenfold.estimators.labels import numbered_classes, validate_classes, weighted
 from tenfold.estimators.parameters import array_like, check_parameters, real
 from tenfold.losses import likelihood_of
 from tenfold.plans.generalised import of_two_classes
@@ -122,29 +120,20 @@ class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin
         """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
         check_parameters(self, {**PARAMETERS, "alpha": (real(0), array_like())})
         self._the_loss()
-        X, y = validate(self, X, y, numeric=False, multi_output=False)
-        if not is_foreign(y):
-            check_classification_targets(y)
-        self.classes_, number = encoded(y, X)
+        X, y = validate_classes(self, X, y)
+        self.classes_, number = numbered_classes(y, X)
         count = int(self.classes_.shape[0])
-        self._refuse_classes(count, y)
-        weight = validate_weights(sample_weight, X)
+        if count > 2 and not self._the_loss().joint:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is multiclass: {count} classes. Use "
+                "loss='softmax', or wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
+            )
+        weight = weighted(None, self.classes_, number, validate_weights(sample_weight, X))
         target = targets(number, count)
         params = self._fitted(X, y, kept_rows(X, target, weight), 1.0, flat=False, classes=count).params
         loss = self._problem(X.shape[1])[0]
         self._inference = self._refusal(X.shape[1]) or inferred(self, loss, params, X, target, weight)
         return self
-
-    def _refuse_classes(self, count: int, y: Array) -> None:
-        """Refuse one class, and more than two where the loss knows two."""
-        joint = self._the_loss().joint
-        if count == 2 or (joint and count > 2):
-            return
-        kind = "multiclass" if is_foreign(y) else type_of_target(y)
-        one = " The data contains only one class." if count == 1 else ""
-        only = "Classification needs two classes at least." if joint else "Only binary classification is supported."
-        more = "" if joint else " Use loss='softmax', or wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
-        raise ValueError(f"{only} The type of the target is {kind}.{one}{more}")
 
     def _problem(self, p: int) -> tuple[Any, Any]:
         loss, penalty = self._the_loss(), self._the_penalty(p)

@@ -101,7 +101,13 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
 
     def _problem(self, p: int) -> tuple[Any, Any]:
         """Loss and penalty of the problem that is solved."""
-        return self._the_loss(), self._the_penalty(p)
+        penalty = self._the_penalty(p)
+        if np.ndim(penalty.strength):
+            raise ValueError(
+                "Several strengths of an L2 penalty, one for each class, go with GeneralizedLinearClassifier('softmax')"
+                f" alone; got {np.asarray(penalty.strength).tolist()}."
+            )
+        return self._the_loss(), penalty
 
     def _fitted(self, X: Array, y: Any, rows: Rows, factor: float, flat: bool, classes: int = 2) -> Fitted:
         loss, penalty = self._problem(X.shape[1])

@@ -14,20 +14,17 @@ from tenfold.estimators.contract import (
     LinearPredictor,
     Scored,
     all_or_nothing,
-    as_rows,
     chosen_classes,
-    counted,
     follow,
     refuse_not_finite,
-    total_weight,
     validate_weights,
     warn_unless_certified,
     watcher,
     with_callbacks,
 )
-from tenfold.estimators.labels import numbered_classes, validate_classes, weighted
+from tenfold.estimators.labels import numbered_classes, validate_classes
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, nothing
-from tenfold.estimators.svm.machines import COMMON, INSTEAD, WHERE, Fits, ascends, machine_of
+from tenfold.estimators.svm.machines import COMMON, INSTEAD, WHERE, Fits, ascends, machine_of, rows_of, tasks
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.svm import worst
 from tenfold.stats import Params
@@ -42,7 +39,8 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, 
 
     s_i the weight of a row (sample weight times class weight), with the loss max(0, 1 - m) or its square; penalty="l1"
     has ||w||_1 + |b| / intercept_scaling in place of the halves of squares. More classes: one such problem for each,
-    against all others.
+    against all others; multi_class="crammer_singer" has one for all together, with the loss max_k (z_ik + [k != y_i]) -
+    z_i,y_i, z_ik = x_i.w_k + b_k, and the squares of all.
 
     Parameters
     ----------
@@ -59,16 +57,18 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, 
     C : float, default=1.0
         Inverse strength of the penalty.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        With "crammer_singer" loss, penalty and dual are not asked, as in scikit-learn.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1
         The penalty on the intercept is that on the weight of a column of this value.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, multiplied with the sample weights; "balanced" by the weighted counts.
+        Weights of the classes, multiplied with the sample weights; "balanced" by the weighted counts. In the problem of
+        one class against the others only its own rows are so weighted, as in scikit-learn.
     verbose : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     random_state : int, RandomState or None, default=None
         The order of rows in an ascent of the dual.
     max_iter : int, default=1000
-        Limit of the steps of each problem; a step of an ascent of the dual is an epoch.
+        Limit of the steps of each problem; a step of an ascent of the dual is an epoch, or several where data are few.
     penalize_intercept : bool, default=True
         False leaves the intercept free, as in the texts.
     time_limit : float, default=None
@@ -91,10 +91,11 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, 
     -----
     Few columns: Newton's method, from the solution of a sample where rows are many (squared hinge), or interior points
     (hinge), some 5 to 20 passes over the rows and p x p memory. Many columns, rows in memory: coordinate descent on the
-    dual, whose point goes to the judge. With an L1 penalty: proximal Newton steps. Runs on dense and sparse arrays and
-    files.
+    dual, whose point goes to the judge; the same for all classes together. With an L1 penalty: proximal Newton steps.
+    Runs on dense and sparse arrays and files.
     Seeger, ch. 9; Rosasco, ch. 9; Cookbook, ch. 20; Welling, ch. 8. Hsieh et al., *A dual coordinate descent method for
-    large-scale linear SVM* (2008).
+    large-scale linear SVM* (2008). Crammer and Singer, *On the algorithmic implementation of multiclass kernel-based
+    vector machines* (2001).
 
     Examples
     --------
@@ -165,36 +166,38 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVC":
         """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
         check_parameters(self, self._constraints)
-        if self.multi_class == "crammer_singer":
-            raise ValueError("multi_class='crammer_singer' is not there yet: use 'ovr'.")
         X, y = validate_classes(self, X, y)
         self.classes_, number = numbered_classes(y, X)
         dual = ascends(self, X.shape)
-        weight = weighted(self.class_weight, self.classes_, number, validate_weights(sample_weight, X))
-        kept, number, weight = counted(X, number, weight)
+        todo = tasks(self, number, validate_weights(sample_weight, X))
         # passes are many: an array in another order is put in C order once
-        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, number, weight)
-        count = int(self.classes_.shape[0])
-        owns = [1] if count == 2 else list(range(count))
+        kept = contiguous(X) if isinstance(X, np.ndarray) else X
+        count, joint = int(self.classes_.shape[0]), self.multi_class == "crammer_singer"
         done: list[Fitted] = []
-        told = watcher(self, X, y, self.max_iter * len(owns), lambda params: self._attributes(done, params, X))
-        fit, machine = Fits(self, dual, told), machine_of(self, total_weight(number, weight))
+        told = watcher(self, X, y, self.max_iter * len(todo), lambda params: self._attributes(done, params, X))
+        fit = Fits(self, dual, told)
 
         def work() -> None:
-            for own in owns:
-                done.append(fit(rows.retarget(np.where(number == own, 1.0, -1.0)[:, None]), machine))
+            for task in todo:
+                rows, total = rows_of(kept, task)
+                machine = machine_of(self, total)
+                done.append(fit.joint(rows, machine, count) if joint else fit(rows, machine))
 
         refuse_not_finite(self, X, work)
         self._store(done, X)
         return self
 
     def _attributes(self, done: list[Fitted], last: Params, X: Array) -> dict[str, Any]:
-        """Those of the problems that are solved, of one that is not, and zeros for the others."""
+        """Those of the problems that are solved, of one that is not, and zeros for the others; two classes that were
+        fitted together have the difference of theirs.
+        """
         parts = [*(fitted.params for fitted in done), last]
+        if self.multi_class == "crammer_singer" and self.classes_.shape[0] == 2:
+            parts = [Params(np.diff(last.coef, axis=0), np.diff(last.intercept))]
         outputs = 1 if self.classes_.shape[0] == 2 else int(self.classes_.shape[0])
+        found = Params(*(np.concatenate(part) for part in zip(*parts, strict=True)))
         coef, b = np.zeros((outputs, last.coef.shape[1])), np.zeros(outputs)
-        coef[: len(parts)] = np.concatenate([part.coef for part in parts])
-        b[: len(parts)] = np.concatenate([part.intercept for part in parts])
+        coef[: len(found.coef)], b[: len(found.coef)] = found
         return {"coef_": follow(coef, X), "intercept_": follow(b, X) if self.fit_intercept else 0.0}
 
     def _store(self, done: list[Fitted], X: Array) -> None:

@@ -2,16 +2,19 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from tenfold.arrays import Array
 from tenfold.data import Rows
+from tenfold.estimators.contract import as_rows, class_factors, counted, total_weight
+from tenfold.estimators.labels import weighted
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer, nothing, random_state, real
 from tenfold.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, SquaredHinge
 from tenfold.plans.fitted import Fitted
-from tenfold.plans.svm import Limits, Machine
+from tenfold.plans.svm import Limits, Machine, fit_joint
 from tenfold.plans.svm import fit as fit_machine
 from tenfold.solvers.loop import Status, Watch
 
@@ -59,10 +62,47 @@ def machine_of(model: Any, weight: float) -> Machine:
     return Machine(loss, strength, bool(model.fit_intercept), unit, getattr(model, "penalty", "l2") == "l1")
 
 
+class Task(NamedTuple):
+    """One problem: its targets, numbers of classes where all are fitted together, and the weights of the rows."""
+
+    target: Array
+    weight: Array | None
+
+
+def tasks(model: Any, number: Array, weight: Array | None) -> list[Task]:
+    """The problems of a classifier on rows of these classes and sample weights.
+
+    Two classes, and all together: the weight of a row has that of its class as a factor. One class against the others:
+    only its own rows do, as in liblinear.
+    """
+    count = int(model.classes_.shape[0])
+    if model.multi_class == "crammer_singer" or count == 2:
+        both = weighted(model.class_weight, model.classes_, number, weight)
+        joint = model.multi_class == "crammer_singer"
+        return [Task(np.asarray(number, dtype=np.float64) if joint else np.where(number == 1, 1.0, -1.0), both)]
+    weight = weighted(None, model.classes_, number, weight)
+    if model.class_weight is None:
+        return [Task(np.where(number == own, 1.0, -1.0), weight) for own in range(count)]
+    factors = class_factors(model.class_weight, model.classes_, number, weight)
+    each = np.ones(len(number)) if weight is None else weight
+    return [
+        Task(np.where(number == own, 1.0, -1.0), each * np.where(number == own, factors[own], 1.0))
+        for own in range(count)
+    ]
+
+
+def rows_of(X: Array, task: Task) -> tuple[Rows, float]:
+    """The rows of positive weight of a task, and its sum."""
+    kept, target, weight = counted(X, task.target, task.weight)
+    return as_rows(kept, target, weight), total_weight(target, weight)
+
+
 def ascends(model: Any, shape: tuple[int, int]) -> bool | None:
     """Whether the dual is to be ascended, None where the plan may choose; by scikit-learn's rules about what goes
     together.
     """
+    if getattr(model, "multi_class", "ovr") == "crammer_singer":
+        return None  # where loss, penalty and dual are not asked
     loss, penalty, dual = model.loss, getattr(model, "penalty", "l2"), model.dual
     taken = DUALS.get((loss, penalty), ())
     if dual == "auto":
@@ -89,16 +129,22 @@ class Fits:
         self.model, self.dual, self.watch = model, dual, watch
         self.seed, self.begin, self.max_iter = seed_of(model), time.perf_counter(), int(model.max_iter)
 
-    def __call__(self, rows: Rows, machine: Machine) -> Fitted:
+    def _limits(self) -> Limits:
         left = self.model.time_limit
-        if left is not None:
-            left = max(0.0, left - (time.perf_counter() - self.begin))
+        left = None if left is None else max(0.0, left - (time.perf_counter() - self.begin))
+        return Limits(self.max_iter, left, self.watch)
+
+    def joint(self, rows: Rows, machine: Machine, classes: int) -> Fitted:
+        """All classes together."""
+        return fit_joint(rows, machine, classes, limits=self._limits(), seed=self.seed, dtype=rows.dtype)
+
+    def __call__(self, rows: Rows, machine: Machine) -> Fitted:
         found = fit_machine(
             rows,
             machine,
             dual=self.dual,
             tol=float(self.model.tol),
-            limits=Limits(self.max_iter, left, self.watch),
+            limits=self._limits(),
             seed=self.seed,
             dtype=rows.dtype,
         )

@@ -12,12 +12,9 @@ from tenfold.estimators.contract import (
     LinearPredictor,
     Scored,
     all_or_nothing,
-    as_rows,
-    counted,
     follow,
     refuse_not_finite,
     store,
-    total_weight,
     validate,
     validate_weights,
     warn_unless_certified,
@@ -25,7 +22,7 @@ from tenfold.estimators.contract import (
     with_callbacks,
 )
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, real
-from tenfold.estimators.svm.machines import COMMON, INSTEAD, WHERE, Fits, ascends, machine_of
+from tenfold.estimators.svm.machines import COMMON, INSTEAD, WHERE, Fits, Task, ascends, machine_of, rows_of
 from tenfold.plans.fitted import Fitted
 from tenfold.stats import Params
 
@@ -60,7 +57,7 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
     random_state : int, RandomState or None, default=None
         The order of rows in an ascent of the dual.
     max_iter : int, default=1000
-        Limit of the steps; a step of an ascent of the dual is an epoch.
+        Limit of the steps; a step of an ascent of the dual is an epoch, or several where data are few.
     penalize_intercept : bool, default=True
         False leaves the intercept free, as in the texts.
     time_limit : float, default=None
@@ -147,11 +144,11 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, multi_output=False)
         dual = ascends(self, X.shape)
-        kept, target, weight = counted(X, np.asarray(y, dtype=np.float64), validate_weights(sample_weight, X))
+        task = Task(np.asarray(y, dtype=np.float64), validate_weights(sample_weight, X))
         # passes are many: an array in another order is put in C order once
-        rows = as_rows(contiguous(kept) if isinstance(kept, np.ndarray) else kept, target, weight)
+        rows, total = rows_of(contiguous(X) if isinstance(X, np.ndarray) else X, task)
         told = watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X))
-        fit, machine = Fits(self, dual, told), machine_of(self, total_weight(target, weight))
+        fit, machine = Fits(self, dual, told), machine_of(self, total)
         self._store(refuse_not_finite(self, X, lambda: fit(rows, machine)), X)
         return self
 

@@ -1,0 +1,183 @@
+"""Kind gap for the joint hinge loss of several classes (Crammer and Singer 2001), by shares p of the classes.
+
+Slopes u = p - e_y of every row, whose conjugates are minus the shares of wrong classes, bound how far the objective can
+fall, as in fenchel.py; with strength / 2 ||W||^2 + tie / 2 |b|^2, v_k = (1/W) sum weight u_k x, s_k = (1/W) sum weight
+u_k,
+
+    gap(p) = (1/W) sum weight [loss(z) + conjugate(u) - u.z] + sum_k |strength w_k + v_k|^2 / (2 strength)
+             + sum_k (tie b_k + s_k)^2 / (2 tie).
+
+Intercepts that are free ask for s = 0: shares are raked, class by class and row by row (Deming and Stephan 1940).
+Where no shares come along, rows whose largest entries tie get such that the penalty is balanced, by least squares.
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.arrays import Floats, on_host, unit_roundoff
+from tenfold.data import Rows, targets_of, weights_of
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.fenchel import ALL_ZERO, EPS, EXTENDED_EPS, LOOSE, WIDTHS
+from tenfold.judge.kinks import KINKS, picked, shortest
+from tenfold.judge.points import centred, sampled
+from tenfold.losses import JointHinge
+from tenfold.problems import Glm
+from tenfold.stats import Params, Total, back_times, predictions
+
+MOST, ROUNDS, RAKING = 2048, 12, 200
+"""With more ties than this, or a system of more entries than its square, no shares are looked for; so often those
+beyond an end are put there, and shares raked.
+"""
+
+LOSS = JointHinge()
+
+
+class _Data(NamedTuple):
+    """Rows measured from `centre`, the number (n, 1) of each row's class, its share (n,) of the weight, and margins."""
+
+    problem: Glm
+    rows: Rows
+    centre: Floats
+    params: Params
+    y: Floats
+    share: Floats
+    z: Floats
+
+    @property
+    def strength(self) -> float:
+        return float(np.max(self.problem.penalty.strength))
+
+    @property
+    def own(self) -> Floats:
+        return (self.y == np.arange(self.z.shape[1])).astype(np.float64)
+
+    def pulls(self, u: Floats) -> tuple[Floats, Floats]:
+        """v (K, p), of rows from the centre where slopes balance, else of the rows as they are; and s (K,)."""
+        u = self.share[:, None] * u
+        v = self.rows.retarget(u).fold(lambda block: Total(back_times(block.X, block.y, self.centre))).sum
+        s = u.sum(axis=0)
+        return (v if self.problem.balances else v + np.outer(s, self.centre)), s
+
+
+def joint_gap(
+    problem: Glm,
+    rows: Rows,
+    params: Params,
+    *,
+    shares: Floats | None = None,
+    tol: float | None = None,
+    status: str = "converged",
+    dtype: Any = np.float64,
+) -> Certificate:
+    """Judge joint hinge losses; `shares` (n, K), those of the classes in the dual point, are an untrusted hint."""
+    centre, _, squares = sampled(rows)
+    about = centred(params if problem.intercept else Params(params.coef, np.zeros(len(params.intercept))), centre)
+    y, weight = on_host(rows.map(targets_of)), on_host(rows.map(weights_of))
+    z = np.asarray(on_host(rows.map(predictions(about, centre))))
+    data = _Data(problem, rows, centre, params, y, weight / weight.sum(), z)
+    b = params.intercept if problem.intercept else np.zeros_like(params.intercept)
+    value = float(data.share @ LOSS.value(y, z)[:, 0]) + 0.5 * data.strength * float(np.sum(params.coef**2))
+    value += 0.5 * problem.tie * float(np.sum(b * b))
+    size = float(np.max(np.abs(params.coef) @ np.sqrt(squares), initial=0.0))
+    offset = float(np.max(np.abs(params.coef) @ np.abs(centre) + np.abs(b)))
+    floor = 8.0 * EPS * max(value, 1.0) + 2.0 * (EPS * size + EXTENDED_EPS * offset)
+    floor += 2.0 * unit_roundoff(dtype) * (size + offset)
+    tol = RULES["gap"].tol if tol is None else tol
+    note = "" if np.any(params.coef) else ALL_ZERO
+    found = Certificate("gap", value, 1.0, tol, floor, value, 0.0, status=status, parts=(value,), note=note)
+    best = value
+    for p in _candidates(data, shares, dtype):
+        best = min(best, _gap(data, p))
+        if best <= found.allowed:
+            break
+    if shares is None and best > found.allowed:
+        note = f"{note} {LOOSE}".strip()
+    best = max(best, floor)
+    radius = float(np.sqrt(2.0 * (best + floor) / data.strength))
+    return replace(found, value=best, lower_bound=value - best, radius=radius, parts=(best,), note=note)
+
+
+def _candidates(data: _Data, shares: Floats | None, dtype: Any) -> Any:
+    """Shares to try, one after the other."""
+    if shares is not None:
+        p = np.maximum(np.asarray(shares, dtype=np.float64), 0.0)
+        yield p / p.sum(axis=1, keepdims=True)
+    else:
+        for width in KINKS:
+            yield _at_kinks(data, max(width, 16.0 * unit_roundoff(dtype)))
+    raised = LOSS.raised(data.y, data.z)
+    spread = float(np.std(data.z)) or 1.0
+    for width in WIDTHS:
+        e = np.exp((raised - raised.max(axis=1, keepdims=True)) / (spread * width))
+        yield e / e.sum(axis=1, keepdims=True)
+
+
+def _gap(data: _Data, p: Floats) -> float:
+    problem = data.problem
+    if problem.balances:
+        p = _raked(data, p)
+    u = p - data.own
+    wrong = 1.0 - np.sum(data.own * p, axis=1)
+    terms = LOSS.value(data.y, data.z)[:, 0] - wrong - np.sum(u * data.z, axis=1)
+    v, s = data.pulls(u)
+    gap = max(float(data.share @ terms), 0.0)
+    gap += float(np.sum((data.strength * data.params.coef + v) ** 2)) / (2.0 * data.strength)
+    if problem.balances:
+        # zero but for rounding, which the floor covers; what is more is not feasible
+        return gap if float(np.max(np.abs(s))) <= 1e-12 else np.inf
+    if problem.intercept:
+        gap += float(np.sum((problem.tie * data.params.intercept + s) ** 2)) / (2.0 * problem.tie)
+    return gap
+
+
+def _raked(data: _Data, p: Floats) -> Floats:
+    """Shares whose sums over the rows are the classes' own, and over the classes one."""
+    wanted = data.share @ data.own
+    for _ in range(RAKING):
+        found = data.share @ p
+        if float(np.max(np.abs(found - wanted))) <= 1e-15:
+            break
+        p = p * np.where(found > 0.0, wanted / np.where(found > 0.0, found, 1.0), 1.0)
+        p = p / p.sum(axis=1, keepdims=True)
+    return p
+
+
+def _at_kinks(data: _Data, width: float) -> Floats:
+    """Shares on the largest entries of each row; where these tie to a `width`, such that the pulls balance the
+    penalty.
+    """
+    raised, K = LOSS.raised(data.y, data.z), data.z.shape[1]
+    tied = raised >= raised.max(axis=1, keepdims=True) - width * (float(np.std(data.z)) + 1.0)
+    p = tied / tied.sum(axis=1, keepdims=True)
+    rows, classes = np.nonzero(tied & (tied.sum(axis=1, keepdims=True) > 1))
+    if not 0 < rows.size <= MOST or rows.size * K * (data.params.coef.shape[1] + 1) > MOST * MOST:
+        return p
+    kink, place = np.unique(rows, return_inverse=True)
+    X = picked(data.rows, kink, np.arange(data.params.coef.shape[1]))
+    X = X - data.centre if data.problem.balances else X
+    X = np.column_stack([X, np.ones(len(kink))]) if data.problem.intercept else X
+    X = X * data.share[kink, None]
+    width_of = X.shape[1]
+    columns = np.zeros((rows.size, K * width_of + len(kink)))
+    for e in range(rows.size):
+        columns[e, classes[e] * width_of : (classes[e] + 1) * width_of] = X[place[e]]
+    columns[np.arange(rows.size), K * width_of + place] = float(np.max(data.share[kink]))
+    free = np.ones(rows.size, dtype=bool)
+    for _ in range(ROUNDS):
+        v, s = data.pulls(p - data.own)
+        pull = -data.strength * data.params.coef - v
+        if data.problem.intercept:
+            pull = np.column_stack([pull, -data.problem.tie * data.params.intercept - s])
+        missing = (1.0 - p[kink].sum(axis=1)) * float(np.max(data.share[kink]))
+        moved = shortest(columns[free], np.append(pull.ravel(), missing))
+        some = (rows[free], classes[free])
+        p[some] += moved
+        beyond = p[some] < -1e-12
+        p[some] = np.maximum(p[some], 0.0)
+        if not beyond.any() or beyond.all():
+            break
+        free[np.flatnonzero(free)[beyond]] = False
+    total = p.sum(axis=1, keepdims=True)
+    return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), tied / tied.sum(axis=1, keepdims=True))

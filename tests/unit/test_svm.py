@@ -1,0 +1,227 @@
+"""Linear support vector machines: parameters, the dual, the joint hinge loss and its judge."""
+
+import copy
+
+import numpy as np
+import pytest
+import sklearn.svm as theirs
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import tenfold
+from estimators import classes, parameters, regression
+from tenfold.data import MemoryRows, WithConstant, with_constant
+from tenfold.judge import joint_gap
+from tenfold.losses import JointHinge
+from tenfold.penalties import L2
+from tenfold.problems import Glm
+from tenfold.stats import Params, predictions
+
+X, Y, _ = classes(90, 4, count=3)
+TWO = classes(90, 4)
+NUMBERS = regression(90, 4)
+
+
+def message(cls, X, y, **settings):
+    with pytest.raises(ValueError, match="Unsupported set of arguments") as caught:
+        cls(**settings).fit(X, y)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"loss": "hinge", "dual": False},
+        {"loss": "hinge", "penalty": "l1"},
+        {"loss": "hinge", "penalty": "l1", "dual": True},
+        {"penalty": "l1", "dual": True},
+    ],
+    ids=str,
+)
+def test_what_does_not_go_together_is_refused_in_the_words_of_scikit_learn(settings):
+    for data in (TWO, classes(5, 9)):
+        assert message(tenfold.LinearSVC, data.X, data.y, **settings) == message(
+            theirs.LinearSVC, data.X, data.y, **settings
+        )
+
+
+def test_regression_without_its_dual_is_refused():
+    assert message(tenfold.LinearSVR, *NUMBERS[:2], dual=False) == message(theirs.LinearSVR, *NUMBERS[:2], dual=False)
+
+
+def test_a_tube_has_a_width():
+    with pytest.raises(ValueError, match="epsilon"):
+        tenfold.LinearSVR(epsilon=-0.1).fit(*NUMBERS[:2])
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_the_dual_and_the_primal_agree(free):
+    given = {"penalize_intercept": not free, "random_state": 0}
+    for cls, data, extra in (
+        (tenfold.LinearSVC, TWO, {}),
+        (tenfold.LinearSVR, NUMBERS, {"loss": "squared_epsilon_insensitive", "epsilon": 0.1}),
+    ):
+        models = [cls(dual=dual, C=0.5, **given, **extra).fit(*data[:2]) for dual in (False, True)]
+        assert all(model.certificate_.ok for model in models)
+        np.testing.assert_allclose(*(parameters(model) for model in models), atol=2e-3)
+
+
+def test_an_offset_moves_a_free_intercept_alone():
+    for loss in ("hinge", "squared_hinge"):
+        plain, moved = (
+            tenfold.LinearSVC(loss=loss, penalize_intercept=False).fit(Z, TWO.y) for Z in (TWO.X, TWO.X + 1e6)
+        )
+        assert moved.certificate_.ok
+        np.testing.assert_allclose(moved.coef_, plain.coef_, rtol=1e-4, atol=1e-6)
+        tied = tenfold.LinearSVC(loss=loss).fit(TWO.X + 1e6, TWO.y)
+        assert tied.certificate_.ok
+
+
+def test_a_large_c_finds_the_largest_margin():
+    """Seeger, section 9.1; Rosasco, section 9.3: the machine of classes that can be separated, without slack."""
+    rng = np.random.default_rng(3)
+    Z = rng.standard_normal((40, 2))
+    Z[np.arange(40) % 2 == 0] += 6.0
+    y = np.arange(40) % 2
+    model = tenfold.LinearSVC(loss="hinge", C=1e4, penalize_intercept=False).fit(Z, y)
+    margin = 1.0 / np.linalg.norm(model.coef_)
+    points, signs = Z, 2.0 * y - 1.0
+    reached = np.min(signs * (points @ model.coef_[0] + model.intercept_)) / np.linalg.norm(model.coef_)
+    assert reached == pytest.approx(margin, rel=1e-5)
+    # no other direction has more room between the classes
+    for angle in np.linspace(0.0, np.pi, 2001):
+        z = points @ [np.cos(angle), np.sin(angle)]
+        room = max(z[y == 1].min() - z[y == 0].max(), z[y == 0].min() - z[y == 1].max()) / 2.0
+        assert room <= margin * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"penalty": "l1", "C": 0.5},
+        {"loss": "hinge", "penalize_intercept": False},
+        {"multi_class": "crammer_singer"},
+        {"multi_class": "crammer_singer", "penalize_intercept": False, "C": 0.3},
+    ],
+    ids=str,
+)
+def test_worsened_copies_are_refused(settings):
+    model = tenfold.LinearSVC(**settings, random_state=0).fit(X, Y)
+    assert model.certificate_.ok
+    again = tenfold.certify(model, X, Y)
+    assert again.ok, again.explain()
+    for name, factor in (("coef_", 1.05), ("intercept_", 1.2)):
+        worse = copy.deepcopy(model)
+        setattr(worse, name, getattr(model, name) * factor)
+        if name == "intercept_":
+            worse.intercept_ = worse.intercept_ + 0.02 * np.arange(3)
+        certificate = tenfold.certify(worse, X, Y)
+        assert not certificate.ok
+        assert certificate.value > again.value
+
+
+def test_the_joint_bound_is_below_every_objective():
+    y = np.searchsorted(np.unique(Y), Y).astype(float)[:, None]
+    rows = MemoryRows(X, y)
+    rng = np.random.default_rng(0)
+
+    def objective(problem, params):
+        loss = JointHinge().value(y, rows.map(predictions(params)))
+        return loss.mean() + 0.05 * np.sum(params.coef**2) + 0.5 * problem.tie * np.sum(params.intercept**2)
+
+    for tie in (0.0, 0.1):
+        problem = Glm(JointHinge(), L2(0.1), True, tie)
+        bounds = []
+        for size in (0.0, 0.3, 2.0):
+            params = Params(size * rng.standard_normal((3, 4)), size * rng.standard_normal(3))
+            shares = rng.dirichlet(np.ones(3), len(y))
+            for hint in (None, shares):
+                found = joint_gap(problem, rows, params, shares=hint)
+                assert found.objective == pytest.approx(objective(problem, params), rel=1e-12)
+                bounds.append(found.lower_bound)
+        setting = {} if tie else {"penalize_intercept": False}
+        model = tenfold.LinearSVC(multi_class="crammer_singer", C=1.0 / (0.1 * 90), random_state=0, **setting)
+        best = model.fit(X, Y).certificate_.objective
+        assert max(bounds) <= best + 1e-12
+
+
+def test_the_joint_hinge_loss_and_its_conjugate():
+    """Fenchel and Young: equality at slopes, never less."""
+    rng = np.random.default_rng(0)
+    z, y = rng.standard_normal((50, 4)), rng.integers(0, 4, (50, 1)).astype(float)
+    loss = JointHinge()
+    u = loss.slope(y, z)
+    np.testing.assert_allclose(
+        loss.value(y, z) + loss.conjugate(y, u), np.sum(u * z, axis=1, keepdims=True), atol=1e-12
+    )
+    other = rng.dirichlet(np.ones(4), 50) - (y == np.arange(4))
+    slack = loss.value(y, z) + loss.conjugate(y, other) - np.sum(other * z, axis=1, keepdims=True)
+    assert np.all(slack >= -1e-12)
+    assert np.all(np.isinf(loss.conjugate(y, 2.0 * other + 0.1)))
+    moved = z.copy()
+    moved[:, 0] += 1e-6
+    np.testing.assert_allclose((loss.value(y, moved) - loss.value(y, z))[:, 0] / 1e-6, u[:, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("settings", [{"penalty": "l1"}, {"multi_class": "crammer_singer"}, {"loss": "hinge"}], ids=str)
+def test_files_and_weights(settings):
+    weight = np.random.default_rng(0).integers(0, 3, 90)
+    alone = tenfold.LinearSVC(**settings, random_state=0).fit(X, Y, sample_weight=weight)
+    again = np.repeat(np.arange(90), weight)
+    repeated = tenfold.LinearSVC(**settings, random_state=0).fit(X[again], Y[again])
+    np.testing.assert_allclose(parameters(alone), parameters(repeated), atol=2e-3)
+    table = tenfold.rows([(X[:40], Y[:40], weight[:40] + 1.0), (X[40:], Y[40:], weight[40:] + 1.0)])
+    far = tenfold.LinearSVC(**settings, random_state=0).fit(table)
+    near = tenfold.LinearSVC(**settings, random_state=0).fit(X, Y, sample_weight=weight + 1.0)
+    np.testing.assert_allclose(parameters(far), parameters(near), atol=1e-6)
+    assert tenfold.certify(far, table).ok
+
+
+def test_single_precision_stays():
+    for settings in ({"penalty": "l1"}, {"multi_class": "crammer_singer"}, {"dual": True}):
+        model = tenfold.LinearSVC(**settings, random_state=0).fit(X.astype(np.float32), Y)
+        assert model.coef_.dtype == model.intercept_.dtype == np.float32
+        assert model.certificate_.ok, settings
+
+
+def test_an_ascent_that_is_cut_short_warns():
+    Z = sparse.csr_array(np.repeat(np.abs(X), 400, axis=1))
+    for settings in ({"loss": "hinge"}, {"multi_class": "crammer_singer"}):
+        with pytest.warns(ConvergenceWarning, match="iteration limit"):
+            model = tenfold.LinearSVC(**settings, max_iter=1, C=10.0, random_state=0).fit(Z, Y)
+        assert not model.certificate_.ok
+        assert model.n_iter_ == 1
+    with pytest.warns(ConvergenceWarning, match="time limit"):
+        tenfold.LinearSVC(loss="hinge", time_limit=1e-9, C=10.0, random_state=0).fit(Z, Y)
+
+
+def test_callbacks_hear_of_every_class():
+    class Count:
+        steps, coef = 0, ()
+
+        def setup(self, estimator, context): ...
+        def teardown(self, estimator, context): ...
+        def on_fit_task_begin(self, estimator, context): ...
+
+        def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
+            self.steps += context.parent is not None
+            self.coef = fitted_estimator.coef_
+
+    for settings in ({}, {"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}, {"dual": True}):
+        count = Count()
+        model = tenfold.LinearSVC(**settings, random_state=0).set_callbacks(count).fit(X, Y)
+        assert count.steps >= model.n_iter_ > 0
+        np.testing.assert_array_equal(count.coef, model.coef_)
+
+
+def test_rows_with_a_constant_column():
+    rows = MemoryRows(X, np.zeros((90, 1)))
+    near, far = with_constant(rows, 3.0), WithConstant(rows, 3.0)
+    params = Params(np.ones((1, 5)), np.zeros(1))
+    expected = X.sum(axis=1) + 3.0
+    for wider in (near, far, with_constant(MemoryRows(sparse.csr_array(X), rows.y), 3.0)):
+        assert wider.shape == (90, 5)
+        np.testing.assert_allclose(wider.map(predictions(params))[:, 0], expected, rtol=1e-12)
+        assert wider.thin(3).shape == (30, 5)
+        assert wider.retarget(np.ones((90, 2))).targets == 2
+        assert wider.entries >= 90
