@@ -104,11 +104,14 @@ public:
     Descended state;
     state.gap = gap(penalty);
     double inner = 0.5 * enough;
-    while (!(state.gap <= enough) && state.sweeps < most) {
+    // weights that are good enough for this penalty already are moved once all the same: a path that stops early at
+    // every penalty would lag behind
+    for (bool first = true; (first || !(state.gap <= enough)) && state.sweeps < most; first = false) {
       const bool grown = grow(penalty);
       if ((!grown && state.stalled) || members_.empty())
         break;
-      const Descended part = descend(penalty, inner, most - state.sweeps, order);
+      const Descended part =
+          descend(penalty, std::max(inner, state.gap <= enough ? enough : 0.0), most - state.sweeps, order);
       slow_ = part.slow;
       state.sweeps += part.sweeps;
       state.stalled = part.stalled;
