@@ -277,3 +277,26 @@ def forget(folder: Path) -> None:
         with open(path, "rb") as file:
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def gaussian_classes(n: int, p: int, count: int) -> tuple[Any, Any]:
+    """Classes around means of their own."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, count, n)
+    return rng.standard_normal((n, p)) + 0.5 * rng.standard_normal((count, p))[y], y
+
+
+def counted_classes(n: int, p: int, count: int) -> tuple[Any, Any]:
+    """Classes of counts."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, count, n)
+    return rng.poisson(rng.gamma(1.0, 1.0, (count, p))[y]).astype(np.float64), y
+
+
+def directions(n: int, p: int) -> tuple[Any, Any]:
+    """Rows that vary along some directions, and noise."""
+    rng = np.random.default_rng(0)
+    rank = min(p, 100)
+    spread = 10.0 * 0.95 ** np.arange(rank)
+    X = (rng.standard_normal((n, rank)) * spread) @ rng.standard_normal((rank, p)) / np.sqrt(rank)
+    return X + rng.standard_normal((n, p)), np.zeros(n)

@@ -113,3 +113,25 @@ def five_taggings(s: Size) -> Work:
     """Five epochs of Viterbi's recursion: a sum and a maximum for every pair of tags, and the features of tokens."""
     flops = 5.0 * (2.0 * s.rows * s.targets**2 + 2.0 * s.stored * s.targets)
     return Work(flops, 5.0 * s.bytes, "five epochs: a sum and a maximum for every token and pair of tags")
+
+
+def class_sums(s: Size) -> Work:
+    """Sums of the columns of each class, and a product of the rows with all classes."""
+    return Work(s.stored * (2.0 + 4.0 * s.targets), 2.0 * s.bytes, "sums of columns and a product, two reads of X")
+
+
+def class_moments(s: Size) -> Work:
+    """The products of the columns, and a product of the rows."""
+    words = "one symmetric product and one with few columns, two reads of X"
+    return Work(float(s.stored * s.columns) + 2.0 * s.stored * s.targets, 2.0 * s.bytes, words)
+
+
+def class_forms(s: Size) -> Work:
+    """The products of the columns, and a quadratic form of each row for each class."""
+    words = "one symmetric product and a quadratic form of each row and class, two reads of X"
+    return Work(float(s.stored * s.columns) * (1.0 + s.targets), 2.0 * s.bytes, words)
+
+
+def few_components(s: Size) -> Work:
+    """Block Lanczos: five pairs of products with sixty vectors."""
+    return Work(5 * 4.0 * 60 * s.stored, 10.0 * s.bytes, "five pairs of products with sixty vectors, ten reads of X")

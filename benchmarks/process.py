@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import pickle
 import resource
 import sys
 import tempfile
@@ -36,7 +37,8 @@ def make(row: str, quick: bool, folder: str) -> dict[str, Any]:
     X, y = chosen.make(*(chosen.quick if quick else chosen.size))
     size = data.save(Path(folder), X, y)
     stored = X.nnz if hasattr(X, "indptr") else X.size
-    several = chosen.estimator == "RidgeClassifier" or chosen.call == "sequences" or chosen.floor is floors.softmax
+    several = chosen.estimator == "RidgeClassifier" or chosen.floor is floors.softmax
+    several |= chosen.call in ("sequences", "fit and answer")
     targets = y.shape[1] if np.ndim(y) == 2 else len(set(y)) if several else 1
     shape = {"rows": X.shape[0], "columns": X.shape[1], "targets": targets, "stored": stored}
     alphas = chosen.params.get("alphas", ())
@@ -63,6 +65,11 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
 
         def call() -> Any:
             return model.fit(*data.load(Path(folder)))
+    elif chosen.call == "fit and answer":
+
+        def call() -> Any:
+            fitted = model.fit(X, y)
+            return fitted.predict(X) if hasattr(fitted, "predict") else fitted.transform(X)
     elif chosen.call in ("fit", "path", "sequences"):
 
         def call() -> Any:
@@ -88,7 +95,10 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     busy = others.share()
     disk += [_plain_read(Path(folder))] if files else []
     kept = ("transition", "start", "end") if chosen.call == "sequences" else ("intercept",)
-    attributes = {name: getattr(model, f"{name}_") for name in ("coef", *kept)}
+    if chosen.call == "fit and answer":  # there are no weights to put into another model: it is judged as it is
+        attributes = {"model": np.frombuffer(pickle.dumps(model), dtype=np.uint8)}
+    else:
+        attributes = {name: getattr(model, f"{name}_") for name in ("coef", *kept)}
     attributes |= {name: getattr(model, f"{name}_") for name in ("alpha", "C") if hasattr(model, f"{name}_")}
     if chosen.call == "predict one row":
         attributes["prediction"] = model.predict(X[:100])

@@ -16,7 +16,17 @@ OURS, SKLEARN, INTELEX = "tenfold", "scikit-learn", "scikit-learn-intelex"
 GRID = "grid search"
 SEARCHES = {GRID: "benchmarks.searches"}
 MODULES = {OURS: "tenfold", SKLEARN: "sklearn.linear_model", INTELEX: "sklearnex.linear_model"}
-HOMES = {"LinearSVC": "svm", "LinearSVR": "svm"}  # where scikit-learn has what is not among its linear models
+HOMES = {
+    "BernoulliNB": "naive_bayes",
+    "GaussianNB": "naive_bayes",
+    "LinearDiscriminantAnalysis": "discriminant_analysis",
+    "LinearSVC": "svm",
+    "LinearSVR": "svm",
+    "MultinomialNB": "naive_bayes",
+    "PCA": "decomposition",
+    "QuadraticDiscriminantAnalysis": "discriminant_analysis",
+}
+"""Where scikit-learn has what is not among its linear models."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ class Row:
     floor: Callable[[floors.Size], floors.Work] | None = floors.least_squares
     peers: tuple[Contender, ...] = ()
     sklearn: Contender | None = Contender(SKLEARN, SKLEARN)  # None where it cannot read the rows
-    call: Literal["fit", "read and fit", "predict one row", "path", "sequences"] = "fit"
+    call: Literal["fit", "read and fit", "predict one row", "path", "sequences", "fit and answer"] = "fit"
     choice: Literal["loo", "folds"] | None = None  # how the error of the chosen alpha is computed again
     tighten: tuple[dict[str, Any], ...] = ()  # what a peer that stops early is given, one after the other
     aim: float | None = None  # scikit-learn's time over ours
@@ -76,6 +86,8 @@ PARQUET, SMALL_PARQUET = (12_000_000, 20, "parquet"), (3_000, 5, "parquet")
 CSV, SMALL_CSV = (5_000_000, 20, "csv"), (3_000, 5, "csv")
 FEW = {"alphas": log_space(-2, 5, 10)}
 LASSO_PATH = {"alphas": 100, "tol": 1e-6, "max_iter": 100_000}
+MANY, SMALL_MANY = (200_000, 100, 10), (2_000, 10, 3)
+ANSWERED: dict[str, Any] = {"call": "fit and answer"}
 FROM_FILES: dict[str, Any] = {"floor": floors.one_read, "sklearn": None, "call": "read and fit"}
 EPOCHS = {"max_iter": 5, "tol": None, "random_state": 0}  # the same work: everybody takes the same steps
 L1: dict[str, Any] = {"l1_ratio": 1.0, "C": 0.1, "solver": "saga"}
@@ -170,6 +182,21 @@ ROWS = (
     Row("lassocv 1k x 10k", "LassoCV", data.few_columns, (1_000, 10_000), SMALL_WIDE[:2], {}, floors.lasso_folds,
         aim=8),
     Row("lassocv 100k x 200", "LassoCV", data.few_columns, (100_000, 200), SMALL_TALL, {}, floors.lasso_folds, aim=20),
+    Row("gaussian nb 10 classes 200k x 100", "GaussianNB", data.gaussian_classes, MANY, SMALL_MANY, {},
+        floors.class_sums, aim=40, **ANSWERED),
+    Row("multinomial nb 10 classes 200k x 100", "MultinomialNB", data.counted_classes, MANY, SMALL_MANY, {},
+        floors.class_sums, aim=4, **ANSWERED),
+    Row("bernoulli nb spam", "BernoulliNB", data.spam, (), (600, 1 << 12), {}, floors.class_sums, **ANSWERED),
+    Row("lda 10 classes 200k x 100", "LinearDiscriminantAnalysis", data.gaussian_classes, MANY, SMALL_MANY, {},
+        floors.class_moments, aim=40, **ANSWERED),
+    Row("qda 10 classes 200k x 100", "QuadraticDiscriminantAnalysis", data.gaussian_classes, MANY, SMALL_MANY, {},
+        floors.class_forms, aim=12, **ANSWERED),
+    Row("pca 100k x 200, 20 components", "PCA", data.directions, (100_000, 200), SMALL_TALL, {"n_components": 20},
+        floors.class_moments, aim=1.5, **ANSWERED),
+    Row("pca 5k x 5k, 50 components", "PCA", data.directions, (5_000, 5_000), (100, 80), {"n_components": 50},
+        floors.few_components, aim=7, **ANSWERED),
+    Row("pca mnist, 50 components", "PCA", data.digits, (20_000,), (500,), {"n_components": 50}, floors.class_moments,
+        **ANSWERED),
     Row("ridge parquet 12M x 20", "Ridge", data.regression_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
     Row("ridgecv loo parquet 12M x 20", "RidgeCV", data.regression_files, PARQUET, SMALL_PARQUET, FEW, **FROM_FILES),
     Row("logistic parquet 12M x 20", "LogisticRegression", data.classes_files, PARQUET, SMALL_PARQUET, **FROM_FILES),

@@ -141,3 +141,13 @@ def test_bad_parameters():
         MatchingPursuit(tol=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="precompute"):
         MatchingPursuit(precompute="never").fit(X, y)
+
+
+def test_sparse_columns_far_from_zero():
+    """Moments of sparse rows lose digits there; products about the means do not."""
+    X, y = np.array([[99.998], [99.999]]), np.array([-2.0, -1.0])
+    model = MatchingPursuit().fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(model.coef_, [1000.0], rtol=1e-9)
+    assert model.certificate_.ok
+    twice = MatchingPursuit(5).fit(sparse.csr_array(np.column_stack([X, X])), y)
+    assert twice.certificate_.ok

@@ -55,6 +55,9 @@ def matching(
     squares = np.ldexp(lengths, -q) ** 2
     p, eps = columns.features, float(np.finfo(np.float64).eps)
     terms = 4.0 + np.sqrt(p)
+    # the share of a length about the mean that sums over sparse rows may have lost
+    far = np.divide(raw, lengths, out=np.ones_like(raw), where=lengths > 0.0)
+    blur = np.minimum(8.0 * eps * far**2, 1.0) if rows.sparse and intercept else np.zeros(p)
     away = params.intercept + params.coef @ columns.mean[:p] - columns.mean[p:] if intercept else np.zeros(len(targets))
     parts, floors, notes = [], [], []
     for t, taken in enumerate(steps.taken):
@@ -65,7 +68,8 @@ def matching(
         tol = None if steps.tol is None else steps.tol * 4.0 ** -float(r[t])
         unit = targets[t] if targets[t] > 0.0 else 1.0
         reading = float(raw_targets[t] + np.abs(params.coef[t]) @ raw) / unit
-        follow = _Follow(start, squares, products[np.searchsorted(some, taken)], taken, yy, 4.0 * terms * eps * reading)
+        own = products[np.searchsorted(some, taken)]
+        follow = _Follow(start, squares, own, taken, yy, 4.0 * terms * eps * reading, blur)
         followed = follow.all(steps.most, tol)
         off = np.max(np.abs(params.coef[t] - np.ldexp(followed.weights, r[t] - q)) * lengths, initial=0.0) / unit
         parts.append(max(float(off), followed.worst, float(abs(away[t])) * np.sqrt(columns.weight) / unit))
@@ -100,14 +104,16 @@ class _Followed:
 
 class _Follow:
     """The state of one target while its steps are taken again; `noise` is what reading the rows has rounded in
-    cosines.
+    cosines, and `blur` (p,) the share of them that is not known.
     """
 
-    def __init__(self, a: Floats, squares: Floats, products: Floats, taken: Integers, yy: float, noise: float) -> None:
+    def __init__(
+        self, a: Floats, squares: Floats, products: Floats, taken: Integers, yy: float, noise: float, blur: Floats
+    ) -> None:
         self.a, self.squares, self.products, self.taken, self.yy, self.left = a, squares, products, taken, yy, yy
         self.lengths = np.sqrt(np.where(squares > 0.0, squares, 1.0))
         self.unit = float(np.sqrt(yy)) if yy > 0.0 else 1.0
-        self.reading = noise
+        self.reading, self.blur = noise, blur
         self.weights, self.path = np.zeros_like(a), 0.0
 
     def cosines(self) -> Floats:
@@ -123,9 +129,9 @@ class _Follow:
             return self.end(1.0, "More steps than asked for.")
         for number, j in enumerate(self.taken):
             cosines = self.cosines()
-            best = float(np.max(cosines))
-            if best - self.noise(number) > cosines[j]:
-                share = 1.0 - float(cosines[j]) / best
+            best, own = float(np.max(cosines * (1.0 - self.blur))), float(cosines[j] * (1.0 + self.blur[j]))
+            if best - self.noise(number) > own:
+                share = 1.0 - own / best
                 worst, note = max(worst, share), f"The rule takes other columns: one is closer by {share:.2g}."
             if tol is not None and self.left <= tol * (1.0 - 1e-9) - 1e-13 * self.yy:
                 return self.end(1.0, "The sum of squares was small enough before the last step.")
@@ -137,7 +143,8 @@ class _Follow:
         return self.end(worst, note)
 
     def step(self, number: int, j: int) -> None:
-        v = float(self.a[j] / self.squares[j]) if self.squares[j] > 0.0 else 0.0
+        square = float(self.products[number, j])
+        v = float(self.a[j]) / square if square > 0.0 else 0.0
         self.left = max(self.left - v * float(self.a[j]), 0.0)
         self.a = self.a - v * self.products[number]
         self.weights[j] += v

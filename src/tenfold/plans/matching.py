@@ -11,6 +11,7 @@ from tenfold.judge import Steps, matching
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.greedy import gram_of, with_intercept
 from tenfold.solvers.matching import Matched, match
+from tenfold.stats import Gram, GramByColumns
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,18 @@ class Stepped:
 def fit(
     rows: Rows, most: int, tol: float | None, intercept: bool, *, dtype: Any = np.float64, whole: bool | None = None
 ) -> Stepped:
-    """At most so many steps, fewer where a sum of squares is small enough; then the judge takes them again."""
+    """At most so many steps, fewer where a sum of squares is small enough; then the judge takes them again. Moments of
+    sparse rows far from zero lose digits: where the judge says so, products are read about the means.
+    """
     gram = gram_of(rows, intercept, min(most, rows.shape[1]), whole)
+    stepped = _stepped(rows, gram, most, tol, intercept, dtype)
+    if stepped.fitted.certificate.ok or isinstance(gram, GramByColumns):
+        return stepped
+    again = _stepped(rows, GramByColumns.of(rows, intercept), most, tol, intercept, dtype)
+    return again if again.fitted.certificate.value < stepped.fitted.certificate.value else stepped
+
+
+def _stepped(rows: Rows, gram: Gram, most: int, tol: float | None, intercept: bool, dtype: Any) -> Stepped:
     scales = gram.target_scales
     limits = [None if tol is None else tol * 4.0 ** -float(r) for r in scales]
     found = tuple(match(gram, t, most, limit) for t, limit in enumerate(limits))

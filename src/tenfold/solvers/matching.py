@@ -43,9 +43,11 @@ def match(gram: Gram, target: int, most: int, tol: float | None) -> Matched:
         j = int(np.argmax(cosines)) if a.size else 0
         if not (a.size and cosines[j] > noise * (2.0 + np.sqrt(len(order)))):
             return Matched(np.array(order, dtype=np.int64), weights, np.array(left), True)
-        v = a[j] * inverse[j] * inverse[j]
+        row = gram.row(j, cosines)
+        # of what is read from the rows the product has more digits than the square
+        v = a[j] / (row[j] if row[j] > 0.0 else gram.squares[j])
         left.append(max(left[-1] - v * a[j], 0.0))
         weights[j] += v
-        a -= v * gram.row(j, cosines)
+        a -= v * row
         order.append(j)
     return Matched(np.array(order, dtype=np.int64), weights, np.array(left), False)
