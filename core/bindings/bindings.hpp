@@ -13,6 +13,7 @@ void bind_derivatives(nb::module_ &m);
 void bind_softmax(nb::module_ &m);
 void bind_models(nb::module_ &m);
 void bind_descent(nb::module_ &m);
+void bind_descent_columns(nb::module_ &m);
 void bind_dual_ascent(nb::module_ &m);
 void bind_joint_ascent(nb::module_ &m);
 void bind_subsets(nb::module_ &m);

@@ -43,6 +43,7 @@ NB_MODULE(_core, m) {
   bind_softmax(m);
   bind_models(m);
   bind_descent(m);
+  bind_descent_columns(m);
   bind_dual_ascent(m);
   bind_joint_ascent(m);
   bind_subsets(m);

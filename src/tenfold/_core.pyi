@@ -151,6 +151,21 @@ def models_csr(
     order: int,
     threads: int,
 ) -> tuple[_Float, _Float, _Float | None]: ...
+def descend_columns(
+    data: _Float,
+    indices: _Index,
+    indptr: _Index,
+    curvature: _Float,
+    gradient: _Float,
+    slope: float,
+    weights: _Float,
+    moving: _Index,
+    l1: float,
+    l2: float,
+    intercept: bool,
+    enough: float,
+    most: int,
+) -> tuple[_Float, float, _Float, int]: ...
 def times(X: _Real, coef: _Float, intercept: _Float, shift: _Float | None, threads: int) -> _Float: ...
 def times_csr(
     data: _Real, indices: _Index, indptr: _Index, p: int, coef: _Float, intercept: _Float, threads: int

@@ -70,26 +70,44 @@ def pulled(pull: Floats, positive: bool) -> Floats:
     return np.abs(pull[0]) if len(pull) == 1 else np.sqrt(np.sum(pull * pull, axis=0))
 
 
+class ScaledDual(NamedTuple):
+    """Residuals scaled until they are a dual point of `SparseLeastSquares`, the ridge as so many more rows: the factor,
+    their products with the targets and with themselves, and how hard columns are pulled (p,), all before the scaling.
+    """
+
+    scale: float
+    along: float
+    whole: float
+    pulled: Floats
+
+    @classmethod
+    def of(cls, penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, squares: float) -> "ScaledDual":
+        l1, l2 = penalty
+        along, whole = squares + float(np.sum(w * pull)), squares + l2 * float(np.sum(w * w))
+        inner = pulled(pull - l2 * w, positive)
+        largest = float(np.max(inner, initial=0.0))
+        scale = max(along / whole, 0.0) if whole > 0.0 else 0.0
+        return cls(min(scale, l1 / largest) if largest > 0.0 else scale, along, whole, inner)
+
+    @property
+    def value(self) -> float:
+        return self.scale * self.along - 0.5 * self.scale * self.scale * self.whole
+
+
 def duality_gap(penalty: tuple[float, float], positive: bool, w: Floats, pull: Floats, squares: float) -> float:
     """For `SparseLeastSquares` of one target or of joint ones, the objective at weights (t, p) minus the better of two
     dual values at their residuals, of which mean products with the columns (t, p) and the mean square are given: scaled
     until they are feasible, or as they are. Without a penalty, the squares of the pulls.
     """
     l1, l2 = penalty
-    lengths, ridge = float(np.sum(np.sqrt(np.sum(w * w, axis=0)))), float(np.sum(w * w))
-    along, dual = squares + float(np.sum(w * pull)), 0.0
     if l1 == l2 == 0.0:
         return float(np.sum(pull * pull))
-    if l1 > 0.0:
-        whole = squares + l2 * ridge
-        largest = float(np.max(pulled(pull - l2 * w, positive), initial=0.0))
-        scale = max(along / whole, 0.0) if whole > 0.0 else 0.0
-        scale = min(scale, l1 / largest) if largest > 0.0 else scale
-        dual = scale * along - 0.5 * scale * scale * whole
+    point = ScaledDual.of(penalty, positive, w, pull, squares)
+    dual = point.value if l1 > 0.0 else 0.0
     if l2 > 0.0:
         over = np.maximum(pulled(pull, positive) - l1, 0.0)
-        dual = max(dual, along - 0.5 * squares - 0.5 * float(np.sum(over * over)) / l2)
-    return 0.5 * squares + l1 * lengths + 0.5 * l2 * ridge - dual
+        dual = max(dual, point.along - 0.5 * squares - 0.5 * float(np.sum(over * over)) / l2)
+    return 0.5 * point.whole + l1 * float(np.sum(np.sqrt(np.sum(w * w, axis=0)))) - dual
 
 
 def safe(
@@ -102,16 +120,12 @@ def safe(
     l1, l2 = penalty
     if l1 == 0.0:
         return np.ones(len(lengths), dtype=bool)
-    ridge = float(np.sum(w * w))
-    whole, along = squares + l2 * ridge, squares + float(np.sum(w * pull))
-    inner = pulled(pull - l2 * w, positive)
-    largest = float(np.max(inner, initial=0.0))
-    scale = max(along / whole, 0.0) if whole > 0.0 else 0.0
-    scale = min(scale, l1 / largest) if largest > 0.0 else scale
-    primal = 0.5 * whole + l1 * float(np.sum(np.sqrt(np.sum(w * w, axis=0))))
+    point = ScaledDual.of(penalty, positive, w, pull, squares)
+    primal = 0.5 * point.whole + l1 * float(np.sum(np.sqrt(np.sum(w * w, axis=0))))
     # rounding must not make the ball smaller
-    gap = max(primal - scale * along + 0.5 * scale * scale * whole, 0.0) + 1e-14 * max(primal, along)
-    return scale * inner + np.sqrt(2.0 * gap * (lengths * lengths + l2)) >= (1.0 - 1e-12) * l1
+    gap = max(primal - point.value, 0.0) + 1e-14 * max(primal, point.along)
+    reach = np.sqrt(2.0 * gap * (lengths * lengths + l2))
+    return np.asarray(point.scale * point.pulled + reach >= (1.0 - 1e-12) * l1)
 
 
 class Evaluation(NamedTuple):

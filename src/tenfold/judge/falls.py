@@ -88,11 +88,12 @@ def tilted_bound(data: Data, point: Point) -> float:
         sums = [float(on_host(xp.sum(part))) for part in (weight * inside, terms, outside)]
         return Total(np.append(back_times(block.X, weight * inside, c)[0], sums))
 
-    *pull, tilt, term, outside = data.rows.fold(lift).sum / point.weight
+    sums = data.rows.fold(lift).sum / point.weight
+    pull, (tilt, term, outside) = sums[:-3], sums[-3:]
     if outside > 0.0:
         return np.inf
     ahead = Params(point.params.coef - d[None, :p], point.params.intercept - d[p:])
-    left = np.append(np.array(pull) + data.strength * ahead.coef[0], tilt)
+    left = np.append(pull + data.strength * ahead.coef[0], tilt)
     ridge = data.strength * float(np.sum(d[:p] ** 2))
     if problem.tie > 0.0:
         ends, b = np.append(-c, 1.0), outer_intercept(data, point.params)

@@ -336,8 +336,9 @@ def _at(data: Data, here: Point, slopes: Callable[[Block], Array], at: Params) -
         sums = [float(xp.sum(weight * part)) for part in (terms, value)]
         return Total(np.append(_pull_of(block, u, c).sum, sums))
 
-    *pull, s, term, mean = data.rows.fold(lift).sum / here.weight
-    v = np.array(pull) if data.problem.balances else np.array(pull) + s * c
+    sums = data.rows.fold(lift).sum / here.weight
+    pull, (s, term, mean) = sums[:-3], sums[-3:]
+    v = pull if data.problem.balances else pull + s * c
     if _free(data):
         # v is zero but for rounding, which the floor covers
         return max(float(term), 0.0) + abs(float(np.sum(here.params.coef[0] * v)))

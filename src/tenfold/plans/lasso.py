@@ -236,7 +236,7 @@ class Centred:
     there is an intercept; targets (n, t) alike, the pulls (t, p) of the columns at zero weights, and their lengths.
     """
 
-    columns: working_set.DenseColumns | working_set.SparseColumns
+    columns: working_set.Columns
     Y: Floats
     along: Floats
     lengths: Floats

@@ -148,7 +148,9 @@ def _ascends(rows: Rows, machine: Machine) -> bool:
 
 def _by_dual(machine: Machine, rows: Rows, limits: Limits, seed: int, dtype: Any) -> Fitted:
     problem = machine.problem
-    ascent = DualAscent(problem, rows, seed, ENOUGH * RULES["gap"].tol * prepare(problem, rows).scale)
+    # without weights every margin of classes costs one
+    scale = 1.0 if machine.loss.signs else prepare(problem, rows).scale
+    ascent = DualAscent(problem, rows, seed, ENOUGH * RULES["gap"].tol * scale)
 
     def judged(solution: Solution) -> Fitted:
         params, status = stored(solution.params, dtype), solution.status.value

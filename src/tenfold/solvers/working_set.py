@@ -37,12 +37,20 @@ class Columns(Protocol):
 
     @property
     def shape(self) -> tuple[int, int]: ...
+    def none(self) -> "Chosen":
+        """No columns yet."""
+        ...
+
     def pulls(self, residuals: Floats) -> Floats:
         """Products (k, p) of all columns with residuals (n, k), weighted alike."""
         ...
 
     def extended(self, chosen: "Chosen", index: Integers) -> "Chosen":
         """The columns that were chosen and more; what was chosen is not used any more."""
+        ...
+
+    def kept(self, chosen: "Chosen", places: Integers) -> "Chosen":
+        """Some of the columns that were chosen, by their places among them."""
         ...
 
     def fits(self, chosen: "Chosen", weights: Floats) -> Floats:
@@ -171,7 +179,7 @@ def _grown(gram: Floats, across: Floats, own: Floats) -> Floats:
     return np.ascontiguousarray(np.block([[gram, across], [across.T, own]]))
 
 
-def columns_of(X: Array, root: Floats, centre: Floats) -> DenseColumns | SparseColumns:
+def columns_of(X: Array, root: Floats, centre: Floats) -> Columns:
     """The columns of rows in memory."""
     return SparseColumns(X, root, centre) if is_sparse(X) else DenseColumns(X, root, centre)
 
@@ -204,7 +212,7 @@ Look = Callable[[Floats], tuple[Floats, float]]
 
 
 def path(
-    columns: DenseColumns | SparseColumns,
+    columns: Columns,
     Y: Floats,
     along: Floats,
     lengths: Floats,
@@ -264,7 +272,7 @@ def path(
 
 
 def _looked(
-    columns: DenseColumns | SparseColumns, Y: Floats, chosen: Chosen, W: Floats, coef: Floats, look: Look | None
+    columns: Columns, Y: Floats, chosen: Chosen, W: Floats, coef: Floats, look: Look | None
 ) -> tuple[Floats, list[float]]:
     """The pulls (A, t, p) of all columns at weights (A, t, q) of the members, and the mean squares of the residuals."""
     A, t, q = W.shape
@@ -275,7 +283,7 @@ def _looked(
     return columns.pulls(R).reshape(A, t, -1), [float(np.sum(R[:, k * t : (k + 1) * t] ** 2)) for k in range(A)]
 
 
-def _begun(columns: DenseColumns | SparseColumns, Y: Floats, along: Floats, start: Floats | None) -> _State:
+def _begun(columns: Columns, Y: Floats, along: Floats, start: Floats | None) -> _State:
     chosen, (t, p) = columns.none(), along.shape
     if start is None or not start.any():
         return _State(chosen, np.zeros((t, 0)), along, np.inf, np.ones(p, dtype=bool))
@@ -286,7 +294,7 @@ def _begun(columns: DenseColumns | SparseColumns, Y: Floats, along: Floats, star
     return _State(chosen, weights, pull, np.inf, np.ones(p, dtype=bool))
 
 
-def _trimmed(columns: DenseColumns | SparseColumns, state: _State) -> _State:
+def _trimmed(columns: Columns, state: _State) -> _State:
     """Without most of the members that are not used, where these are many."""
     used: NDArray[np.bool_] = np.array(state.weights.any(axis=0))
     enough = _some(state)
@@ -303,9 +311,7 @@ def _some(state: _State) -> int:
     return max(FIRST, int(3.0 * np.sqrt(state.pull.shape[1])))
 
 
-def _joined_by(
-    columns: DenseColumns | SparseColumns, state: _State, penalty: tuple[float, float], positive: bool, ahead: bool
-) -> _State:
+def _joined_by(columns: Columns, state: _State, penalty: tuple[float, float], positive: bool, ahead: bool) -> _State:
     """Admit the columns that are beyond the constraint, the furthest first; on the way to smaller penalties also those
     that will probably be (the strong rule of Tibshirani et al. 2012), and all that may have a weight, where these are
     few.

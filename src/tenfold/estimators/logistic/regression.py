@@ -87,7 +87,8 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         scikit-learn's names are accepted; the same optimum is found, certified. "newton-cg" and "newton-cholesky" stand
         for Newton's method on all rows; the others for what suits the shape of the data: Newton's method on few rows,
         L-BFGS on top of the inverse Hessian of a sample on many rows. With more than 1024 columns, whatever the name,
-        L-BFGS on top of a diagonal. With an L1 penalty proximal Newton steps, on working sets of many columns.
+        L-BFGS on top of a diagonal. With an L1 penalty proximal Newton steps, on working sets of many
+        columns, or along the columns of sparse rows.
     max_iter : int, default=100
         Limit of the passes' steps.
     verbose : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.

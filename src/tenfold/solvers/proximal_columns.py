@@ -1,0 +1,63 @@
+"""Penalties with a kink on sparse rows of many columns: proximal Newton steps without a Hessian.
+
+The quadratic model of the smooth part plus l1 ||w||_1 is minimised by coordinate descent along the columns themselves,
+compressed once, with the curvature of every row at hand (Yuan, Ho and Lin 2012). Only columns that have a weight, or
+whose pull exceeds l1, move; margins are kept, so that a line search reads no rows. One pass over the rows a step for
+the pulls of all columns, and some sweeps over the columns that move.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from tenfold import _core
+from tenfold.arrays import Floats
+from tenfold.data import MemoryRows, NotFinite, weights_of
+from tenfold.problems import Evaluation, Glm
+from tenfold.solvers.loop import Step
+from tenfold.stats import Params, back_times, times
+
+EPS = float(np.finfo(np.float64).eps)
+
+SWEEPS, ENOUGH = 60, 1e-3
+"""At most so many sweeps a step, until one gains so little of what the first gained."""
+
+Measure = Callable[[Params, Evaluation], float]
+"""From a point and the smooth part there to the number that the stopping rule compares with one."""
+
+
+def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
+    """Steps of one target in the coordinates z = (x - shift).w + b."""
+    loss, penalty, y = problem.loss, problem.penalty, rows.y
+    l1, l2 = float(penalty.l1), float(np.max(penalty.strength))  # type: ignore[attr-defined]
+    columns = rows.X.tocsc().astype(np.float64, copy=False)
+    share = np.asarray(weights_of(rows.whole()))[:, None]
+    share = share / share.sum()
+    w, b = start.coef[0].copy(), float(start.intercept[0] - start.coef[0] @ shift)
+    z = times(rows.X, Params(w[None, :], np.array([b])))
+    while True:
+        u, curvature = share * loss.slope(y, z), share * loss.curvature(y, z)
+        pull, slope = back_times(rows.X, u)[0] + l2 * w, float(u.sum()) * problem.intercept
+        smooth = float(np.sum(share * loss.value(y, z))) + 0.5 * l2 * float(w @ w)
+        f = smooth + l1 * float(np.abs(w).sum())
+        if not (np.isfinite(f) and np.isfinite(pull).all()):
+            raise NotFinite
+        params = Params(w[None, :], np.array([b + w @ shift]))
+        gradient = np.append(pull - slope * shift, slope)[None, :]
+        yield Step(params, f, measure(params, Evaluation(np.array([smooth]), gradient, None)))
+        moving = np.flatnonzero((w != 0.0) | (np.abs(pull) > l1))
+        model = (np.ascontiguousarray(curvature[:, 0]), pull, slope, w, moving, l1, l2, problem.intercept)
+        d, move, dz, _ = _core.descend_columns(columns.data, columns.indices, columns.indptr, *model, ENOUGH, SWEEPS)
+        fall = -float(pull @ d) - slope * move - l1 * (float(np.abs(w + d).sum()) - float(np.abs(w).sum()))
+        for length in (0.5**k for k in range(14)):
+            new, there = w + length * d, z + length * dz[:, None]
+            with np.errstate(over="ignore", invalid="ignore"):  # a trial may be out of range, and is refused then
+                value = float(np.sum(share * loss.value(y, there))) + 0.5 * l2 * float(new @ new)
+                value += l1 * float(np.abs(new).sum())
+            if value <= f - 1e-4 * length * fall + 4.0 * EPS * abs(f):
+                break
+        else:
+            return
+        if not fall > 1e-15 * abs(f):
+            return  # rounding: there is nothing to gain
+        w, b, z = new, b + length * move, there
