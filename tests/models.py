@@ -109,7 +109,9 @@ class Model:
 
     @property
     def id(self) -> str:
-        return f"{self.name}({','.join(f'{key}={value}' for key, value in self.settings.items())})"
+        plain = (str, int, float, list)  # other objects print where they are in memory
+        words = [f"{key}={value}" if isinstance(value, plain) else key for key, value in self.settings.items()]
+        return f"{self.name}({','.join(words)})"
 
     @property
     def where(self) -> tuple[str, ...]:
