@@ -1,4 +1,5 @@
-// The BLAS and LAPACK that SciPy carries, by the function pointers that it publishes. core/bindings/blas.cpp fills this in.
+// The BLAS and LAPACK that SciPy carries, by the function pointers that it publishes. core/bindings/blas.cpp fills this
+// in.
 #pragma once
 
 #include "tenfold/types.hpp"
