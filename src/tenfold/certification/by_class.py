@@ -6,7 +6,8 @@ from typing import Any
 
 from tenfold.certification.models import known, validated
 from tenfold.estimators.bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB
-from tenfold.estimators.contract import numbered, validate_weights
+from tenfold.estimators.classes import numbered
+from tenfold.estimators.contract import validate_weights
 from tenfold.estimators.discriminant import (
     BayesClassifier,
     GaussianPlugIn,

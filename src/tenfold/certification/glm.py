@@ -7,8 +7,8 @@ from sklearn.base import is_classifier
 
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Rows
-from tenfold.estimators.classes import targets
-from tenfold.estimators.contract import kept_rows, numbered, total_weight, validate_weights
+from tenfold.estimators.classes import numbered, targets
+from tenfold.estimators.contract import kept_rows, total_weight, validate_weights
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.huber import strength
 from tenfold.estimators.glm.offset import validate_offset

@@ -11,8 +11,8 @@ from tenfold.certification.glm import loss_of
 from tenfold.certification.logistic import chosen
 from tenfold.certification.models import known, params, validated
 from tenfold.data import Rows
-from tenfold.estimators.classes import targets
-from tenfold.estimators.contract import as_rows, encoded, numbered, validate_weights
+from tenfold.estimators.classes import encoded, numbered, targets
+from tenfold.estimators.contract import as_rows, validate_weights
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.offset import validate_offset, with_offset
 from tenfold.estimators.inferred import coefficient_names, refusal

@@ -7,7 +7,8 @@ from sklearn.utils import compute_sample_weight
 
 from tenfold.arrays import Array, is_dask, is_foreign, like, namespace, on_host
 from tenfold.certification.models import known, params, status, validated
-from tenfold.estimators.contract import as_rows, class_factors, factor_of_each, numbered, validate_weights
+from tenfold.estimators.classes import class_factors, factor_of_each, numbered
+from tenfold.estimators.contract import as_rows, validate_weights
 from tenfold.estimators.least_squares.ridge import signs
 from tenfold.judge import Certificate, residual
 from tenfold.plans.least_squares import ridge_problem

@@ -9,8 +9,8 @@ from scipy import sparse
 from tenfold.arrays import Array, is_sparse
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Table
-from tenfold.estimators.classes import targets
-from tenfold.estimators.contract import kept_rows, numbered, rowwise, total_weight, validate_weights
+from tenfold.estimators.classes import numbered, targets
+from tenfold.estimators.contract import kept_rows, rowwise, total_weight, validate_weights
 from tenfold.estimators.labels import weighted
 from tenfold.estimators.logistic.settings import Chosen
 from tenfold.judge import Certificate, gap, gap_of_classes

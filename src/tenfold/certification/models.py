@@ -8,7 +8,8 @@ from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, is_foreign, is_sparse, on_host
 from tenfold.data import Table
-from tenfold.estimators.contract import canonical, finiteness, unknown_classes, validate
+from tenfold.estimators.classes import unknown_classes
+from tenfold.estimators.contract import canonical, finiteness, validate
 from tenfold.stats import Params
 
 STATUS = "judged"

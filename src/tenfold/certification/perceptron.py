@@ -7,7 +7,8 @@ import numpy as np
 from tenfold.arrays import contiguous
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Rows
-from tenfold.estimators.contract import as_rows, numbered, validate_weights
+from tenfold.estimators.classes import numbered
+from tenfold.estimators.contract import as_rows, validate_weights
 from tenfold.estimators.perceptron.mistaken import problem_of, weights_of_rows
 from tenfold.judge import Certificate
 from tenfold.judge.counts import count, count_votes

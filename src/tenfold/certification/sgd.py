@@ -11,7 +11,8 @@ from sklearn.utils.validation import validate_data
 from tenfold.arrays import FLOATS, Array, Floats, contiguous
 from tenfold.certification.models import known, params, validated
 from tenfold.data import Table
-from tenfold.estimators.contract import as_rows, canonical, counted, numbered, validate_weights
+from tenfold.estimators.classes import numbered
+from tenfold.estimators.contract import as_rows, canonical, counted, validate_weights
 from tenfold.judge import Certificate, gap
 from tenfold.judge.one_class import one_class_gap
 from tenfold.losses import (

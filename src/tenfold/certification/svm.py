@@ -6,7 +6,8 @@ import numpy as np
 
 from tenfold.arrays import contiguous
 from tenfold.certification.models import known, params, status, validated
-from tenfold.estimators.contract import numbered, validate_weights
+from tenfold.estimators.classes import numbered
+from tenfold.estimators.contract import validate_weights
 from tenfold.estimators.svm.machines import Task, machine_of, rows_of, tasks
 from tenfold.judge import Certificate, joint_gap
 from tenfold.plans.svm import worst

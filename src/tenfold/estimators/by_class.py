@@ -8,23 +8,26 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from tenfold.arrays import Array, Floats, is_numpy, on_host
 from tenfold.data import Rows
-from tenfold.estimators.classes import largest, log_probabilities, probabilities
-from tenfold.estimators.contract import (
-    Predictor,
-    Scored,
-    all_or_nothing,
-    as_rows,
+from tenfold.estimators.classes import (
     chosen_classes,
     encoded,
+    largest,
+    log_probabilities,
     numbered,
+    probabilities,
+    unknown_classes,
+)
+from tenfold.estimators.contract import (
+    all_or_nothing,
+    as_rows,
     refuse_not_finite,
     rowwise,
-    unknown_classes,
     validate,
     validate_more,
     validate_weights,
 )
 from tenfold.estimators.parameters import Constraints, check_parameters
+from tenfold.estimators.predictors import Predictor, Scored
 from tenfold.judge import Certificate
 
 PARTS = "Judged from the sums of the parts: their rows are gone."

@@ -1,9 +1,14 @@
 """Classes as a fit reads them, and scores of classes as a user does."""
 
+from functools import partial
+from typing import Any
+
 import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
 
 from tenfold import _core
-from tenfold.arrays import Array, contiguous, is_dask, is_foreign, is_numpy, like, namespace
+from tenfold.arrays import Array, Floats, contiguous, is_dask, is_foreign, is_numpy, like, namespace, on_host
+from tenfold.estimators.contract import clusters
 from tenfold.losses import Logistic, Softmax
 
 
@@ -44,3 +49,91 @@ def log_probabilities(z: Array) -> Array:
         return namespace(z).stack([-Logistic().value(-1.0, z), -Logistic().value(1.0, z)], axis=1)
     z = contiguous(z)
     return np.column_stack([-_core.softplus(z), -_core.softplus(-z)])
+
+
+LITTLE = 1 << 12
+"""Whole numbers in a range of this width are counted, not sorted."""
+
+
+def encoded(y: Array, X: Array) -> tuple[Array, Array]:
+    """The classes of y, sorted, and the number of each row's class, where X lives (labels of text stay on the host)."""
+    if is_dask(y):
+        return clusters().encoded(y)
+    if is_foreign(y):
+        return _of_two(y) or tuple(namespace(y).unique_inverse(y))
+    found = _counted_classes(y) if y.dtype.kind in "biu" and y.size else None
+    classes, number = np.unique(y, return_inverse=True) if found is None else found
+    return classes, like(number, X) if is_foreign(X) else number
+
+
+def _of_two(y: Array) -> tuple[Array, Array] | None:
+    """Two classes of numbers on a device, where sorting is as dear as a few passes."""
+    if not (xp := namespace(y)).isdtype(y.dtype, ("integral", "real floating")):
+        return None
+    low, high = xp.min(y), xp.max(y)
+    second = y == high
+    if not bool(xp.all(second | (y == low)) & (low != high)):
+        return None
+    return xp.stack([low, high]), xp.astype(second, xp.int64)
+
+
+def _counted_classes(y: Array) -> tuple[Array, Array] | None:
+    """Classes and numbers of labels that are whole numbers close together, without sorting them."""
+    low, high = y.min(), y.max()
+    if int(high) - int(low) >= LITTLE:
+        return None
+    away = (y != low).astype(np.int64) if y.dtype.kind == "b" else y.astype(np.int64) - int(low)
+    present = np.flatnonzero(np.bincount(away))
+    place = np.zeros(int(present[-1]) + 1, dtype=np.int64)
+    place[present] = np.arange(len(present))
+    classes = np.array([low, high])[: len(present)] if y.dtype.kind == "b" else (present + int(low)).astype(y.dtype)
+    return classes, place[away]
+
+
+def numbered(classes: Array, y: Array, X: Array) -> Array:
+    """The number of each row's class among known ones, where X lives."""
+    if is_dask(y):
+        return clusters().numbered(on_host(classes), y)
+    found = np.searchsorted(on_host(classes), on_host(y))
+    return like(found, X) if is_foreign(X) else found
+
+
+def unknown_classes(classes: Array, y: Array) -> Array:
+    """The values of y that are no classes."""
+    return clusters().unknown(on_host(classes), y) if is_dask(y) else np.setdiff1d(on_host(y), on_host(classes))
+
+
+def chosen_classes(classes: Array, number: Array) -> Array:
+    """classes[number], where the classes live, or the rows of a cluster; two classes may be numbered by bool."""
+    if is_dask(number):
+        return clusters().rowwise(partial(chosen_classes, classes), number)
+    if not is_foreign(classes):
+        return classes[on_host(number).astype(np.intp)]
+    xp = namespace(number)
+    return xp.take(classes, xp.astype(number, xp.int64))
+
+
+def class_factors(class_weight: Any, classes: Array, number: Array, weight: Array | None) -> Array:
+    """scikit-learn's weight of each class, from the weights of their rows (or how many there are)."""
+    names = on_host(classes)
+    sums = weights_by_class(len(names), number, weight)
+    found = compute_class_weight(class_weight, classes=names, y=names, sample_weight=sums)
+    return np.asarray(found, dtype=np.float64)
+
+
+def weights_by_class(count: int, number: Array, weight: Array | None) -> Floats:
+    """The sum of the weights of each class's rows, or how many there are."""
+    if is_dask(number):
+        return np.array([*map(float, clusters().sums_by_class(number, weight, count))])
+    if is_numpy(number):
+        return np.bincount(number, weights=weight, minlength=count).astype(np.float64)
+    xp, parts = namespace(number), [number == k for k in range(count)]
+    sums = [xp.count_nonzero(part) if weight is None else xp.sum(xp.where(part, weight, 0.0)) for part in parts]
+    return on_host(xp.stack(sums)).astype(np.float64)
+
+
+def factor_of_each(factors: Floats, number: Array) -> Array:
+    """The factor of each row's class, where the rows are."""
+    if is_dask(number):
+        return chosen_classes(factors, number)
+    return namespace(number).take(like(factors, number), number)

@@ -7,15 +7,8 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
 from tenfold.arrays import Array, Floats, is_numpy, on_host
-from tenfold.estimators.contract import (
-    class_factors,
-    encoded,
-    factor_of_each,
-    is_plain,
-    validate,
-    weights_by_class,
-    without_names,
-)
+from tenfold.estimators.classes import class_factors, encoded, factor_of_each, weights_by_class
+from tenfold.estimators.contract import is_plain, validate, without_names
 
 ONE_CLASS = "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
 

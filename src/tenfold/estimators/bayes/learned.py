@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, namespace
 from tenfold.estimators.by_class import ByClass
-from tenfold.estimators.contract import chosen_classes, rowwise
+from tenfold.estimators.classes import chosen_classes
+from tenfold.estimators.contract import rowwise
 
 
 class NaiveBayes(ByClass):

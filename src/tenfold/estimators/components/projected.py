@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import FLOATS, Array, Floats, is_foreign, like, namespace, on_host
-from tenfold.estimators.contract import Predictor
+from tenfold.estimators.predictors import Predictor
 from tenfold.stats import Params, times
 
 

@@ -10,8 +10,8 @@ from sklearn.utils.metaestimators import available_if
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, ByClass, TooFewRows
-from tenfold.estimators.classes import largest, log_probabilities, odds, probabilities
-from tenfold.estimators.contract import Claims, all_or_nothing, chosen_classes, rowwise
+from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, odds, probabilities
+from tenfold.estimators.contract import Claims, all_or_nothing, rowwise
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.judge import Certificate
 from tenfold.judge import centroids as judge

@@ -7,21 +7,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from tenfold.arrays import Array
-from tenfold.estimators.classes import largest, log_probabilities, probabilities, targets
-from tenfold.estimators.contract import (
-    Claims,
-    Scored,
-    all_or_nothing,
-    chosen_classes,
-    kept_rows,
-    rowwise,
-    validate_weights,
-    with_callbacks,
-)
+from tenfold.estimators.callbacks import with_callbacks
+from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, probabilities, targets
+from tenfold.estimators.contract import Claims, all_or_nothing, kept_rows, rowwise, validate_weights
 from tenfold.estimators.glm.general import PARAMETERS, Generalised
 from tenfold.estimators.inferred import Inferred, inferred
 from tenfold.estimators.labels import numbered_classes, validate_classes, weighted
 from tenfold.estimators.parameters import array_like, check_parameters, real
+from tenfold.estimators.predictors import Scored
 from tenfold.losses import likelihood_of
 from tenfold.plans.generalised import of_two_classes
 

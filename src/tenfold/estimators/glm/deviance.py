@@ -7,10 +7,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array, namespace, on_host
+from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.contract import (
-    CallbackSupportMixin,
     Claims,
-    LinearPredictor,
     all_or_nothing,
     as_rows,
     follow,
@@ -23,8 +22,6 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
     warn_unless_certified,
-    watcher,
-    with_callbacks,
 )
 from tenfold.estimators.glm.earlier import earlier
 from tenfold.estimators.glm.offset import moved, validate_offset, with_offset
@@ -38,6 +35,7 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
+from tenfold.estimators.predictors import LinearPredictor
 from tenfold.losses import Loss
 from tenfold.plans.glm import GlmFit
 from tenfold.plans.glm import fit as fit_glm

@@ -12,10 +12,9 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, namespace, on_host
 from tenfold.data import Rows
+from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.contract import (
-    CallbackSupportMixin,
     Claims,
-    LinearPredictor,
     all_or_nothing,
     follow,
     kept_rows,
@@ -26,8 +25,6 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
     warn_unless_certified,
-    watcher,
-    with_callbacks,
 )
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset, with_offset
@@ -42,6 +39,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
+from tenfold.estimators.predictors import LinearPredictor
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.generalised import LOSSES, PENALTIES, PERCEPTRON, fit, is_free, penalty_of, rescaled_penalty
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset

@@ -8,10 +8,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array, is_dask, namespace, on_host
 from tenfold.data import Block, Table
+from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.contract import (
-    CallbackSupportMixin,
     Claims,
-    LinearPredictor,
     all_or_nothing,
     as_rows,
     follow,
@@ -22,13 +21,12 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
     warn_unless_certified,
-    watcher,
-    with_callbacks,
 )
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.earlier import earlier
 from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
+from tenfold.estimators.predictors import LinearPredictor
 from tenfold.losses import Huber
 from tenfold.plans.huber import HuberFit
 from tenfold.plans.huber import fit as fit_huber

@@ -6,10 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array
+from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.contract import (
-    CallbackSupportMixin,
     Claims,
-    LinearPredictor,
     all_or_nothing,
     follow,
     kept_rows,
@@ -18,8 +17,6 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
     warn_unless_certified,
-    watcher,
-    with_callbacks,
 )
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
@@ -33,6 +30,7 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
+from tenfold.estimators.predictors import LinearPredictor
 from tenfold.losses import Quantile
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.offsets import without_offset

@@ -10,8 +10,6 @@ from tenfold.arrays import Array, is_dask, is_foreign, like
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
     Claims,
-    LinearPredictor,
-    Scored,
     all_or_nothing,
     as_rows,
     follow,
@@ -31,6 +29,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
+from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.plans.lars import Walk, Walked, fit, products, with_products
 from tenfold.stats import Gram
 

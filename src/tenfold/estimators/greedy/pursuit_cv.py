@@ -12,8 +12,6 @@ from tenfold.choose.steps import mean_error, squared_errors, training_grams
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
     Claims,
-    LinearPredictor,
-    Scored,
     all_or_nothing,
     as_rows,
     refuse_not_finite,
@@ -24,6 +22,7 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.greedy.folds import ByFolds
 from tenfold.estimators.greedy.pursuit import PREMATURE, TOO_MANY
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
+from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.judge import GreedyRule
 from tenfold.plans.greedy import Pursued, pursued_on, weights_of_steps
 from tenfold.plans.greedy import fit as fit_greedily

@@ -8,8 +8,6 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from tenfold.arrays import Array
 from tenfold.estimators.contract import (
     Claims,
-    LinearPredictor,
-    Scored,
     all_or_nothing,
     as_rows,
     refuse_not_finite,
@@ -18,6 +16,7 @@ from tenfold.estimators.contract import (
     validate_weights,
 )
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
+from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.plans.subsets import MOST_COLUMNS, Chosen, Size, fit
 
 

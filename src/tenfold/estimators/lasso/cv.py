@@ -14,15 +14,7 @@ from tenfold.arrays import Array, Floats, is_foreign, on_host
 from tenfold.choose.kfold import Split
 from tenfold.choose.sparse import Grid, errors_by_columns, mean_squared_errors, split_moments
 from tenfold.data import MemoryRows, Rows
-from tenfold.estimators.contract import (
-    Claims,
-    Scored,
-    all_or_nothing,
-    as_rows,
-    refuse_not_finite,
-    validate,
-    validate_weights,
-)
+from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, refuse_not_finite, validate, validate_weights
 from tenfold.estimators.lasso.fitting import SparseModel, settings_of
 from tenfold.estimators.lasso.functions import enet_path, lasso_path
 from tenfold.estimators.lasso.grid import alphas_from, given, largest
@@ -38,6 +30,7 @@ from tenfold.estimators.parameters import (
     real,
     splitter,
 )
+from tenfold.estimators.predictors import Scored
 from tenfold.plans.lasso import Centred, SparseFit, aligned_statistics, pulls_of_moments, way
 from tenfold.plans.lasso import fit as fit_sparse
 from tenfold.plans.least_squares import fold_moments

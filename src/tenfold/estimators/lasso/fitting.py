@@ -11,15 +11,10 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats, is_sparse, on_host
 from tenfold.data import Rows
-from tenfold.estimators.contract import (
-    LinearPredictor,
-    follow,
-    refuse_not_finite,
-    store,
-    warn_unless_certified,
-    watcher,
-)
+from tenfold.estimators.callbacks import watcher
+from tenfold.estimators.contract import follow, refuse_not_finite, store, warn_unless_certified
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, integer, nothing, random_state, real
+from tenfold.estimators.predictors import LinearPredictor
 from tenfold.plans.lasso import Settings, SparseFit
 from tenfold.plans.lasso import fit as fit_sparse
 from tenfold.problems import SparseLeastSquares

@@ -5,20 +5,13 @@ from typing import Any, ClassVar
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from tenfold.arrays import Array
-from tenfold.estimators.contract import (
-    CallbackSupportMixin,
-    Claims,
-    Scored,
-    all_or_nothing,
-    as_rows,
-    validate,
-    validate_weights,
-    with_callbacks,
-)
+from tenfold.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, validate, validate_weights
 from tenfold.estimators.lasso.cv import PATH, SparseModelCV
 from tenfold.estimators.lasso.fitting import SETTINGS, SOLVER, SparseModel, problem_of
 from tenfold.estimators.lasso.functions import enet_path, lasso_path
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, real
+from tenfold.estimators.predictors import Scored
 
 
 def matrix_of(y: Array, instead: str) -> Array:

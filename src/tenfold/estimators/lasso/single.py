@@ -10,20 +10,12 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import MemoryRows, Rows
-from tenfold.estimators.contract import (
-    CallbackSupportMixin,
-    Claims,
-    Scored,
-    all_or_nothing,
-    as_rows,
-    refuse_not_finite,
-    validate,
-    validate_weights,
-    with_callbacks,
-)
+from tenfold.estimators.callbacks import CallbackSupportMixin, with_callbacks
+from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, refuse_not_finite, validate, validate_weights
 from tenfold.estimators.lasso.fitting import GRAM, NO_PENALTY, ONLINE, SETTINGS, SparseModel, problem_of, settings_of
 from tenfold.estimators.lasso.functions import enet_path
 from tenfold.estimators.parameters import Constraints, check_parameters, real
+from tenfold.estimators.predictors import Scored
 from tenfold.plans.lasso import SparseFit, from_gram
 from tenfold.problems import SparseLeastSquares
 

@@ -20,8 +20,6 @@ from tenfold.choose.spectrum import UNEVEN, Tall, Wide, agrees, coef_of_each, of
 from tenfold.data import MemoryRows, Rows, Table, targets_of, weights_of
 from tenfold.estimators.contract import (
     Claims,
-    LinearPredictor,
-    Scored,
     all_or_nothing,
     as_rows,
     refuse_not_finite,
@@ -42,6 +40,7 @@ from tenfold.estimators.parameters import (
     real,
     splitter,
 )
+from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import fold_moments, from_moments

@@ -8,8 +8,6 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from tenfold.arrays import Array, is_sparse
 from tenfold.estimators.contract import (
     Claims,
-    LinearPredictor,
-    Scored,
     all_or_nothing,
     as_rows,
     follow,
@@ -22,6 +20,7 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.inferred import Inferred
 from tenfold.estimators.least_squares.from_moments import PartialRegression
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
+from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import infer, without_rows

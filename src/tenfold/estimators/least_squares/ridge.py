@@ -11,27 +11,18 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_foreign, is_sparse, like, namespace, on_host
+from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
+from tenfold.estimators.classes import chosen_classes, class_factors, encoded, factor_of_each, numbered, unknown_classes
 from tenfold.estimators.contract import (
-    CallbackSupportMixin,
     Claims,
-    LinearPredictor,
-    Scored,
     all_or_nothing,
     as_rows,
-    chosen_classes,
-    class_factors,
-    encoded,
-    factor_of_each,
     follow,
-    numbered,
     refuse_not_finite,
     store,
-    unknown_classes,
     validate,
     validate_more,
     validate_weights,
-    watcher,
-    with_callbacks,
 )
 from tenfold.estimators.least_squares.from_moments import FromMoments, PartialRegression
 from tenfold.estimators.parameters import (
@@ -46,6 +37,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
+from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import without_rows

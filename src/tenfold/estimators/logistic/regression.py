@@ -10,14 +10,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_sparse, like, numpy_dtype, on_host
-from tenfold.estimators.classes import largest, log_probabilities, probabilities, targets
+from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
+from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, probabilities, targets
 from tenfold.estimators.contract import (
-    CallbackSupportMixin,
     Claims,
-    LinearPredictor,
-    Scored,
     all_or_nothing,
-    chosen_classes,
     follow,
     kept_rows,
     refuse_not_finite,
@@ -25,8 +22,6 @@ from tenfold.estimators.contract import (
     total_weight,
     validate_weights,
     warn_unless_certified,
-    watcher,
-    with_callbacks,
 )
 from tenfold.estimators.inferred import Inferred, inferred, refusal
 from tenfold.estimators.labels import numbered_classes, shares, validate_classes, weighted
@@ -42,6 +37,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
+from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.judge import NOT_JUDGED
 from tenfold.losses import Logistic, Softmax
 from tenfold.plans.logistic import LogisticFit

@@ -4,7 +4,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite, with_callbacks
+from tenfold.estimators.callbacks import with_callbacks
+from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite
 from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Linear, Mistaken, problem_of
 from tenfold.plans.perceptron import fit_mean

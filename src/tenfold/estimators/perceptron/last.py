@@ -8,7 +8,8 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from tenfold.arrays import Floats, Integers
 from tenfold.data import Rows
-from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite, with_callbacks
+from tenfold.estimators.callbacks import with_callbacks
+from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Linear, Mistaken, problem_of
 from tenfold.plans.perceptron import Limits, Penalty, PerceptronFit, fit_last, fit_penalised, held_back

@@ -13,23 +13,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, Integers, contiguous, is_sparse
 from tenfold.data import Rows, Table
+from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
+from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered, unknown_classes
 from tenfold.estimators.contract import (
-    CallbackSupportMixin,
     Claims,
-    LinearPredictor,
-    Scored,
     as_rows,
     canonical,
-    chosen_classes,
-    class_factors,
-    encoded,
     follow,
     is_plain,
-    numbered,
-    unknown_classes,
     validate,
     validate_weights,
-    watcher,
     without_names,
 )
 from tenfold.estimators.parameters import (
@@ -42,6 +35,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
+from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.judge import NOT_JUDGED, RULES, Certificate
 from tenfold.plans.perceptron import Limits, PerceptronFit
 from tenfold.problems import Separation

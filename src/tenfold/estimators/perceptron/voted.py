@@ -7,7 +7,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import FLOATS, Array
 from tenfold.data import BatchRows, Block, Table
-from tenfold.estimators.contract import Claims, all_or_nothing, canonical, refuse_not_finite, with_callbacks
+from tenfold.estimators.callbacks import with_callbacks
+from tenfold.estimators.contract import Claims, all_or_nothing, canonical, refuse_not_finite
 from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Mistaken, problem_of
 from tenfold.judge.counts import balance

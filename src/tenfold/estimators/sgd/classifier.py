@@ -12,21 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold import _core
 from tenfold.arrays import Array, contiguous
-from tenfold.estimators.contract import (
-    Claims,
-    Scored,
-    all_or_nothing,
-    chosen_classes,
-    class_factors,
-    encoded,
-    is_plain,
-    numbered,
-    unknown_classes,
-    validate,
-    validate_weights,
-    with_callbacks,
-    without_names,
-)
+from tenfold.estimators.callbacks import with_callbacks
+from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered, unknown_classes
+from tenfold.estimators.contract import Claims, all_or_nothing, is_plain, validate, validate_weights, without_names
 from tenfold.estimators.parameters import (
     Constraints,
     check_parameters,
@@ -36,6 +24,7 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
+from tenfold.estimators.predictors import Scored
 from tenfold.estimators.sgd.online import (
     INSTEAD,
     SEEDS,

@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats
 from tenfold.data import Table
+from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
@@ -17,7 +18,6 @@ from tenfold.estimators.contract import (
     is_plain,
     remember_columns,
     validate_weights,
-    with_callbacks,
     without_names,
 )
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, real

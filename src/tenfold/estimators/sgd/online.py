@@ -11,16 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, contiguous, is_sparse
 from tenfold.data import Table
-from tenfold.estimators.contract import (
-    CallbackSupportMixin,
-    LinearPredictor,
-    as_rows,
-    canonical,
-    follow,
-    refuse_not_finite,
-    watcher,
-)
+from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
+from tenfold.estimators.contract import as_rows, canonical, follow, refuse_not_finite
 from tenfold.estimators.parameters import Constraints, boolean, integer, nothing, random_state, real
+from tenfold.estimators.predictors import LinearPredictor
 from tenfold.plans.sgd import Held, Patience, Rule, SgdFit, Target, fit, start_at
 from tenfold.solvers.loop import Status
 from tenfold.stats import Params

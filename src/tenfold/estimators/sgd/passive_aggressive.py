@@ -5,8 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from tenfold.estimators.contract import Claims, Scored, all_or_nothing, with_callbacks
+from tenfold.estimators.callbacks import with_callbacks
+from tenfold.estimators.contract import Claims, all_or_nothing
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, integer, nothing, real
+from tenfold.estimators.predictors import Scored
 from tenfold.estimators.sgd.classifier import OnlineClassifier
 from tenfold.estimators.sgd.online import INSTEAD, SHARED, STOPPING, WHERE
 from tenfold.estimators.sgd.regressor import OnlineRegressor

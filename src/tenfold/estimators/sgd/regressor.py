@@ -8,8 +8,10 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array
-from tenfold.estimators.contract import Claims, Scored, all_or_nothing, validate, validate_weights, with_callbacks
+from tenfold.estimators.callbacks import with_callbacks
+from tenfold.estimators.contract import Claims, all_or_nothing, validate, validate_weights
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, nothing, real
+from tenfold.estimators.predictors import Scored
 from tenfold.estimators.sgd.online import (
     INSTEAD,
     SEEDS,

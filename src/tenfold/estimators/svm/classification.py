@@ -8,22 +8,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, contiguous, is_sparse
+from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
+from tenfold.estimators.classes import chosen_classes
 from tenfold.estimators.contract import (
-    CallbackSupportMixin,
     Claims,
-    LinearPredictor,
-    Scored,
     all_or_nothing,
-    chosen_classes,
     follow,
     refuse_not_finite,
     validate_weights,
     warn_unless_certified,
-    watcher,
-    with_callbacks,
 )
 from tenfold.estimators.labels import numbered_classes, validate_classes
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, nothing
+from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.svm.machines import COMMON, INSTEAD, WHERE, Fits, ascends, machine_of, rows_of, tasks
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.svm import worst

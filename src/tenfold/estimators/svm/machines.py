@@ -9,7 +9,8 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array
 from tenfold.data import Rows
-from tenfold.estimators.contract import as_rows, class_factors, counted, total_weight
+from tenfold.estimators.classes import class_factors
+from tenfold.estimators.contract import as_rows, counted, total_weight
 from tenfold.estimators.labels import weighted
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer, nothing, random_state, real
 from tenfold.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, SquaredHinge

@@ -6,11 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array, contiguous
+from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.contract import (
-    CallbackSupportMixin,
     Claims,
-    LinearPredictor,
-    Scored,
     all_or_nothing,
     follow,
     refuse_not_finite,
@@ -18,10 +16,9 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
     warn_unless_certified,
-    watcher,
-    with_callbacks,
 )
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, real
+from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.svm.machines import COMMON, INSTEAD, WHERE, Fits, Task, ascends, machine_of, rows_of
 from tenfold.plans.fitted import Fitted
 from tenfold.stats import Params

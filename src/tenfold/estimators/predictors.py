@@ -1,0 +1,119 @@
+"""What fitted models say of rows, wherever these are."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tenfold.arrays import FLOATS, Array, contiguous, is_dask, is_foreign, is_numpy, is_sparse, namespace, on_host
+from tenfold.data import BatchRows, Block, NotFinite, Table
+from tenfold.estimators import foreign
+from tenfold.estimators.contract import (
+    canonical,
+    clusters,
+    finiteness,
+    is_plain,
+    own_target,
+    refuse_not_finite,
+    validate_weights,
+)
+from tenfold.stats import Params, times
+
+FEW = 4096
+"""Predictions from fewer entries are not worth the call of a compiled loop."""
+
+
+class Predictor:
+    """What a fitted model says of each row, wherever the rows are."""
+
+    _missing: ClassVar[bool] = False
+    """Whether values may be missing."""
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        """A function of rows that were checked, dense or CSR or of another library: it goes to where they are. With
+        `few` of them a compiled loop is not worth its call.
+        """
+        raise NotImplementedError
+
+    def _raw(self, X: Any, of_rows: Callable[[bool], Callable[[Array], Array]] | None = None) -> Array:
+        """What `_of_rows`, or another one, says of the rows."""
+        check_is_fitted(self)
+        of_rows = self._of_rows if of_rows is None else of_rows
+        if isinstance(X, Table):
+            return self._raw_of_table(X, of_rows)
+        if is_dask(X):
+            return clusters().predictions(self, X, of_rows(False))
+        if is_foreign(X):
+            return of_rows(False)(foreign.to_predict(self, X))
+        if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
+            finite = finiteness(self)
+            X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finite, reset=False)
+        elif not np.isfinite(X).all():
+            check_array(X, ensure_all_finite=finiteness(self), input_name="X", estimator=self)
+        return of_rows(X.shape[0] * X.shape[1] < FEW)(canonical(X) if is_sparse(X) else contiguous(X))
+
+    def _raw_of_table(self, table: Table, of_rows: Callable[[bool], Callable[[Array], Array]]) -> Array:
+        """Predictions of all rows, in memory; a table without names is taken by position."""
+        names = getattr(self, "feature_names_in_", None)
+        if table.shape[1] != self.n_features_in_:  # type: ignore[attr-defined]
+            raise ValueError(
+                f"X has {table.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."  # type: ignore[attr-defined]
+            )
+        if names is not None and table.feature_names is not None and list(names) != list(table.feature_names):
+            raise ValueError(
+                "The feature names should match those that were passed during fit: name the columns of the table in "
+                f"this order, tenfold.rows(..., columns={list(names)})."
+            )
+        # all blocks go the same way, so that bits do not change
+        f = of_rows(table.shape[0] * table.shape[1] < FEW)
+
+        def predictions(block: Block) -> Array:
+            if not self._missing and not np.isfinite(block.X.data if is_sparse(block.X) else block.X).all():
+                raise NotFinite
+            return f(block.X)
+
+        rows = BatchRows(table, np.zeros((table.shape[0], 0)))
+        return refuse_not_finite(self, table, lambda: rows.map(predictions))
+
+
+class LinearPredictor(Predictor):
+    """Raw predictions of a linear model with `coef_` (p,) or (t, p) and `intercept_`."""
+
+    coef_: Array
+    intercept_: Array
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        coef = self.coef_.toarray() if is_sparse(self.coef_) else on_host(self.coef_)
+        return partial(_linear, coef, on_host(self.intercept_), few)
+
+
+def _linear(coef: Array, intercept: Array, few: bool, X: Array) -> Array:
+    """``X w + b`` in the dtype of X, or of the weights where that is wider."""
+    dtype = X.dtype if is_foreign(X) else np.result_type(X.dtype, coef.dtype)
+    if few and is_numpy(X):
+        return (X @ coef.T + intercept).astype(dtype, copy=False)
+    flat, coef = coef.ndim == 1, np.atleast_2d(coef)
+    params = Params(
+        np.ascontiguousarray(coef, dtype=np.float64),
+        np.ascontiguousarray(np.broadcast_to(intercept, coef.shape[:1]), dtype=np.float64),
+    )
+    z = times(X, params)
+    z = namespace(z).astype(z, dtype, copy=False)
+    return z[:, 0] if flat else z
+
+
+class Scored:
+    """scikit-learn's `score`, for tables too; stands before its mixins."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """scikit-learn's score, R^2 or accuracy; a table brings its own target and weights."""
+        y, sample_weight = own_target(X, y, sample_weight)
+        if is_dask(X):
+            return clusters().score(self, X, y, sample_weight)
+        if is_foreign(X):
+            return foreign.score(self, X, y, validate_weights(sample_weight, X))
+        return float(super().score(X, y, sample_weight=sample_weight))  # type: ignore[misc]
