@@ -10,7 +10,6 @@
 An intercept that is penalised is tied to zero; beside an L1 penalty it is the weight of a constant column.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,19 +24,16 @@ from tenfold.judge.points import prepare
 from tenfold.losses import JointHinge, Loss
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans import glm, piecewise, sparse_glm
-from tenfold.plans.fitted import Fitted, stored
+from tenfold.plans.fitted import Fitted, certified, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
 from tenfold.problems import Glm
 from tenfold.solvers.dual_ascent import DualAscent
 from tenfold.solvers.joint_ascent import JointAscent
-from tenfold.solvers.loop import Solution, Status, Step, Watch, continued, run
+from tenfold.solvers.loop import Solution, Watch
 from tenfold.stats import Params
 
 ENOUGH = 0.5
 """The gap at which an ascent of the dual ends, as a share of what the judge allows."""
-
-ATTEMPTS = 3
-"""How often a fit that is not certified is continued."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +153,7 @@ def _by_dual(machine: Machine, rows: Rows, limits: Limits, seed: int, dtype: Any
         certificate = machine.judged(rows, params, dual=ascent.slopes, status=status, dtype=dtype)
         return Fitted(params, certificate, "dual ascent", solution.iterations, solution.trace)
 
-    return _certified(ascent.steps(), limits, judged, ascent.tighten)
+    return certified(ascent.steps(), judged, ascent.tighten, limits.max_iter, limits.time_limit, limits.watch)[1]
 
 
 def fit_joint(
@@ -172,7 +168,7 @@ def fit_joint(
         certificate = joint_gap(problem, rows, params, shares=ascent.shares, status=status, dtype=dtype)
         return Fitted(params, certificate, "joint ascent", solution.iterations, solution.trace)
 
-    return _certified(ascent.steps(), limits, judged, ascent.tighten)
+    return certified(ascent.steps(), judged, ascent.tighten, limits.max_iter, limits.time_limit, limits.watch)[1]
 
 
 def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted:
@@ -192,24 +188,14 @@ def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype
     watch = limits.watch
     if watch is not None:
         limits = replace(limits, watch=lambda record, params: watch(record, outside(params)))
-    return _certified(sparse_glm.steps(problem, wider, start, shift, rule, fresh=True), limits, judged, rule.tighten)
-
-
-def _certified(
-    path: Iterator[Step], limits: Limits, judged: Callable[[Solution], Fitted], tighten: Callable[[], None]
-) -> Fitted:
-    """What the judge says at the end of a path, which is followed further where only the solver was content."""
-    solution = run(path, limits.max_iter, limits.time_limit, limits.watch)
-    found = judged(solution)
-    for _ in range(ATTEMPTS):
-        if found.certificate.ok or solution.status is not Status.CONVERGED:
-            break
-        tighten()
-        more = continued(path, solution, limits.max_iter, limits.time_limit, limits.watch)
-        if more is None:
-            break
-        solution, found = more, judged(more)
-    return found
+    return certified(
+        sparse_glm.steps(problem, wider, start, shift, rule, fresh=True),
+        judged,
+        rule.tighten,
+        limits.max_iter,
+        limits.time_limit,
+        limits.watch,
+    )[1]
 
 
 def worst(certificates: list[Certificate]) -> Certificate:
