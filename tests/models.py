@@ -249,7 +249,7 @@ MODELS = [
     _plug_in("spherical"),
     _centroids(),
     _centroids({"shrink_threshold": 0.5, "priors": "empirical"}),
-    _centroids({"metric": "mahalanobis"}, module="", mean=1e4, widths=False),
+    _centroids({"metric": "mahalanobis"}, module="", mean=1e4, widths=False, judged=("centroids_", "whitener_")),
     _centroids({"metric": "manhattan"}, methods=("predict",), parts=False, judged=("centroids_",)),
     Model(
         "BayesClassifier",

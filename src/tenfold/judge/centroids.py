@@ -9,6 +9,7 @@ from tenfold.arrays import Floats, is_sparse, unit_roundoff
 from tenfold.data import Block, Rows
 from tenfold.judge.bayes import sums_again
 from tenfold.judge.certificate import Certificate
+from tenfold.judge.discriminant import Witness
 from tenfold.judge.exact import Pair, exact
 from tenfold.stats import ClassErrors, GroupedMoments, Total, class_errors, groups_of, marks, memberships
 
@@ -22,9 +23,12 @@ def centroids(
     metric: str,
     threshold: float | None,
     stored: tuple[Floats, Floats, Floats],
+    whitener: Floats | None = None,
     note: str = "",
 ) -> Certificate:
-    """The certificate of centroids, deviations (k, p) and spread (p,)."""
+    """The certificate of centroids, deviations (k, p) and spread (p,), and of a triangle B with B'SB = I, S the
+    covariance within classes, divided by n - k.
+    """
     found = stored[0]
     pairs: dict[str, Pair] = {}
     if metric == "manhattan" and rows is not None:
@@ -41,6 +45,10 @@ def centroids(
         again = sums_again(rows, len(found))
         centre = again.sums / again.weight[:, None]
         weight, mean, squares = _about(rows, centre)
+    if whitener is not None:
+        witness = Witness.of_moments(sums, centre) if rows is None else Witness.of_rows(rows, centre)
+        inside = whitener.T @ witness.pooled_products(weight / (weight.sum() - len(weight)), whitener.T).T
+        pairs["whitener"] = (inside, np.eye(len(inside)), 1.0)
     pairs |= _shrunk(weight, centre, mean, squares, threshold, stored)
     return exact(pairs, floor=ROUNDING, note=note)
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -11,7 +11,7 @@ from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, ByClass, TooFewRows
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, odds, probabilities
-from tenfold.estimators.contract import Claims, all_or_nothing, rowwise
+from tenfold.estimators.contract import Claims, rowwise
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.judge import Certificate
 from tenfold.judge import centroids as judge
@@ -46,8 +46,11 @@ class NearestCentroid(ByClass):
     within_class_std_dev_ : ndarray of shape (n_features,)
     deviations_ : ndarray of shape (n_classes, n_features)
         How far centroids are from the mean of all rows, shrunk.
+    whitener_ : ndarray of shape (n_features, n_features)
+        With "mahalanobis" an upper triangle B, ``B B'`` the inverse of the covariance within classes.
     certificate_ : Certificate
-        Kind exact: means by sums about them; of medians the weights on both sides, counted again.
+        Kind exact: means by sums about them; of medians the weights on both sides, counted again; that rows times the
+        whitener vary alike in all directions.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Notes
@@ -81,19 +84,9 @@ class NearestCentroid(ByClass):
         self.shrink_threshold = shrink_threshold
         self.priors = priors
 
-    @all_or_nothing
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to these rows and all that came before, as `fit` on all of them at once; not with medians.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as in `fit`.
-        classes : array-like of shape (n_classes,), default=None
-            All classes that may come, needed in the first call.
-        """
+    def _refuse_parts(self) -> None:
         if self.metric == "manhattan":
             raise ValueError("Medians need all rows at once: call fit, or take another metric.")
-        return super().partial_fit(X, y, classes, sample_weight)
 
     def _fold(self, rows: Rows, classes: int) -> Any:
         if classes < 2:
@@ -119,10 +112,10 @@ class NearestCentroid(ByClass):
                 stacklevel=5,
             )
         self.centroids_, self.deviations_, self.within_class_std_dev_ = found
-        self.__dict__.pop("_whitener", None)
+        self.__dict__.pop("whitener_", None)
         if isinstance(sums, GroupedMoments):
             try:
-                self._whitener = plan.whitener(sums)
+                self.whitener_ = plan.whitener(sums)
             except plan.NotPositive as reason:
                 raise TooFewRows(str(reason)) from None
 
@@ -147,6 +140,7 @@ class NearestCentroid(ByClass):
             getattr(self, "_sums", None),
             metric=self.metric,
             threshold=self.shrink_threshold,
+            whitener=getattr(self, "whitener_", None),
             stored=(self.centroids_, self.deviations_, self.within_class_std_dev_),
             note=PARTS if rows is None else "",
         )
@@ -160,7 +154,7 @@ class NearestCentroid(ByClass):
 
     def _unit(self) -> Floats:
         if self.metric == "mahalanobis":
-            return self._whitener
+            return self.whitener_
         return np.where(self.within_class_std_dev_ == 0.0, 1.0, self.within_class_std_dev_)
 
     def predict(self, X: Any) -> Array:
