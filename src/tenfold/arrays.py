@@ -124,6 +124,11 @@ def on_host(array: Array) -> Array:
     return np.from_dlpack(array) if not isinstance(array, np.ndarray) else array
 
 
+def wide(array: Array) -> Floats:
+    """A NumPy array of the same values in float64 and in C order."""
+    return np.ascontiguousarray(on_host(array), dtype=np.float64)
+
+
 def flat(arrays: Sequence[Array]) -> Array:
     """The numbers of arrays of one library and dtype, one array after the other."""
     xp = namespace(arrays[0])

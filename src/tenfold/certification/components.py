@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from tenfold.arrays import Array, numpy_dtype, on_host
+from tenfold.arrays import numpy_dtype, wide
 from tenfold.certification.models import status
 from tenfold.estimators.contract import rows_alone, validate_rows, validate_weights
 from tenfold.judge import Certificate, spectral
 
 
 def about_mean(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    return _components(model, X, sample_weight, _wide(model.mean_))
+    return _components(model, X, sample_weight, wide(model.mean_))
 
 
 def as_they_are(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -27,17 +27,13 @@ def _components(model: Any, X: Any, sample_weight: Any, mean: Any) -> Certificat
     return spectral(
         rows,
         mean=np.zeros(X.shape[1]) if mean is None else mean,
-        components=_wide(model.components_),
-        values=_wide(model.singular_values_) ** 2,
+        components=wide(model.components_),
+        values=wide(model.singular_values_) ** 2,
         about_mean=mean is not None,
         leading=getattr(model, "keep", None) is None,
         dtype=numpy_dtype(model.components_.dtype),
         status=status(model),
     )
-
-
-def _wide(array: Array) -> Any:
-    return np.ascontiguousarray(on_host(array), dtype=np.float64)
 
 
 JUDGES = {"PCA": about_mean, "IncrementalPCA": about_mean, "TruncatedSVD": as_they_are}

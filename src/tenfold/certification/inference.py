@@ -101,8 +101,9 @@ def _numbers(groups: Any, n: int) -> Array:
     labels = groups if is_foreign(groups) or is_dask(groups) else np.asarray(groups)
     if tuple(labels.shape) != (n,):
         raise ValueError(f"groups must have one label a row, shape {(n,)}, got shape {tuple(labels.shape)}.")
-    number = encoded(labels, labels)[1]
-    return number.astype(np.int32) if isinstance(number, np.ndarray) else number
+    if isinstance(labels, np.ndarray):  # any values: groups need not be classes
+        return np.unique(labels, return_inverse=True)[1].astype(np.int32)
+    return encoded(labels, labels)[1]
 
 
 def check_asked(covariance: Any, groups: Any) -> None:

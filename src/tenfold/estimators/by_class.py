@@ -4,7 +4,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from tenfold.arrays import Array, Floats, is_numpy, on_host
 from tenfold.data import Rows
@@ -65,6 +64,9 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
         """What the judge says of the fitted attributes, given the rows and the numbers of their classes."""
         return self._judge(self._rows(X, number, weight))
 
+    def _refuse_parts(self) -> None:
+        """Raise where the settings need all rows at once."""
+
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit by one pass over the rows, and judge by another.
@@ -79,7 +81,7 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, numeric=False, multi_output=False)
         weight = validate_weights(sample_weight, X)
-        self.classes_, number = _numbers(y, X)
+        self.classes_, number = encoded(y, X)
         rows = self._rows(X, number, weight)
         self._sums = refuse_not_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
         self._estimate(self._sums, X)
@@ -97,6 +99,7 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
             All classes that may come, needed in the first call.
         """
         check_parameters(self, self._constraints)
+        self._refuse_parts()
         first = not hasattr(self, "_sums")
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -147,12 +150,6 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities of the classes, (n, n_classes)."""
         return rowwise(log_probabilities, self._raw(X))
-
-
-def _numbers(y: Array, X: Array) -> tuple[Array, Array]:
-    if is_numpy(y) and y.dtype.kind not in "biu":
-        check_classification_targets(y)
-    return encoded(y, X)
 
 
 def given_priors(priors: Any, classes: int) -> Floats | None:

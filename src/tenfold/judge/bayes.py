@@ -19,7 +19,6 @@ from tenfold.stats import (
     ClassColumns,
     ClassSums,
     ClassTables,
-    ObservedColumns,
     Several,
     back_times,
     class_errors,
@@ -154,7 +153,7 @@ def _mixed_again(classes: int, columns: tuple[Integers, ...], sizes: tuple[int, 
     )
 
 
-def _each_class(classes: int, block: Block) -> ObservedColumns:
+def _each_class(classes: int, block: Block) -> ClassColumns:
     """Weights, means and squares of what is known, from the rows of one class after the other."""
     X, group, weight = block.X.astype(np.float64), groups_of(block), weights_of(block)
     parts = np.zeros((3, classes, X.shape[1]))
@@ -163,7 +162,7 @@ def _each_class(classes: int, block: Block) -> ObservedColumns:
         total = np.sum(np.where(np.isnan(own), 0.0, w), axis=0)
         mean = np.nansum(w * own, axis=0) / np.where(total > 0.0, total, 1.0)
         parts[:, k] = total, mean, np.nansum(w * (own - mean) ** 2, axis=0)
-    return ObservedColumns(*parts)
+    return ClassColumns(*parts)
 
 
 def mixed(

@@ -15,6 +15,7 @@ A score is log prior + log p(x | c).
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -82,15 +83,10 @@ def mixed(sums: Several, alpha: float, smoothing: float) -> tuple[Floats, Floats
     return mean, np.where(variance > 0.0, variance, 1.0), added, on, categorical(tables.tables, alpha)
 
 
-def log_priors(weight: Floats, given: Floats | None, learned: bool) -> Floats:
-    """Logarithms of the priors: given ones, the shares of the classes, or all equal."""
-    if given is not None:
-        with np.errstate(divide="ignore"):
-            return np.log(given)
-    if not learned:
-        return np.full(len(weight), -np.log(len(weight)))
+def log_priors(weight: Floats, fixed: Floats | None) -> Floats:
+    """Logarithms of the priors: fixed ones, or the shares of the classes."""
     with np.errstate(divide="ignore"):
-        return np.log(weight) - np.log(weight.sum())
+        return np.log(weight) - np.log(weight.sum()) if fixed is None else np.log(fixed)
 
 
 def multinomial(sums: Floats, alpha: Floats) -> Floats:
@@ -259,3 +255,9 @@ class MixedScores:
         for k in range(len(on)):
             z[:, k] += np.sum(np.where(np.isnan(part), 0.0, np.where(part > 0.0, on[k], off[k])), axis=1)
         return z
+
+
+def drawn_categories(log_p: Floats, which: Integers, random: Any) -> Floats:
+    """A category for each row, given its class, by the table (k, categories) of a column."""
+    below = np.cumsum(np.exp(log_p), axis=1)[which]
+    return np.sum(random.uniform(size=(len(which), 1)) * below[:, -1:] > below, axis=1).astype(np.float64)

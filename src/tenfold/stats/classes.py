@@ -5,7 +5,7 @@ The number of a row's class is its group.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace
 from tenfold.data import Block, Lifted, Pending, settled, weights_of
 from tenfold.machine import threads
-from tenfold.stats.derivatives import Params, Total, back_times, times
+from tenfold.stats.derivatives import Params, Total, as_total, back_times, times
 from tenfold.stats.moments import is_noise
 
 
@@ -84,27 +84,32 @@ def memberships(block: Block, classes: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class ClassColumns:
-    """Weight (k,) of each class, means and sums of squares about them (k, p) of its columns."""
+    """Weight (k,) of each class, or (k, p) of what is known of each of its columns; means and sums of squares about
+    them (k, p).
+    """
 
     weight: Floats
     mean: Floats
     squares: Floats
 
+    def _by_column(self) -> Floats:
+        """The weights, with an axis of columns."""
+        return self.weight if self.weight.ndim == 2 else self.weight[:, None]
+
     def merge(self, other: "ClassColumns") -> "ClassColumns":
         """Chan, Golub and LeVeque (1979)."""
-        weight = self.weight + other.weight
-        share = other.weight / np.where(weight > 0.0, weight, 1.0)
+        before, new = self._by_column(), other._by_column()
+        weight = before + new
+        share = new / np.where(weight > 0.0, weight, 1.0)
         with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite are refused by whoever folds them
-            step = np.where((self.weight > 0.0)[:, None], other.mean - self.mean, other.mean)
-            between = (self.weight * share)[:, None] * step**2
-            return ClassColumns(weight, self.mean + share[:, None] * step, self.squares + other.squares + between)
+            step = np.where(before > 0.0, other.mean - self.mean, other.mean)
+            squares = self.squares + other.squares + before * share * step**2
+            return ClassColumns(self.weight + other.weight, self.mean + share * step, squares)
 
     def together(self) -> "ClassColumns":
         """Of all rows, as one class."""
-        total = ClassColumns(self.weight[:1], self.mean[:1], self.squares[:1])
-        for k in range(1, len(self.weight)):
-            total = total.merge(ClassColumns(*(part[k : k + 1] for part in (self.weight, self.mean, self.squares))))
-        return total
+        parts = zip(self.weight, self.mean, self.squares, strict=True)
+        return reduce(ClassColumns.merge, (ClassColumns(*(part[None] for part in each)) for each in parts))
 
 
 def class_columns(classes: int) -> Callable[[Block], Lifted[ClassColumns]]:
@@ -270,16 +275,17 @@ def pooled_products(places: Floats, factors: Floats, vectors: Floats) -> Callabl
 
 def _pooled_products(places: Floats, factors: Floats, vectors: Floats, block: Block) -> Lifted[Total]:
     X, group, shift = block.X, groups_of(block), places.mean(axis=0)  # as in `class_products`
-    xp, away = namespace(X), places - shift
+    away = places - shift
     z = times(X, Params(vectors, np.zeros(len(vectors))), shift)
+    xp = namespace(z)
     z = z - xp.take(like(away @ vectors.T, z), group, axis=0)
     z = z * (weights_of(block) * xp.take(like(factors, z), group, axis=0))[:, None]
     own = xp.astype(group[:, None] == like(np.arange(len(places)), z)[None, :], xp.float64)
-    if is_numpy(X):
+    if is_numpy(z):
         sums = _core.times_t(contiguous(z), contiguous(own), None, threads(entries(z) * len(places)))  # (k, q)
         return Total(back_times(X, contiguous(z), shift) - sums.T @ away)
     found = xp.matmul(z.T, xp.astype(X, xp.float64, copy=False) - like(shift, X))
-    return Pending.of([found - xp.matmul(xp.matmul(own.T, z).T, like(away, z))], _total)
+    return Pending.of([found - xp.matmul(xp.matmul(own.T, z).T, like(away, z))], as_total)
 
 
 def fourth_powers(centre: Floats, scale: Floats) -> Callable[[Block], Lifted[Total]]:
@@ -291,8 +297,4 @@ def _fourth_powers(centre: Floats, scale: Floats, block: Block) -> Lifted[Total]
     own, squares = memberships(block, len(centre)), scaled_distances(block.X, centre, scale)
     xp = namespace(squares)
     powers = xp.sum(own * squares**2, axis=0)
-    return Total(powers) if is_numpy(powers) else Pending.of([powers], _total)
-
-
-def _total(_: tuple[None, ...], sums: Floats) -> Total:
-    return Total(sums)
+    return Total(powers) if is_numpy(powers) else Pending.of([powers], as_total)

@@ -203,6 +203,11 @@ class Total:
         return Total(self.sum + other.sum)
 
 
+def as_total(_: tuple[None, ...], sums: Floats) -> Total:
+    """The sums of blocks that were pending."""
+    return Total(sums)
+
+
 def total_weight(block: Block) -> Total:
     """The lift of the sum of the weights."""
     weight = weights_of(block)

@@ -7,7 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Floats, contiguous, is_numpy, is_sparse, like, namespace
 from tenfold.data import Block, Lifted, Pending, weights_of
-from tenfold.stats.derivatives import Params, Total, back_times, times
+from tenfold.stats.derivatives import Params, Total, as_total, back_times, times
 
 
 def scatter_products(centre: Floats, vectors: Floats) -> Callable[[Block], Lifted[Total]]:
@@ -23,8 +23,4 @@ def _scatter_products(centre: Floats, vectors: Floats, block: Block) -> Lifted[T
         return Total(back_times(X, contiguous(z), centre))
     xp = namespace(X)
     away = xp.astype(X, xp.float64, copy=False) - like(centre, X)
-    return Pending.of([xp.matmul(z.T, away)], _total, key="products")
-
-
-def _total(_: tuple[None, ...], found: Floats) -> Total:
-    return Total(found)
+    return Pending.of([xp.matmul(z.T, away)], as_total, key="products")

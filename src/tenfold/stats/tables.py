@@ -11,7 +11,7 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import Block
-from tenfold.stats.classes import groups_of, memberships
+from tenfold.stats.classes import ClassColumns, groups_of, memberships
 from tenfold.stats.derivatives import back_times
 
 MOST_CATEGORIES = 1 << 20
@@ -75,36 +75,12 @@ def _table(classes: int, column: Array, group: Array, weight: Array | None) -> F
     return np.bincount(group * size + number, weight, classes * size).astype(np.float64).reshape(classes, size)
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedColumns:
-    """Weights of the values that are known, their means, and sums of squares about them: (k, p), class by class."""
-
-    weight: Floats
-    mean: Floats
-    squares: Floats
-
-    def merge(self, other: "ObservedColumns") -> "ObservedColumns":
-        """Chan, Golub and LeVeque (1979)."""
-        weight = self.weight + other.weight
-        share = other.weight / np.where(weight > 0.0, weight, 1.0)
-        step = np.where(self.weight > 0.0, other.mean - self.mean, other.mean)
-        squares = self.squares + other.squares + self.weight * share * step**2
-        return ObservedColumns(weight, self.mean + share * step, squares)
-
-    def together(self) -> "ObservedColumns":
-        """Of all rows, as one class."""
-        total = ObservedColumns(self.weight[:1], self.mean[:1], self.squares[:1])
-        for k in range(1, len(self.weight)):
-            total = total.merge(ObservedColumns(*(part[k : k + 1] for part in (self.weight, self.mean, self.squares))))
-        return total
-
-
-def observed_columns(classes: int) -> Callable[[Block], ObservedColumns]:
-    """The lift of `ObservedColumns`."""
+def observed_columns(classes: int) -> Callable[[Block], ClassColumns]:
+    """The lift of `ClassColumns` of what is known: weights are those of each column."""
     return partial(_observed_columns, classes)
 
 
-def _observed_columns(classes: int, block: Block) -> ObservedColumns:
+def _observed_columns(classes: int, block: Block) -> ClassColumns:
     own, X = memberships(block, classes), np.array(block.X, dtype=np.float64, order="C")
     missing = np.isnan(X)
     X[missing] = 0.0
@@ -112,4 +88,4 @@ def _observed_columns(classes: int, block: Block) -> ObservedColumns:
     mean = back_times(X, own) / np.where(weight > 0.0, weight, 1.0)
     away = X - mean[groups_of(block)]
     away[missing] = 0.0
-    return ObservedColumns(weight, mean, back_times(away * away, own))
+    return ClassColumns(weight, mean, back_times(away * away, own))

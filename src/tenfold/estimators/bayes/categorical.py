@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.data import NotFinite, Rows
 from tenfold.estimators.bayes.discrete import DiscreteNB
-from tenfold.estimators.by_class import PARTS, given_priors
+from tenfold.estimators.by_class import PARTS
 from tenfold.estimators.contract import Claims, names_of
 from tenfold.estimators.parameters import Constraints, array_like, integer, nothing, real
 from tenfold.judge import Certificate
@@ -123,12 +123,11 @@ class CategoricalNB(DiscreteNB):
         self.class_count_, self.category_count_ = sums.weight, list(sums.tables)
         self.n_categories_ = np.array([table.shape[1] for table in sums.tables])
         self.feature_log_prob_ = bayes.categorical(sums.tables, float(self._smoothing()[0]))  # type: ignore[assignment]
-        priors = given_priors(self.class_prior, len(sums.weight))
-        self.class_log_prior_ = bayes.log_priors(sums.weight, priors, self.fit_prior)
+        self.class_log_prior_ = bayes.log_priors(sums.weight, self._fixed_priors(len(sums.weight)))
 
     def _judge(self, rows: Rows | None) -> Certificate:
         classes = len(self.class_count_)
-        alpha, priors = float(self._smoothing(warn=False)[0]), self._priors(classes)
+        alpha, priors = float(self._smoothing(warn=False)[0]), self._fixed_priors(classes)
         sizes = [log_p.shape[1] for log_p in self.feature_log_prob_]
         again = self._sums if rows is None else judge.tables_again(rows, classes, sizes)
         return judge.categorical(
@@ -147,11 +146,8 @@ class CategoricalNB(DiscreteNB):
         """Rows of categories, (n_samples, n_features), and their classes, drawn from the model."""
         random = check_random_state(random_state)
         which = self._drawn_classes(n_samples, random, self.class_log_prior_)
-        X = np.empty((n_samples, len(self.feature_log_prob_)))
-        for j, log_p in enumerate(self.feature_log_prob_):
-            below = np.cumsum(np.exp(log_p), axis=1)[which]
-            X[:, j] = np.sum(random.uniform(size=(n_samples, 1)) * below[:, -1:] > below, axis=1)
-        return X, self.classes_[which]
+        columns = [bayes.drawn_categories(log_p, which, random) for log_p in self.feature_log_prob_]
+        return np.stack(columns, axis=1), self.classes_[which]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

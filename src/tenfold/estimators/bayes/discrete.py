@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
 from tenfold.estimators.bayes.learned import NaiveBayes
-from tenfold.estimators.by_class import PARTS, given_priors
+from tenfold.estimators.by_class import PARTS
 from tenfold.estimators.contract import Claims
 from tenfold.estimators.parameters import Constraints, array_like, boolean, nothing, real
 from tenfold.judge import Certificate
@@ -55,8 +55,7 @@ class DiscreteNB(NaiveBayes):
     def _estimate(self, sums: ClassSums, X: Array) -> None:
         self.class_count_, self.feature_count_ = sums.weight, sums.sums
         self.feature_log_prob_ = self._log_p(sums, self._smoothing())
-        priors = given_priors(self.class_prior, len(sums.weight))
-        self.class_log_prior_ = bayes.log_priors(sums.weight, priors, self.fit_prior)
+        self.class_log_prior_ = bayes.log_priors(sums.weight, self._fixed_priors(len(sums.weight)))
 
     def _log_p(self, sums: ClassSums, alpha: Floats) -> Floats:
         raise NotImplementedError
@@ -64,15 +63,12 @@ class DiscreteNB(NaiveBayes):
     def _judge(self, rows: Rows | None) -> Certificate:
         classes = len(self.class_count_)
         again = self._sums if rows is None else judge.sums_again(rows, classes, self._above())
-        return self._compare(again, self._smoothing(warn=False), self._priors(classes), PARTS if rows is None else "")
+        return self._compare(
+            again, self._smoothing(warn=False), self._fixed_priors(classes), PARTS if rows is None else ""
+        )
 
     def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
         raise NotImplementedError
-
-    def _priors(self, classes: int) -> Floats | None:
-        """The priors that do not come from the data."""
-        given = given_priors(self.class_prior, classes)
-        return np.full(classes, 1.0 / classes) if given is None and not self.fit_prior else given
 
     def _smoothing(self, warn: bool = True) -> Floats:
         """alpha as an array that goes with the columns."""

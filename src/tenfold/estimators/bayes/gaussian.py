@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tenfold.arrays import Array, Floats, numpy_dtype, on_host
+from tenfold.arrays import Array, numpy_dtype, on_host, wide
 from tenfold.data import Rows
 from tenfold.estimators.bayes.learned import NaiveBayes
 from tenfold.estimators.by_class import PARTS, given_priors
@@ -103,7 +103,7 @@ class GaussianNB(NaiveBayes):
         self.class_prior_ = follow(sums.weight / sums.weight.sum() if priors is None else priors, X)
 
     def _judge(self, rows: Rows | None) -> Certificate:
-        mean, variance, weight = map(_wide, (self.theta_, self.var_, self.class_count_))
+        mean, variance, weight = map(wide, (self.theta_, self.var_, self.class_count_))
         dtype = numpy_dtype(self.theta_.dtype)
         if rows is None:
             return judge.gaussian_from_sums(self._sums, mean, variance, self.epsilon_, dtype, note=PARTS)
@@ -124,7 +124,3 @@ class GaussianNB(NaiveBayes):
             which = self._drawn_classes(n_samples, random, np.log(on_host(self.class_prior_)))
         mean, variance = on_host(self.theta_)[which], on_host(self.var_)[which]
         return mean + np.sqrt(variance) * random.standard_normal(mean.shape), on_host(self.classes_)[which]
-
-
-def _wide(array: Array) -> Floats:
-    return np.ascontiguousarray(on_host(array), dtype=np.float64)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, namespace
-from tenfold.estimators.by_class import ByClass
-from tenfold.estimators.classes import chosen_classes
+from tenfold.arrays import Array, Floats
+from tenfold.estimators.by_class import ByClass, given_priors
+from tenfold.estimators.classes import chosen_classes, odds
 from tenfold.estimators.contract import rowwise
 
 
@@ -16,6 +16,8 @@ class NaiveBayes(ByClass):
     """A classifier whose score is the logarithm of a joint probability."""
 
     threshold: float
+    class_prior: Any
+    fit_prior: bool
 
     def predict_joint_log_proba(self, X: Any) -> Array:
         """``log p(c) + log p(x | c)`` of rows and classes, (n, n_classes)."""
@@ -23,7 +25,7 @@ class NaiveBayes(ByClass):
 
     def log_odds(self, X: Any) -> Array:
         """Of two classes the score of the second minus that of the first, (n,); of others all scores."""
-        return rowwise(_odds, self._raw(X))
+        return rowwise(odds, self._raw(X))
 
     def predict(self, X: Any) -> Array:
         """The class with the largest score; of two the second where its score exceeds the first's by more than
@@ -34,6 +36,11 @@ class NaiveBayes(ByClass):
             return super().predict(X)
         return chosen_classes(self.classes_, rowwise(partial(_second, float(self.threshold)), self._raw(X)))
 
+    def _fixed_priors(self, classes: int) -> Floats | None:
+        """The priors that do not come from the data: given, or all equal."""
+        given = given_priors(self.class_prior, classes)
+        return np.full(classes, 1.0 / classes) if given is None and not self.fit_prior else given
+
     def _drawn_classes(self, count: int, random: Any, log_prior: Floats) -> Array:
         """Classes of `count` rows, by their priors."""
         check_is_fitted(self)
@@ -41,14 +48,5 @@ class NaiveBayes(ByClass):
         return random.choice(len(p), size=count, p=p / p.sum())
 
 
-def _odds(z: Array) -> Array:
-    if z.shape[1] != 2:
-        return z
-    with np.errstate(invalid="ignore"):
-        odds = z[:, 1] - z[:, 0]
-    xp = namespace(z)
-    return xp.where(xp.isnan(odds), xp.zeros_like(odds), odds)  # both impossible
-
-
 def _second(threshold: float, z: Array) -> Array:
-    return _odds(z) > threshold
+    return odds(z) > threshold

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.data import Rows
 from tenfold.estimators.bayes.learned import NaiveBayes
-from tenfold.estimators.by_class import PARTS, given_priors
+from tenfold.estimators.by_class import PARTS
 from tenfold.estimators.contract import Claims, names_of
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, nothing, real
 from tenfold.judge import Certificate
@@ -129,13 +129,10 @@ class MixedNB(NaiveBayes):
         found = bayes.mixed(sums, float(self.alpha), self.var_smoothing)
         self.class_count_ = sums.parts[2].weight
         self.theta_, self.var_, self.epsilon_, self.mark_log_prob_, self.category_log_prob_ = found
-        priors = given_priors(self.class_prior, len(self.class_count_))
-        self.class_log_prior_ = bayes.log_priors(self.class_count_, priors, self.fit_prior)
+        self.class_log_prior_ = bayes.log_priors(self.class_count_, self._fixed_priors(len(self.class_count_)))
 
     def _judge(self, rows: Rows | None) -> Certificate:
         classes = len(self.class_count_)
-        given = given_priors(self.class_prior, classes)
-        priors = np.full(classes, 1.0 / classes) if given is None and not self.fit_prior else given
         sizes = [table.shape[1] for table in self.category_log_prob_]
         again = self._sums if rows is None else judge.mixed_again(rows, classes, self._columns(), sizes)
         return judge.mixed(
@@ -146,7 +143,7 @@ class MixedNB(NaiveBayes):
             marks=self.mark_log_prob_,
             tables=self.category_log_prob_,
             log_prior=self.class_log_prior_,
-            priors=priors,
+            priors=self._fixed_priors(classes),
             note=PARTS if rows is None else "",
         )
 
@@ -172,8 +169,7 @@ class MixedNB(NaiveBayes):
         X[:, numbers] = self.theta_[which] + np.sqrt(self.var_[which]) * normal
         X[:, marks] = random.uniform(size=(n_samples, len(marks))) < np.exp(self.mark_log_prob_[which])
         for j, log_p in zip(tables, self.category_log_prob_, strict=True):
-            below = np.cumsum(np.exp(log_p), axis=1)[which]
-            X[:, j] = np.sum(random.uniform(size=(n_samples, 1)) * below[:, -1:] > below, axis=1)
+            X[:, j] = bayes.drawn_categories(log_p, which, random)
         return X, self.classes_[which]
 
     def __sklearn_tags__(self) -> Any:

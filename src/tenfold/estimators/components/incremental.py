@@ -4,9 +4,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tenfold.arrays import numpy_dtype
+from tenfold.arrays import numpy_dtype, wide
 from tenfold.estimators.components.principal import Principal, fix_components
-from tenfold.estimators.components.projected import wide
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,

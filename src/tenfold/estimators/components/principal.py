@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, like, namespace, numpy_dtype
-from tenfold.estimators.components.projected import Projected, wide
+from tenfold.arrays import Array, Floats, like, namespace, numpy_dtype, wide
+from tenfold.estimators.components.projected import Projected
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,

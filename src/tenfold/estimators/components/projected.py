@@ -56,8 +56,3 @@ class Projected(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
 def _along(axes: Floats, place: Floats, X: Array) -> Array:
     z = times(X, Params(axes, np.zeros(len(axes))), place)
     return namespace(z).astype(z, X.dtype, copy=False)
-
-
-def wide(array: Array) -> Floats:
-    """In float64, on the host."""
-    return np.ascontiguousarray(on_host(array), dtype=np.float64)

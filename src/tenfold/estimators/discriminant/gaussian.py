@@ -1,7 +1,7 @@
 """What Gaussian classes share: moments of each class, priors, shrinkage, and the odds of classes."""
 
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -10,7 +10,7 @@ from tenfold.arrays import Array, Floats, on_host
 from tenfold.data import MemoryRows, NotFinite, Rows
 from tenfold.estimators.by_class import ByClass, TooFewRows
 from tenfold.estimators.classes import odds
-from tenfold.estimators.contract import all_or_nothing, rowwise
+from tenfold.estimators.contract import rowwise
 from tenfold.judge.discriminant import Witness
 from tenfold.judge.discriminant import ledoit_wolf as judged_amounts
 from tenfold.plans.discriminant import Classes, ledoit_wolf
@@ -74,21 +74,11 @@ class GaussianClasses(ByClass):
             return judged_amounts(rows, classes)
         return np.full(classes, 0.0 if self.shrinkage is None else float(self.shrinkage))
 
-    @all_or_nothing
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to these rows and all that came before, as `fit` on all of them at once.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as in `fit`.
-        classes : array-like of shape (n_classes,), default=None
-            All classes that may come, needed in the first call.
-        """
+    def _refuse_parts(self) -> None:
         if self.shrinkage == "auto" or self.covariance_estimator is not None:
             raise ValueError(
                 "shrinkage='auto' and covariance_estimator need all rows at once: call fit, or give a shrinkage."
             )
-        return super().partial_fit(X, y, classes, sample_weight)
 
     def _set_priors(self, weight: Floats) -> Floats:
         """The priors in float64."""
@@ -107,8 +97,3 @@ class GaussianClasses(ByClass):
     def decision_function(self, X: Any) -> Array:
         """The scores of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
         return rowwise(odds, self._raw(X))
-
-
-def wide(array: Array) -> Floats:
-    """In float64, on the host."""
-    return np.ascontiguousarray(on_host(array), dtype=np.float64)

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, on_host
+from tenfold.arrays import Array, Floats, on_host, wide
 from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, TooFewRows
 from tenfold.estimators.contract import Claims
-from tenfold.estimators.discriminant.gaussian import GaussianClasses, wide
+from tenfold.estimators.discriminant.gaussian import GaussianClasses
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.judge import Certificate
 from tenfold.judge import discriminant as judge

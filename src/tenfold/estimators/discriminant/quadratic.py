@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from tenfold.arrays import Array, Floats, on_host
+from tenfold.arrays import Array, Floats, on_host, wide
 from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, TooFewRows
 from tenfold.estimators.contract import Claims
-from tenfold.estimators.discriminant.gaussian import GaussianClasses, wide
+from tenfold.estimators.discriminant.gaussian import GaussianClasses
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, nothing, real
 from tenfold.judge import Certificate
 from tenfold.judge import discriminant as judge
