@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, is_dask, is_foreign, is_numpy, like, namespace, on_host
@@ -28,7 +29,11 @@ def largest(z: Array) -> Array:
 
 def odds(z: Array) -> Array:
     """Of the scores of two classes the second minus the first, (n,); those of more as they are."""
-    return z[:, 1] - z[:, 0] if z.shape[1] == 2 else z
+    if z.shape[1] != 2:
+        return z
+    with np.errstate(invalid="ignore"):
+        found, xp = z[:, 1] - z[:, 0], namespace(z)
+    return xp.where(xp.isnan(found), xp.zeros_like(found), found)  # neither class is possible
 
 
 def probabilities(z: Array) -> Array:
@@ -56,14 +61,23 @@ LITTLE = 1 << 12
 
 
 def encoded(y: Array, X: Array) -> tuple[Array, Array]:
-    """The classes of y, sorted, and the number of each row's class, where X lives (labels of text stay on the host)."""
+    """The classes of y, sorted, and the number of each row's class, where X lives (labels of text stay on the host);
+    refuses what is not a class.
+    """
     if is_dask(y):
         return clusters().encoded(y)
     if is_foreign(y):
         return _of_two(y) or tuple(namespace(y).unique_inverse(y))
+    refuse_numbers(y)
     found = _counted_classes(y) if y.dtype.kind in "biu" and y.size else None
     classes, number = np.unique(y, return_inverse=True) if found is None else found
     return classes, like(number, X) if is_foreign(X) else number
+
+
+def refuse_numbers(y: Array) -> None:
+    """Refuse labels (n,) that are no classes; whole numbers and words always are."""
+    if y.dtype.kind not in "biuUS":
+        check_classification_targets(y)
 
 
 def _of_two(y: Array) -> tuple[Array, Array] | None:

@@ -119,15 +119,10 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
         return foreign.validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if isinstance(X, Table):
         return X, _target_of(estimator, X, y, numeric=numeric, multi_output=multi_output)
-    if (
-        is_plain(X)
-        and type(y) is np.ndarray
-        and y.ndim in (1, 2)
-        and y.dtype.kind == "f"
-        and (multi_output or y.ndim == 1)
-    ):
+    labels = "f" if numeric else "fbiuUS"
+    if is_plain(X) and type(y) is np.ndarray and y.ndim in (1, 2) and y.dtype.kind in labels:
         check_consistent_length(X, y)
-        if np.isfinite(y).all():
+        if (multi_output or y.ndim == 1) and (y.dtype.kind != "f" or np.isfinite(y).all()):
             return without_names(estimator, X), y
     X, y = validate_data(
         estimator,

@@ -3,28 +3,15 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_consistent_length
-from sklearn.utils.multiclass import check_classification_targets
 
-from tenfold.arrays import Array, Floats, is_numpy, on_host
+from tenfold.arrays import Array, Floats, on_host
 from tenfold.estimators.classes import class_factors, encoded, factor_of_each, weights_by_class
-from tenfold.estimators.contract import is_plain, validate, without_names
 
 ONE_CLASS = "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
 
 
-def validate_classes(estimator: Any, X: Any, y: Any) -> tuple[Array, Array]:
-    """X and y as scikit-learn checks them; plain arrays are not searched, the first pass over the rows does that."""
-    if is_plain(X) and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuUS":
-        check_consistent_length(X, y)
-        return without_names(estimator, X), y
-    return validate(estimator, X, y, numeric=False, multi_output=False)
-
-
 def numbered_classes(y: Array, X: Array) -> tuple[Array, Array]:
     """The classes, and the number of each row's class, where X lives; refuses one class and what is not a class."""
-    if is_numpy(y) and y.dtype.kind not in "biu":
-        check_classification_targets(y)
     classes, number = encoded(y, X)
     if classes.shape[0] == 1:
         raise ValueError(f"{ONE_CLASS}{on_host(classes)[0]!r}")

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -89,6 +90,27 @@ class LinearPredictor(Predictor):
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         coef = self.coef_.toarray() if is_sparse(self.coef_) else on_host(self.coef_)
         return partial(_linear, coef, on_host(self.intercept_), few)
+
+
+class Sparsified(LinearPredictor):
+    """A linear model whose weights may be stored sparsely."""
+
+    _flat: ClassVar[bool] = False
+    """Whether `coef_` has no axis of targets."""
+
+    def densify(self) -> Self:
+        """Make `coef_` an ordinary array, as it is after `fit`."""
+        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before densifying.")
+        if is_sparse(self.coef_):
+            coef = self.coef_.toarray()
+            self.coef_ = coef[0] if self._flat else coef
+        return self
+
+    def sparsify(self) -> Self:
+        """Make `coef_` a sparse matrix in CSR format, which is smaller where an L1 penalty left many zeros."""
+        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before sparsifying.")
+        self.coef_ = sparse.csr_matrix(np.atleast_2d(self.coef_))
+        return self
 
 
 def _linear(coef: Array, intercept: Array, few: bool, X: Array) -> Array:

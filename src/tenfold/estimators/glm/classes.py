@@ -9,10 +9,10 @@ from sklearn.utils.metaestimators import available_if
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, probabilities, targets
-from tenfold.estimators.contract import Claims, all_or_nothing, kept_rows, rowwise, validate_weights
+from tenfold.estimators.contract import Claims, all_or_nothing, kept_rows, rowwise, validate, validate_weights
 from tenfold.estimators.glm.general import PARAMETERS, Generalised
 from tenfold.estimators.inferred import Inferred, inferred
-from tenfold.estimators.labels import numbered_classes, validate_classes, weighted
+from tenfold.estimators.labels import numbered_classes, weighted
 from tenfold.estimators.parameters import array_like, check_parameters, real
 from tenfold.estimators.predictors import Scored
 from tenfold.losses import likelihood_of
@@ -113,7 +113,7 @@ class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin
         """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
         check_parameters(self, {**PARAMETERS, "alpha": (real(0), array_like())})
         self._the_loss()
-        X, y = validate_classes(self, X, y)
+        X, y = validate(self, X, y, numeric=False, multi_output=False)
         self.classes_, number = numbered_classes(y, X)
         count = int(self.classes_.shape[0])
         if count > 2 and not self._the_loss().joint:

@@ -16,8 +16,16 @@ from tenfold.choose.logistic import paths as choose_paths
 from tenfold.choose.scores import SCORES
 from tenfold.choose.scores import scores as known_scores
 from tenfold.estimators.classes import targets
-from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, counted, refuse_not_finite, validate_weights
-from tenfold.estimators.labels import numbered_classes, shares, validate_classes, weighted
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    as_rows,
+    counted,
+    refuse_not_finite,
+    validate,
+    validate_weights,
+)
+from tenfold.estimators.labels import numbered_classes, shares, weighted
 from tenfold.estimators.logistic.regression import LogisticRegression
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear, strength
 from tenfold.estimators.parameters import (
@@ -164,7 +172,7 @@ class LogisticRegressionCV(LogisticRegression):
                 "in version 1.11. To silence this warning, explicitly set the scoring parameter: "
                 "scoring='neg_log_loss' for the new, scoring='accuracy' or scoring=None for the old default."
             )
-        X, y = validate_classes(self, X, y)
+        X, y = validate(self, X, y, numeric=False, multi_output=False)
         X = X if is_sparse(X) else contiguous(np.asarray(X))
         self.classes_, number = numbered_classes(y, X)
         count = len(self.classes_)

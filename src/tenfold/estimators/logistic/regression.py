@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,11 +19,12 @@ from tenfold.estimators.contract import (
     refuse_not_finite,
     rowwise,
     total_weight,
+    validate,
     validate_weights,
     warn_unless_certified,
 )
 from tenfold.estimators.inferred import Inferred, inferred, refusal
-from tenfold.estimators.labels import numbered_classes, shares, validate_classes, weighted
+from tenfold.estimators.labels import numbered_classes, shares, weighted
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, chosen_penalty, refuse_liblinear
 from tenfold.estimators.parameters import (
     Constraints,
@@ -37,7 +37,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
-from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.predictors import Scored, Sparsified
 from tenfold.judge import NOT_JUDGED
 from tenfold.losses import Logistic, Softmax
 from tenfold.plans.logistic import LogisticFit
@@ -50,7 +50,7 @@ CLASS_WEIGHTS = (
 )
 
 
-class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin, LinearPredictor, BaseEstimator):
+class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseEstimator):
     """Logistic regression of two classes or more, without a penalty, with L2, L1 or a mixture of them.
 
     Two classes: minimises ``C sum_i s_i log(1 + exp(-y_i (x_i.w + b))) + r(w)``, y_i = +1 for the second class and -1
@@ -206,7 +206,7 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
         check_parameters(self, self._constraints)
         chosen = chosen_penalty(self)
-        X, y = validate_classes(self, X, y)
+        X, y = validate(self, X, y, numeric=False, multi_output=False)
         self.classes_, number = numbered_classes(y, X)
         count = int(self.classes_.shape[0])
         refuse_liblinear(self.solver, count)
@@ -312,19 +312,6 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         model.certificate_ = replace(self.certificate_, status=NOT_JUDGED, note=note)
         model._inference = "The intercepts were moved for other class shares: inference is that of the fit, before."
         return model
-
-    def densify(self) -> "LogisticRegression":
-        """Make `coef_` an ordinary array, as it is after `fit`."""
-        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before densifying.")
-        if is_sparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
-        return self
-
-    def sparsify(self) -> "LogisticRegression":
-        """Make `coef_` a sparse matrix in CSR format."""
-        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before sparsifying.")
-        self.coef_ = sparse.csr_matrix(self.coef_)
-        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,17 +1,16 @@
 """What all perceptrons share: rows one after the other, two or more classes, parts, and how a fit is stored."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from tenfold.arrays import FLOATS, Array, Floats, Integers, contiguous, is_sparse
+from tenfold.arrays import FLOATS, Array, Floats, Integers, contiguous
 from tenfold.data import Rows, Table
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
 from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered, unknown_classes
@@ -20,10 +19,8 @@ from tenfold.estimators.contract import (
     as_rows,
     canonical,
     follow,
-    is_plain,
     validate,
     validate_weights,
-    without_names,
 )
 from tenfold.estimators.parameters import (
     Constraints,
@@ -35,7 +32,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
-from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.predictors import Scored, Sparsified
 from tenfold.judge import NOT_JUDGED, RULES, Certificate
 from tenfold.plans.perceptron import Limits, PerceptronFit
 from tenfold.problems import Separation
@@ -72,14 +69,8 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _all_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Integers, Floats | None]:
         """X, y, numbers of the classes, and weights, of a whole fit; sets `classes_`."""
-        if is_plain(X) and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuUS":
-            # values that are not finite are found by the first pass
-            check_consistent_length(X, y)
-            X = without_names(self, X)
-        else:
-            X, y = validate(self, X, y, numeric=False, multi_output=False)
-            check_classification_targets(y)
-        self.classes_, label = _numbered(column_or_1d(y, warn=True), X)
+        X, y = validate(self, X, y, numeric=False, multi_output=False)
+        self.classes_, label = encoded(column_or_1d(y, warn=True), X)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(self.classes_)} class: "
@@ -201,36 +192,13 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _numbered(y: Array, X: Array) -> tuple[Array, Integers]:
-    """The classes and the number of each row's; two whole numbers are found without sorting."""
-    if y.dtype.kind in "biu":
-        low, high = y.min(), y.max()
-        second = y == high
-        if low != high and np.all(second | (y == low)):
-            return np.array([low, high], dtype=y.dtype), second.astype(np.intp)
-    return encoded(y, X)
-
-
-class Linear(LinearPredictor):
+class Linear(Sparsified):
     """Scores of weights that are stored, and their storage."""
 
     def decision_function(self, X: Any) -> Array:
         """Scores ``X w + b``: (n,) of two classes, else (n, classes)."""
         z = self._raw(X)
         return z[:, 0] if z.shape[1] == 1 else z
-
-    def densify(self) -> Self:
-        """Make `coef_` an ordinary array, as it is after `fit`."""
-        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before densifying.")
-        if is_sparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
-        return self
-
-    def sparsify(self) -> Self:
-        """Make `coef_` a sparse matrix in CSR format."""
-        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before sparsifying.")
-        self.coef_ = sparse.csr_matrix(self.coef_)
-        return self
 
 
 def problem_of(model: Any) -> Separation:

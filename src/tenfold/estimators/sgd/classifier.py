@@ -5,16 +5,15 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold import _core
 from tenfold.arrays import Array, contiguous
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered, unknown_classes
-from tenfold.estimators.contract import Claims, all_or_nothing, is_plain, validate, validate_weights, without_names
+from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered, refuse_numbers, unknown_classes
+from tenfold.estimators.contract import Claims, all_or_nothing, validate, validate_weights
 from tenfold.estimators.parameters import (
     Constraints,
     check_parameters,
@@ -78,7 +77,7 @@ class OnlineClassifier(Online):
         y_val: Any,
     ) -> None:
         X, y = validate_classes(self, X, y)
-        classes, number = _classes(y)
+        classes, number = encoded(y, y)
         weight = validate_weights(sample_weight, X)
         refuse_one_class(classes, number, weight)
         start = self._given(coef_init, intercept_init, 1 if len(classes) == 2 else len(classes), X.shape[1])
@@ -160,26 +159,9 @@ class OnlineClassifier(Online):
 
 
 def validate_classes(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
-    """X and y as scikit-learn checks them; plain arrays are not searched, the first pass over the rows does that."""
-    if is_plain(X) and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuUS":
-        check_consistent_length(X, y)
-        return without_names(model, X), y
     X, y = validate(model, X, y, numeric=False, multi_output=False)
-    check_classification_targets(y)
+    refuse_numbers(y)
     return X, y
-
-
-def _classes(y: Array) -> tuple[Array, Array]:
-    """The classes of y, sorted, and the number of each row's; integers close together need no sorting."""
-    if y.dtype.kind in "biu" and y.size:
-        low = int(y.min())
-        if int(y.max()) - low < 1024:
-            counts = np.bincount(y.astype(np.int64) - low)
-            there = np.flatnonzero(counts)
-            place = np.zeros(counts.size, dtype=np.intp)
-            place[there] = np.arange(there.size)
-            return (there + low).astype(y.dtype), place[y.astype(np.int64) - low]
-    return encoded(y, y)
 
 
 def refuse_one_class(classes: Array, number: Array, weight: Array | None) -> None:

@@ -5,20 +5,15 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
-from tenfold.arrays import FLOATS, Array, Floats
-from tenfold.data import Table
+from tenfold.arrays import Array, Floats
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
-    canonical,
     follow,
-    is_plain,
-    remember_columns,
+    validate_rows,
     validate_weights,
-    without_names,
 )
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, real
 from tenfold.estimators.sgd.online import (
@@ -171,7 +166,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
         """Fit to X (n, p) and optional weights; y is not used."""
         check_parameters(self, self._constraints)
         check_together(self)
-        X, ones = validate_rows(self, X, y)
+        X, ones = rows_and_ones(self, X, y)
         weight = validate_weights(sample_weight, X)
         bias = None if offset_init is None else 1.0 - np.asarray(offset_init, dtype=np.float64)
         self._learn(X, ones, weight, [self._target()], self._given(coef_init, bias, 1, X.shape[1]))
@@ -182,7 +177,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SGDOneClassSVM":
         """One more epoch over these rows; y is not used."""
         check_parameters(self, self._constraints)
-        X, ones = validate_part(self, X, y, validate_rows)
+        X, ones = validate_part(self, X, y, rows_and_ones)
         weight = validate_weights(sample_weight, X)
         if not hasattr(self, "coef_"):
             self.coef_, self.offset_, self.t_ = np.zeros(X.shape[1]), np.zeros(1), 1.0
@@ -206,13 +201,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
         return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.int32)
 
 
-def validate_rows(model: Any, X: Any, y: Any = None) -> tuple[Array, Floats]:
-    """X alone, as scikit-learn checks it, and a target of ones."""
-    model._claims.refuse(type(model).__name__, X)
-    if isinstance(X, Table):
-        remember_columns(model, X)
-    elif is_plain(X):
-        X = without_names(model, X)
-    else:
-        X = canonical(validate_data(model, X, accept_sparse="csr", dtype=list(FLOATS)))
+def rows_and_ones(model: Any, X: Any, y: Any = None) -> tuple[Array, Floats]:
+    """X alone, and a target of ones."""
+    X = validate_rows(model, X)
     return X, np.ones(X.shape[0])

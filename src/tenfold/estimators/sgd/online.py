@@ -2,19 +2,18 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, contiguous, is_sparse
 from tenfold.data import Table
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
 from tenfold.estimators.contract import as_rows, canonical, follow, refuse_not_finite
 from tenfold.estimators.parameters import Constraints, boolean, integer, nothing, random_state, real
-from tenfold.estimators.predictors import LinearPredictor
+from tenfold.estimators.predictors import Sparsified
 from tenfold.plans.sgd import Held, Patience, Rule, SgdFit, Target, fit, start_at
 from tenfold.solvers.loop import Status
 from tenfold.stats import Params
@@ -47,11 +46,8 @@ STOPPING: Constraints = {
 """What those take that can stop on rows kept apart."""
 
 
-class Online(CallbackSupportMixin, LinearPredictor):
+class Online(CallbackSupportMixin, Sparsified):
     """A model of `coef_` and `intercept_` whose rows are taken one after the other."""
-
-    _flat: ClassVar[bool]
-    """Whether `coef_` has no axis of targets."""
 
     max_iter: int
     tol: float | None
@@ -168,20 +164,6 @@ class Online(CallbackSupportMixin, LinearPredictor):
 
     def _first_bias(self, learners: int) -> Floats:
         return np.zeros(learners)
-
-    def densify(self) -> Any:
-        """Make `coef_` an ordinary array, as it is after `fit`."""
-        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before densifying.")
-        if is_sparse(self.coef_):
-            coef = self.coef_.toarray()
-            self.coef_ = coef[0] if self._flat else coef
-        return self
-
-    def sparsify(self) -> Any:
-        """Make `coef_` a sparse matrix in CSR format, which is smaller where an L1 penalty left many zeros."""
-        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before sparsifying.")
-        self.coef_ = sparse.csr_matrix(np.atleast_2d(self.coef_))
-        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

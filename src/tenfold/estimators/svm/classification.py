@@ -3,11 +3,9 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, contiguous, is_sparse
+from tenfold.arrays import Array, contiguous
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.classes import chosen_classes
 from tenfold.estimators.contract import (
@@ -15,19 +13,20 @@ from tenfold.estimators.contract import (
     all_or_nothing,
     follow,
     refuse_not_finite,
+    validate,
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.estimators.labels import numbered_classes, validate_classes
+from tenfold.estimators.labels import numbered_classes
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, nothing
-from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.predictors import Scored, Sparsified
 from tenfold.estimators.svm.machines import COMMON, INSTEAD, WHERE, Fits, ascends, machine_of, rows_of, tasks
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.svm import worst
 from tenfold.stats import Params
 
 
-class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, BaseEstimator):
+class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseEstimator):
     """Linear support vector classification.
 
     Two classes, y in {-1, +1}: minimises over w and b
@@ -163,7 +162,7 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVC":
         """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
         check_parameters(self, self._constraints)
-        X, y = validate_classes(self, X, y)
+        X, y = validate(self, X, y, numeric=False, multi_output=False)
         self.classes_, number = numbered_classes(y, X)
         dual = ascends(self, X.shape)
         todo = tasks(self, number, validate_weights(sample_weight, X))
@@ -215,19 +214,6 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, LinearPredictor, 
         """The class of each row: the side of two, or the largest score."""
         z = self.decision_function(X)
         return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else np.argmax(z, axis=1))
-
-    def densify(self) -> "LinearSVC":
-        """Make `coef_` an ordinary array, as it is after `fit`."""
-        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before densifying.")
-        if is_sparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
-        return self
-
-    def sparsify(self) -> "LinearSVC":
-        """Make `coef_` a sparse matrix in CSR format."""
-        check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before sparsifying.")
-        self.coef_ = sparse.csr_matrix(self.coef_)
-        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
