@@ -37,6 +37,7 @@ from tenfold.stats.derivatives import (
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
+from tenfold.stats.joint import JointScatter, both_moments, degrees_of_freedom, joint_products
 from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
@@ -65,6 +66,7 @@ __all__ = [
     "GramByColumns",
     "GroupedMoments",
     "GroupedScores",
+    "JointScatter",
     "ModelSums",
     "Moments",
     "NotACategory",
@@ -81,6 +83,7 @@ __all__ = [
     "back_times",
     "best_constant",
     "best_tags",
+    "both_moments",
     "class_columns",
     "class_curvatures",
     "class_errors",
@@ -89,11 +92,13 @@ __all__ = [
     "class_tables",
     "cross_products",
     "curvatures",
+    "degrees_of_freedom",
     "derivatives",
     "fourth_powers",
     "gram_of",
     "grouped_scores",
     "groups_of",
+    "joint_products",
     "marks",
     "mean_loss",
     "mean_over_targets",
