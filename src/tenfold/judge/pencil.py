@@ -17,17 +17,23 @@ from tenfold.machine import one_blas_thread
 
 EPS = np.finfo(np.float64).eps
 
+SINGULAR = 1e-11
+"""With a smaller reciprocal condition, directions along which nothing varies but rounding are looked for."""
+
+HARDLY = "Columns are collinear: directions along which a block hardly varies are not judged."
+
 
 @dataclass(frozen=True)
 class Pencil:
-    """Values r of O c = r D c, the largest residual in the norm of D^-1, how far the c are from orthonormal in D, the
-    root of the condition of D; and what a proof needs that none is larger.
+    """Values r of O c = r D c, the largest residual in the norm of D^-1, how far the c are from orthonormal in D, by
+    how much rounding grows, and a note on what is not judged; and what a proof needs that none is larger.
     """
 
     values: Floats
     residual: float
     slant: float
     condition: float
+    note: str
     D: Floats
     outside: Floats
     images: Floats
@@ -56,15 +62,31 @@ def pencil(
     size = np.sqrt(np.sum(c * images, axis=1))[:, None]
     c, images, others = c / size, images / size, others / size
     values = np.sum(c * others, axis=1)
+    whitened, condition, note = _whitened(D, cuts, rounding, (others - values[:, None] * images).T)
+    residual = float(np.max(np.linalg.norm(whitened, axis=0), initial=0.0))
+    with one_blas_thread:
+        slant = float(np.max(np.abs(c @ images.T - np.eye(len(c))), initial=0.0))
+    # scores of long directions are small sums of large products
+    size = float(np.max(np.linalg.norm(c, axis=1), initial=0.0)) * np.sqrt(np.max(np.diag(S), initial=0.0))
+    return Pencil(values, residual, slant, max(condition, float(size)), note, D, O, images)
+
+
+def _whitened(D: Floats, cuts: Sequence[slice], rounding: float, left: Floats) -> tuple[Floats, float, str]:
+    """Residuals in the norm of D^-1, the root of the condition of D, and a note where it is singular: there residuals
+    along directions that hardly vary are left out.
+    """
     with one_blas_thread:
         L, info = lapack.dpotrf(np.asfortranarray(D), lower=1, clean=1)
         norm = float(np.abs(D).sum(axis=0).max(initial=0.0))
         rcond = float(lapack.dpocon(L, norm, uplo="L")[0]) if info == 0 else 0.0
-        if rcond == 0.0:
-            return Pencil(values, np.inf, np.inf, np.inf, D, O, images)
-        left = la.solve_triangular(L, (others - values[:, None] * images).T, lower=True, check_finite=False)
-        slant = c @ images.T
-    residual = float(np.max(np.linalg.norm(left, axis=0), initial=0.0))
-    return Pencil(
-        values, residual, float(np.max(np.abs(slant - np.eye(len(c))), initial=0.0)), rcond**-0.5, D, O, images
-    )
+        if rcond > SINGULAR:
+            return la.solve_triangular(L, left, lower=True, check_finite=False), rcond**-0.5, ""
+        found, condition, note = [], 1.0, ""
+        for cut in cuts:
+            values, vectors = la.eigh(D[cut, cut], check_finite=False)
+            kept = values > 4.0 * rounding
+            found.append((vectors[:, kept].T @ left[cut]) / np.sqrt(values[kept])[:, None])
+            note = note if kept.all() else HARDLY
+            if kept.any():
+                condition = max(condition, float(np.sqrt(values[-1] / values[kept][0])))
+    return np.vstack(found), condition, note

@@ -121,7 +121,7 @@ def canonical(
                 loadings = la.solve(product @ R, product, check_finite=False).T if k else product.T
             parts.append(_distance(found.loadings[part][:, :k], loadings))
     leading = verdict.leading(max(RULES["spectral"].tol, floor, verdict.residual))
-    return _certificate(parts, floor, leading, verdict.values, status)
+    return _certificate(parts, floor, leading, verdict.values, status, verdict.note)
 
 
 def deflated(
@@ -245,7 +245,9 @@ def _distance(stored: Floats, again: Floats) -> float:
     return away if np.isfinite(away) else np.inf
 
 
-def _certificate(parts: list[float], floor: float, leading: bool, values: Floats, status: str) -> Certificate:
+def _certificate(
+    parts: list[float], floor: float, leading: bool, values: Floats, status: str, note: str = ""
+) -> Certificate:
     value = max(*parts, floor) if leading else np.inf
     return Certificate(
         "spectral",
@@ -256,5 +258,5 @@ def _certificate(parts: list[float], floor: float, leading: bool, values: Floats
         -float(np.sum(values)),
         status=status,
         parts=tuple(parts),
-        note="" if leading else LEFT_OUT,
+        note=note if leading else LEFT_OUT,
     )

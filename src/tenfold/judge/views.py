@@ -73,5 +73,5 @@ def several_views(
         -float(np.sum(values)),
         status=status,
         parts=parts,
-        note="" if leading else LEFT_OUT,
+        note=verdict.note if leading else LEFT_OUT,
     )

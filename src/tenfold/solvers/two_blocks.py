@@ -80,7 +80,9 @@ def _whitened(F: Floats, ridge: float) -> tuple[Floats, Floats]:
     U, s, V = la.svd(F, full_matrices=False, check_finite=False)
     kept = s > RANK * np.max(s, initial=0.0)
     size = np.sqrt(s[kept] ** 2 + ridge)
-    return V[kept].T / size, U[:, kept] * (s[kept] / size)
+    K = V[kept].T / size
+    K[np.max(np.abs(F), axis=0, initial=0.0) == 0.0] = 0.0  # a constant column has no part in it
+    return K, U[:, kept] * (s[kept] / size)
 
 
 def _orthonormal(A: Floats) -> tuple[Floats, Floats]:

@@ -61,7 +61,7 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
     _y_std: Floats
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the directions.
 
         Parameters
