@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 
 from tenfold.arrays import Array, Floats, contiguous, is_numpy, is_sparse, namespace, on_host
 from tenfold.data import Block, MemoryRows, NotFinite, Rows, sampling_step
@@ -94,14 +95,31 @@ def scale_of(rows: Rows) -> Scale:
     return Scale(mean, scatter, scatter / (columns.weight * p))
 
 
+@dataclass(frozen=True)
+class _Brought:
+    """Rows and their weights, in the memory of this machine."""
+
+    X: Array
+    weight: Floats | None
+
+    def merge(self, other: "_Brought") -> "_Brought":
+        X = sparse.vstack([self.X, other.X], "csr") if is_sparse(self.X) else np.concatenate([self.X, other.X])
+        if self.weight is None or other.weight is None:
+            return _Brought(X, None)
+        return _Brought(X, np.concatenate([self.weight, other.weight]))
+
+
+def _brought(block: Block) -> _Brought:
+    X = block.X if is_sparse(block.X) else contiguous(on_host(block.X))
+    return _Brought(X, None if block.weight is None else on_host(block.weight))
+
+
 def sample_for(rows: Rows, k: int) -> MemoryRows:
     """Rows from which seeds are drawn, in memory: all of them where they are there already."""
     if isinstance(rows, MemoryRows) and not rows.foreign:
         return MemoryRows(contiguous(rows.X), rows.y, rows.weight)
-    thin = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_CENTRE * k))).whole()
-    X, weight = thin.X, thin.weight
-    X = X if is_sparse(X) else contiguous(on_host(X))
-    weight = None if weight is None else on_host(weight)
+    sample: _Brought = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_CENTRE * k))).fold(_brought)
+    X, weight = sample.X, sample.weight
     if weight is not None and not np.all(weight > 0.0):
         X, weight = X[weight > 0.0], weight[weight > 0.0]
     if X.shape[0] < k:

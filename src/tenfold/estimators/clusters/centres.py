@@ -77,7 +77,8 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, P
         """Minus the energy: the weighted sum of the squared distances of the rows from their nearest centres."""
         squares = self._raw(X, self._squares_of_rows)
         weight = validate_weights(sample_weight, X)
-        return -float(on_host((squares if weight is None else squares * weight).sum()))
+        squares = squares if weight is None else squares * weight
+        return -float(on_host(squares.sum() if is_dask(squares) else namespace(squares).sum(squares)))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """`fit`, and the number of each row's cluster."""
