@@ -90,6 +90,7 @@ class Model:
     widths : whether any number of columns will do.
     missing : whether values may be missing.
     parts : whether rows may come in parts.
+    step : how far a judged number is moved, relative to one and itself, for the judge to see it.
     """
 
     name: str
@@ -108,6 +109,7 @@ class Model:
     widths: bool = True
     missing: bool = False
     parts: bool = True
+    step: float = 1e-6
 
     @property
     def id(self) -> str:
@@ -241,6 +243,30 @@ def _mixing(settings: dict[str, Any] | None = None, **meta: Any) -> Model:
     return Model("MixedNB", "", learned=learned, methods=PROBABLE, settings=settings or {}, **known)
 
 
+def blobs(n: int = 90, p: int = 4, seed: int = 0) -> Data:
+    """Three clouds that are well apart, without a target; the first row of each comes first."""
+    rng = np.random.default_rng(seed)
+    which = np.arange(n) % 3
+    return Data(rng.standard_normal((n, p)) + 9.0 * np.eye(3, max(p, 3))[:, :p][which] + 3.0 * which[:, None], None)
+
+
+ORDERED = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+"""Seeds are drawn among the rows in their order, and these checks shuffle them."""
+
+
+def _clusters(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Model:
+    known = {
+        "learned": ("cluster_centers_", "inertia_"),
+        "methods": ("predict", "transform"),
+        "kind": "fixed point",
+        "judged": ("cluster_centers_",),
+        "parts": False,
+        "step": 1e-2,
+        **meta,
+    }
+    return Model(name, "cluster", blobs, settings={"n_clusters": 3, "random_state": 0, **(settings or {})}, **known)
+
+
 MODELS = [
     Model(
         "GaussianNB",
@@ -321,4 +347,5 @@ MODELS = [
         widths=False,
         parts=False,
     ),
+    _clusters("KMeans", exempt=ORDERED),
 ]

@@ -21,6 +21,7 @@ from tenfold.stats.classes import (
     quadratics,
     scaled_distances,
 )
+from tenfold.stats.clusters import Assigned, Farthest, assigned, distances_to, farthest, nearest
 from tenfold.stats.columns import Aligned, Columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
@@ -53,6 +54,7 @@ from tenfold.stats.votes import Voters
 __all__ = [
     "BATCH",
     "Aligned",
+    "Assigned",
     "ClassColumns",
     "ClassErrors",
     "ClassProducts",
@@ -62,6 +64,7 @@ __all__ = [
     "Constant",
     "Derivatives",
     "Extremes",
+    "Farthest",
     "Gram",
     "GramByColumns",
     "GroupedMoments",
@@ -80,6 +83,7 @@ __all__ = [
     "WholeGram",
     "all_but_one",
     "along",
+    "assigned",
     "back_times",
     "best_constant",
     "best_tags",
@@ -94,6 +98,8 @@ __all__ = [
     "curvatures",
     "degrees_of_freedom",
     "derivatives",
+    "distances_to",
+    "farthest",
     "fourth_powers",
     "gram_of",
     "grouped_scores",
@@ -103,6 +109,7 @@ __all__ = [
     "mean_loss",
     "mean_over_targets",
     "memberships",
+    "nearest",
     "noticed_hessian",
     "observed_columns",
     "of_columns",
