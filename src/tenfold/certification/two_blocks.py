@@ -17,10 +17,10 @@ from tenfold.judge.two_blocks import canonical, deflated, singular
 def _rows(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     X, y = validated(model, X, y, numeric=True)
     t = 1 if y.ndim == 1 else y.shape[1]
-    if (X.shape[1], t) != (model.n_features_in_, len(model.y_weights_)):
+    if (X.shape[1], t) != (model.n_features_in_, model.y_weights_.shape[0]):
         raise ValueError(
             f"X and y have {X.shape[1]} and {t} columns, and the model {model.n_features_in_} and "
-            f"{len(model.y_weights_)}."
+            f"{model.y_weights_.shape[0]}."
         )
     return as_rows(X, y, validate_weights(sample_weight, X))
 
