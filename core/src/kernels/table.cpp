@@ -1,5 +1,6 @@
 // Compiled once for every instruction set, with TENFOLD_ISA as the namespace and the matching -march.
 #include "classes.hpp"
+#include "cross.hpp"
 #include "delta.hpp"
 #include "elementwise.hpp"
 #include "gradient.hpp"
@@ -53,6 +54,8 @@ constexpr Kernels kernels = {
     model_logistic,
     model_softmax,
     product,
+    panel_times,
+    panel_cross,
     squares,
     leverage,
     loo,
