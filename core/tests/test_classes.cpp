@@ -16,7 +16,7 @@ constexpr Index classes = 3;
 struct Labels {
   explicit Labels(Index n) : weight(normal(index(n), 51)) {
     for (Index i = 0; i < n; ++i) {
-      group.push_back(static_cast<std::int32_t>(i * i % 5 % classes));
+      group.push_back(static_cast<std::int32_t>(i % 7 % classes));
       weight[index(i)] = i % 4 == 1 ? 0.0 : weight[index(i)] * weight[index(i)];
     }
   }

@@ -29,7 +29,7 @@ def steps(
     basis, T = np.zeros((0, size)), np.zeros((0, 0))
     while True:
         basis = np.vstack([basis, newest])
-        images = apply(newest)
+        images = np.ascontiguousarray(apply(newest))
         inside = _inner(images, basis)
         T = _grown(T, inside)
         outside = images - back_times(basis, np.ascontiguousarray(inside.T))
@@ -41,8 +41,8 @@ def steps(
 
 
 def _inner(block: Floats, basis: Floats) -> Floats:
-    """The inner products of rows with rows."""
-    return np.asarray(times(block, Params(basis, np.zeros(len(basis)))))
+    """The inner products of the rows of a block with those of the basis."""
+    return np.ascontiguousarray(times(basis, Params(block, np.zeros(len(block)))).T)
 
 
 def _grown(T: Floats, rows: Floats) -> Floats:
