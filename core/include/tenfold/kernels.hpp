@@ -42,6 +42,8 @@ template <class T> struct DenseKernels {
   double (*lowest)(const T *x, Index count, double low);
   void (*scaled_distances)(const T *x, Index count, Index columns, const double *centre, const double *scale,
                            Index classes, double *z);
+  // core/src/kernels/mixture.hpp
+  void (*to_columns)(const T *x, Index rows, Index columns, Index step, double *out);
 };
 
 template <class T, class I> struct SparseKernels {
@@ -108,6 +110,19 @@ struct Kernels {
                    double *sums);
   // core/src/kernels/viterbi.hpp
   void (*best_moves)(const double *score, const double *move, Index tags, double *best, double *back);
+  // core/src/kernels/mixture.hpp
+  void (*whitened_lengths)(const double *x, Index step, Index count, Index columns, const double *centre,
+                           const double *factor, double *scratch, double *q);
+  void (*whitened)(const double *x, Index step, Index count, Index columns, const double *centre, const double *factor,
+                   double *scratch, double *y);
+  void (*scaled_lengths)(const double *x, Index step, Index count, Index columns, const double *centre,
+                         const double *scale, double *q);
+  double (*responsibilities)(double *q, Index step, Index count, Index components, const double *offset,
+                             const double *weight, double *log_density);
+  double (*column_moments)(const double *x, Index step, Index count, Index columns, const double *centre,
+                           const double *r, double *sums, double *squares);
+  void (*outer_sums)(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
+                     double *in_lanes, double *tile, double *outer);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

@@ -7,6 +7,7 @@
 #include "loo.hpp"
 #include "loss.hpp"
 #include "margins.hpp"
+#include "mixture.hpp"
 #include "models.hpp"
 #include "pack.hpp"
 #include "product.hpp"
@@ -35,7 +36,8 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    add_above<T>,
                                    add_squares<T>,
                                    lowest<T>,
-                                   scaled_distances<T>};
+                                   scaled_distances<T>,
+                                   to_columns<T>};
 
 template <class T, class I> constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>};
 
@@ -53,6 +55,12 @@ constexpr Kernels kernels = {
     loo,
     truncate,
     best_moves,
+    whitened_lengths,
+    whitened,
+    scaled_lengths,
+    responsibilities,
+    column_moments,
+    outer_sums,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,
