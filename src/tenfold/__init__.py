@@ -67,6 +67,9 @@ if TYPE_CHECKING:
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic import l1_min_c as l1_min_c
+    from tenfold.estimators.mixture import Ascent as Ascent
+    from tenfold.estimators.mixture import GaussianMixture as GaussianMixture
+    from tenfold.estimators.mixture import em as em
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
@@ -88,6 +91,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Ascent": "estimators.mixture",
     "AveragedPerceptron": "estimators.perceptron",
     "BayesClassifier": "estimators.discriminant",
     "BernoulliNB": "estimators.bayes",
@@ -99,6 +103,7 @@ _HOME = {
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
+    "GaussianMixture": "estimators.mixture",
     "GaussianNB": "estimators.bayes",
     "GaussianPlugIn": "estimators.discriminant",
     "GeneralizedLinear": "estimators.glm",
@@ -151,6 +156,7 @@ _HOME = {
     "VotedPerceptron": "estimators.perceptron",
     "ambiguity": "estimators.undecided",
     "certify": "certification",
+    "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "infer": "certification",
     "l1_min_c": "estimators.logistic",

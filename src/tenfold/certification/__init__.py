@@ -17,6 +17,7 @@ from tenfold.certification import (
     lasso,
     least_squares,
     logistic,
+    mixture,
     perceptron,
     sgd,
     structured,
@@ -47,7 +48,7 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, off
     -------
     Certificate
         Kind residual for least squares, gap for logistic regression, support vector machines and the delta rule, count
-        for perceptrons.
+        for perceptrons, fixed point for mixtures.
 
     Raises
     ------
@@ -174,6 +175,7 @@ JUDGES: dict[str, Callable[..., Certificate]] = {
     **least_squares.JUDGES,
     **lasso.JUDGES,
     **logistic.JUDGES,
+    **mixture.JUDGES,
     **perceptron.JUDGES,
     **sgd.JUDGES,
     **structured.JUDGES,

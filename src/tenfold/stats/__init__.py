@@ -36,7 +36,9 @@ from tenfold.stats.derivatives import (
     total_weight,
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
+from tenfold.stats.gaussians import KINDS, Mixture, Singular
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
+from tenfold.stats.mixtures import Gathered, MixtureSums, known_columns, mixture_sums, posterior
 from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
@@ -51,6 +53,7 @@ from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
+    "KINDS",
     "Aligned",
     "ClassColumns",
     "ClassErrors",
@@ -61,10 +64,13 @@ __all__ = [
     "Constant",
     "Derivatives",
     "Extremes",
+    "Gathered",
     "Gram",
     "GramByColumns",
     "GroupedMoments",
     "GroupedScores",
+    "Mixture",
+    "MixtureSums",
     "ModelSums",
     "Moments",
     "NotACategory",
@@ -72,6 +78,7 @@ __all__ = [
     "RFactor",
     "Scaled",
     "Several",
+    "Singular",
     "TagWeights",
     "Total",
     "Voters",
@@ -94,10 +101,12 @@ __all__ = [
     "gram_of",
     "grouped_scores",
     "groups_of",
+    "known_columns",
     "marks",
     "mean_loss",
     "mean_over_targets",
     "memberships",
+    "mixture_sums",
     "noticed_hessian",
     "observed_columns",
     "of_columns",
@@ -107,6 +116,7 @@ __all__ = [
     "of_right_margins",
     "of_weights",
     "pooled_products",
+    "posterior",
     "predictions",
     "quadratics",
     "scaled",
