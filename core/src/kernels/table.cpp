@@ -9,6 +9,7 @@
 #include "margins.hpp"
 #include "mixture.hpp"
 #include "models.hpp"
+#include "nearest.hpp"
 #include "pack.hpp"
 #include "product.hpp"
 #include "softmax.hpp"
@@ -37,9 +38,13 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    add_squares<T>,
                                    lowest<T>,
                                    scaled_distances<T>,
-                                   to_columns<T>};
+                                   to_columns<T>,
+                                   to_singles<T>,
+                                   square_distance<T>,
+                                   add_about<T>};
 
-template <class T, class I> constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>};
+template <class T, class I>
+constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>, sparse_nearest<T, I>};
 
 constexpr Kernels kernels = {
     TENFOLD_ISA_NAME,
@@ -61,6 +66,8 @@ constexpr Kernels kernels = {
     responsibilities,
     column_moments,
     outer_sums,
+    singles,
+    nearest,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

@@ -27,6 +27,7 @@ stationarity
 """
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
+from tenfold.judge.clusters import energy_bound, lloyd_step
 from tenfold.judge.components import spectral
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
@@ -56,12 +57,14 @@ __all__ = [
     "best_subset",
     "count_tags",
     "em_step",
+    "energy_bound",
     "gap",
     "gap_of_classes",
     "greedy",
     "joint_gap",
     "lasso_gap",
     "lasso_gap_from_moments",
+    "lloyd_step",
     "matching",
     "path_gaps",
     "residual",

@@ -57,14 +57,14 @@ def fold_columns(rows: Rows, classes: int) -> ClassColumns:
 def fold_mixed(rows: Rows, classes: int, columns: Sequence[Integers]) -> Several:
     """The sums of columns of numbers, of marks, and of categories."""
     found = rows.fold(partial(_lift_mixed, classes, tuple(columns)))
-    if not np.isfinite(found.parts[0].squares).all():
+    if not all(np.isfinite(part.squares).all() for part in found.parts[:2]):
         raise NotFinite
     return found
 
 
 def _lift_mixed(classes: int, columns: tuple[Integers, ...], block: Block) -> Several:
     numbers, marked, tables = (replace(block, X=block.X[:, which]) for which in columns)
-    on = np.where(np.isnan(marked.X), np.nan, marked.X > 0.0)
+    on = np.where(np.isfinite(marked.X), marked.X > 0.0, marked.X)
     lifts = observed_columns(classes), observed_columns(classes), class_tables(classes)
     return Several(tuple(f(part) for f, part in zip(lifts, (numbers, replace(marked, X=on), tables), strict=True)))
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.data import NotFinite, Rows
-from tenfold.data.blocks import sampling_step
+from tenfold.data import MemoryRows, NotFinite, Rows, sampling_step
+from tenfold.plans import clusters
 from tenfold.plans.discriminant import as_one_class
 from tenfold.plans.mixture import GaussianSteps
 from tenfold.stats import (
@@ -22,14 +22,16 @@ from tenfold.stats import (
     back_times,
     class_columns,
     known_columns,
-    scaled_distances,
 )
 
 SAMPLE = 20_000
 """So many rows at least are looked at, or all."""
 
-LLOYD = 100
-"""Steps of k-means at most."""
+SAMPLE_A_COMPONENT = 256
+"""And so many for each component."""
+
+STEPS = 100
+"""Of k-means, at most."""
 
 
 @dataclass(frozen=True)
@@ -89,24 +91,35 @@ def start(
         assert given.means is not None
         assert given.covariances is not None
         return Mixture(kind, given.weights, given.means, given.covariances)
-    sample: Gathered = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, components))).fold(Gathered.lift)
-    inside = sample.weight > 0.0
-    X, weight = np.where(np.isnan(sample.X), seen.mean, sample.X)[inside], sample.weight[inside]
-    if len(X) < components:
-        raise ValueError(
-            f"Expected n_samples >= n_components but got n_components = {components}, n_samples = {len(X)} of positive "
-            "weight"
-        )
+    X, weight = _sample(rows, components, seen)
     if init == "random":
         shares = random.uniform(size=(len(X), components))
         return given.over(_of_shares(model, kind, X, weight, shares / np.sum(shares, axis=1, keepdims=True), seen))
     if init == "random_from_data":
         return given.over(_on_rows(model, kind, X[random.choice(len(X), components, replace=False)], seen))
-    centres = plus_plus(X, weight, components, random)
+    sample = MemoryRows(X, np.zeros((len(X), 0)), weight)
+    seeds = clusters.plus_plus(components)
     if init == "k-means++":
-        return given.over(_on_rows(model, kind, centres, seen))
-    label = lloyd(X, weight, centres)
+        return given.over(_on_rows(model, kind, seeds(sample, random), seen))
+    found = clusters.of_rows(sample, seeds, components, starts=1, max_iter=STEPS, tol=1e-4, random=random)
+    label = clusters.labelled(sample, weight, found.centres)[0]
     return given.over(_of_shares(model, kind, X, weight, np.eye(components)[label], seen))
+
+
+def _sample(rows: Rows, components: int, seen: Seen) -> tuple[Floats, Floats]:
+    """Rows of positive weight, complete, and their weights."""
+    sample: Gathered = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_COMPONENT * components))).fold(
+        Gathered.lift
+    )
+    inside = sample.weight > 0.0
+    X = np.where(np.isnan(sample.X), seen.mean, sample.X) if seen.missing else sample.X
+    X, weight = (X, sample.weight) if inside.all() else (X[inside], sample.weight[inside])
+    if len(X) < components:
+        raise ValueError(
+            f"Expected n_samples >= n_components but got n_components = {components}, n_samples = {len(X)} of positive "
+            "weight"
+        )
+    return np.ascontiguousarray(X), weight
 
 
 def _on_rows(model: GaussianSteps, kind: str, means: Floats, seen: Seen) -> Mixture:
@@ -139,34 +152,3 @@ def _of_shares(model: GaussianSteps, kind: str, X: Floats, weight: Floats, share
     else:
         squares = back_times(away, weight[:, None] * away)[None] if kind == "tied" else back_times(away**2, r)
     return model.maximise(MixtureSums(at, float(weight.sum()), 0.0, r.sum(axis=0), sums, squares))
-
-
-def plus_plus(X: Floats, weight: Floats, count: int, random: Any) -> Floats:
-    """Rows far from each other: each next one with a chance in proportion to its squared distance (Arthur and
-    Vassilvitskii 2007).
-    """
-    ones = np.ones((1, X.shape[1]))
-    chosen = [int(random.choice(len(X), p=weight / weight.sum()))]
-    nearest = np.full(len(X), np.inf)
-    for _ in range(count - 1):
-        nearest = np.minimum(nearest, scaled_distances(X, X[chosen[-1:]], ones)[:, 0])
-        chance = weight * nearest
-        total = float(chance.sum())
-        free = np.setdiff1d(np.arange(len(X)), chosen)
-        chosen.append(int(random.choice(len(X), p=chance / total) if total > 0.0 else random.choice(free)))
-    return X[chosen]
-
-
-def lloyd(X: Floats, weight: Floats, centres: Floats) -> Any:
-    """The number of each row's cluster, (n,), by Lloyd's steps."""
-    label, ones = np.full(len(X), -1), np.ones_like(centres)
-    for _ in range(LLOYD):
-        before, label = label, np.argmin(scaled_distances(X, centres, ones), axis=1)
-        if np.array_equal(label, before):
-            break
-        own = np.ascontiguousarray(weight[:, None] * (label[:, None] == np.arange(len(centres))))
-        total = own.sum(axis=0)
-        centres = np.where(
-            total[:, None] > 0.0, back_times(X, own) / np.where(total > 0.0, total, 1.0)[:, None], centres
-        )
-    return label

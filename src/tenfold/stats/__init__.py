@@ -21,6 +21,7 @@ from tenfold.stats.classes import (
     quadratics,
     scaled_distances,
 )
+from tenfold.stats.clusters import Assigned, Farthest, assigned, distances_to, farthest, nearest
 from tenfold.stats.columns import Aligned, Columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
@@ -55,6 +56,7 @@ __all__ = [
     "BATCH",
     "KINDS",
     "Aligned",
+    "Assigned",
     "ClassColumns",
     "ClassErrors",
     "ClassProducts",
@@ -64,6 +66,7 @@ __all__ = [
     "Constant",
     "Derivatives",
     "Extremes",
+    "Farthest",
     "Gathered",
     "Gram",
     "GramByColumns",
@@ -85,6 +88,7 @@ __all__ = [
     "WholeGram",
     "all_but_one",
     "along",
+    "assigned",
     "back_times",
     "best_constant",
     "best_tags",
@@ -97,6 +101,8 @@ __all__ = [
     "cross_products",
     "curvatures",
     "derivatives",
+    "distances_to",
+    "farthest",
     "fourth_powers",
     "gram_of",
     "grouped_scores",
@@ -107,6 +113,7 @@ __all__ = [
     "mean_over_targets",
     "memberships",
     "mixture_sums",
+    "nearest",
     "noticed_hessian",
     "observed_columns",
     "of_columns",

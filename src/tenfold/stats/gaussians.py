@@ -70,7 +70,8 @@ class Mixture:
         if self.kind == "full":
             return np.einsum("kjj->kj", self.covariances).copy()
         found = np.diag(self.covariances) if self.kind == "tied" else self.covariances
-        return np.array(np.broadcast_to(found[:, None] if found.ndim == 1 and self.diagonal else found, self.shape))
+        found = found[:, None] if found.ndim == 1 and self.diagonal else found
+        return np.ascontiguousarray(np.broadcast_to(found, self.shape))
 
     def matrix(self, k: int) -> Floats:
         """The covariance (p, p) of a component."""
@@ -156,7 +157,7 @@ class Mixture:
 
 def inverse_triangles(covariances: Floats) -> Floats:
     """Upper triangles B (k, p, p) with B B' = C^-1: B' is the inverse of the lower triangle L of C = L L'."""
-    found, bad = np.zeros_like(covariances), []
+    found, bad = np.zeros(covariances.shape), []
     with one_blas_thread:
         for k, C in enumerate(covariances):
             L, wrong = lapack.dpotrf(C, lower=1, clean=1)

@@ -263,12 +263,12 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
             if kind == "unit":
                 raise ValueError("covariance_type='unit' learns no covariance, and takes no prior on it.")
             wanted = shape_of(kind, 1, p) if kind == "tied" else shape_of(kind, 1, p)[1:]
-            scale = check_array(scale, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="covariance_prior")
+            scale = np.asarray(scale, dtype=np.float64)
             if scale.shape != wanted:
                 raise ValueError(f"covariance_prior should have the shape {wanted}, but got {scale.shape}")
             if kind in ("full", "tied"):
                 positive(scale[None], "covariance_prior")
-            elif np.any(scale <= 0.0):
+            elif not np.all(scale > 0.0):
                 raise ValueError("covariance_prior should be positive")
         mean = 0.0 if seen is None else seen.mean
         if self.mean_prior is not None:

@@ -67,6 +67,8 @@ def positive(matrices: Floats, name: str, inverse: bool = False) -> Floats:
     """Symmetric, positive definite matrices (k, p, p), or their inverses; refuses others."""
     found = []
     for P in matrices:
+        if not np.isfinite(P).all():
+            raise ValueError(f"{name} should hold finite numbers")
         with one_blas_thread:
             values, axes = la.eigh(P, check_finite=False)
         if not np.allclose(P, P.T) or not np.all(values > 0.0):
