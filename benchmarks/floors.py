@@ -135,3 +135,9 @@ def class_forms(s: Size) -> Work:
 def few_components(s: Size) -> Work:
     """Block Lanczos: five pairs of products with sixty vectors."""
     return Work(5 * 4.0 * 60 * s.stored, 10.0 * s.bytes, "five pairs of products with sixty vectors, ten reads of X")
+
+
+def thirty_steps(s: Size) -> Work:
+    """Thirty steps of EM with full covariances: a triangle's product and a symmetric one of each row and component."""
+    words = "thirty steps: a triangle's product and a symmetric one of each row and component, 31 reads of X"
+    return Work(30 * 2.0 * s.stored * (s.columns + 1) * s.targets, 31.0 * s.bytes, words)

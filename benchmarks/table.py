@@ -20,6 +20,7 @@ HOMES = {
     "BernoulliNB": "naive_bayes",
     "GaussianNB": "naive_bayes",
     "LinearDiscriminantAnalysis": "discriminant_analysis",
+    "GaussianMixture": "mixture",
     "LinearSVC": "svm",
     "LinearSVR": "svm",
     "MultinomialNB": "naive_bayes",
@@ -97,6 +98,8 @@ GRID_OF_20: dict[str, Any] = {
 TEN, TEN_SPARSE, SMALL_TEN, SMALL_TEN_SPARSE = (*TALL, 10), (*SPARSE, 10), (2_000, 10, 4), (*SMALL_SPARSE, 4)
 SEED = {"random_state": 0}
 DIGITS = {"alphas": log_space(-1, 4, 20)}
+# thirty steps of everybody from the same clusters: equal work, at equal likelihood
+MIXTURE = {"n_components": 16, "max_iter": 30, "tol": 0.0, "random_state": 0}
 
 ROWS = (
     Row("ridge 100k x 100", "Ridge", data.regression, TALL, SMALL_TALL, peers=(INTEL,), aim=5),
@@ -197,6 +200,8 @@ ROWS = (
         floors.few_components, aim=7, **ANSWERED),
     Row("pca mnist, 50 components", "PCA", data.digits, (20_000,), (500,), {"n_components": 50}, floors.class_moments,
         **ANSWERED),
+    Row("gaussian mixture 100k x 16, 16 components, 30 steps", "GaussianMixture", data.gaussian_classes,
+        (100_000, 16, 16), (500, 3, 2), MIXTURE, floors.thirty_steps, aim=20, **ANSWERED),
     Row("ridge parquet 12M x 20", "Ridge", data.regression_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
     Row("ridgecv loo parquet 12M x 20", "RidgeCV", data.regression_files, PARQUET, SMALL_PARQUET, FEW, **FROM_FILES),
     Row("logistic parquet 12M x 20", "LogisticRegression", data.classes_files, PARQUET, SMALL_PARQUET, **FROM_FILES),

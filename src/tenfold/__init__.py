@@ -68,7 +68,6 @@ if TYPE_CHECKING:
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic import l1_min_c as l1_min_c
-    from tenfold.estimators.mixture import Ascent as Ascent
     from tenfold.estimators.mixture import GaussianMixture as GaussianMixture
     from tenfold.estimators.mixture import em as em
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
@@ -92,7 +91,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "Ascent": "estimators.mixture",
     "AveragedPerceptron": "estimators.perceptron",
     "BayesClassifier": "estimators.discriminant",
     "BernoulliNB": "estimators.bayes",

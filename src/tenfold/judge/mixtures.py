@@ -270,7 +270,7 @@ def em_step(
     if abs(mixture.weights.sum() - 1.0) > 64.0 * unit_roundoff(dtype):
         parts = (*parts, np.inf)
         words.append(f"The weights of the components sum to {mixture.weights.sum():.6g}.")
-    floor = _floor(mixture, now, dtype)
+    floor = _floor(problem, mixture, now, dtype)
     value = max(*parts, floor)
     return Certificate(
         "fixed point",
@@ -321,11 +321,14 @@ def _agree(mixture: Mixture, triangles: Floats, dtype: Any) -> bool:
     return bool(np.all(away <= 64.0 * p * unit_roundoff(dtype) * ends[:, 1] / ends[:, 0]))
 
 
-def _floor(mixture: Mixture, value: float, dtype: Any) -> float:
-    """Rounding of the log densities, and of the parameters: at rest their squares count."""
+def _floor(problem: Gaussians, mixture: Mixture, value: float, dtype: Any) -> float:
+    """Rounding of the log densities, and of the parameters: at rest their squares count, but for weights, whose sum
+    may not be one, and covariances, to which something was added.
+    """
     ends, p = _ends(mixture), mixture.shape[1]
     sizes = float(np.max(np.abs(mixture.means) / np.sqrt(mixture.variances)))
     condition = 1.0 if mixture.diagonal else float(np.max(ends[:, 1] / ends[:, 0]))
     moved = 4.0 * unit_roundoff(dtype) * (condition + sizes * np.sqrt(condition))
     rounding = 256.0 * unit_roundoff(np.float64) * (abs(value) + p * (1.0 + np.log(condition)))
-    return float(rounding + p * moved**2)
+    pulled = unit_roundoff(dtype) * (1.0 + problem.reg_covar * p / float(np.min(ends[:, 0])))
+    return float(rounding + pulled + p * moved**2)
