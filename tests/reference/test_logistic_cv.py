@@ -79,12 +79,22 @@ def test_sparse_rows_and_other_splitters():
 
 
 def test_a_path_shares_its_work():
-    """Forty models of a fold take few passes each."""
+    """Five hundred models take few passes, and the work of few fits; the last fit is that of the class without CV."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((2_000, 20))
+    X = rng.standard_normal((2_000, 50))
     y = (X[:, :3].sum(axis=1) + rng.logistic(size=2_000) > 0).astype(int)
-    model = tf.LogisticRegressionCV(Cs=40, cv=3, **NEW).fit(X, y)
-    assert model.passes_ <= 4 * 3 * 40
+    model = tf.LogisticRegressionCV(Cs=100, cv=5, **NEW).fit(X, y)
+    assert model.passes_ <= 30
+    assert 1.0 < model.cost_ < 15.0
+    alone = tf.LogisticRegression(C=model.C_).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, alone.coef_)
+    assert np.isnan(tf.LogisticRegressionCV(Cs=2, cv=2, refit=False, **NEW).fit(X, y).cost_)
+
+
+def test_scattered_folds_are_not_cheaper_than_they_are():
+    """The work of folds that go alone is counted in all threads."""
+    settings = {"Cs": CS, "cv": 3, **NEW, "l1_ratios": (1,), "solver": "saga"}
+    assert tf.LogisticRegressionCV(**settings).fit(WINE, BINARY).cost_ > len(CS)
 
 
 def test_scikit_learns_warnings():

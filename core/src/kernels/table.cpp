@@ -8,6 +8,7 @@
 #include "loss.hpp"
 #include "margins.hpp"
 #include "models.hpp"
+#include "nearest.hpp"
 #include "pack.hpp"
 #include "product.hpp"
 #include "softmax.hpp"
@@ -35,9 +36,13 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    add_above<T>,
                                    add_squares<T>,
                                    lowest<T>,
-                                   scaled_distances<T>};
+                                   scaled_distances<T>,
+                                   to_singles<T>,
+                                   square_distance<T>,
+                                   add_about<T>};
 
-template <class T, class I> constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>};
+template <class T, class I>
+constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>, sparse_nearest<T, I>};
 
 constexpr Kernels kernels = {
     TENFOLD_ISA_NAME,
@@ -53,6 +58,8 @@ constexpr Kernels kernels = {
     loo,
     truncate,
     best_moves,
+    singles,
+    nearest,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,
