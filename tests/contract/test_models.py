@@ -19,7 +19,7 @@ EXEMPT = {row.name: row.exempt for row in MODELS}
 
 
 @pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has at least 1 zero")
-@parametrize_with_checks([row.make() for row in MODELS if row.checked])
+@parametrize_with_checks([row.make(**row.checks) for row in MODELS if row.checked])
 def test_check(estimator, check):
     if check.func.__name__ not in EXEMPT[type(estimator).__name__]:
         check(estimator)
