@@ -23,10 +23,14 @@ HOMES = {
     "LinearSVC": "svm",
     "LinearSVR": "svm",
     "MultinomialNB": "naive_bayes",
+    "NearestNeighbors": "neighbors",
     "PCA": "decomposition",
     "QuadraticDiscriminantAnalysis": "discriminant_analysis",
 }
 """Where scikit-learn has what is not among its linear models."""
+
+Call = Literal["fit", "read and fit", "predict one row", "path", "sequences", "fit and answer", "fit and ask"]
+"""What is timed."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ class Row:
     floor: Callable[[floors.Size], floors.Work] | None = floors.least_squares
     peers: tuple[Contender, ...] = ()
     sklearn: Contender | None = Contender(SKLEARN, SKLEARN)  # None where it cannot read the rows
-    call: Literal["fit", "read and fit", "predict one row", "path", "sequences", "fit and answer"] = "fit"
+    call: Literal["fit", "read and fit", "predict one row", "path", "sequences", "fit and answer", "fit and ask"] = (
+        "fit"
+    )
     choice: Literal["loo", "folds"] | None = None  # how the error of the chosen alpha is computed again
     tighten: tuple[dict[str, Any], ...] = ()  # what a peer that stops early is given, one after the other
     aim: float | None = None  # scikit-learn's time over ours
@@ -98,6 +104,8 @@ TEN, TEN_SPARSE, SMALL_TEN, SMALL_TEN_SPARSE = (*TALL, 10), (*SPARSE, 10), (2_00
 SEED = {"random_state": 0}
 DIGITS = {"alphas": log_space(-1, 4, 20)}
 
+ASKED: dict[str, Any] = {"call": "fit and ask", "peers": (INTEL,)}
+TEN_NEAREST = {"n_neighbors": 10}
 ROWS = (
     Row("ridge 100k x 100", "Ridge", data.regression, TALL, SMALL_TALL, peers=(INTEL,), aim=5),
     Row("ridge 100k x 100 float32", "Ridge", data.regression, (*TALL, "float32"), SMALL_TALL, peers=(INTEL,)),
@@ -197,6 +205,16 @@ ROWS = (
         floors.few_components, aim=7, **ANSWERED),
     Row("pca mnist, 50 components", "PCA", data.digits, (20_000,), (500,), {"n_components": 50}, floors.class_moments,
         **ANSWERED),
+    Row("neighbours 50k x 3, 5k queries", "NearestNeighbors", data.gaussian_classes, (50_000, 3, 10), SMALL_MANY,
+        TEN_NEAREST, None, aim=2, **ASKED),
+    Row("neighbours 50k x 16, 5k queries", "NearestNeighbors", data.gaussian_classes, (50_000, 16, 10), SMALL_MANY,
+        TEN_NEAREST, floors.neighbours, aim=6, **ASKED),
+    Row("neighbours 50k x 128, 5k queries", "NearestNeighbors", data.gaussian_classes, (50_000, 128, 10), SMALL_MANY,
+        TEN_NEAREST, floors.neighbours, aim=3, **ASKED),
+    Row("neighbours mnist, 2k queries", "NearestNeighbors", data.digits, (20_000,), (500,), TEN_NEAREST,
+        floors.neighbours, **ASKED),
+    Row("neighbours flights, 5k queries", "NearestNeighbors", data.flights, (50_000,), (500,), TEN_NEAREST,
+        floors.neighbours, **ASKED),
     Row("ridge parquet 12M x 20", "Ridge", data.regression_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
     Row("ridgecv loo parquet 12M x 20", "RidgeCV", data.regression_files, PARQUET, SMALL_PARQUET, FEW, **FROM_FILES),
     Row("logistic parquet 12M x 20", "LogisticRegression", data.classes_files, PARQUET, SMALL_PARQUET, **FROM_FILES),

@@ -67,6 +67,9 @@ if TYPE_CHECKING:
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic import l1_min_c as l1_min_c
+    from tenfold.estimators.neighbours import KNeighborsClassifier as KNeighborsClassifier
+    from tenfold.estimators.neighbours import KNeighborsRegressor as KNeighborsRegressor
+    from tenfold.estimators.neighbours import NearestNeighbors as NearestNeighbors
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
@@ -105,6 +108,8 @@ _HOME = {
     "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
     "IncrementalPCA": "estimators.components",
+    "KNeighborsClassifier": "estimators.neighbours",
+    "KNeighborsRegressor": "estimators.neighbours",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
     "Lasso": "estimators.lasso",
@@ -128,6 +133,7 @@ _HOME = {
     "MultiTaskLassoCV": "estimators.lasso",
     "MultinomialNB": "estimators.bayes",
     "NearestCentroid": "estimators.discriminant",
+    "NearestNeighbors": "estimators.neighbours",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PCA": "estimators.components",

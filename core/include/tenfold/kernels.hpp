@@ -42,6 +42,10 @@ template <class T> struct DenseKernels {
   double (*lowest)(const T *x, Index count, double low);
   void (*scaled_distances)(const T *x, Index count, Index columns, const double *centre, const double *scale,
                            Index classes, double *z);
+  // core/src/kernels/distances.hpp
+  double (*square_distance)(const T *x, const double *q, Index columns);
+  double (*city_block)(const T *x, const double *q, Index columns);
+  double (*chessboard)(const T *x, const double *q, Index columns);
 };
 
 template <class T, class I> struct SparseKernels {
@@ -108,6 +112,10 @@ struct Kernels {
                    double *sums);
   // core/src/kernels/viterbi.hpp
   void (*best_moves)(const double *score, const double *move, Index tags, double *best, double *back);
+  // core/src/kernels/near.hpp
+  Index near_rows, near_queries; // of one panel and one group
+  bool (*near)(const float *rows, const float *numbers, const float *queries, const float *thresholds, Index inner,
+               std::uint32_t *marks);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

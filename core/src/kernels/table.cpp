@@ -1,6 +1,7 @@
 // Compiled once for every instruction set, with TENFOLD_ISA as the namespace and the matching -march.
 #include "classes.hpp"
 #include "delta.hpp"
+#include "distances.hpp"
 #include "elementwise.hpp"
 #include "gradient.hpp"
 #include "gram.hpp"
@@ -8,6 +9,7 @@
 #include "loss.hpp"
 #include "margins.hpp"
 #include "models.hpp"
+#include "near.hpp"
 #include "pack.hpp"
 #include "product.hpp"
 #include "softmax.hpp"
@@ -35,7 +37,10 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    add_above<T>,
                                    add_squares<T>,
                                    lowest<T>,
-                                   scaled_distances<T>};
+                                   scaled_distances<T>,
+                                   square_distance<T>,
+                                   city_block<T>,
+                                   chessboard<T>};
 
 template <class T, class I> constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>};
 
@@ -53,6 +58,9 @@ constexpr Kernels kernels = {
     loo,
     truncate,
     best_moves,
+    near_rows,
+    near_queries,
+    near,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,
