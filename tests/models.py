@@ -89,6 +89,7 @@ class Model:
     widths : whether any number of columns will do.
     missing : whether values may be missing.
     parts : whether rows may come in parts.
+    step : how far a judged number is moved, relative to one and itself, for the judge to see it.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Model:
     widths: bool = True
     missing: bool = False
     parts: bool = True
+    step: float = 1e-6
 
     @property
     def id(self) -> str:
@@ -211,6 +213,30 @@ def _mixing(settings: dict[str, Any] | None = None, **meta: Any) -> Model:
     return Model("MixedNB", "", learned=learned, methods=PROBABLE, settings=settings or {}, **known)
 
 
+def blobs(n: int = 90, p: int = 4, seed: int = 0) -> Data:
+    """Three clouds that are well apart, without a target; the first row of each comes first."""
+    rng = np.random.default_rng(seed)
+    which = np.arange(n) % 3
+    return Data(rng.standard_normal((n, p)) + 9.0 * np.eye(3, max(p, 3))[:, :p][which] + 3.0 * which[:, None], None)
+
+
+ORDERED = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+"""Seeds are drawn among the rows in their order, and these checks shuffle them."""
+
+
+def _clusters(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Model:
+    known = {
+        "learned": ("cluster_centers_", "inertia_"),
+        "methods": ("predict", "transform"),
+        "kind": "fixed point",
+        "judged": ("cluster_centers_",),
+        "parts": False,
+        "step": 1e-2,
+        **meta,
+    }
+    return Model(name, "cluster", blobs, settings={"n_clusters": 3, "random_state": 0, **(settings or {})}, **known)
+
+
 MODELS = [
     Model(
         "GaussianNB",
@@ -267,4 +293,5 @@ MODELS = [
     _components("PCA", {"n_components": 0.9, "whiten": True, "svd_solver": "full"}, widths=False),
     _components("IncrementalPCA", {"n_components": 2}, parts=True, alike=False),
     _components("TruncatedSVD", {"n_components": 2}, learned=AXES, judged=AXES[:2], mean=0.0),
+    _clusters("KMeans", exempt=ORDERED),
 ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.bayes import GaussianNB as GaussianNB
     from tenfold.estimators.bayes import MixedNB as MixedNB
     from tenfold.estimators.bayes import MultinomialNB as MultinomialNB
+    from tenfold.estimators.clusters import KMeans as KMeans
     from tenfold.estimators.components import PCA as PCA
     from tenfold.estimators.components import IncrementalPCA as IncrementalPCA
     from tenfold.estimators.components import TruncatedSVD as TruncatedSVD
@@ -110,6 +111,7 @@ _HOME = {
     "IncrementalPCA": "estimators.components",
     "KNeighborsClassifier": "estimators.neighbours",
     "KNeighborsRegressor": "estimators.neighbours",
+    "KMeans": "estimators.clusters",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
     "Lasso": "estimators.lasso",

@@ -455,6 +455,34 @@ class Tagger:
     @property
     def finite(self) -> bool: ...
 
+def nearest(X: _Real, centres: _Float, threads: int) -> tuple[NDArray[np.int32], _Float]: ...
+def nearest_csr(
+    data: _Real, indices: _Index, indptr: _Index, p: int, centres: _Float, threads: int
+) -> tuple[NDArray[np.int32], _Float]: ...
+def assign(
+    X: _Real, weight: _Float | None, centres: _Float, place: _Float, threads: int
+) -> tuple[_Float, _Float, float]: ...
+def assign_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    weight: _Float | None,
+    centres: _Float,
+    place: _Float,
+    threads: int,
+) -> tuple[_Float, _Float, float]: ...
+def seed(X: _Real, weight: _Float | None, first: int, draws: _Float, threads: int) -> NDArray[np.int64]: ...
+def seed_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    weight: _Float | None,
+    first: int,
+    draws: _Float,
+    threads: int,
+) -> NDArray[np.int64]: ...
 def permutation(count: int, seed: int) -> NDArray[np.int64]: ...
 def csv_cut(text: NDArray[np.uint8]) -> tuple[int, int]: ...
 def csv_numbers(

@@ -4,7 +4,7 @@
 // Distances: rows x queries.
 #pragma once
 
-#include "tenfold/nearest.hpp"
+#include "tenfold/neighbours.hpp"
 #include "tenfold/pool.hpp"
 
 namespace tenfold {

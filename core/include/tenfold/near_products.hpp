@@ -15,7 +15,7 @@
 #pragma once
 
 #include "tenfold/kernels.hpp"
-#include "tenfold/nearest.hpp"
+#include "tenfold/neighbours.hpp"
 #include "tenfold/pool.hpp"
 
 #include <bit>

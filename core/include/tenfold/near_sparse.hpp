@@ -7,7 +7,7 @@
 // cancellation. Work: the entries that queries and rows have in common, and a look at each row for each query.
 #pragma once
 
-#include "tenfold/nearest.hpp"
+#include "tenfold/neighbours.hpp"
 #include "tenfold/pool.hpp"
 
 #include <cmath>

@@ -7,7 +7,7 @@
 // more; a query looks at a few leaves while columns are few, and at most rows where they are many.
 #pragma once
 
-#include "tenfold/nearest.hpp"
+#include "tenfold/neighbours.hpp"
 #include "tenfold/pool.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Distances of a row x to a point q in float64.
+// Distances of a row x to a point q in float64; squares are in nearest.hpp.
 #pragma once
 
 #include "simd.hpp"
@@ -6,9 +6,6 @@
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-struct AddSquare {
-  static Vector of(Vector sum, Vector away) { return sum + away * away; }
-};
 struct AddSize {
   static Vector of(Vector sum, Vector away) { return sum + magnitude(away); }
 };
@@ -29,13 +26,6 @@ template <class Term, class T> inline void terms(const T *x, const double *q, In
     sums[0] = Term::of(sums[0], load(x + j) - load(q + j));
   if (j < columns)
     sums[1] = Term::of(sums[1], load_part(x + j, columns - j) - load_part(q + j, columns - j));
-}
-
-// sum_j (x_j - q_j)^2
-template <class T> double square_distance(const T *x, const double *q, Index columns) {
-  Vector sums[4] = {};
-  terms<AddSquare>(x, q, columns, sums);
-  return sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 // sum_j |x_j - q_j|

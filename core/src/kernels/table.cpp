@@ -10,6 +10,7 @@
 #include "margins.hpp"
 #include "models.hpp"
 #include "near.hpp"
+#include "nearest.hpp"
 #include "pack.hpp"
 #include "product.hpp"
 #include "softmax.hpp"
@@ -38,11 +39,14 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    add_squares<T>,
                                    lowest<T>,
                                    scaled_distances<T>,
-                                   square_distance<T>,
                                    city_block<T>,
-                                   chessboard<T>};
+                                   chessboard<T>,
+                                   to_singles<T>,
+                                   square_distance<T>,
+                                   add_about<T>};
 
-template <class T, class I> constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>};
+template <class T, class I>
+constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>, sparse_nearest<T, I>};
 
 constexpr Kernels kernels = {
     TENFOLD_ISA_NAME,
@@ -61,6 +65,8 @@ constexpr Kernels kernels = {
     near_rows,
     near_queries,
     near,
+    singles,
+    nearest,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

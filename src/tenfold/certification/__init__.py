@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.certification import (
     by_class,
+    clusters,
     components,
     glm,
     greedy,
@@ -169,6 +170,7 @@ def infer(
 
 JUDGES: dict[str, Callable[..., Certificate]] = {
     **by_class.JUDGES,
+    **clusters.JUDGES,
     **components.JUDGES,
     **glm.JUDGES,
     **greedy.JUDGES,

@@ -21,6 +21,7 @@ from tenfold.stats.classes import (
     quadratics,
     scaled_distances,
 )
+from tenfold.stats.clusters import Assigned, Farthest, assigned, distances_to, farthest, nearest
 from tenfold.stats.columns import Aligned, Columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
@@ -52,6 +53,7 @@ from tenfold.stats.votes import Voters
 __all__ = [
     "BATCH",
     "Aligned",
+    "Assigned",
     "ClassColumns",
     "ClassErrors",
     "ClassProducts",
@@ -61,6 +63,7 @@ __all__ = [
     "Constant",
     "Derivatives",
     "Extremes",
+    "Farthest",
     "Gram",
     "GramByColumns",
     "GroupedMoments",
@@ -78,6 +81,7 @@ __all__ = [
     "WholeGram",
     "all_but_one",
     "along",
+    "assigned",
     "back_times",
     "best_constant",
     "best_tags",
@@ -90,6 +94,8 @@ __all__ = [
     "cross_products",
     "curvatures",
     "derivatives",
+    "distances_to",
+    "farthest",
     "fourth_powers",
     "gram_of",
     "grouped_scores",
@@ -98,6 +104,7 @@ __all__ = [
     "mean_loss",
     "mean_over_targets",
     "memberships",
+    "nearest",
     "noticed_hessian",
     "observed_columns",
     "of_columns",
