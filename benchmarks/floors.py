@@ -126,6 +126,13 @@ def class_moments(s: Size) -> Work:
     return Work(float(s.stored * s.columns) + 2.0 * s.stored * s.targets, 2.0 * s.bytes, words)
 
 
+def joint_moments(s: Size) -> Work:
+    """The products of all columns of X and y, and a product of the rows with few vectors."""
+    columns = s.columns + s.targets
+    words = "one symmetric product of both blocks, two reads of them"
+    return Work(float(s.rows * columns**2), 2.0 * s.bytes * columns / s.columns, words)
+
+
 def class_forms(s: Size) -> Work:
     """The products of the columns, and a quadratic form of each row for each class."""
     words = "one symmetric product and a quadratic form of each row and class, two reads of X"

@@ -23,6 +23,7 @@ from tenfold.certification import (
     sgd,
     structured,
     svm,
+    two_blocks,
 )
 from tenfold.certification.inference import check_asked, inference_of, maximised
 from tenfold.inference import LikelihoodInference
@@ -182,6 +183,7 @@ JUDGES: dict[str, Callable[..., Certificate]] = {
     **sgd.JUDGES,
     **structured.JUDGES,
     **svm.JUDGES,
+    **two_blocks.JUDGES,
     "Pipeline": _pipeline,
 }
 """What can be judged, by the name of its class, and how; scikit-learn's and ours alike."""

@@ -35,6 +35,9 @@ from tenfold.stats import Params
 ENOUGH = 0.5
 """The gap at which an ascent of the dual ends, as a share of what the judge allows."""
 
+USUAL = 1e-4
+"""The tolerance for which this is so; a smaller one asks for a gap that is smaller in proportion."""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -123,7 +126,7 @@ def fit(
     if machine.sparse:
         return _by_proximal(machine, rows, tol, limits, dtype)
     if dual or (dual is None and _ascends(rows, machine)):
-        return _by_dual(machine, rows, limits, seed, dtype)
+        return _by_dual(machine, rows, tol, limits, seed, dtype)
     if machine.loss.kinked:
         return piecewise.fit(
             rows, machine.loss, 0.0, machine.strength, machine.intercept, tie=machine.tie, **given  # type: ignore[arg-type]
@@ -142,11 +145,11 @@ def _ascends(rows: Rows, machine: Machine) -> bool:
     return not glm.forms_hessian(rows, machine.problem)
 
 
-def _by_dual(machine: Machine, rows: Rows, limits: Limits, seed: int, dtype: Any) -> Fitted:
+def _by_dual(machine: Machine, rows: Rows, tol: float, limits: Limits, seed: int, dtype: Any) -> Fitted:
     problem = machine.problem
     # without weights every margin of classes costs one
     scale = 1.0 if machine.loss.signs else prepare(problem, rows).scale
-    ascent = DualAscent(problem, rows, seed, ENOUGH * RULES["gap"].tol * scale)
+    ascent = DualAscent(problem, rows, seed, _allowed(tol) * scale)
 
     def judged(solution: Solution) -> Fitted:
         params, status = stored(solution.params, dtype), solution.status.value
@@ -156,12 +159,24 @@ def _by_dual(machine: Machine, rows: Rows, limits: Limits, seed: int, dtype: Any
     return certified(ascent.steps(), judged, ascent.tighten, limits.max_iter, limits.time_limit, limits.watch)[1]
 
 
+def _allowed(tol: float) -> float:
+    """The gap at which an ascent ends: enough to be certified, and less where the tolerance is less than usual."""
+    return ENOUGH * RULES["gap"].tol * min(1.0, tol / USUAL)
+
+
 def fit_joint(
-    rows: Rows, machine: Machine, classes: int, *, limits: Limits, seed: int = 0, dtype: Any = np.float64
+    rows: Rows,
+    machine: Machine,
+    classes: int,
+    *,
+    tol: float,
+    limits: Limits,
+    seed: int = 0,
+    dtype: Any = np.float64,
 ) -> Fitted:
     """Minimise the joint hinge loss of all classes, whose numbers are the targets of the rows."""
     problem = machine.joint
-    ascent = JointAscent(problem, rows, classes, seed, ENOUGH * RULES["gap"].tol)
+    ascent = JointAscent(problem, rows, classes, seed, _allowed(tol))
 
     def judged(solution: Solution) -> Fitted:
         params, status = stored(solution.params, dtype), solution.status.value
