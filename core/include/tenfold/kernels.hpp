@@ -44,6 +44,9 @@ template <class T> struct DenseKernels {
                            Index classes, double *z);
   // core/src/kernels/mixture.hpp
   void (*to_columns)(const T *x, Index rows, Index columns, Index step, double *out);
+  // core/src/kernels/distances.hpp
+  double (*city_block)(const T *x, const double *q, Index columns);
+  double (*chessboard)(const T *x, const double *q, Index columns);
   // core/src/kernels/nearest.hpp
   float (*to_singles)(const T *x, Index columns, const double *shift, double unit, float *out);
   double (*square_distance)(const T *x, const double *c, Index columns);
@@ -130,6 +133,10 @@ struct Kernels {
                            const double *r, double *sums, double *squares);
   void (*outer_sums)(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
                      double *in_lanes, double *tile, double *outer);
+  // core/src/kernels/near.hpp
+  Index near_rows, near_queries; // of one panel and one group
+  bool (*near)(const float *rows, const float *numbers, const float *queries, const float *thresholds, Index inner,
+               std::uint32_t *marks);
   // core/src/kernels/nearest.hpp
   Index singles; // centres of one panel
   void (*nearest)(const float *x, Index step, Index count, Index columns, const float *panels, const float *half,

@@ -1,6 +1,7 @@
 // Compiled once for every instruction set, with TENFOLD_ISA as the namespace and the matching -march.
 #include "classes.hpp"
 #include "delta.hpp"
+#include "distances.hpp"
 #include "elementwise.hpp"
 #include "gradient.hpp"
 #include "gram.hpp"
@@ -9,6 +10,7 @@
 #include "margins.hpp"
 #include "mixture.hpp"
 #include "models.hpp"
+#include "near.hpp"
 #include "nearest.hpp"
 #include "pack.hpp"
 #include "product.hpp"
@@ -39,6 +41,8 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    lowest<T>,
                                    scaled_distances<T>,
                                    to_columns<T>,
+                                   city_block<T>,
+                                   chessboard<T>,
                                    to_singles<T>,
                                    square_distance<T>,
                                    add_about<T>};
@@ -66,6 +70,9 @@ constexpr Kernels kernels = {
     responsibilities,
     column_moments,
     outer_sums,
+    near_rows,
+    near_queries,
+    near,
     singles,
     nearest,
     dense<float>,
