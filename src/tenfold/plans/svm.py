@@ -35,6 +35,8 @@ from tenfold.stats import Params
 ENOUGH = 0.5
 """The gap at which an ascent of the dual ends, as a share of what the judge allows."""
 
+USUAL = 1e-4
+"""The tolerance for which this is so; a smaller one asks for a gap that is smaller in proportion."""
 
 HINT, HINT_STEPS = 0.1, 2000
 """The same where a dual point is all that is wanted, for weights that come without one; and at most so many steps."""
@@ -102,7 +104,7 @@ class Machine:
                 return found[-1]
         if _at_hand(rows):
             # whoever finds a dual point, the judge does not trust it
-            ascent = _ascent(self, rows, 0, HINT)
+            ascent = _ascent(self, rows, 0, HINT * RULES["gap"].tol)
             tight = run(ascent.steps(), HINT_STEPS).status is Status.CONVERGED
             found.append(gap(problem, rows, params, dual=ascent.slopes, **options))
             if found[-1].ok or tight:
@@ -149,7 +151,7 @@ def fit(
     if machine.sparse:
         return _by_proximal(machine, rows, tol, limits, dtype)
     if dual or (dual is None and _ascends(rows, machine)):
-        return _by_dual(machine, rows, limits, seed, dtype)
+        return _by_dual(machine, rows, tol, limits, seed, dtype)
     if machine.loss.kinked:
         return piecewise.fit(
             rows, machine.loss, 0.0, machine.strength, machine.intercept, tie=machine.tie, **given  # type: ignore[arg-type]
@@ -172,8 +174,8 @@ def _at_hand(rows: Rows) -> bool:
     return isinstance(rows, MemoryRows) and not rows.foreign
 
 
-def _by_dual(machine: Machine, rows: Rows, limits: Limits, seed: int, dtype: Any) -> Fitted:
-    ascent = _ascent(machine, rows, seed, ENOUGH)
+def _by_dual(machine: Machine, rows: Rows, tol: float, limits: Limits, seed: int, dtype: Any) -> Fitted:
+    ascent = _ascent(machine, rows, seed, _allowed(tol))
 
     def judged(solution: Solution) -> Fitted:
         params, status = stored(solution.params, dtype), solution.status.value
@@ -183,20 +185,32 @@ def _by_dual(machine: Machine, rows: Rows, limits: Limits, seed: int, dtype: Any
     return certified(ascent.steps(), judged, ascent.tighten, limits.max_iter, limits.time_limit, limits.watch)[1]
 
 
-def _ascent(machine: Machine, rows: Rows, seed: int, enough: float) -> DualAscent:
-    """The ascent of the dual, until its gap is `enough` of what the judge allows."""
+def _ascent(machine: Machine, rows: Rows, seed: int, allowed: float) -> DualAscent:
+    """The ascent of the dual, until its gap is `allowed`, in units of the judge."""
     problem = machine.problem
     # without weights every margin of classes costs one
     scale = 1.0 if machine.loss.signs else prepare(problem, rows).scale
-    return DualAscent(problem, rows, seed, enough * RULES["gap"].tol * scale)
+    return DualAscent(problem, rows, seed, allowed * scale)
+
+
+def _allowed(tol: float) -> float:
+    """The gap at which an ascent ends: enough to be certified, and less where the tolerance is less than usual."""
+    return ENOUGH * RULES["gap"].tol * min(1.0, tol / USUAL)
 
 
 def fit_joint(
-    rows: Rows, machine: Machine, classes: int, *, limits: Limits, seed: int = 0, dtype: Any = np.float64
+    rows: Rows,
+    machine: Machine,
+    classes: int,
+    *,
+    tol: float,
+    limits: Limits,
+    seed: int = 0,
+    dtype: Any = np.float64,
 ) -> Fitted:
     """Minimise the joint hinge loss of all classes, whose numbers are the targets of the rows."""
     problem = machine.joint
-    ascent = JointAscent(problem, rows, classes, seed, ENOUGH * RULES["gap"].tol)
+    ascent = JointAscent(problem, rows, classes, seed, _allowed(tol))
 
     def judged(solution: Solution) -> Fitted:
         params, status = stored(solution.params, dtype), solution.status.value

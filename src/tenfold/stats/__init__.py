@@ -47,7 +47,7 @@ from tenfold.stats.scatter import scatter_products
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
-from tenfold.stats.tables import ClassTables, NotACategory, class_tables, observed_columns
+from tenfold.stats.tables import ClassTables, NegativeCategory, NotACategory, class_tables, observed_columns
 from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
 
@@ -72,6 +72,7 @@ __all__ = [
     "JointScatter",
     "ModelSums",
     "Moments",
+    "NegativeCategory",
     "NotACategory",
     "Params",
     "RFactor",

@@ -21,6 +21,7 @@ from tenfold.estimators.contract import (
     all_or_nothing,
     as_rows,
     counted,
+    refuse_extra,
     refuse_not_finite,
     validate,
     validate_weights,
@@ -332,11 +333,7 @@ class LogisticRegressionCV(LogisticRegression):
         if get_config()["enable_metadata_routing"]:
             given = params if sample_weight is None else {**params, "sample_weight": sample_weight}
             return process_routing(self, "fit", **given)
-        if params:
-            raise ValueError(
-                f"[{', '.join(params)}] are passed but metadata routing is not enabled: "
-                "sklearn.set_config(enable_metadata_routing=True)."
-            )
+        refuse_extra(self, params)
         return _Routed({} if sample_weight is None else {"sample_weight": sample_weight})
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, **score_params: Any) -> float:
