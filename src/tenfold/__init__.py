@@ -68,6 +68,9 @@ if TYPE_CHECKING:
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic import l1_min_c as l1_min_c
+    from tenfold.estimators.neighbours import KNeighborsClassifier as KNeighborsClassifier
+    from tenfold.estimators.neighbours import KNeighborsRegressor as KNeighborsRegressor
+    from tenfold.estimators.neighbours import NearestNeighbors as NearestNeighbors
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
@@ -112,6 +115,8 @@ _HOME = {
     "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
     "IncrementalPCA": "estimators.components",
+    "KNeighborsClassifier": "estimators.neighbours",
+    "KNeighborsRegressor": "estimators.neighbours",
     "KMeans": "estimators.clusters",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
@@ -137,6 +142,7 @@ _HOME = {
     "MultinomialNB": "estimators.bayes",
     "MultiviewCCA": "estimators.two_blocks",
     "NearestCentroid": "estimators.discriminant",
+    "NearestNeighbors": "estimators.neighbours",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PCA": "estimators.components",
