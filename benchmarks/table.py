@@ -24,9 +24,11 @@ HOMES = {
     "GaussianNB": "naive_bayes",
     "IncrementalPCA": "decomposition",
     "LinearDiscriminantAnalysis": "discriminant_analysis",
+    "GaussianMixture": "mixture",
     "LinearSVC": "svm",
     "LinearSVR": "svm",
     "MultinomialNB": "naive_bayes",
+    "NearestNeighbors": "neighbors",
     "NearestCentroid": "neighbors",
     "PCA": "decomposition",
     "PLSRegression": "cross_decomposition",
@@ -34,6 +36,9 @@ HOMES = {
     "TruncatedSVD": "decomposition",
 }
 """Where scikit-learn has what is not among its linear models."""
+
+Call = Literal["fit", "read and fit", "predict one row", "path", "sequences", "fit and answer", "fit and ask"]
+"""What is timed."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,9 @@ class Row:
     floor: Callable[[floors.Size], floors.Work] | None = floors.least_squares
     peers: tuple[Contender, ...] = ()
     sklearn: Contender | None = Contender(SKLEARN, SKLEARN)  # None where it cannot read the rows
-    call: Literal["fit", "read and fit", "predict one row", "path", "sequences", "fit and answer"] = "fit"
+    call: Literal["fit", "read and fit", "predict one row", "path", "sequences", "fit and answer", "fit and ask"] = (
+        "fit"
+    )
     choice: Literal["loo", "folds"] | None = None  # how the error of the chosen alpha is computed again
     tighten: tuple[dict[str, Any], ...] = ()  # what a peer that stops early is given, one after the other
     aim: float | None = None  # scikit-learn's time over ours
@@ -105,7 +112,11 @@ GRID_OF_20: dict[str, Any] = {
 TEN, TEN_SPARSE, SMALL_TEN, SMALL_TEN_SPARSE = (*TALL, 10), (*SPARSE, 10), (2_000, 10, 4), (*SMALL_SPARSE, 4)
 SEED = {"random_state": 0}
 DIGITS = {"alphas": log_space(-1, 4, 20)}
+# thirty steps of everybody from the same clusters: equal work, at equal likelihood
+MIXTURE = {"n_components": 16, "max_iter": 30, "tol": 0.0, "random_state": 0}
 
+ASKED: dict[str, Any] = {"call": "fit and ask", "peers": (INTEL,)}
+TEN_NEAREST = {"n_neighbors": 10}
 ROWS = (
     Row("ridge 100k x 100", "Ridge", data.regression, TALL, SMALL_TALL, peers=(INTEL,), aim=5),
     Row("ridge 100k x 100 float32", "Ridge", data.regression, (*TALL, "float32"), SMALL_TALL, peers=(INTEL,)),
@@ -205,6 +216,18 @@ ROWS = (
         floors.few_components, aim=7, **ANSWERED),
     Row("pca mnist, 50 components", "PCA", data.digits, (20_000,), (500,), {"n_components": 50}, floors.class_moments,
         **ANSWERED),
+    Row("gaussian mixture 100k x 16, 16 components, 30 steps", "GaussianMixture", data.gaussian_classes,
+        (100_000, 16, 16), (500, 3, 2), MIXTURE, floors.thirty_steps, aim=20, **ANSWERED),
+    Row("neighbours 50k x 3, 5k queries", "NearestNeighbors", data.gaussian_classes, (50_000, 3, 10), SMALL_MANY,
+        TEN_NEAREST, None, aim=2, **ASKED),
+    Row("neighbours 50k x 16, 5k queries", "NearestNeighbors", data.gaussian_classes, (50_000, 16, 10), SMALL_MANY,
+        TEN_NEAREST, floors.neighbours, aim=6, **ASKED),
+    Row("neighbours 50k x 128, 5k queries", "NearestNeighbors", data.gaussian_classes, (50_000, 128, 10), SMALL_MANY,
+        TEN_NEAREST, floors.neighbours, aim=3, **ASKED),
+    Row("neighbours mnist, 2k queries", "NearestNeighbors", data.digits, (20_000,), (500,), TEN_NEAREST,
+        floors.neighbours, **ASKED),
+    Row("neighbours flights, 5k queries", "NearestNeighbors", data.flights, (50_000,), (500,), TEN_NEAREST,
+        floors.neighbours, **ASKED),
     Row("incremental pca 100k x 200, 20 components", "IncrementalPCA", data.directions, (100_000, 200), (2_000, 40),
         {"n_components": 20}, floors.class_moments, **ANSWERED),
     Row("truncated svd spam, 50 components", "TruncatedSVD", data.spam, (), (600, 1 << 12), {"n_components": 50},

@@ -68,6 +68,11 @@ if TYPE_CHECKING:
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic import l1_min_c as l1_min_c
+    from tenfold.estimators.mixture import GaussianMixture as GaussianMixture
+    from tenfold.estimators.mixture import em as em
+    from tenfold.estimators.neighbours import KNeighborsClassifier as KNeighborsClassifier
+    from tenfold.estimators.neighbours import KNeighborsRegressor as KNeighborsRegressor
+    from tenfold.estimators.neighbours import NearestNeighbors as NearestNeighbors
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
@@ -106,12 +111,15 @@ _HOME = {
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
+    "GaussianMixture": "estimators.mixture",
     "GaussianNB": "estimators.bayes",
     "GaussianPlugIn": "estimators.discriminant",
     "GeneralizedLinear": "estimators.glm",
     "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
     "IncrementalPCA": "estimators.components",
+    "KNeighborsClassifier": "estimators.neighbours",
+    "KNeighborsRegressor": "estimators.neighbours",
     "KMeans": "estimators.clusters",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
@@ -137,6 +145,7 @@ _HOME = {
     "MultinomialNB": "estimators.bayes",
     "MultiviewCCA": "estimators.two_blocks",
     "NearestCentroid": "estimators.discriminant",
+    "NearestNeighbors": "estimators.neighbours",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PCA": "estimators.components",
@@ -163,6 +172,7 @@ _HOME = {
     "VotedPerceptron": "estimators.perceptron",
     "ambiguity": "estimators.undecided",
     "certify": "certification",
+    "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "infer": "certification",
     "l1_min_c": "estimators.logistic",

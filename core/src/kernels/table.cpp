@@ -2,13 +2,16 @@
 #include "classes.hpp"
 #include "cross.hpp"
 #include "delta.hpp"
+#include "distances.hpp"
 #include "elementwise.hpp"
 #include "gradient.hpp"
 #include "gram.hpp"
 #include "loo.hpp"
 #include "loss.hpp"
 #include "margins.hpp"
+#include "mixture.hpp"
 #include "models.hpp"
+#include "near.hpp"
 #include "nearest.hpp"
 #include "pack.hpp"
 #include "product.hpp"
@@ -38,6 +41,9 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    add_squares<T>,
                                    lowest<T>,
                                    scaled_distances<T>,
+                                   to_columns<T>,
+                                   city_block<T>,
+                                   chessboard<T>,
                                    to_singles<T>,
                                    square_distance<T>,
                                    add_about<T>};
@@ -61,6 +67,15 @@ constexpr Kernels kernels = {
     loo,
     truncate,
     best_moves,
+    whitened_lengths,
+    whitened,
+    scaled_lengths,
+    responsibilities,
+    column_moments,
+    outer_sums,
+    near_rows,
+    near_queries,
+    near,
     singles,
     nearest,
     dense<float>,

@@ -37,8 +37,10 @@ from tenfold.stats.derivatives import (
     total_weight,
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
+from tenfold.stats.gaussians import KINDS, Mixture, Singular
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.joint import JointScatter, both_moments, degrees_of_freedom, joint_products
+from tenfold.stats.mixtures import Gathered, MixtureSums, known_columns, mixture_sums, posterior
 from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
@@ -47,12 +49,13 @@ from tenfold.stats.scatter import Scattered, scattered
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
-from tenfold.stats.tables import ClassTables, NotACategory, class_tables, observed_columns
+from tenfold.stats.tables import ClassTables, NegativeCategory, NotACategory, class_tables, observed_columns
 from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
+    "KINDS",
     "Aligned",
     "Assigned",
     "ClassColumns",
@@ -65,19 +68,24 @@ __all__ = [
     "Derivatives",
     "Extremes",
     "Farthest",
+    "Gathered",
     "Gram",
     "GramByColumns",
     "GroupedMoments",
     "GroupedScores",
     "JointScatter",
+    "Mixture",
+    "MixtureSums",
     "ModelSums",
     "Moments",
+    "NegativeCategory",
     "NotACategory",
     "Params",
     "RFactor",
     "Scaled",
     "Scattered",
     "Several",
+    "Singular",
     "TagWeights",
     "Total",
     "Voters",
@@ -106,10 +114,12 @@ __all__ = [
     "grouped_scores",
     "groups_of",
     "joint_products",
+    "known_columns",
     "marks",
     "mean_loss",
     "mean_over_targets",
     "memberships",
+    "mixture_sums",
     "nearest",
     "noticed_hessian",
     "observed_columns",
@@ -120,6 +130,7 @@ __all__ = [
     "of_right_margins",
     "of_weights",
     "pooled_products",
+    "posterior",
     "predictions",
     "quadratics",
     "scaled",
