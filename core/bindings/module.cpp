@@ -54,6 +54,7 @@ NB_MODULE(_core, m) {
   bind_lars(m);
   bind_loo(m);
   bind_csv(m);
+  bind_parquet(m);
   bind_beside(m);
   bind_elementwise(m);
   bind_blas(m);
