@@ -13,7 +13,7 @@ from pyarrow import types
 from tenfold.data.ahead import in_order
 from tenfold.data.arrow.batches import Batch
 from tenfold.data.arrow.columns import columns_of
-from tenfold.data.arrow.parts import Part
+from tenfold.data.arrow.parts import ArrowReader, Described
 from tenfold.data.files import File
 from tenfold.data.table import Piece
 from tenfold.data.text import NOTHING, Chunk, Numbers, TextFile
@@ -22,8 +22,8 @@ from tenfold.machine import threads
 T = TypeVar("T")
 
 
-class CsvPart(Part):
-    """A CSV file; several threads decode its text.
+class CsvPart(Described):
+    """A CSV file.
 
     The columns have the types that the beginning of the first file shows: whole numbers, numbers, truth values or
     text. Whole numbers may be followed by others.
@@ -48,11 +48,8 @@ class CsvPart(Part):
         kinds = dict(zip(schema.names, schema.types, strict=True))
         return pa.schema([(name, kinds.get(name, pa.string())) for name in self._text.header])
 
-    def count(self) -> int:
-        """See `Part`."""
-        return sum(self._each(self._rows_of))
-
-    def _rows_of(self, chunk: Chunk) -> int:
+    def rows_of(self, chunk: Chunk) -> int:
+        """How many rows a chunk has."""
         plain = self._text.numbers(chunk, [], set())
         if plain is not None:
             return len(plain.X)
@@ -64,32 +61,31 @@ class CsvPart(Part):
         fault = self._fault(self._beginning, {name: pa.float64()})
         return "" if fault is None else f" ({fault[2]!r} in line {fault[0]})"
 
-    def batches(self, columns: Sequence[str]) -> Generator[Batch]:
-        """See `Part`."""
-        return self._each(partial(self._batch, self._kinds(columns)))
+    def body(self) -> Generator[Chunk]:
+        """The text, in chunks of whole records."""
+        self.check()
+        with closing(self._text.body()) as chunks:
+            yield from chunks
 
-    def pieces(self, columns: Sequence[str]) -> Generator[Piece]:
-        """See `Part`."""
-        return self._each(partial(self._piece, self._kinds(columns)))
+    def check(self) -> None:
+        """Refuse a file that is not what it was."""
+        self._file.check()
 
     def _kinds(self, columns: Sequence[str]) -> dict[str, pa.DataType]:
         return {name: self.schema.field(name).type for name in columns}
 
-    def _each(self, work: Callable[[Chunk], T]) -> Generator[T]:
-        """What becomes of each chunk, in order."""
-        self._file.check()
-        with closing(self._text.body()) as body, closing(in_order(work, body, threads())) as found:
-            yield from found
-        self._file.check()
-
-    def _piece(self, kinds: dict[str, pa.DataType], chunk: Chunk) -> Piece:
+    def piece(self, columns: Sequence[str], chunk: Chunk) -> Piece:
+        """The columns of a chunk as numbers."""
+        kinds = self._kinds(columns)
         plain = self._plain(kinds, chunk)
         if plain is None:
             batch = self._decoded(kinds, chunk)
             return Piece(columns_of(batch, list(kinds)), batch.place)
         return Piece(plain.X, partial(self._text.place, chunk))
 
-    def _batch(self, kinds: dict[str, pa.DataType], chunk: Chunk) -> Batch:
+    def batch(self, columns: Sequence[str], chunk: Chunk) -> Batch:
+        """The columns of a chunk as they are."""
+        kinds = self._kinds(columns)
         plain = self._plain(kinds, chunk)
         if plain is None:
             return self._decoded(kinds, chunk)
@@ -163,6 +159,38 @@ class CsvPart(Part):
                 if types.is_boolean(kind) and cell not in TRUTH_VALUES:
                     return line, name, cell, "true or false, as the values at the beginning are"
         return None
+
+
+class CsvReader(ArrowReader[CsvPart]):
+    """CSV files. Several threads decode their text, and go on to the next file before the last one is finished."""
+
+    def count(self) -> int:
+        """See `ArrowReader`."""
+        return sum(self._each(CsvPart.rows_of))
+
+    def batches(self, columns: Sequence[str]) -> Generator[Batch]:
+        """See `ArrowReader`."""
+        return self._each(lambda part, chunk: part.batch(columns, chunk))
+
+    def read(self, columns: Sequence[str]) -> Generator[Piece]:
+        """See `Reader`."""
+        return self._each(lambda part, chunk: part.piece(columns, chunk))
+
+    def _each(self, work: Callable[[CsvPart, Chunk], T]) -> Generator[T]:
+        """What becomes of each chunk, in order."""
+        with (
+            closing(self._chunks()) as chunks,
+            closing(in_order(lambda item: work(*item), chunks, threads())) as found,
+        ):
+            yield from found
+        for part in self._parts:
+            part.check()
+
+    def _chunks(self) -> Generator[tuple[CsvPart, Chunk]]:
+        for part in self._parts:
+            with closing(part.body()) as body:
+                for chunk in body:
+                    yield part, chunk
 
 
 MISSING = frozenset(pa.csv.ConvertOptions().null_values)

@@ -3,9 +3,11 @@ columns asked for, with the row group or the line that each row came from. The c
 all.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from typing import Protocol
+from itertools import zip_longest
+from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 from pyarrow import types
@@ -15,12 +17,20 @@ from tenfold.data.arrow.columns import Values, columns_of, dtype_of, is_number, 
 from tenfold.data.table import Piece, Survey
 
 
-class Part(Protocol):
-    """A file or a frame."""
+class Described(Protocol):
+    """The columns of a part."""
 
     schema: pa.Schema
     name: str = ""
     """What comes before a place in an error: the file, or nothing."""
+
+    def example(self, name: str) -> str:
+        """A value of a column of text, and its place, where they are at hand; in parentheses."""
+        return ""
+
+
+class Part(Described, Protocol):
+    """A file or a frame."""
 
     def batches(self, columns: Sequence[str]) -> Generator[Batch]:
         """The rows from the first on, in batches of about PIECE_BYTES; the columns in any order."""
@@ -36,19 +46,34 @@ class Part(Protocol):
         """The number of rows."""
         return sum(batch.columns.num_rows for batch in self.batches(self.schema.names[:1]))
 
-    def example(self, name: str) -> str:
-        """A value of a column of text, and its place, where they are at hand; in parentheses."""
-        return ""
+    def soon(self, columns: Sequence[str]) -> None:
+        """Tell the system that these columns will be read next."""
+        return
 
 
-class ArrowReader:
+P = TypeVar("P", bound=Described)
+
+
+class ArrowReader(ABC, Generic[P]):
     """Parts with named columns, one below the other."""
 
     named = True
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[P]) -> None:
         self._parts = parts
         self.names = tuple(parts[0].schema.names)
+
+    @abstractmethod
+    def count(self) -> int:
+        """The number of rows."""
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str]) -> Generator[Batch]:
+        """The rows of all parts."""
+
+    @abstractmethod
+    def read(self, columns: Sequence[str]) -> Generator[Piece]:
+        """See `Reader`."""
 
     def survey(self, columns: Sequence[str], kept: Sequence[str]) -> Survey:
         """See `Reader`."""
@@ -60,28 +85,39 @@ class ArrowReader:
             for name in kept:
                 refuse_as_target(part, name, is_text(first.field(name).type))
         found = {name: Values() for name in kept}
-        count = 0
-        for part in self._parts:
-            if not kept:
-                count += part.count()
-                continue
-            for batch in part.batches(kept):
-                count += batch.columns.num_rows
-                for name in kept:
-                    found[name].add(kept_of(batch, name))
-        columns_kept = {name: values.whole() for name, values in found.items()}
+        count = 0 if kept else self.count()
+        for batch in self.batches(kept) if kept else ():
+            count += batch.columns.num_rows
+            for name in kept:
+                found[name].add(kept_of(batch, name))
+        dtype = dtype_of([part.schema for part in self._parts], columns)
         return Survey(
-            count, count * len(columns), dtype_of([part.schema for part in self._parts], columns), False, columns_kept
+            count, count * len(columns), dtype, False, {name: values.whole() for name, values in found.items()}
         )
+
+
+class PartsReader(ArrowReader[Part]):
+    """One part after the other."""
+
+    def count(self) -> int:
+        """See `ArrowReader`."""
+        return sum(part.count() for part in self._parts)
+
+    def batches(self, columns: Sequence[str]) -> Generator[Batch]:
+        """See `ArrowReader`."""
+        for part in self._parts:
+            yield from part.batches(columns)
 
     def read(self, columns: Sequence[str]) -> Generator[Piece]:
         """See `Reader`."""
-        for part in self._parts:
+        for part, following in zip_longest(self._parts, self._parts[1:]):
+            if following is not None:
+                following.soon(columns)
             with closing(part.pieces(columns)) as pieces:
                 yield from pieces
 
 
-def refuse_missing(part: Part, first: Part, names: Sequence[str]) -> None:
+def refuse_missing(part: Described, first: Described, names: Sequence[str]) -> None:
     there = part.schema.names
     for name in names:
         if there.count(name) == 0:
@@ -91,7 +127,7 @@ def refuse_missing(part: Part, first: Part, names: Sequence[str]) -> None:
             raise ValueError(f"{part.name}there are {there.count(name)} columns {name!r}: give each a name of its own.")
 
 
-def refuse_as_column(part: Part, name: str) -> None:
+def refuse_as_column(part: Described, name: str) -> None:
     kind = part.schema.field(name).type
     if is_number(kind):
         return
@@ -105,7 +141,7 @@ def refuse_as_column(part: Part, name: str) -> None:
     raise ValueError(f"{part.name}column {name!r} {words}, or leave it out: tenfold.rows(..., columns=[...]).")
 
 
-def refuse_as_target(part: Part, name: str, text: bool) -> None:
+def refuse_as_target(part: Described, name: str, text: bool) -> None:
     kind = part.schema.field(name).type
     if types.is_binary(kind):
         raise ValueError(f"{part.name}column {name!r} holds bytes that are not text in UTF-8.")
