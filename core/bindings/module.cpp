@@ -52,7 +52,9 @@ NB_MODULE(_core, m) {
   bind_viterbi(m);
   bind_sgd(m);
   bind_lars(m);
+  bind_nearest(m);
   bind_loo(m);
+  bind_neighbours(m);
   bind_csv(m);
   bind_parquet(m);
   bind_beside(m);

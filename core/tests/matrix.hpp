@@ -10,7 +10,8 @@ namespace tenfold::test {
 inline std::size_t index(Index i) { return static_cast<std::size_t>(i); }
 
 template <class T> struct Matrix {
-  Matrix(Index n_, Index p_, double density, unsigned seed) : n(n_), p(p_), values(as<T>(normal(index(n * p), seed))) {
+  Matrix(Index n_, Index p_, double density, unsigned seed, double mean = 0.0)
+      : n(n_), p(p_), values(as<T>(normal(index(n * p), seed, mean))) {
     std::mt19937_64 random(seed);
     std::uniform_real_distribution<double> unit(0.0, 1.0);
     indptr.push_back(0);
@@ -27,8 +28,6 @@ template <class T> struct Matrix {
       indptr.push_back(static_cast<std::int64_t>(data.size()));
     }
   }
-  Matrix(const Matrix &) = delete;
-  Matrix &operator=(const Matrix &) = delete;
 
   double operator()(Index i, Index j) const { return static_cast<double>(values[index(i * p + j)]); }
   Dense<T> dense() const { return {values.data(), n, p}; }

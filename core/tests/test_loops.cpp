@@ -1,6 +1,6 @@
 // The loops of the library against plain sums, dense and sparse, on shapes with edges, and bit by bit between numbers
 // of threads.
-#include "check.hpp"
+#include "matrix.hpp"
 
 #include "tenfold/derivatives.hpp"
 #include "tenfold/inner.hpp"
@@ -15,39 +15,21 @@ using namespace tenfold::test;
 
 namespace {
 
-std::size_t index(Index i) { return static_cast<std::size_t>(i); }
-
-// The same matrix in both storages; `density` of the entries are not zero.
-template <class T> struct Data {
-  Data(Index n_, Index p_, Index t_, double density, unsigned seed, double mean = 0.0)
-      : n(n_), p(p_), t(t_), values(as<T>(normal(index(n * p), seed, mean))), y(normal(index(n * t), seed + 1)) {
-    std::mt19937_64 random(seed);
+template <class T> struct Data : Matrix<T> {
+  Data(Index rows, Index columns, Index targets, double density, unsigned seed, double mean = 0.0)
+      : Matrix<T>(rows, columns, density, seed, mean), t(targets), y(normal(index(rows * targets), seed + 1)) {
+    std::mt19937_64 random(seed + 2);
     std::uniform_real_distribution<double> unit(0.0, 1.0);
-    indptr.push_back(0);
-    for (Index i = 0; i < n; ++i) {
-      for (Index j = 0; j < p; ++j) {
-        T &value = values[index(i * p + j)];
-        if (unit(random) >= density)
-          value = 0;
-        else {
-          data.push_back(value);
-          indices.push_back(static_cast<std::int32_t>(j));
-        }
-      }
-      indptr.push_back(static_cast<std::int64_t>(data.size()));
+    for (Index i = 0; i < rows; ++i) {
       weight.push_back(unit(random) < 0.2 ? 0.0 : unit(random));
       group.push_back(static_cast<std::int32_t>(random() % 3));
       label.push_back(unit(random) < 0.5 ? -1.0 : 1.0);
     }
   }
-  Dense<T> dense() const { return {values.data(), n, p}; }
-  Sparse<T, std::int32_t> sparse() const { return {data, indices, indptr, n, p}; }
 
-  Index n, p, t;
-  std::vector<T> values, data;
+  Index t;
   std::vector<double> y, weight, label;
-  std::vector<std::int32_t> indices, group;
-  std::vector<std::int64_t> indptr;
+  std::vector<std::int32_t> group;
 };
 
 template <class T> void compare_moments(const Data<T> &d, const Moments &m, Index groups, const std::string &what) {

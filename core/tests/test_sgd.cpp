@@ -1,5 +1,5 @@
 // The delta rule: sparse rows are dense rows with zeros, and threads in turn find the bits of one.
-#include "check.hpp"
+#include "matrix.hpp"
 
 #include "tenfold/sgd.hpp"
 
@@ -10,40 +10,22 @@ using namespace tenfold::test;
 
 namespace {
 
-std::size_t index(Index i) { return static_cast<std::size_t>(i); }
-
-template <class T> struct Data {
-  Data(Index n_, Index p_, double density, unsigned seed) : n(n_), p(p_), values(as<T>(normal(index(n * p), seed))) {
-    std::mt19937_64 random(seed);
+template <class T> struct Data : Matrix<T> {
+  Data(Index rows, Index columns, double density, unsigned seed)
+      : Matrix<T>(rows, columns, density, seed), order(index(rows)) {
+    std::mt19937_64 random(seed + 1);
     std::uniform_real_distribution<double> unit(0.0, 1.0);
-    indptr.push_back(0);
-    for (Index i = 0; i < n; ++i) {
-      for (Index j = 0; j < p; ++j) {
-        T &value = values[index(i * p + j)];
-        if (unit(random) >= density)
-          value = 0;
-        else {
-          data.push_back(value);
-          indices.push_back(static_cast<std::int32_t>(j));
-        }
-      }
-      indptr.push_back(static_cast<std::int64_t>(data.size()));
+    for (Index i = 0; i < rows; ++i) {
       y.push_back(unit(random) < 0.5 ? -1.0 : 1.0);
       weight.push_back(unit(random) < 0.2 ? 0.0 : unit(random) + 0.1);
       skip.push_back(unit(random) < 0.1 ? 1 : 0);
     }
-    order.resize(index(n));
     std::iota(order.begin(), order.end(), 0);
   }
-  Dense<T> dense() const { return {values.data(), n, p}; }
-  Sparse<T, std::int32_t> sparse() const { return {data, indices, indptr, n, p}; }
 
-  Index n, p;
-  std::vector<T> values, data;
   std::vector<double> y, weight;
   std::vector<std::uint8_t> skip;
-  std::vector<std::int32_t> indices, order;
-  std::vector<std::int64_t> indptr;
+  std::vector<std::int32_t> order;
 };
 
 DeltaRule rule_of(double l1, Index average, Index batch = 1) {

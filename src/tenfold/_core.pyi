@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -281,6 +282,67 @@ def loo(
     threads: int,
     keep: bool,
 ) -> tuple[_Float, _Float, _Float | None, bool]: ...
+def near_products(
+    X: _Real,
+    Q: _Float,
+    k: int,
+    limits: _Float | None,
+    by_distance: bool,
+    finish: int,
+    exponent: float,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> Any: ...
+def near_entries(
+    X: _Real,
+    Q: _Float,
+    metric: int,
+    p: float,
+    k: int,
+    limits: _Float | None,
+    by_distance: bool,
+    finish: int,
+    exponent: float,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> Any: ...
+def tree(X: _Real, leaf: int, threads: int) -> tuple[NDArray[np.int64], _Float, _Float]: ...
+def near_tree(
+    order: NDArray[np.int64],
+    points: _Float,
+    boxes: _Float,
+    leaf: int,
+    Q: _Float,
+    metric: int,
+    p: float,
+    k: int,
+    limits: _Float | None,
+    by_distance: bool,
+    finish: int,
+    exponent: float,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> Any: ...
+def near_sets(
+    X: NDArray[np.uint64],
+    Q: NDArray[np.uint64],
+    columns: int,
+    metric: int,
+    k: int,
+    limits: _Float | None,
+    by_distance: bool,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> Any: ...
+def near_table(
+    D: _Float,
+    k: int,
+    limits: _Float | None,
+    by_distance: bool,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> Any: ...
+def near_sparse(*parts: Any, **asked: Any) -> Any: ...
 
 class DualAscent:
     def __init__(
@@ -395,6 +457,34 @@ class Tagger:
     @property
     def finite(self) -> bool: ...
 
+def nearest(X: _Real, centres: _Float, threads: int) -> tuple[NDArray[np.int32], _Float]: ...
+def nearest_csr(
+    data: _Real, indices: _Index, indptr: _Index, p: int, centres: _Float, threads: int
+) -> tuple[NDArray[np.int32], _Float]: ...
+def assign(
+    X: _Real, weight: _Float | None, centres: _Float, place: _Float, threads: int
+) -> tuple[_Float, _Float, float]: ...
+def assign_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    weight: _Float | None,
+    centres: _Float,
+    place: _Float,
+    threads: int,
+) -> tuple[_Float, _Float, float]: ...
+def seed(X: _Real, weight: _Float | None, first: int, draws: _Float, threads: int) -> NDArray[np.int64]: ...
+def seed_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    weight: _Float | None,
+    first: int,
+    draws: _Float,
+    threads: int,
+) -> NDArray[np.int64]: ...
 def permutation(count: int, seed: int) -> NDArray[np.int64]: ...
 def csv_cut(text: NDArray[np.uint8]) -> tuple[int, int]: ...
 def csv_numbers(

@@ -1,4 +1,4 @@
-"""Threads and memory of the machine.
+"""Threads and memory of the machine, and the work that it is given.
 
 One rule for threads: our loops and SciPy's BLAS are never parallel at the same time. The number of threads is the one
 that SciPy's BLAS is set to, so `threadpoolctl.threadpool_limits`, OMP_NUM_THREADS and joblib's workers are obeyed
@@ -8,7 +8,9 @@ without a switch of ours.
 import ctypes
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -133,6 +135,39 @@ SMALL = 1 << 15
 def threads(entries: int = SMALL) -> int:
     """The number of threads that a loop of ours over so many numbers may use now."""
     return 1 if entries < SMALL else max(1, one_blas_thread.threads() // max(1, sharing.users))
+
+
+class Work:
+    """Multiplications with entries of the rows, counted."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.products = 0.0
+
+    def add(self, products: float) -> None:
+        with self._lock:
+            self.products += products
+
+
+_work: ContextVar[Work | None] = ContextVar("work", default=None)
+
+
+@contextmanager
+def counting_work() -> Iterator[Work]:
+    """A context: the work of all passes over rows inside, in this thread and in those that copy its context."""
+    work = Work()
+    token = _work.set(work)
+    try:
+        yield work
+    finally:
+        _work.reset(token)
+
+
+def spend(products: float) -> None:
+    """Say how many entries of the rows are multiplied by something now."""
+    work = _work.get()
+    if work is not None:
+        work.add(products)
 
 
 def available_memory() -> int:

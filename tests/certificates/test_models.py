@@ -57,7 +57,7 @@ def test_a_worsened_model_is_refused(row, name):
         assert not tenfold.certify(worse, X, y).ok
         return
     moved = values + np.zeros_like(values)
-    moved.flat[moved.size // 2] += 1e-6 * (1.0 + abs(moved.flat[moved.size // 2]))
+    moved.flat[moved.size // 2] += row.step * (1.0 + abs(moved.flat[moved.size // 2]))
     setattr(worse, name, moved)
     assert not tenfold.certify(worse, X, y).ok
 
@@ -69,5 +69,6 @@ def test_the_class_of_scikit_learn_is_judged(row):
     assert tenfold.certify(his, X, y).ok == row.alike  # else it is near to it, and that shows
     name = row.judged[-1]
     found = getattr(his, name)
-    setattr(his, name, [part * (1.0 + 1e-5) for part in found] if isinstance(found, list) else found * (1.0 + 1e-5))
+    more = 1.0 + max(row.step, 1e-5)
+    setattr(his, name, [part * more for part in found] if isinstance(found, list) else found * more)
     assert not tenfold.certify(his, X, y).ok

@@ -59,6 +59,35 @@ def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter):
             assert intercept or not found.params[f, a, :, -1].any()
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_models_of_a_dense_grid_meet_the_rule_everywhere(classes):
+    """Most of them are where the curve through their neighbours leads, and no pass is spent on them."""
+    X, number = problem(n=600, classes=classes)
+    folds = [train for train, _ in KFold(3).split(X)]
+    strengths = np.tile(np.logspace(0, -7, 60), (3, 1))
+    found = paths(rows_of(X, number, classes), folds, strengths, 0.0, True, classes=classes, **SETTINGS)
+    assert found.passes < 40
+    for f, fold in enumerate(folds):
+        for strength, params in zip(strengths[f], found.params[f], strict=True):
+            z = X[fold] @ params[:, :-1].T + params[:, -1]
+            z = np.column_stack([np.zeros(len(z)), z]) if classes == 2 else z
+            q = np.exp(z - z.max(axis=1)[:, None])
+            u = q / q.sum(axis=1)[:, None] - np.eye(classes)[number[fold]]
+            gradient = u.T @ np.column_stack([X[fold] - X.mean(axis=0), np.ones(len(fold))]) / len(fold)
+            gradient = gradient[-len(params) :]
+            gradient[:, :-1] += strength * params[:, :-1]
+            assert np.abs(gradient).max() <= SETTINGS["tol"]
+
+
+def test_penalties_that_come_twice_and_one_alone():
+    X, number = problem()
+    folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
+    for grid in (np.repeat(np.logspace(0, -3, 5), 2), np.array([0.1])):
+        found = paths(rows_of(X, number, 2), folds, np.tile(grid, (2, 1)), 0.0, True, classes=2, **SETTINGS)
+        alone = fit(rows_of(X[folds[1]], number[folds[1]], 2), L2(grid[-1]), True, classes=2, **SETTINGS)
+        np.testing.assert_allclose(found.params[1, -1, 0, :-1], alone.params.coef[0], atol=1e-4)
+
+
 def test_classes_that_can_be_separated():
     """Weak penalties let the weights grow, folds differ, and a Hessian of all rows is not enough."""
     X, number = load_breast_cancer(return_X_y=True)

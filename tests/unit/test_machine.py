@@ -7,10 +7,12 @@ import threading
 
 import numpy as np
 import pytest
+from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tenfold import machine
 from tenfold.machine import available_memory, one_blas_thread, require_memory, threads
+from tenfold.stats import Params, back_times, times
 
 
 def scipy_threads():
@@ -152,3 +154,16 @@ else:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_work_is_counted_where_it_is_asked_for():
+    X = np.ones((50, 4))
+    params = Params(np.zeros((3, 4)), np.zeros(3))
+    times(X, params)
+    with machine.counting_work() as outer:
+        times(X, params)
+        with machine.counting_work() as inner:
+            times(sparse.csr_array(np.eye(50)[:, :4]), params)
+            back_times(X, np.ones((50, 2)))
+    assert outer.products == 50 * 4 * 3
+    assert inner.products == 4 * 3 + 50 * 4 * 2

@@ -37,6 +37,8 @@ struct DualAscent {
   double reach = std::numeric_limits<double>::infinity(); // the largest violation of the epoch before
   Random random{0};
 
+  Index rows() const { return static_cast<Index>(target.size()); }
+  Index vectors() const { return 1; } // of weights
   void take_all() {
     active = static_cast<Index>(order.size());
     reach = std::numeric_limits<double>::infinity();

@@ -38,6 +38,8 @@ struct JointAscent {
   Random random{0};
   std::vector<double> z, next, sorted; // of one row
 
+  Index rows() const { return static_cast<Index>(label.size()); }
+  Index vectors() const { return classes; } // of weights
   void take_all() {
     active = static_cast<Index>(order.size());
     reach = std::numeric_limits<double>::infinity();

@@ -42,6 +42,13 @@ template <class T> struct DenseKernels {
   double (*lowest)(const T *x, Index count, double low);
   void (*scaled_distances)(const T *x, Index count, Index columns, const double *centre, const double *scale,
                            Index classes, double *z);
+  // core/src/kernels/distances.hpp
+  double (*city_block)(const T *x, const double *q, Index columns);
+  double (*chessboard)(const T *x, const double *q, Index columns);
+  // core/src/kernels/nearest.hpp
+  float (*to_singles)(const T *x, Index columns, const double *shift, double unit, float *out);
+  double (*square_distance)(const T *x, const double *c, Index columns);
+  void (*add_about)(double w, const T *x, const double *shift, Index columns, double *sums);
 };
 
 template <class T, class I> struct SparseKernels {
@@ -51,6 +58,9 @@ template <class T, class I> struct SparseKernels {
                   Index target_step);
   bool (*gradient)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
                    const double *u, Index targets, Index row_step, Index target_step, double *g);
+  // core/src/kernels/nearest.hpp
+  bool (*nearest)(const T *data, const I *indices, Index count, Index columns, double unit, const float *centres,
+                  Index stride, const float *half, Index panel_count, float *best, float *second, std::int32_t *number);
 };
 
 // Value and slope are sums over the tile; u = weight * slope of each row, curvature = weight * curvature of each row.
@@ -108,6 +118,14 @@ struct Kernels {
                    double *sums);
   // core/src/kernels/viterbi.hpp
   void (*best_moves)(const double *score, const double *move, Index tags, double *best, double *back);
+  // core/src/kernels/near.hpp
+  Index near_rows, near_queries; // of one panel and one group
+  bool (*near)(const float *rows, const float *numbers, const float *queries, const float *thresholds, Index inner,
+               std::uint32_t *marks);
+  // core/src/kernels/nearest.hpp
+  Index singles; // centres of one panel
+  void (*nearest)(const float *x, Index step, Index count, Index columns, const float *panels, const float *half,
+                  Index panel_count, float *best, float *second, std::int32_t *number);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;
@@ -132,6 +150,8 @@ struct Kernels {
       return f64_i64;
   }
 };
+
+constexpr Index contest_rows = 64; // rows of one call of `nearest` at most
 
 constexpr Index lanes = 8; // of the widest instruction set: what tile buffers are padded to
 

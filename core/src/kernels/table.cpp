@@ -1,6 +1,7 @@
 // Compiled once for every instruction set, with TENFOLD_ISA as the namespace and the matching -march.
 #include "classes.hpp"
 #include "delta.hpp"
+#include "distances.hpp"
 #include "elementwise.hpp"
 #include "gradient.hpp"
 #include "gram.hpp"
@@ -8,6 +9,8 @@
 #include "loss.hpp"
 #include "margins.hpp"
 #include "models.hpp"
+#include "near.hpp"
+#include "nearest.hpp"
 #include "pack.hpp"
 #include "product.hpp"
 #include "softmax.hpp"
@@ -35,9 +38,15 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    add_above<T>,
                                    add_squares<T>,
                                    lowest<T>,
-                                   scaled_distances<T>};
+                                   scaled_distances<T>,
+                                   city_block<T>,
+                                   chessboard<T>,
+                                   to_singles<T>,
+                                   square_distance<T>,
+                                   add_about<T>};
 
-template <class T, class I> constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>};
+template <class T, class I>
+constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>, sparse_nearest<T, I>};
 
 constexpr Kernels kernels = {
     TENFOLD_ISA_NAME,
@@ -53,6 +62,11 @@ constexpr Kernels kernels = {
     loo,
     truncate,
     best_moves,
+    near_rows,
+    near_queries,
+    near,
+    singles,
+    nearest,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

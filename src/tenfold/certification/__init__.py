@@ -11,16 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.certification import (
     by_class,
+    clusters,
     components,
     glm,
     greedy,
     lasso,
     least_squares,
     logistic,
+    neighbours,
     perceptron,
     sgd,
     structured,
     svm,
+    two_blocks,
 )
 from tenfold.certification.inference import check_asked, inference_of, maximised
 from tenfold.inference import LikelihoodInference
@@ -168,16 +171,19 @@ def infer(
 
 JUDGES: dict[str, Callable[..., Certificate]] = {
     **by_class.JUDGES,
+    **clusters.JUDGES,
     **components.JUDGES,
     **glm.JUDGES,
     **greedy.JUDGES,
     **least_squares.JUDGES,
     **lasso.JUDGES,
     **logistic.JUDGES,
+    **neighbours.JUDGES,
     **perceptron.JUDGES,
     **sgd.JUDGES,
     **structured.JUDGES,
     **svm.JUDGES,
+    **two_blocks.JUDGES,
     "Pipeline": _pipeline,
 }
 """What can be judged, by the name of its class, and how; scikit-learn's and ours alike."""

@@ -6,6 +6,8 @@ on its share of the threads; a model starts from the one before it.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -84,6 +86,11 @@ def _alone(
 
 
 def _part(rows: MemoryRows, chosen: Integers) -> MemoryRows:
+    """The rows of a fold: a weight for each where they are most of all, which all folds then share, or a copy."""
+    n = rows.shape[0]
+    if 2 * len(chosen) > n:
+        weight = np.bincount(chosen, minlength=n).astype(np.float64)
+        return replace(rows, weight=weight if rows.weight is None else weight * rows.weight)
     return MemoryRows(contiguous(rows.X[chosen]), rows.y[chosen], None if rows.weight is None else rows.weight[chosen])
 
 
@@ -105,4 +112,5 @@ def at_once(work: Callable[[Any], Result], items: Sequence[Any], entries: int) -
             return work(item)
 
     with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(shared, items))
+        # each in a copy of the context, where work is counted
+        return [task.result() for task in [pool.submit(copy_context().run, shared, item) for item in items]]

@@ -18,12 +18,16 @@ exact
 spectral
     Components. The largest residual of an eigenvector; a component with a larger variance that was left out makes it
     infinite, and the note says where that is not proved.
+fixed point
+    Methods that repeat a step, as Lloyd's. How far the objective falls in one exact step from the returned parameters:
+    nothing at rest, which need not be the best place.
 stationarity
     Losses that are not convex. The norm of the gradient, or of its distance to the penalty's subdifferential: zero
     where the objective is at rest, which need not be the best place.
 """
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
+from tenfold.judge.clusters import energy_bound, lloyd_step
 from tenfold.judge.components import spectral
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
@@ -51,12 +55,14 @@ __all__ = [
     "at_kinks",
     "best_subset",
     "count_tags",
+    "energy_bound",
     "gap",
     "gap_of_classes",
     "greedy",
     "joint_gap",
     "lasso_gap",
     "lasso_gap_from_moments",
+    "lloyd_step",
     "matching",
     "path_gaps",
     "residual",

@@ -58,6 +58,13 @@ RULES = {
         "every component is an eigenvector of the rows' scatter up to this, and none with a larger variance was left "
         "out, unless the note says so",
     ),
+    "fixed point": Rule(
+        1e-6,
+        "fall of the objective in one exact step",
+        "the objective",
+        "rounding of the objective and of the stored parameters",
+        "one more step from here lowers the objective by {value}; another start may find a better place",
+    ),
     "count": Rule(
         1e-12,
         "mistakes on the data",
@@ -66,7 +73,7 @@ RULES = {
         "counted again with the returned model",
     ),
 }
-"""One rule a kind; the last kind (fixed point) joins here with the first method that needs it."""
+"""One rule a kind."""
 
 NOT_JUDGED = "not judged"
 

@@ -29,8 +29,8 @@ Flags = NDArray[np.bool_]
 
 Objective = Callable[[Integers, Floats], tuple[Floats, Floats]]
 """From the numbers (m,) of some problems and a point of each (m, q) to the values (m,) and gradients (m, q)."""
-Measure = Callable[[Integers, Floats, Floats], Floats]
-"""From numbers, gradients and expected falls (m,) to what the stopping rule compares with one."""
+Measure = Callable[[Floats, Floats, Floats], Floats]
+"""From values (m,), gradients (m, q) and expected falls (m,) to what the stopping rule compares with one."""
 
 
 class Maps(Protocol):
@@ -46,12 +46,15 @@ class Maps(Protocol):
 
 
 class Together(NamedTuple):
-    """Points (M, q), whether each meets the rule, steps that each took, and passes with gradients for all."""
+    """Points (M, q), whether each meets the rule, steps that each took, passes with gradients for all, and what the
+    rule compares with one at the start.
+    """
 
     x: Floats
     solved: Flags
     iterations: Integers
     passes: int
+    measure: Floats
 
 
 class Pair(NamedTuple):
@@ -73,7 +76,7 @@ def minimise(objective: Objective, start: Floats, maps: Maps, measure: Measure, 
     if not (np.isfinite(f).all() and np.isfinite(g).all()):
         raise NotFinite
     pairs: deque[Pair] = deque(maxlen=MEMORY)
-    length = np.ones(len(start))
+    length, first = np.ones(len(start)), np.zeros(0)
     for passes in range(1, limit + 2):
         if passes > 1 and passes % PATIENCE == 1:
             maps.renew(which, x[which])
@@ -81,8 +84,12 @@ def minimise(objective: Objective, start: Floats, maps: Maps, measure: Measure, 
             length = np.ones(len(which))
         d = -_two_loop(which, g, pairs, maps)
         fall = -_dot(g, d)
-        done = measure(which, g, 0.5 * fall) <= 1.0
+        now = measure(f, g, 0.5 * fall)
+        first = now if passes == 1 else first
+        done = now <= 1.0
         solved[which[done]] = True
+        # the last step is known, and free
+        x[which[done]] += np.where(fall > 0.0, length, 0.0)[done, None] * d[done]
         left = ~done & (fall > 0.0) & (length > SHORTEST)
         if not left.any() or passes == limit + 1:
             break
@@ -97,7 +104,7 @@ def minimise(objective: Objective, start: Floats, maps: Maps, measure: Measure, 
         taken[which] += 1
         f, g = np.where(better, there, f), np.where(better[:, None], slopes, g)
         length = np.where(better, 1.0, 0.25 * length)
-    return Together(x, solved, taken, passes)
+    return Together(x, solved, taken, passes, first)
 
 
 def _descends(f: Floats, there: Floats, fall: Floats, slope: Floats, before: Floats) -> Flags:

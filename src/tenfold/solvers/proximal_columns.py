@@ -13,6 +13,7 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, NotFinite, weights_of
+from tenfold.machine import spend
 from tenfold.problems import Evaluation, Glm
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params, back_times, times
@@ -31,6 +32,7 @@ def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure:
     loss, penalty, y = problem.loss, problem.penalty, rows.y
     l1, l2 = float(penalty.l1), float(np.max(penalty.strength))  # type: ignore[attr-defined]
     columns = rows.X.tocsc().astype(np.float64, copy=False)
+    lengths = np.diff(columns.indptr)
     share = np.asarray(weights_of(rows.whole()))[:, None]
     share = share / share.sum()
     w, b = start.coef[0].copy(), float(start.intercept[0] - start.coef[0] @ shift)
@@ -47,7 +49,10 @@ def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure:
         yield Step(params, f, measure(params, Evaluation(np.array([smooth]), gradient, None)))
         moving = np.flatnonzero((w != 0.0) | (np.abs(pull) > l1))
         model = (np.ascontiguousarray(curvature[:, 0]), pull, slope, w, moving, l1, l2, problem.intercept)
-        d, move, dz, _ = _core.descend_columns(columns.data, columns.indices, columns.indptr, *model, ENOUGH, SWEEPS)
+        d, move, dz, sweeps = _core.descend_columns(
+            columns.data, columns.indices, columns.indptr, *model, ENOUGH, SWEEPS
+        )
+        spend(2.0 * sweeps * float(lengths[moving].sum()))
         fall = -float(pull @ d) - slope * move - l1 * (float(np.abs(w + d).sum()) - float(np.abs(w).sum()))
         for length in (0.5**k for k in range(14)):
             new, there = w + length * d, z + length * dz[:, None]

@@ -21,6 +21,7 @@ from tenfold.stats.classes import (
     quadratics,
     scaled_distances,
 )
+from tenfold.stats.clusters import Assigned, Farthest, assigned, distances_to, farthest, nearest
 from tenfold.stats.columns import Aligned, Columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
@@ -37,6 +38,7 @@ from tenfold.stats.derivatives import (
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
+from tenfold.stats.joint import JointScatter, both_moments, degrees_of_freedom, joint_products
 from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
@@ -45,13 +47,14 @@ from tenfold.stats.scatter import scatter_products
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
-from tenfold.stats.tables import ClassTables, NotACategory, class_tables, observed_columns
+from tenfold.stats.tables import ClassTables, NegativeCategory, NotACategory, class_tables, observed_columns
 from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
     "Aligned",
+    "Assigned",
     "ClassColumns",
     "ClassErrors",
     "ClassProducts",
@@ -61,12 +64,15 @@ __all__ = [
     "Constant",
     "Derivatives",
     "Extremes",
+    "Farthest",
     "Gram",
     "GramByColumns",
     "GroupedMoments",
     "GroupedScores",
+    "JointScatter",
     "ModelSums",
     "Moments",
+    "NegativeCategory",
     "NotACategory",
     "Params",
     "RFactor",
@@ -78,9 +84,11 @@ __all__ = [
     "WholeGram",
     "all_but_one",
     "along",
+    "assigned",
     "back_times",
     "best_constant",
     "best_tags",
+    "both_moments",
     "class_columns",
     "class_curvatures",
     "class_errors",
@@ -89,15 +97,20 @@ __all__ = [
     "class_tables",
     "cross_products",
     "curvatures",
+    "degrees_of_freedom",
     "derivatives",
+    "distances_to",
+    "farthest",
     "fourth_powers",
     "gram_of",
     "grouped_scores",
     "groups_of",
+    "joint_products",
     "marks",
     "mean_loss",
     "mean_over_targets",
     "memberships",
+    "nearest",
     "noticed_hessian",
     "observed_columns",
     "of_columns",

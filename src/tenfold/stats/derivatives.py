@@ -11,7 +11,7 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, cross, entries, is_numpy, is_sparse, like, likes, namespace, on_host
 from tenfold.data import Block, Lifted, Pending, is_near, weights_of
 from tenfold.losses import Loss
-from tenfold.machine import threads
+from tenfold.machine import spend, threads
 
 REACH = 4.0
 """On a device, sums over rows are moved to a point up to so many deviations away: a gradient loses two bits."""
@@ -62,6 +62,7 @@ def derivatives(
 
 def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, block: Block) -> Lifted[Derivatives]:
     X, y, t = block.X, block.y, len(params.intercept)
+    spend(products(X, t, order))
     if y.shape[1] < t and (is_sparse(X) or is_numpy(X)):
         y = np.repeat(y, t, axis=1)
     if is_sparse(X):
@@ -99,6 +100,12 @@ def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, b
             )
         )
     return derivatives_in_arrays(loss, params, order, shift, block)
+
+
+def products(X: Array, targets: int, order: int) -> float:
+    """The multiplications that derivatives take: forth, back, and half of a Gram matrix where it is formed."""
+    size = entries(X)
+    return float(size * targets * min(order + 1, 2) + (size * size / max(X.shape[0], 1) / 2 if order == 2 else 0))
 
 
 def _shifted(found: Derivatives, shift: Floats) -> Derivatives:
@@ -176,6 +183,7 @@ def predictions(params: Params, shift: Floats | None = None) -> Callable[[Block]
 
 def times(X: Array, params: Params, shift: Floats | None = None) -> Any:
     """(x - shift).w + b for the rows of an array."""
+    spend(float(entries(X) * len(params.intercept)))
     if is_sparse(X):
         intercept = params.intercept if shift is None else params.intercept - along(params.coef, shift)
         return _core.times_csr(X.data, X.indices, X.indptr, X.shape[1], params.coef, intercept, threads(entries(X)))
@@ -216,6 +224,7 @@ def total_weight(block: Block) -> Total:
 
 def back_times(X: Array, u: Array, shift: Floats | None = None) -> Floats:
     """sum_i u_i (x_i - shift) as (t, p), for u (m, t)."""
+    spend(float(entries(X) * u.shape[1]))
     if is_sparse(X):
         product = _core.times_t_csr(X.data, X.indices, X.indptr, X.shape[1], u, threads(entries(X)))
         return product if shift is None else product - np.outer(u.sum(axis=0), shift)

@@ -12,8 +12,8 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, like, namespace, on_host
 from tenfold.data import Block, weights_of
 from tenfold.losses import Logistic, Softmax
-from tenfold.machine import threads
-from tenfold.stats.derivatives import Params
+from tenfold.machine import spend, threads
+from tenfold.stats.derivatives import Params, products
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ def of_models(
 
 def _of_models(params: Params, share: Floats, order: int, shift: Floats | None, block: Block) -> ModelSums:
     X = block.X
+    spend(products(X, params.intercept.size, order))
     if not (is_sparse(X) or is_numpy(X)):
         return models_in_arrays(params, share, order, shift, block)
     assert block.group is not None

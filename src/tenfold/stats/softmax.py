@@ -10,8 +10,8 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace, on_host, some_rows
 from tenfold.data import Block, Lifted, settled, weights_of
 from tenfold.losses import Softmax, Square
-from tenfold.machine import threads
-from tenfold.stats.derivatives import Derivatives, Params, Total, along, derivatives, times
+from tenfold.machine import spend, threads
+from tenfold.stats.derivatives import Derivatives, Params, Total, along, derivatives, products, times
 from tenfold.stats.extremes import Extremes
 
 TILE_ENTRIES = 1 << 21
@@ -30,6 +30,7 @@ def softmax(params: Params, order: int, shift: Floats | None = None) -> Callable
 
 def _softmax(params: Params, order: int, shift: Floats | None, block: Block) -> Derivatives:
     X = block.X
+    spend(products(X, len(params.intercept), min(order, 1)))
     if not (is_sparse(X) or is_numpy(X)):
         return softmax_in_arrays(params, order, shift, block)
     if is_sparse(X):
@@ -106,6 +107,7 @@ def _noticed_hessian(params: Params, shift: Floats, least: float, block: Block) 
 def _gram(X: Floats, weight: Floats) -> Floats:
     """sum_i weight [x, 1][x, 1]': the Hessian of a square loss."""
     zeros, count = np.zeros((1, X.shape[1])), threads(entries(X))
+    spend(products(X, 1, 2))
     found = _core.derivatives(
         X, np.zeros((X.shape[0], 1)), np.ascontiguousarray(weight), zeros, np.zeros(1), None, "square", 0.0, 2, count
     )

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from tenfold.arrays import Array, Floats
-from tenfold.data import Block
+from tenfold.data import Block, NotFinite
 from tenfold.stats.classes import ClassColumns, groups_of, memberships
 from tenfold.stats.derivatives import back_times
 
@@ -20,6 +20,10 @@ MOST_CATEGORIES = 1 << 20
 
 class NotACategory(ValueError):
     """A value that is not a whole number from zero on."""
+
+
+class NegativeCategory(NotACategory):
+    """A value below zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,8 @@ def _class_tables(classes: int, block: Block) -> ClassTables:
         known = np.isfinite(column)
         if known.all():
             tables.append(_table(classes, column, group, weight))
+        elif np.isinf(column).any():
+            raise NotFinite
         else:
             tables.append(_table(classes, column[known], group[known], None if weight is None else weight[known]))
     return ClassTables(total, tuple(tables))
@@ -68,7 +74,7 @@ def _table(classes: int, column: Array, group: Array, weight: Array | None) -> F
         return np.zeros((classes, 0))
     number = column.astype(np.int64)
     if number.min() < 0:
-        raise NotACategory(f"a category is {column.min():g}; categories are whole numbers from zero on.")
+        raise NegativeCategory(f"a category is {column.min():g}; categories are whole numbers from zero on.")
     size = int(number.max()) + 1
     if size > MOST_CATEGORIES:
         raise NotACategory(f"a category is {column.max():g}, more than there can be; number them from zero on.")
@@ -85,7 +91,8 @@ def _observed_columns(classes: int, block: Block) -> ClassColumns:
     missing = np.isnan(X)
     X[missing] = 0.0
     weight = back_times(1.0 - missing, own)
-    mean = back_times(X, own) / np.where(weight > 0.0, weight, 1.0)
-    away = X - mean[groups_of(block)]
-    away[missing] = 0.0
-    return ClassColumns(weight, mean, back_times(away * away, own))
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities are refused by whoever folds the rows
+        mean = back_times(X, own) / np.where(weight > 0.0, weight, 1.0)
+        away = X - mean[groups_of(block)]
+        away[missing] = 0.0
+        return ClassColumns(weight, mean, back_times(away * away, own))

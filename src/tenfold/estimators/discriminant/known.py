@@ -14,7 +14,8 @@ from tenfold.estimators.contract import Claims, rowwise
 from tenfold.estimators.parameters import Constraints, array_like, nothing
 from tenfold.judge import Certificate
 from tenfold.judge.bayes import shares
-from tenfold.stats import ClassSums, class_sums
+from tenfold.plans import bayes
+from tenfold.stats import ClassSums
 
 
 class BayesClassifier(ByClass):
@@ -74,7 +75,7 @@ class BayesClassifier(ByClass):
                 f"densities must have one entry for each of {classes} classes, in sorted order; got "
                 f"{len(self.densities)}."
             )
-        return rows.fold(class_sums(classes))
+        return bayes.fold_sums(rows, classes)
 
     def _estimate(self, sums: ClassSums, X: Array) -> None:
         given = given_priors(self.priors, len(sums.weight))

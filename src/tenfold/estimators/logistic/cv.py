@@ -21,6 +21,7 @@ from tenfold.estimators.contract import (
     all_or_nothing,
     as_rows,
     counted,
+    refuse_extra,
     refuse_not_finite,
     validate,
     validate_weights,
@@ -40,17 +41,19 @@ from tenfold.estimators.parameters import (
     splitter,
 )
 from tenfold.judge import NOT_JUDGED, Certificate
+from tenfold.machine import counting_work
 from tenfold.plans.logistic import fit as fit_logistic
-from tenfold.stats import Params
 
 
 class LogisticRegressionCV(LogisticRegression):
     """Logistic regression with ``C``, and the share of L1, chosen by cross-validation.
 
     The objective of each candidate is that of `LogisticRegression`; the one with the best mean score over the folds is
-    fitted to all rows. With few columns and an L2 penalty the models of all folds and candidates share curvature and go
-    in lockstep, a pass over the rows for all; otherwise those of a fold start from each other along C, and folds run at
-    once.
+    fitted to all rows, as `LogisticRegression` would. With few columns and an L2 penalty the models of all folds and
+    candidates share curvature and go in lockstep, a pass over the rows for all, first those of a coarse grid of
+    candidates, then those on the curve between them; a hundred candidates in five folds cost six single fits on
+    10 000 rows of 50 columns (`cost_`). Otherwise those of a fold start from each other along C, and folds run at once
+    on shared rows.
 
     Parameters
     ----------
@@ -78,6 +81,9 @@ class LogisticRegressionCV(LogisticRegression):
     scores_, coefs_paths_, n_iter_ : of each fold and candidate, in scikit-learn's shapes.
     passes_ : int
         How often rows were read to fit the candidates; where folds and candidates go together, a pass serves all.
+    cost_ : float
+        What all candidates of all folds cost, in fits of the best to all rows: multiplications with entries of the rows
+        in the passes over them, counted; nan without `refit`.
     certificate_ : Certificate
         Kind gap, of the fit to all rows with the best candidate; not judged without `refit`.
 
@@ -184,13 +190,15 @@ class LogisticRegressionCV(LogisticRegression):
         # classes are balanced by all rows, in every fold alike
         whole = weighted(self._factors(y, weight), self.classes_, number, weight)
         self.class_prior_ = shares(number, count, whole)
-        for place, fold in enumerate(folds):
-            _refuse_missing(self.classes_, number, whole, fold, place)
+        _refuse_empty(whole, [test for _, test in folds])
         rows = as_rows(*counted(X, targets(number, count), whole))
         trains = _counted_folds([train for train, _ in folds], whole)
-        paths, iterations = refuse_not_finite(self, X, lambda: self._paths(rows, trains, ratios, count))
+        with counting_work() as grid:
+            paths, iterations = refuse_not_finite(self, X, lambda: self._paths(rows, trains, ratios, count))
         scores = self._scores(X, y, number, [test for _, test in folds], paths, routed.scorer.score)
-        best = self._choose(X, rows, paths, scores, ratios, count)
+        with counting_work() as last:
+            best = self._choose(X, rows, paths, scores, ratios, count)
+        self.cost_ = grid.products / last.products if last.products else np.nan
         self._arrange(best, paths, scores, iterations, ratios, legacy, count)
         return self
 
@@ -273,7 +281,6 @@ class LogisticRegressionCV(LogisticRegression):
             mean_C = float(np.mean([self.Cs_[place[0]] for place in best]))
             return mean_C, float(np.mean([float(ratios[place[1]] or 0.0) for place in best]))
         c, k = np.unravel_index(np.argmax(scores.sum(axis=0)), scores.shape[1:])
-        start = np.mean(paths[:, c, k], axis=0)
         fitted = fit_logistic(
             rows,
             Chosen(float(self.Cs_[c]), float(ratios[k] or 0.0)).penalty(_mass(rows)),
@@ -282,7 +289,6 @@ class LogisticRegressionCV(LogisticRegression):
             solver=SOLVERS[self.solver],
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            start=Params(np.ascontiguousarray(start[:, :-1]), np.ascontiguousarray(start[:, -1])),
             dtype=rows.dtype,
         )
         self._store(fitted, X)
@@ -326,11 +332,7 @@ class LogisticRegressionCV(LogisticRegression):
         if get_config()["enable_metadata_routing"]:
             given = params if sample_weight is None else {**params, "sample_weight": sample_weight}
             return process_routing(self, "fit", **given)
-        if params:
-            raise ValueError(
-                f"[{', '.join(params)}] are passed but metadata routing is not enabled: "
-                "sklearn.set_config(enable_metadata_routing=True)."
-            )
+        refuse_extra(self, params)
         return _Routed({} if sample_weight is None else {"sample_weight": sample_weight})
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, **score_params: Any) -> float:
@@ -437,22 +439,13 @@ def _mass(rows: Any, some: Any = slice(None)) -> float:
     return float(len(rows.y[some])) if rows.weight is None else float(rows.weight[some].sum())
 
 
-def _refuse_missing(
-    classes: Array, number: Integers, weight: Array | None, fold: tuple[Integers, Integers], place: int
-) -> None:
-    """Refuse a fold that lacks a class, or in which nothing that counts is left out."""
-    train, test = fold if weight is None else (part[weight[part] > 0] for part in fold)
-    missing = np.setdiff1d(np.arange(len(classes)), number[train])
-    if missing.size:
-        raise ValueError(
-            f"Fold {place} has no training row of the classes {classes[missing].tolist()}: a class needs at least two "
-            "rows of positive weight, in different folds. Use fewer folds, a stratified splitter, or leave the class "
-            "out."
-        )
-    if not len(test):
-        raise ValueError(
-            f"Fold {place} leaves out no row of positive weight: there is nothing to score. Use fewer folds."
-        )
+def _refuse_empty(weight: Array | None, tests: list[Integers]) -> None:
+    """Refuse folds in which nothing that counts is left out."""
+    for place, test in enumerate(tests):
+        if not len(test if weight is None else test[weight[test] > 0]):
+            raise ValueError(
+                f"Fold {place} leaves out no row of positive weight: there is nothing to score. Use fewer folds."
+            )
 
 
 def _part(value: Any, chosen: Array, n: int) -> Any:

@@ -1,0 +1,129 @@
+#include "bindings.hpp"
+#include "sparse.hpp"
+
+#include "tenfold/assign.hpp"
+#include "tenfold/seed.hpp"
+
+namespace tenfold {
+namespace {
+
+template <class Rows> nb::tuple nearest_of_rows(const Rows &x, const In<double, 2> &centres, int threads) {
+  require(centres.shape(1) == x.columns && centres.shape(0) >= 1,
+          "centres must be (k, columns of X), with k above zero");
+  const int workers = checked_threads(threads);
+  const Out<std::int32_t, 1> number({x.rows});
+  const Out<double, 1> square({x.rows});
+  {
+    const nb::gil_scoped_release release;
+    nearest(x, centres_for(x, centres.span(), centres.shape(0)), workers, number.span(), square.span());
+  }
+  return nb::make_tuple(number.give(), square.give());
+}
+
+template <class Rows>
+nb::tuple assign_rows(const Rows &x, const Maybe<double, 1> &weight, const In<double, 2> &centres,
+                      const In<double, 1> &place, int threads) {
+  const Index k = centres.shape(0), p = x.columns;
+  require(centres.shape(1) == p && k >= 1, "centres must be (k, columns of X), with k above zero");
+  require(place.shape(0) == p, "place must have one entry a column of X");
+  require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
+  const int workers = checked_threads(threads);
+  Assigned found;
+  {
+    const nb::gil_scoped_release release;
+    found = assign(x, span_or_none(weight), centres_for(x, centres.span(), k), place.span(), workers);
+  }
+  return nb::make_tuple(give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, p}),
+                        found.energy);
+}
+
+template <class Rows>
+nb::object seed_rows(const Rows &x, const Maybe<double, 1> &weight, Index first, const In<double, 2> &draws,
+                     int threads) {
+  require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
+  require(first >= 0 && first < x.rows, "first must be the number of a row");
+  require(draws.shape(1) >= 1, "there must be a draw a step");
+  require(columns_are_inside(x), "an index of the sparse rows is not a column");
+  const int workers = checked_threads(threads);
+  std::vector<std::int64_t> rows;
+  {
+    const nb::gil_scoped_release release;
+    rows = seed(x, span_or_none(weight), first, draws.span(), draws.shape(1), workers, [] {
+      const nb::gil_scoped_acquire acquire;
+      return PyErr_CheckSignals() == 0;
+    });
+  }
+  if (PyErr_Occurred() != nullptr)
+    throw nb::python_error();
+  const auto found = static_cast<Index>(rows.size());
+  return give<std::int64_t, 1>(std::move(rows), {found});
+}
+
+template <class T> void bind_dense(nb::module_ &m) {
+  m.def(
+      "nearest",
+      [](const In<T, 2> &X, const In<double, 2> &centres, int threads) {
+        return nearest_of_rows(Dense<T>{X.data(), X.shape(0), X.shape(1)}, centres, threads);
+      },
+      nb::arg("X"), nb::arg("centres"), nb::arg("threads"),
+      "The number of each row's nearest centre, and its squared distance: (number, square).");
+  m.def(
+      "assign",
+      [](const In<T, 2> &X, const Maybe<double, 1> &weight, const In<double, 2> &centres, const In<double, 1> &place,
+         int threads) {
+        return assign_rows(Dense<T>{X.data(), X.shape(0), X.shape(1)}, weight, centres, place, threads);
+      },
+      nb::arg("X"), nb::arg("weight").none(), nb::arg("centres"), nb::arg("place"), nb::arg("threads"),
+      "Weights of the rows nearest to each centre, their sums about place, and the energy: (weight, sums, energy).");
+  m.def(
+      "seed",
+      [](const In<T, 2> &X, const Maybe<double, 1> &weight, Index first, const In<double, 2> &draws, int threads) {
+        return seed_rows(Dense<T>{X.data(), X.shape(0), X.shape(1)}, weight, first, draws, threads);
+      },
+      nb::arg("X"), nb::arg("weight").none(), nb::arg("first"), nb::arg("draws"), nb::arg("threads"),
+      "Rows of greedy k-means++ from the first one on: a step takes a row of draws (k - 1, trials), uniform in [0, "
+      "1).");
+}
+
+template <class T, class I> void bind_sparse(nb::module_ &m) {
+  m.def(
+      "nearest_csr",
+      [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 2> &centres,
+         int threads) {
+        const Compressed<T, I> rows(data, indices, indptr, p);
+        return nearest_of_rows(rows.view, centres, threads);
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("centres"), nb::arg("threads"),
+      "nearest of compressed sparse rows.");
+  m.def(
+      "assign_csr",
+      [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const Maybe<double, 1> &weight,
+         const In<double, 2> &centres, const In<double, 1> &place, int threads) {
+        const Compressed<T, I> rows(data, indices, indptr, p);
+        return assign_rows(rows.view, weight, centres, place, threads);
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("weight").none(),
+      nb::arg("centres"), nb::arg("place"), nb::arg("threads"), "assign of compressed sparse rows.");
+  m.def(
+      "seed_csr",
+      [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const Maybe<double, 1> &weight,
+         Index first, const In<double, 2> &draws, int threads) {
+        const Compressed<T, I> rows(data, indices, indptr, p);
+        return seed_rows(rows.view, weight, first, draws, threads);
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("weight").none(), nb::arg("first"),
+      nb::arg("draws"), nb::arg("threads"), "seed of compressed sparse rows.");
+}
+
+} // namespace
+
+void bind_nearest(nb::module_ &m) {
+  bind_dense<float>(m);
+  bind_dense<double>(m);
+  bind_sparse<float, std::int32_t>(m);
+  bind_sparse<float, std::int64_t>(m);
+  bind_sparse<double, std::int32_t>(m);
+  bind_sparse<double, std::int64_t>(m);
+}
+
+} // namespace tenfold

@@ -1,0 +1,198 @@
+"""What models with centres of clusters share: how they start, and what they say of rows."""
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import Array, Floats, is_dask, is_foreign, namespace, numpy_dtype, on_host, wide
+from tenfold.data import MemoryRows, Rows
+from tenfold.estimators.contract import counted, follow, rows_alone, validate_weights
+from tenfold.estimators.parameters import (
+    Constraints,
+    array_like,
+    choice,
+    function,
+    instance,
+    integer,
+    random_state,
+    real,
+)
+from tenfold.estimators.predictors import Predictor
+from tenfold.plans import clusters as plan
+from tenfold.stats import distances_to, nearest
+
+BASIC: Constraints = {
+    "n_clusters": (integer(1),),
+    "init": (choice("k-means++", "random"), function(), array_like()),
+    "n_init": (choice("auto"), integer(1)),
+    "max_iter": (integer(1),),
+    "tol": (real(0),),
+    "verbose": (integer(0), instance(bool, np.bool_)),
+    "random_state": (random_state(),),
+}
+
+
+class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Predictor, BaseEstimator):
+    """A model with `cluster_centers_` (k, p), to the nearest of which a row belongs."""
+
+    cluster_centers_: Array
+    labels_: Array
+    inertia_: float | None
+    n_clusters: int
+    _several: ClassVar[int] = 10
+    """Runs from random starts where n_init is "auto"."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        raise NotImplementedError
+
+    def _centres(self) -> Floats:
+        check_is_fitted(self)
+        return wide(self.cluster_centers_)
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return partial(_numbers, self._centres())
+
+    def predict(self, X: Any) -> Array:
+        """The number of the nearest centre of each row, (n,)."""
+        return self._raw(X)
+
+    def transform(self, X: Any) -> Array:
+        """The distances of the rows from all centres, (n, n_clusters)."""
+        return self._raw(X, self._distances_of_rows)
+
+    def _distances_of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return partial(_distances, self._centres())
+
+    def _squares_of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return partial(_squares, self._centres())
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the energy: the weighted sum of the squared distances of the rows from their nearest centres."""
+        squares = self._raw(X, self._squares_of_rows)
+        weight = validate_weights(sample_weight, X)
+        squares = squares if weight is None else squares * weight
+        return -float(on_host(squares.sum() if is_dask(squares) else namespace(squares).sum(squares)))
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """`fit`, and the number of each row's cluster."""
+        return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """`fit`, then `transform` of the same rows."""
+        return self.fit(X, y, sample_weight=sample_weight).transform(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.cluster_centers_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _numbers(centres: Floats, X: Array) -> Array:
+    return nearest(X, centres)[0]
+
+
+def _squares(centres: Floats, X: Array) -> Array:
+    return nearest(X, centres)[1]
+
+
+def _distances(centres: Floats, X: Array) -> Array:
+    squares = distances_to(X, centres)
+    xp = namespace(squares)
+    return xp.astype(xp.sqrt(squares), X.dtype, copy=False)
+
+
+def require_rows(X: Array, k: int, weight: Array | None = None) -> None:
+    """Refuse fewer rows than clusters."""
+    if X.shape[0] < k:
+        raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
+    if weight is not None and not is_foreign(weight) and (inside := int(np.sum(weight > 0.0))) < k:
+        raise ValueError(f"{k} clusters need as many rows of positive weight, and there are {inside}.")
+
+
+def counted_rows(X: Array, weight: Array | None) -> Rows:
+    """The rows of positive weight where they can be picked, for many passes: arrays in C order."""
+    if is_dask(X) or is_foreign(X):
+        return rows_alone(X, weight)
+    inside, _, kept = counted(X, np.zeros(0) if weight is None else weight, weight)
+    return rows_alone(inside, kept)
+
+
+def seeds_of(model: Any, X: Array, k: int) -> plan.Seeds:
+    """How a model starts: what its `init` says."""
+    if isinstance(model.init, str):
+        return plan.plus_plus(k) if model.init == "k-means++" else plan.at_random(k)
+    if callable(model.init):
+        return partial(_called, model.init, k, X.shape[1])
+    init = on_host(model.init) if is_foreign(model.init) else model.init
+    centres = check_array(init, dtype=numpy_dtype(X.dtype), copy=True, order="C", input_name="init")
+    _require_shape(centres, k, X.shape[1])
+    return plan.given(np.asarray(centres, dtype=np.float64))
+
+
+def _called(init: Callable[..., Any], k: int, p: int, rows: MemoryRows, random: Any) -> Floats:
+    centres = check_array(init(rows.X, k, random_state=random), dtype=np.float64, order="C", input_name="init")
+    _require_shape(centres, k, p)
+    return np.asarray(centres)
+
+
+def _require_shape(centres: Any, k: int, p: int) -> None:
+    if centres.shape[0] != k:
+        raise ValueError(f"The shape of the initial centers {centres.shape} does not match the number of clusters {k}.")
+    if centres.shape[1] != p:
+        raise ValueError(
+            f"The shape of the initial centers {centres.shape} does not match the number of features of the data {p}."
+        )
+
+
+def starts_of(model: Any) -> int:
+    """How many runs: one where all would be the same or where seeds are good, several from random ones."""
+    listed = not (isinstance(model.init, str) or callable(model.init))
+    if model.n_init == "auto":
+        return 1 if listed or model.init == "k-means++" else model._several
+    if listed and model.n_init != 1:
+        warnings.warn(
+            f"Explicit initial center position passed: performing only one init in {type(model).__name__} instead of "
+            f"n_init={model.n_init}.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return 1
+    return int(model.n_init)
+
+
+def warn_of_fewer(model: Any, labels: Array | None) -> None:
+    """scikit-learn's warning where some centres have no rows."""
+    found = model.n_clusters if labels is None else len(np.unique(on_host(labels)))
+    if found < model.n_clusters:
+        warnings.warn(
+            f"Number of distinct clusters ({found}) found smaller than n_clusters ({model.n_clusters}). Possibly due "
+            "to duplicate points in X.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def store_centres(model: Any, centres: Floats, X: Array, rows: Rows, weight: Array | None) -> Floats:
+    """Set centres, labels and energy; the centres as they are stored, in float64. Labels of rows on several machines
+    stay there, and are computed when they are asked for.
+    """
+    model.cluster_centers_ = follow(centres, X)
+    stored = wide(model.cluster_centers_)
+    if rows.scattered:
+        model.labels_ = model.predict(X)
+        model.inertia_ = None
+    else:
+        model.labels_, model.inertia_ = plan.labelled(rows, weight, stored)
+    return stored

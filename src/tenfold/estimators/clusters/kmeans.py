@@ -1,0 +1,201 @@
+"""k-means clustering."""
+
+import warnings
+from typing import Any, ClassVar, Self
+
+from sklearn.utils import check_random_state
+
+from tenfold.arrays import numpy_dtype
+from tenfold.estimators.clusters.centres import (
+    BASIC,
+    Centred,
+    counted_rows,
+    require_rows,
+    seeds_of,
+    starts_of,
+    store_centres,
+    warn_of_fewer,
+)
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    refuse_not_finite,
+    rows_alone,
+    validate_rows,
+    validate_weights,
+    warn_unless_certified,
+)
+from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice
+from tenfold.judge import lloyd_step
+from tenfold.plans import clusters as plan
+from tenfold.solvers.loop import Record, Watch
+from tenfold.stats import Params
+
+
+class KMeans(Centred):
+    """k-means: centres such that rows are near to the nearest of them.
+
+    Looks for c that minimises the energy ``sum_i w_i min_k ||x_i - c_k||^2``, which has many local minima, by steps of
+    Lloyd from good seeds: rows go to the nearest centre, centres to the mean of their rows.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    init : {"k-means++", "random"}, callable or array-like of shape (n_clusters, n_features), default="k-means++"
+        Seeds: rows that are drawn far apart (greedy k-means++), rows drawn by weight, what
+        ``init(X, n_clusters, random_state)`` returns, or these. With an integer `random_state` seeds are those of
+        scikit-learn.
+    n_init : int or "auto", default="auto"
+        Runs, of which that with the least energy counts; "auto" is 1, and 10 for "random" and callables.
+    max_iter : int, default=300
+        Steps of one run.
+    tol : float, default=1e-4
+        A run ends when the squared moves of the centres sum to at most tol times the mean variance of the columns and
+        the energy falls by less than the certificate allows, or when no row changes its cluster.
+    verbose : int, default=0
+    random_state : int, RandomState or None, default=None
+    copy_x : accepted for compatibility: X is never changed.
+    algorithm : {"lloyd", "elkan"}, default="lloyd"
+        Accepted for compatibility: both give the steps of Lloyd, and distances that bounds rule out are never computed.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    labels_ : ndarray of shape (n_samples,)
+        The nearest centre of each row, in float64 arithmetic whatever the dtype of X; a lazy array for Dask.
+    inertia_ : float
+        The energy.
+    n_iter_ : int
+        Steps of the run that counts.
+    trace_ : tuple of float
+        The energy after each of its steps; it never rises.
+    certificate_ : Certificate
+        Kind fixed point: the fall of the energy in one more exact step, at most 1e-6 of it (0.01 tol, if that is more).
+        That is a local minimum at best. `lower_bound` is the energy below which no centres can be, from the spectrum of
+        the rows; it is left out where it would cost more than the fit (`tenfold.certify` asks for it always).
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass over the rows a step, of 2 n p k flops at most, in float32 with a bound on its errors: rows for which it
+    does not decide are compared in float64, so that labels are those of float64. Runs on dense and sparse arrays,
+    files, devices and Dask collections, with sample weights; where rows are not in memory, seeds come from a sample. A
+    centre without rows goes to the row that is furthest from its own.
+    Seeger, section 12.1; Welling, ch. 11; Cookbook, ch. 12.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import KMeans
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> model = KMeans(n_clusters=2, random_state=0).fit(X)
+    >>> model.labels_
+    array([1, 1, 1, 0, 0, 0], dtype=int32)
+    >>> model.cluster_centers_
+    array([[10.,  2.],
+           [ 1.,  2.]])
+    >>> model.certificate_.ok, model.certificate_.lower_bound <= model.inertia_
+    (True, True)
+    """
+
+    _claims: ClassVar = Claims(
+        "k-means", "one fold a step", "fixed point, lower bound", "S12.1, W11, B12", "sklearn.cluster.KMeans"
+    )
+    _constraints: ClassVar[Constraints] = {
+        **BASIC,
+        "copy_x": (boolean(),),
+        "algorithm": (choice("lloyd", "elkan"),),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: int = 0,
+        random_state: Any = None,
+        copy_x: bool = True,
+        algorithm: str = "lloyd",
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the centres.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or an array elsewhere
+        y : not looked at.
+        sample_weight : array-like of shape (n,), default=None
+            Whole numbers count as repeated rows.
+        """
+        check_parameters(self, self._constraints)
+        X = validate_rows(self, X)
+        weight = validate_weights(sample_weight, X)
+        require_rows(X, self.n_clusters, weight)
+        if self.algorithm == "elkan" and self.n_clusters == 1:
+            warnings.warn(
+                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        rows = counted_rows(X, weight)
+        seeds, starts = seeds_of(self, X, self.n_clusters), starts_of(self)
+        found = refuse_not_finite(
+            self,
+            X,
+            lambda: plan.of_rows(
+                rows,
+                seeds,
+                self.n_clusters,
+                starts=starts,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                random=check_random_state(self.random_state),
+                watch=self._watch,
+            ),
+        )
+        self.n_iter_ = found.iterations
+        self.trace_ = tuple(record.objective for record in found.trace[1:])
+        stored = store_centres(self, found.centres, X, rows_alone(X, weight), weight)
+        self.certificate_ = lloyd_step(
+            rows,
+            stored,
+            tol=plan.allowed_fall(self.tol),
+            dtype=numpy_dtype(X.dtype),
+            bound=plan.is_bound_cheap(rows, self.n_clusters, found.iterations),
+            status=found.status.value,
+        )
+        if self.inertia_ is None:
+            self.inertia_ = self.certificate_.objective
+        warn_of_fewer(self, None if rows.scattered else self.labels_)
+        warn_unless_certified(self)
+        return self
+
+    def _watch(self) -> Watch | None:
+        """What prints the steps, where that is asked for."""
+        if not self.verbose:
+            return None
+        print("Initialization complete")
+        steps = iter(range(self.max_iter))
+
+        def watch(record: Record, params: Params) -> bool:
+            step = next(steps)
+            print(f"Iteration {step}, inertia {record.objective}.")
+            if record.measure <= 1.0:
+                print(f"Converged at iteration {step}.")
+            return False
+
+        return watch

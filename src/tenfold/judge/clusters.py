@@ -1,0 +1,89 @@
+"""Centres judged: how far the energy falls in one exact step of Lloyd, and how low it could be at all.
+
+E(c) = sum_i w_i min_k ||x_i - c_k||^2. From the returned centres one step is taken in float64: every row to its nearest
+centre, every centre to the mean of its rows. The number is E before minus E after. A clustering at rest is not the best
+one: for that, no k centres have an energy below
+
+    trace S - (l_1 + ... + l_(k-1)),    S the scatter of the rows about their mean, l its largest values,
+
+because the energy of a clustering is trace S minus what k - 1 orthonormal directions capture (Zha et al. 2001, Ding and
+He 2004). With k above the number of columns that says nothing, and the bound is zero.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg as la
+
+from tenfold.arrays import Floats, unit_roundoff
+from tenfold.data import Rows
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.machine import one_blas_thread
+from tenfold.stats import Assigned, Moments, assigned
+
+FORMED = 1024
+"""Up to so many columns their products are formed for the lower bound."""
+
+
+def lloyd_step(
+    rows: Rows,
+    centres: Floats,
+    *,
+    tol: float | None = None,
+    dtype: Any = np.float64,
+    bound: bool = True,
+    status: str = "solved",
+) -> Certificate:
+    """The certificate of centres (k, p); `bound` asks for the lower bound, which costs p x p products of the rows."""
+    tol = RULES["fixed point"].tol if tol is None else tol
+    place = np.mean(centres, axis=0)
+    found: Assigned = rows.fold(assigned(centres, place))
+    inside = found.weight > 0.0
+    means = np.where(inside[:, None], place + found.sums / np.where(inside, found.weight, 1.0)[:, None], centres)
+    fall = float(np.sum(found.weight * np.sum((means - centres) ** 2, axis=1)))
+    energy = found.energy
+    sizes = float(np.sum(found.weight * np.sum(centres**2, axis=1)))
+    rounding = 64.0 * unit_roundoff(np.float64) * energy + 16.0 * unit_roundoff(dtype) ** 2 * (sizes + energy)
+    if fall > rounding:  # else rows whose centre moves by rounding alone stay where they are
+        after: Assigned = rows.fold(assigned(np.ascontiguousarray(means), place))
+        fall = max(fall, energy - after.energy)
+    lowest = energy_bound(rows, len(centres)) if bound else None
+    return Certificate(
+        "fixed point",
+        max(fall, rounding) if np.isfinite(energy) else np.inf,
+        max(energy, 4.0 * rounding, np.finfo(np.float64).tiny),
+        tol,
+        rounding,
+        energy,
+        lower_bound=lowest,
+        status=status,
+        parts=(fall,),
+        note=_note(energy, lowest, int(np.sum(~inside))),
+    )
+
+
+def _note(energy: float, lowest: float | None, empty: int) -> str:
+    words = []
+    if lowest is not None and lowest > 0.0:
+        share = 100.0 * (1.0 - lowest / energy) if energy > lowest else 0.0
+        words.append(f"No centres have an energy below {lowest:.6g}, which is {share:.2g} % less than these.")
+    if empty:
+        words.append(f"{empty} of the centres have no rows.")
+    return " ".join(words)
+
+
+def energy_bound(rows: Rows, k: int) -> float | None:
+    """A proved lower bound on the energy of any k centres; None where the products of the columns are too many."""
+    p = rows.shape[1]
+    if k > p:
+        return 0.0
+    if p > FORMED:
+        return None
+    moments: Moments = rows.fold(Moments.lift)
+    e = moments.exponent[:p]
+    S = np.ldexp(moments.about(False)[0], e[:, None] + e)
+    with one_blas_thread:
+        values = la.eigvalsh(S, check_finite=False)
+    total = float(np.trace(S))
+    rounding = 8.0 * p * unit_roundoff(np.float64) * total  # of eigenvalues, and of the sums behind them
+    return max(0.0, float(np.sum(values[: p - k + 1])) - rounding)

@@ -1,0 +1,202 @@
+"""k-means: seeds, Lloyd's algorithm from each of them, and the best end.
+
+Rows in memory are seeded from all of them; of rows elsewhere (files, a cluster, a device) a sample is brought here for
+the seeds alone, every s-th row. Then every step is one pass over the rows, wherever they are.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from tenfold.arrays import Array, Floats, contiguous, is_numpy, is_sparse, namespace, on_host
+from tenfold.data import Block, MemoryRows, NotFinite, Rows, sampling_step
+from tenfold.judge import RULES
+from tenfold.solvers import lloyd, seeding
+from tenfold.solvers.loop import Record, Status, Watch, run
+from tenfold.stats import Assigned, Columns, assigned, nearest
+
+SAMPLE = 1 << 15
+"""Rows at least of a sample for seeds, where rows are not in memory; and so many for each centre:"""
+
+SAMPLE_A_CENTRE = 32
+
+CHEAP = 1 << 25
+"""So many products of columns take no time to speak of."""
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Centres (k, p), the energy of the assignment whose means they are, how the run ended, its steps and its trace."""
+
+    centres: Floats
+    energy: float
+    status: Status
+    iterations: int
+    trace: tuple[Record, ...]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Mean of the rows, their scatter about it, and the mean variance of the columns."""
+
+    place: Floats
+    scatter: float
+    variance: float
+
+
+class Seeds(Protocol):
+    """What makes k first centres from rows in memory."""
+
+    def __call__(self, rows: MemoryRows, random: Any) -> Floats: ...
+
+
+def plus_plus(k: int) -> Seeds:
+    """Greedy k-means++."""
+    return partial(_from_rows, partial(seeding.plus_plus, k=k))
+
+
+def at_random(k: int) -> Seeds:
+    """Different rows, drawn by weight."""
+    return partial(_from_rows, partial(seeding.drawn, k=k))
+
+
+def given(centres: Floats) -> Seeds:
+    """These."""
+    return partial(_given, centres)
+
+
+def _given(centres: Floats, rows: MemoryRows, random: Any) -> Floats:
+    return centres
+
+
+def _from_rows(choose: Callable[..., Any], rows: MemoryRows, random: Any) -> Floats:
+    return rows_at(rows.X, choose(rows.X, rows.weight, random=random))
+
+
+def rows_at(X: Array, index: Any) -> Floats:
+    """Rows of these numbers, dense and in float64."""
+    some = X[index]
+    return np.ascontiguousarray(some.toarray() if is_sparse(some) else some, dtype=np.float64)
+
+
+def scale_of(rows: Rows) -> Scale:
+    """One pass; refuses values that are not finite."""
+    columns: Columns = rows.fold(Columns.lift)
+    p = columns.features
+    mean, lengths = columns.mean[:p], columns.spread[:p]
+    with np.errstate(over="ignore", invalid="ignore"):
+        scatter = float(np.sum(lengths**2))
+    if not (np.isfinite(mean).all() and np.isfinite(scatter)):
+        raise NotFinite
+    return Scale(mean, scatter, scatter / (columns.weight * p))
+
+
+@dataclass(frozen=True)
+class _Brought:
+    """Rows and their weights, in the memory of this machine."""
+
+    X: Array
+    weight: Floats | None
+
+    def merge(self, other: "_Brought") -> "_Brought":
+        X = sparse.vstack([self.X, other.X], "csr") if is_sparse(self.X) else np.concatenate([self.X, other.X])
+        if self.weight is None or other.weight is None:
+            return _Brought(X, None)
+        return _Brought(X, np.concatenate([self.weight, other.weight]))
+
+
+def _brought(block: Block) -> _Brought:
+    X = block.X if is_sparse(block.X) else contiguous(on_host(block.X))
+    return _Brought(X, None if block.weight is None else on_host(block.weight))
+
+
+def sample_for(rows: Rows, k: int) -> MemoryRows:
+    """Rows from which seeds are drawn, in memory: all of them where they are there already."""
+    if isinstance(rows, MemoryRows) and not rows.foreign:
+        return MemoryRows(contiguous(rows.X), rows.y, rows.weight)
+    sample: _Brought = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_CENTRE * k))).fold(_brought)
+    X, weight = sample.X, sample.weight
+    if weight is not None and not np.all(weight > 0.0):
+        X, weight = X[weight > 0.0], weight[weight > 0.0]
+    if X.shape[0] < k:
+        raise ValueError(f"{k} clusters need as many rows of positive weight, and there are {X.shape[0]}.")
+    return MemoryRows(X, np.zeros((X.shape[0], 0)), weight)
+
+
+def of_rows(
+    rows: Rows,
+    seeds: Seeds,
+    k: int,
+    *,
+    starts: int,
+    max_iter: int,
+    tol: float,
+    random: Any,
+    watch: Callable[[], Watch | None] = lambda: None,
+) -> Clusters:
+    """The best of several runs. A run ends when no centre moves, or when the squared moves sum to at most `tol` times
+    the mean variance and the energy falls by no more than the judge allows.
+    """
+    scale = scale_of(rows)
+    sample = sample_for(rows, k)
+    best: Clusters | None = None
+    for _ in range(starts):
+        found = one_run(rows, seeds(sample, random), scale, max_iter=max_iter, tol=tol, watch=watch())
+        if best is None or found.energy < best.energy * (1.0 - 1e-12):
+            best = found
+        if found.status in (Status.STOPPED, Status.INTERRUPTED):
+            break
+    assert best is not None
+    return best
+
+
+def allowed_fall(tol: float) -> float:
+    """The relative fall of the energy in a step that the judge allows: a hundredth of tol, and at least its rule."""
+    return max(RULES["fixed point"].tol, 0.01 * tol)
+
+
+def is_bound_cheap(rows: Rows, k: int, iterations: int) -> bool:
+    """Whether the judge's lower bound costs a small part of the fit: n p^2 flops beside 2 n p k a step."""
+    p = rows.shape[1]
+    return k > p or 4 * p <= k * iterations or rows.entries * p <= CHEAP
+
+
+def one_run(
+    rows: Rows, start: Floats, scale: Scale, *, max_iter: int, tol: float, watch: Watch | None = None
+) -> Clusters:
+    """Lloyd's algorithm from some centres."""
+    path = lloyd.steps(
+        rows,
+        partial(_assign, rows, scale.place),
+        np.ascontiguousarray(start, dtype=np.float64),
+        place=scale.place,
+        scatter=scale.scatter,
+        shift=tol * scale.variance,
+        fall=0.5 * allowed_fall(tol) if tol > 0.0 else 0.0,
+    )
+    found = run(path, max_iter, watch=watch)
+    return Clusters(found.params.coef, found.trace[-1].objective, found.status, found.iterations, found.trace)
+
+
+def _assign(rows: Rows, place: Floats, centres: Floats) -> Assigned:
+    return rows.fold(assigned(centres, place))
+
+
+def labelled(rows: Rows, weight: Array | None, centres: Floats) -> tuple[Array, float]:
+    """The number of each row's centre, where the rows are, and the energy: one pass."""
+    found = rows.map(partial(_numbers, centres))
+    xp = namespace(found)
+    square = found[:, 1] if weight is None else found[:, 1] * weight
+    return xp.astype(found[:, 0], xp.int32), float(on_host(xp.sum(square)))
+
+
+def _numbers(centres: Floats, block: Block) -> Array:
+    number, square = nearest(block.X, centres)
+    if is_numpy(number):
+        return np.stack([number.astype(np.float64), square], axis=1)
+    xp = namespace(number)
+    return xp.stack([xp.astype(number, xp.float64), square], axis=1)

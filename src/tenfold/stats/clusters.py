@@ -1,0 +1,154 @@
+"""Rows and their nearest centres: sums of what belongs to each, and the rows that are furthest from all."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tenfold import _core
+from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, like, namespace, on_host, picked
+from tenfold.data import Block, Lifted, Pending, weights_of
+from tenfold.machine import threads
+from tenfold.stats.derivatives import Params, times
+
+PIECE = 1 << 24
+"""Where another library compares rows with centres, so many products at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """Of the rows that are nearest to each of k centres: their weight (k,), and sums (k, p) about a place; and the
+    energy, the weighted sum of squared distances.
+    """
+
+    weight: Floats
+    sums: Floats
+    energy: float
+
+    def merge(self, other: "Assigned") -> "Assigned":
+        return Assigned(self.weight + other.weight, self.sums + other.sums, self.energy + other.energy)
+
+
+def assigned(centres: Floats, place: Floats) -> Callable[[Block], Lifted[Assigned]]:
+    """The lift of `Assigned` for centres (k, p), with sums about `place` (p,)."""
+    return partial(_assigned, centres, place)
+
+
+def _assigned(centres: Floats, place: Floats, block: Block) -> Lifted[Assigned]:
+    X = block.X
+    rest = (block.weight, centres, place, threads(entries(X) * len(centres)))
+    if is_sparse(X):
+        return Assigned(*_core.assign_csr(X.data, X.indices, X.indptr, X.shape[1], *rest))
+    if is_numpy(X):
+        return Assigned(*_core.assign(X, *rest))
+    return assigned_in_arrays(centres, place, block)
+
+
+def assigned_in_arrays(centres: Floats, place: Floats, block: Block) -> Pending[Assigned]:
+    """The lift in the Array API: for other namespaces, and the reference for the compiled loop."""
+    xp, k, weight = namespace(block.X), len(centres), weights_of(block)
+    numbers = like(np.arange(k), block.X)
+    total: list[Array] = []
+    for start, stop in _pieces(block.X.shape[0], k):
+        X = xp.astype(block.X[start:stop, :], xp.float64, copy=False)
+        number, square = _nearest_in_arrays(X, centres)
+        w = weight[start:stop]
+        own = xp.where(number[:, None] == numbers[None, :], w[:, None], 0.0)
+        parts = [xp.sum(own, axis=0), xp.matmul(own.T, X - like(place, X)), xp.reshape(xp.sum(w * square), (1,))]
+        total = [a + b for a, b in zip(total, parts, strict=True)] if total else parts
+    return Pending.of(total, _from_sums, key="assigned")
+
+
+def _from_sums(_: tuple[None, ...], weight: Floats, sums: Floats, energy: Floats) -> Assigned:
+    return Assigned(weight, sums, float(energy[0]))
+
+
+def _pieces(n: int, k: int) -> Iterator[tuple[int, int]]:
+    step = max(1, PIECE // k)
+    return ((start, min(n, start + step)) for start in range(0, max(n, 1), step))
+
+
+def _nearest_in_arrays(X: Array, centres: Floats) -> tuple[Array, Array]:
+    """Number and squared distance of the nearest centre; X in float64."""
+    xp, place = namespace(X), centres.mean(axis=0)
+    away = centres - place
+    scores = xp.matmul(X - like(place, X), like(away, X).T) - like(0.5 * np.sum(away**2, axis=1), X)
+    number = xp.argmax(scores, axis=1)
+    return number, xp.sum((X - xp.take(like(centres, X), number, axis=0)) ** 2, axis=1)
+
+
+def nearest(X: Array, centres: Floats) -> tuple[Array, Array]:
+    """The number (n,) of each row's nearest centre, the first of equals, and its squared distance (n,) in float64,
+    where X is.
+    """
+    count = threads(entries(X) * len(centres))
+    if is_sparse(X):
+        return _core.nearest_csr(X.data, X.indices, X.indptr, X.shape[1], centres, count)
+    if is_numpy(X):
+        return _core.nearest(X, centres, count)
+    xp = namespace(X)
+    found = [
+        _nearest_in_arrays(xp.astype(X[start:stop, :], xp.float64, copy=False), centres)
+        for start, stop in _pieces(X.shape[0], len(centres))
+    ]
+    number, square = (xp.concat(parts, axis=0) if len(parts) > 1 else parts[0] for parts in zip(*found, strict=True))
+    return xp.astype(number, xp.int32), square
+
+
+def distances_to(X: Array, centres: Floats) -> Array:
+    """Squared distances (n, k) of rows from centres in float64, where X is."""
+    if is_numpy(X):
+        return _core.scaled_distances(X, centres, np.ones_like(centres), threads(entries(X) * len(centres)))
+    if is_sparse(X):
+        squares = np.asarray(type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape).sum(axis=1))
+        products = times(X, Params(-2.0 * centres, np.sum(centres**2, axis=1)))
+        return np.maximum(products + squares.reshape(-1, 1), 0.0)
+    xp, C = namespace(X), like(centres, X)
+    X = xp.astype(X, xp.float64, copy=False)
+    return xp.stack([xp.sum((X - C[k, :]) ** 2, axis=1) for k in range(len(centres))], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Farthest:
+    """Up to `most` different rows (m, p) that are furthest from their centres, the furthest first; their squared
+    distances, centres and weights. Equal rows are one, with the sum of their weights, and rows that are as far as each
+    other stand in the order of their values: neither repetitions nor the order of rows matter.
+    """
+
+    most: int
+    rows: Floats
+    square: Floats
+    number: Integers
+    weight: Floats
+
+    def merge(self, other: "Farthest") -> "Farthest":
+        pairs = ((getattr(self, name), getattr(other, name)) for name in ("rows", "square", "number", "weight"))
+        return _furthest(self.most, *(np.concatenate(pair) for pair in pairs))
+
+
+def farthest(centres: Floats, most: int) -> Callable[[Block], Farthest]:
+    """The lift of `Farthest`."""
+    return partial(_farthest, centres, most)
+
+
+def _farthest(centres: Floats, most: int, block: Block) -> Farthest:
+    number, square = (on_host(part) for part in nearest(block.X, centres))
+    weight = on_host(weights_of(block))
+    square = np.where(weight > 0.0, square, 0.0)
+    values = np.unique(square)[-most:]
+    some = np.flatnonzero((square >= values[0]) & (square > 0.0))
+    rows: Any = picked(block.X, some)
+    rows = np.asarray(rows.toarray() if is_sparse(rows) else on_host(rows), dtype=np.float64)
+    return _furthest(most, rows, square[some], number[some], weight[some])
+
+
+def _furthest(most: int, rows: Floats, square: Floats, number: Integers, weight: Floats) -> Farthest:
+    if not len(rows):
+        return Farthest(most, rows, square, number, weight)
+    different, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    total = np.bincount(which.ravel(), weight, minlength=len(different)).astype(np.float64)
+    order = np.argsort(-square[first], kind="stable")[:most]
+    first = first[order]
+    return Farthest(most, rows[first], square[first], number[first], total[order])
