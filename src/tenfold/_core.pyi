@@ -1,7 +1,6 @@
 """Types of the C++ loops. All arrays are C-contiguous; X is float32 or float64, everything else as written."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
 from typing import Any, TypeAlias
 
 import numpy as np
