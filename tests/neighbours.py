@@ -85,4 +85,10 @@ NEIGHBOURS = [
     _voted("KNeighborsClassifier", weights="distance", metric="manhattan", n_neighbors=3),
     _averaged("KNeighborsRegressor"),
     _averaged("KNeighborsRegressor", weights="distance", algorithm="brute"),
+    _voted("RadiusNeighborsClassifier", outlier_label="most_frequent"),
+    _voted("RadiusNeighborsClassifier", weights="distance", radius=5.0, p=1),
+    _averaged("RadiusNeighborsRegressor", radius=3.0),
+    _averaged("RadiusNeighborsRegressor", radius=3.0, weights="distance"),
+    Kept("KNeighborsTransformer", ("kneighbors", "transform")),
+    Kept("RadiusNeighborsTransformer", ("radius_neighbors", "transform")),
 ]

@@ -93,6 +93,12 @@ if TYPE_CHECKING:
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
     from tenfold.stats import Moments as Moments
+    from tenfold.estimators.neighbours import KNeighborsTransformer as KNeighborsTransformer
+    from tenfold.estimators.neighbours import RadiusNeighborsClassifier as RadiusNeighborsClassifier
+    from tenfold.estimators.neighbours import RadiusNeighborsRegressor as RadiusNeighborsRegressor
+    from tenfold.estimators.neighbours import RadiusNeighborsTransformer as RadiusNeighborsTransformer
+    from tenfold.estimators.neighbours import kneighbors_graph as kneighbors_graph
+    from tenfold.estimators.neighbours import radius_neighbors_graph as radius_neighbors_graph
 
 __version__ = "0.1.0"
 
@@ -115,9 +121,10 @@ _HOME = {
     "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
     "IncrementalPCA": "estimators.components",
+    "KMeans": "estimators.clusters",
     "KNeighborsClassifier": "estimators.neighbours",
     "KNeighborsRegressor": "estimators.neighbours",
-    "KMeans": "estimators.clusters",
+    "KNeighborsTransformer": "estimators.neighbours",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
     "Lasso": "estimators.lasso",
@@ -155,6 +162,9 @@ _HOME = {
     "PoissonRegressor": "estimators.glm",
     "QuadraticDiscriminantAnalysis": "estimators.discriminant",
     "QuantileRegressor": "estimators.glm",
+    "RadiusNeighborsClassifier": "estimators.neighbours",
+    "RadiusNeighborsRegressor": "estimators.neighbours",
+    "RadiusNeighborsTransformer": "estimators.neighbours",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
@@ -171,6 +181,7 @@ _HOME = {
     "certify": "certification",
     "enet_path": "estimators.lasso",
     "infer": "certification",
+    "kneighbors_graph": "estimators.neighbours",
     "l1_min_c": "estimators.logistic",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
@@ -179,6 +190,7 @@ _HOME = {
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",
     "principal_angles": "estimators.components",
+    "radius_neighbors_graph": "estimators.neighbours",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",

@@ -64,4 +64,15 @@ def _found(model: Any, rows: Any, places: Integers, asked: Integers, k: int | No
     return found
 
 
-JUDGES = dict.fromkeys(("NearestNeighbors", "KNeighborsClassifier", "KNeighborsRegressor"), index)
+JUDGES = dict.fromkeys(
+    (
+        "NearestNeighbors",
+        "KNeighborsClassifier",
+        "KNeighborsRegressor",
+        "KNeighborsTransformer",
+        "RadiusNeighborsClassifier",
+        "RadiusNeighborsRegressor",
+        "RadiusNeighborsTransformer",
+    ),
+    index,
+)
