@@ -68,9 +68,20 @@ if TYPE_CHECKING:
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic import l1_min_c as l1_min_c
+    from tenfold.estimators.neighbours import Histogram as Histogram
+    from tenfold.estimators.neighbours import KernelDensity as KernelDensity
     from tenfold.estimators.neighbours import KNeighborsClassifier as KNeighborsClassifier
+    from tenfold.estimators.neighbours import KNeighborsClassifierCV as KNeighborsClassifierCV
+    from tenfold.estimators.neighbours import KNeighborsCV as KNeighborsCV
     from tenfold.estimators.neighbours import KNeighborsRegressor as KNeighborsRegressor
+    from tenfold.estimators.neighbours import KNeighborsTransformer as KNeighborsTransformer
     from tenfold.estimators.neighbours import NearestNeighbors as NearestNeighbors
+    from tenfold.estimators.neighbours import ParzenRegressor as ParzenRegressor
+    from tenfold.estimators.neighbours import RadiusNeighborsClassifier as RadiusNeighborsClassifier
+    from tenfold.estimators.neighbours import RadiusNeighborsRegressor as RadiusNeighborsRegressor
+    from tenfold.estimators.neighbours import RadiusNeighborsTransformer as RadiusNeighborsTransformer
+    from tenfold.estimators.neighbours import kneighbors_graph as kneighbors_graph
+    from tenfold.estimators.neighbours import radius_neighbors_graph as radius_neighbors_graph
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
@@ -93,12 +104,6 @@ if TYPE_CHECKING:
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
     from tenfold.stats import Moments as Moments
-    from tenfold.estimators.neighbours import KNeighborsTransformer as KNeighborsTransformer
-    from tenfold.estimators.neighbours import RadiusNeighborsClassifier as RadiusNeighborsClassifier
-    from tenfold.estimators.neighbours import RadiusNeighborsRegressor as RadiusNeighborsRegressor
-    from tenfold.estimators.neighbours import RadiusNeighborsTransformer as RadiusNeighborsTransformer
-    from tenfold.estimators.neighbours import kneighbors_graph as kneighbors_graph
-    from tenfold.estimators.neighbours import radius_neighbors_graph as radius_neighbors_graph
 
 __version__ = "0.1.0"
 
@@ -119,12 +124,16 @@ _HOME = {
     "GaussianPlugIn": "estimators.discriminant",
     "GeneralizedLinear": "estimators.glm",
     "GeneralizedLinearClassifier": "estimators.glm",
+    "Histogram": "estimators.neighbours",
     "HuberRegressor": "estimators.glm",
     "IncrementalPCA": "estimators.components",
     "KMeans": "estimators.clusters",
+    "KNeighborsCV": "estimators.neighbours",
     "KNeighborsClassifier": "estimators.neighbours",
+    "KNeighborsClassifierCV": "estimators.neighbours",
     "KNeighborsRegressor": "estimators.neighbours",
     "KNeighborsTransformer": "estimators.neighbours",
+    "KernelDensity": "estimators.neighbours",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
     "Lasso": "estimators.lasso",
@@ -156,6 +165,7 @@ _HOME = {
     "PLSCanonical": "estimators.two_blocks",
     "PLSRegression": "estimators.two_blocks",
     "PLSSVD": "estimators.two_blocks",
+    "ParzenRegressor": "estimators.neighbours",
     "PassiveAggressiveClassifier": "estimators.sgd",
     "PassiveAggressiveRegressor": "estimators.sgd",
     "Perceptron": "estimators.perceptron",
