@@ -144,7 +144,19 @@ def few_components(s: Size) -> Work:
     return Work(5 * 4.0 * 60 * s.stored, 10.0 * s.bytes, "five pairs of products with sixty vectors, ten reads of X")
 
 
+def thirty_steps(s: Size) -> Work:
+    """Thirty steps of EM with full covariances: a triangle's product and a symmetric one of each row and component."""
+    words = "thirty steps: a triangle's product and a symmetric one of each row and component, 31 reads of X"
+    return Work(30 * 2.0 * s.stored * (s.columns + 1) * s.targets, 31.0 * s.bytes, words)
+
+
 def neighbours(s: Size) -> Work:
     """The products of a tenth of the rows with all, in float32, whose rate is twice that of float64."""
     words = "products in float32 of a tenth of the rows with all, one read of X"
     return Work(0.1 * s.rows * s.stored, float(s.bytes), words)
+
+
+def all_pairs(s: Size) -> Work:
+    """The products of all rows with all, in float32, twice: for the errors and for the answers."""
+    words = "products in float32 of all rows with all, twice"
+    return Work(2.0 * s.rows * s.stored, 2.0 * s.bytes, words)

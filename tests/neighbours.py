@@ -26,7 +26,7 @@ class Kept:
     sparse : whether rows may be sparse.
     fewest : the least number of rows.
     coarse : whether rows are only counted, so that one that moves a little is not missed.
-    exempt : scikit-learn's checks that cannot hold: a weight is not a number of repetitions.
+    exempt : scikit-learn's checks that cannot hold: a weight is not a number of repetitions, or seeds are drawn.
     """
 
     name: str
@@ -104,4 +104,13 @@ NEIGHBOURS = [
     Kept("ParzenRegressor", ("predict",), "numbers", {"bandwidth": "loo", "window": "box"}, True, False, fewest=2),
     Kept("Histogram", LOGS, weighted=True, sparse=False, coarse=True),
     Kept("Histogram", LOGS, settings={"bins": 3}, weighted=True, sparse=False, coarse=True),
+    Kept(
+        "PrototypeClassifier",
+        ("predict",),
+        "classes",
+        {"n_prototypes": 3, "random_state": 0},
+        True,
+        False,
+        ("check_sample_weight_equivalence_on_dense_data",),
+    ),
 ]

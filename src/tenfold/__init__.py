@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic import l1_min_c as l1_min_c
+    from tenfold.estimators.mixture import GaussianMixture as GaussianMixture
+    from tenfold.estimators.mixture import em as em
     from tenfold.estimators.neighbours import Histogram as Histogram
     from tenfold.estimators.neighbours import KernelDensity as KernelDensity
     from tenfold.estimators.neighbours import KNeighborsClassifier as KNeighborsClassifier
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from tenfold.estimators.neighbours import KNeighborsTransformer as KNeighborsTransformer
     from tenfold.estimators.neighbours import NearestNeighbors as NearestNeighbors
     from tenfold.estimators.neighbours import ParzenRegressor as ParzenRegressor
+    from tenfold.estimators.neighbours import PrototypeClassifier as PrototypeClassifier
     from tenfold.estimators.neighbours import RadiusNeighborsClassifier as RadiusNeighborsClassifier
     from tenfold.estimators.neighbours import RadiusNeighborsRegressor as RadiusNeighborsRegressor
     from tenfold.estimators.neighbours import RadiusNeighborsTransformer as RadiusNeighborsTransformer
@@ -120,6 +123,7 @@ _HOME = {
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
+    "GaussianMixture": "estimators.mixture",
     "GaussianNB": "estimators.bayes",
     "GaussianPlugIn": "estimators.discriminant",
     "GeneralizedLinear": "estimators.glm",
@@ -170,6 +174,7 @@ _HOME = {
     "PassiveAggressiveRegressor": "estimators.sgd",
     "Perceptron": "estimators.perceptron",
     "PoissonRegressor": "estimators.glm",
+    "PrototypeClassifier": "estimators.neighbours",
     "QuadraticDiscriminantAnalysis": "estimators.discriminant",
     "QuantileRegressor": "estimators.glm",
     "RadiusNeighborsClassifier": "estimators.neighbours",
@@ -189,6 +194,7 @@ _HOME = {
     "VotedPerceptron": "estimators.perceptron",
     "ambiguity": "estimators.undecided",
     "certify": "certification",
+    "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "infer": "certification",
     "kneighbors_graph": "estimators.neighbours",

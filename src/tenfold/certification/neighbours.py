@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Integers, is_sparse
+from tenfold.certification.models import known
 from tenfold.estimators.contract import validate_weights
 from tenfold.estimators.neighbours import Histogram, KernelDensity, ParzenRegressor
 from tenfold.judge import Certificate
@@ -113,3 +114,16 @@ JUDGES: dict[str, Callable[..., Certificate]] = dict.fromkeys(
     index,
 )
 JUDGES |= dict.fromkeys(("KernelDensity", "ParzenRegressor", "Histogram"), density)
+
+
+def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """Means of the rows of each class that are nearest to a prototype."""
+    X, y = validate_data(model, X, y, dtype=np.float64, order="C", reset=False)
+    weight = validate_weights(sample_weight, X)
+    known(model, y)
+    if weight is not None and not weight.all():
+        X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+    return model.judged(X, np.searchsorted(model.classes_, y), weight)
+
+
+JUDGES["PrototypeClassifier"] = prototypes

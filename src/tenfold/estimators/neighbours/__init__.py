@@ -1,6 +1,7 @@
 """Nearest neighbours, and densities and means by windows."""
 
 from tenfold.estimators.neighbours.classes import KNeighborsClassifier
+from tenfold.estimators.neighbours.condensed import PrototypeClassifier
 from tenfold.estimators.neighbours.cv import KNeighborsClassifierCV, KNeighborsCV
 from tenfold.estimators.neighbours.density import KernelDensity
 from tenfold.estimators.neighbours.graphs import (
@@ -25,6 +26,7 @@ __all__ = [
     "KernelDensity",
     "NearestNeighbors",
     "ParzenRegressor",
+    "PrototypeClassifier",
     "RadiusNeighborsClassifier",
     "RadiusNeighborsRegressor",
     "RadiusNeighborsTransformer",

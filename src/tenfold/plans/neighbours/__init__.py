@@ -1,5 +1,6 @@
 """Neighbours: an index of the rows, searches in it, what neighbours say of a query, and sums of windows."""
 
+from tenfold.plans.neighbours.condensed import centres_of_classes
 from tenfold.plans.neighbours.index import Index, Near, built, from_graph
 from tenfold.plans.neighbours.said import means, shares, weighed
 from tenfold.plans.neighbours.windows import (
@@ -15,6 +16,7 @@ __all__ = [
     "Near",
     "bandwidths_to_try",
     "built",
+    "centres_of_classes",
     "from_graph",
     "likelihoods_left_out",
     "log_volume",
