@@ -341,6 +341,20 @@ def near_table(
     own: NDArray[np.int64] | None,
     threads: int,
 ) -> Any: ...
+def window_sums(
+    X: _Float,
+    Q: _Float,
+    metric: int,
+    p: float,
+    finish: int,
+    exponent: float,
+    window: int,
+    bandwidth: _Float,
+    weight: _Float | None,
+    targets: _Float,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> tuple[_Float, _Float]: ...
 def near_sparse(*parts: Any, **asked: Any) -> Any: ...
 
 class DualAscent:
