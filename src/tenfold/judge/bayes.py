@@ -49,12 +49,14 @@ def _as_sums(_: tuple[None, ...], weight: Floats, sums: Floats) -> ClassSums:
     return ClassSums(weight, sums, np.inf)
 
 
-def shares(rows: Rows | None, sums: ClassSums | None, stored: Floats, priors: Floats | None) -> Certificate:
+def shares(
+    rows: Rows | None, sums: ClassSums | None, stored: Floats, priors: Floats | None, note: str = ""
+) -> Certificate:
     """The shares of the classes alone."""
     again = sums_again(rows, len(stored)) if rows is not None else sums
     assert again is not None
     expected = _shares(again.weight, priors)
-    return exact({"priors": (stored, expected, np.where(expected > 0.0, expected, 1.0))}, floor=ROUNDING)
+    return exact({"priors": (stored, expected, np.where(expected > 0.0, expected, 1.0))}, floor=ROUNDING, note=note)
 
 
 def multinomial(

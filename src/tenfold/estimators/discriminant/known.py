@@ -8,7 +8,7 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
-from tenfold.estimators.by_class import ByClass, given_priors
+from tenfold.estimators.by_class import PARTS, ByClass, given_priors
 from tenfold.estimators.classes import odds
 from tenfold.estimators.contract import Claims, rowwise
 from tenfold.estimators.parameters import Constraints, array_like, nothing
@@ -82,7 +82,8 @@ class BayesClassifier(ByClass):
         self.priors_ = sums.weight / sums.weight.sum() if given is None else given
 
     def _judge(self, rows: Rows | None) -> Certificate:
-        return shares(rows, getattr(self, "_sums", None), self.priors_, given_priors(self.priors, len(self.priors_)))
+        given = given_priors(self.priors, len(self.priors_))
+        return shares(rows, getattr(self, "_sums", None), self.priors_, given, PARTS if rows is None else "")
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         with np.errstate(divide="ignore"):
