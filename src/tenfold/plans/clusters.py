@@ -115,11 +115,12 @@ def _brought(block: Block) -> _Brought:
 
 
 def sample_for(rows: Rows, k: int) -> MemoryRows:
-    """Rows from which seeds are drawn, in memory: all of them where they are there already."""
+    """Rows of positive weight from which seeds are drawn, in memory: all of them where they are there already."""
     if isinstance(rows, MemoryRows) and not rows.foreign:
-        return MemoryRows(contiguous(rows.X), rows.y, rows.weight)
-    sample: _Brought = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_CENTRE * k))).fold(_brought)
-    X, weight = sample.X, sample.weight
+        X, weight = contiguous(rows.X), rows.weight
+    else:
+        sample: _Brought = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_CENTRE * k))).fold(_brought)
+        X, weight = sample.X, sample.weight
     if weight is not None and not np.all(weight > 0.0):
         X, weight = X[weight > 0.0], weight[weight > 0.0]
     if X.shape[0] < k:
