@@ -60,6 +60,7 @@ constexpr Kernels kernels = {
     best_moves,
     singles,
     nearest,
+    gains,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

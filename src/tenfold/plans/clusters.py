@@ -17,7 +17,7 @@ from tenfold.data import Block, MemoryRows, NotFinite, Rows, sampling_step
 from tenfold.judge import RULES
 from tenfold.solvers import lloyd, seeding
 from tenfold.solvers.loop import Record, Status, Watch, run
-from tenfold.stats import Assigned, Columns, assigned, nearest
+from tenfold.stats import Columns, assigner, nearest
 
 SAMPLE = 1 << 15
 """Rows at least of a sample for seeds, where rows are not in memory; and so many for each centre:"""
@@ -172,7 +172,7 @@ def one_run(
     """Lloyd's algorithm from some centres."""
     path = lloyd.steps(
         rows,
-        partial(_assign, rows, scale.place),
+        assigner(rows, scale.place),
         np.ascontiguousarray(start, dtype=np.float64),
         place=scale.place,
         scatter=scale.scatter,
@@ -181,10 +181,6 @@ def one_run(
     )
     found = run(path, max_iter, watch=watch)
     return Clusters(found.params.coef, found.trace[-1].objective, found.status, found.iterations, found.trace)
-
-
-def _assign(rows: Rows, place: Floats, centres: Floats) -> Assigned:
-    return rows.fold(assigned(centres, place))
 
 
 def labelled(rows: Rows, weight: Array | None, centres: Floats) -> tuple[Array, float]:

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, like, namespace, on_host, picked
-from tenfold.data import Block, Lifted, Pending, weights_of
+from tenfold.data import Block, Lifted, MemoryRows, Pending, Rows, weights_of
 from tenfold.machine import threads
 from tenfold.stats.derivatives import Params, times
 
@@ -59,6 +59,39 @@ def assigned_in_arrays(centres: Floats, place: Floats, block: Block) -> Pending[
         parts = [xp.sum(own, axis=0), xp.matmul(own.T, X - like(place, X)), xp.reshape(xp.sum(w * square), (1,))]
         total = [a + b for a, b in zip(total, parts, strict=True)] if total else parts
     return Pending.of(total, _from_sums, key="assigned")
+
+
+Assign: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
+"""One pass: weights (k,) and sums (k, p) of the rows that are nearest to given centres."""
+
+
+def assigner(rows: Rows, place: Floats) -> Assign:
+    """Passes over the same rows for centres that move, with sums about `place`. Rows in memory keep bounds from one
+    pass to the next, so that most are compared with few centres; sums are those of `assigned`, bit by bit.
+    """
+    if not isinstance(rows, MemoryRows) or rows.foreign:
+        return partial(_by_fold, rows, place)
+    steps = []
+    for block in rows.blocks():
+        parts: Any = (block.X,)
+        if is_sparse(block.X):
+            parts = (block.X.data, block.X.indices, block.X.indptr, block.X.shape[1])
+        steps.append(_core.Lloyd(*parts, block.weight))
+    return partial(_by_steps, steps, rows.entries, place)
+
+
+def _by_fold(rows: Rows, place: Floats, centres: Floats) -> tuple[Floats, Floats]:
+    found = rows.fold(assigned(centres, place))
+    return found.weight, found.sums
+
+
+def _by_steps(steps: list[_core.Lloyd], entries_of_rows: int, place: Floats, centres: Floats) -> tuple[Floats, Floats]:
+    count = threads(entries_of_rows * len(centres))
+    weight, sums = steps[0].step(centres, place, count)
+    for block in steps[1:]:
+        more = block.step(centres, place, count)
+        weight, sums = weight + more[0], sums + more[1]
+    return weight, sums
 
 
 def _from_sums(_: tuple[None, ...], weight: Floats, sums: Floats, energy: Floats) -> Assigned:
