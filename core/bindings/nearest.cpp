@@ -65,6 +65,8 @@ struct Steps {
   virtual ~Steps() = default;
   virtual Index columns() const = 0;
   virtual Assigned step(std::span<const double> centres, Index k, std::span<const double> place, int threads) = 0;
+  virtual Assigned again(std::span<const double> place, int threads) const = 0;
+  virtual Index centres() const = 0;
   virtual double compared() const = 0;
 };
 
@@ -75,6 +77,10 @@ template <class Rows> struct StepsOf : Steps {
   Assigned step(std::span<const double> centres, Index k, std::span<const double> place, int threads) override {
     return lloyd.step(centres, k, place, threads);
   }
+  Assigned again(std::span<const double> place, int threads) const override {
+    return lloyd.again(lloyd.centres(), place, threads);
+  }
+  Index centres() const override { return lloyd.centres(); }
   double compared() const override { return lloyd.compared(); }
   Maybe<double, 1> weight;
   Lloyd<Rows> lloyd;
@@ -116,6 +122,19 @@ nb::tuple take_step(AnySteps &self, const In<double, 2> &centres, const In<doubl
   {
     const nb::gil_scoped_release release;
     found = self.steps->step(centres.span(), k, place.span(), workers);
+  }
+  return nb::make_tuple(give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, p}));
+}
+
+nb::tuple sum_again(AnySteps &self, const In<double, 1> &place, int threads) {
+  const Index k = self.steps->centres(), p = self.steps->columns();
+  require(k >= 1, "there must have been a step");
+  require(place.shape(0) == p, "place must have one entry a column of X");
+  const int workers = checked_threads(threads);
+  Assigned found;
+  {
+    const nb::gil_scoped_release release;
+    found = self.steps->again(place.span(), workers);
   }
   return nb::make_tuple(give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, p}));
 }
@@ -212,6 +231,8 @@ void bind_nearest(nb::module_ &m) {
   bind_sparse_steps<double, std::int64_t>(c);
   c.def("step", &take_step, nb::arg("centres"), nb::arg("place"), nb::arg("threads"),
         "Weights of the rows nearest to each centre, and their sums about place: (weight, sums).");
+  c.def("again", &sum_again, nb::arg("place"), nb::arg("threads"),
+        "What the last step gave, summed anew: the bits of assign.");
   c.def_prop_ro(
       "compared", [](const AnySteps &self) { return self.steps->compared(); },
       "Rows that were compared with all centres in the last step; a part of the centres counts as a part of a row.");

@@ -8,9 +8,12 @@
 // the comparison is a product of many rows with a panel of centres. Bounds are rounded outwards, and scores in single
 // precision enter them with their errors.
 //
+// Sums of the rows of each centre are those of the step before and what rows that went elsewhere change, so that rows
+// which stay are not read at all; `again` sums all rows anew, with the bits of assign.hpp.
+//
 // Groups are panels of centres side by side, as many as make the comparison of a row with one dearer than what is known
 // about it, at most 24: 4 (2 + 24) bytes a row. Rows of weight zero are passed over.
-// Flops: 2 n p k for the first step, then for what is left; n p for the sums of every step, and bytes: X once.
+// Flops: 2 n p k for the first step, then for what is left; bytes: X once, then the bounds and what is left.
 #pragma once
 
 #include "tenfold/assign.hpp"
@@ -24,32 +27,52 @@ public:
   Assigned step(std::span<const double> centres, Index k, std::span<const double> place, int threads) {
     const Centres c = centres_for(x_, centres, k);
     const bool first = begin(c);
-    const Index p = x_.columns, stride = assign_stride(k, p), slots = assign_slots(x_, k, stride);
-    Buffer sums(slots * stride);
+    const Index p = x_.columns, size = k * p + 2 * k, stride = (size + lanes - 1) / lanes * lanes;
+    const Index slots = assign_slots(x_, k, stride);
+    Buffer changes(slots * stride);
     std::vector<Index> compared(at(slots));
     parallel(slots, threads, [&](Index slot, int) {
       const Range range = slot_range(x_.rows, slots, slot);
       Work work(x_, groups_);
-      double *own = sums.data() + slot * stride;
+      double *sums = changes.data() + slot * stride;
       for (Index start = range.begin; start < range.end; start += work.contest.most()) {
         const Index end = std::min(start + work.contest.most(), range.end);
         for (Index i = start; i < end; ++i)
           if (weight(i) > 0.0 && (first || is_open(i, c)))
             enter(x_, i, c, work.contest);
-        compared[at(slot)] += settle(c, work, first);
-        for (Index i = start; i < end; ++i)
-          if (const double w = weight(i); w > 0.0) {
-            own[k * p + number_[at(i)]] += w;
-            add_to(x_, i, w, place.data(), own + number_[at(i)] * p);
-          }
+        compared[at(slot)] += compare(c, work, first);
+        for (Index i = 0; i < work.contest.count; ++i)
+          move_row(c, work, i, first, place.data(), sums);
+        work.contest.count = 0;
       }
     });
     compared_ = 0;
     for (const Index count : compared)
       compared_ += count;
+    merge_slots(changes.data(), slots, stride, size, threads);
+    for (Index i = 0; i < size; ++i)
+      sums_[at(i)] += changes[i];
     before_.assign(centres.begin(), centres.end());
+    return found(k, place);
+  }
+
+  // The sums of the last step, anew.
+  Assigned again(Index k, std::span<const double> place, int threads) const {
+    const Index p = x_.columns, stride = assign_stride(k, p), slots = assign_slots(x_, k, stride);
+    Buffer sums(slots * stride);
+    parallel(slots, threads, [&](Index slot, int) {
+      const Range range = slot_range(x_.rows, slots, slot);
+      double *own = sums.data() + slot * stride;
+      for (Index i = range.begin; i < range.end; ++i)
+        if (const double w = weight(i); w > 0.0) {
+          own[k * p + number_[at(i)]] += w;
+          add_to(x_, i, w, place.data(), own + number_[at(i)] * p);
+        }
+    });
     return merged(x_, sums, slots, k, place, threads);
   }
+
+  Index centres() const { return before_.empty() ? 0 : static_cast<Index>(before_.size()) / x_.columns; }
 
   // Comparisons of a row with a group in the last step, as rows with all groups.
   double compared() const { return static_cast<double>(compared_) / static_cast<double>(std::max<Index>(1, groups_)); }
@@ -92,6 +115,7 @@ private:
       number_.assign(at(x_.rows), 0);
       upper_.assign(at(x_.rows), 0.0f);
       lower_.assign(at(x_.rows * groups_), 0.0f);
+      sums_.assign(at(c.count * (c.columns + 2)), 0.0);
       return true;
     }
     move_.assign(at(c.count), 0.0);
@@ -127,8 +151,8 @@ private:
     return !(up * distance < down * least);
   }
 
-  // Compares the rows that wait with what their bounds leave, and sets number and bounds: how many comparisons.
-  Index settle(const Centres &c, Work &work, bool first) {
+  // Compares the rows that wait with what their bounds leave: how many comparisons.
+  Index compare(const Centres &c, Work &work, bool first) {
     const Index waiting = work.contest.count;
     std::fill_n(work.number.begin(), waiting * groups_, -1);
     Index list[contest_rows], count = 0, total = 0;
@@ -157,10 +181,38 @@ private:
       if (count > 0)
         flush();
     }
-    for (Index i = 0; i < waiting; ++i)
-      decide(c, work, i, first);
-    work.contest.count = 0;
     return total;
+  }
+
+  // A row of the contest goes to its nearest centre, and its sums go with it.
+  void move_row(const Centres &c, const Work &work, Index i, bool first, const double *place, double *sums) {
+    const Index row = work.contest.row[at(i)], from = number_[at(row)], k = c.count, p = c.columns;
+    decide(c, work, i, first);
+    const Index to = number_[at(row)];
+    const double w = weight(row);
+    if (first || to != from) {
+      add_to(x_, row, w, place, sums + to * p);
+      sums[k * p + to] += w;
+      sums[k * p + k + to] += 1.0;
+    }
+    if (!first && to != from) {
+      add_to(x_, row, -w, place, sums + from * p);
+      sums[k * p + from] -= w;
+      sums[k * p + k + from] -= 1.0;
+    }
+  }
+
+  // What is left of the sums of a centre without rows is rounding.
+  Assigned found(Index k, std::span<const double> place) const {
+    const Index p = x_.columns;
+    Assigned out{std::vector<double>(at(k)), std::vector<double>(at(k * p)), 0.0};
+    for (Index c = 0; c < k; ++c)
+      if (sums_[at(k * p + k + c)] > 0.0) {
+        out.weight[at(c)] = sums_[at(k * p + c)];
+        std::copy_n(sums_.data() + c * p, p, out.sums.data() + c * p);
+      }
+    move_to(x_, out, place);
+    return out;
   }
 
   void decide(const Centres &c, const Work &work, Index i, bool first) {
@@ -216,6 +268,7 @@ private:
   std::vector<std::int32_t> number_;
   std::vector<float> upper_, lower_;
   Weights before_;
+  std::vector<double> sums_; // (k, p) sums, (k) weights, (k) rows
   std::vector<double> move_;
   std::vector<Drift> drift_;
 };

@@ -146,9 +146,8 @@ template <class T, class I> Contest contest_for(const Sparse<T, I> &x) { return 
 template <class T> void enter(const Dense<T> &x, Index row, const Centres &c, Contest &contest) {
   const auto i = static_cast<std::size_t>(contest.count);
   contest.row[i] = row;
-  contest.square[i] = static_cast<double>(
-      kernels().dense<T>().to_singles(x.data + row * x.columns, x.columns, c.shift.data(), c.unit,
-                                      contest.x.data() + contest.count * x.columns));
+  contest.square[i] = static_cast<double>(kernels().dense<T>().to_singles(
+      x.data + row * x.columns, x.columns, c.shift.data(), c.unit, contest.x.data() + contest.count * x.columns));
   ++contest.count;
 }
 template <class T, class I> void enter(const Sparse<T, I> &x, Index row, const Centres &c, Contest &contest) {

@@ -5,12 +5,12 @@
 // numbers in [0, 1); candidate j of a step is the first row at which the running sum of w d reaches draws_j times its
 // total. Returns the k rows.
 //
-// A candidate z is not nearer to a row than its centre c if ||z - c|| >= 2 ||x - c||: where clusters are apart most rows
-// are passed over without being looked at. Of dense rows a copy in single precision is kept, and what candidates gain is
-// summed from products with it; which one is kept depends on that, but the distances d do not: those of rows that come
-// nearer are sums of squared differences in double precision, so that a copy of a centre has the distance zero and is
-// not drawn again. Where little is left of the squares of the rows, gains are summed in double precision, too.
-// Flops: 2 n p trials a step; bytes: the copy once a step, or what of it is looked at.
+// A candidate z is not nearer to a row than its centre c if ||z - c|| >= 2 ||x - c||: where clusters are apart most
+// rows are passed over without being looked at. Of dense rows a copy in single precision is kept, and what candidates
+// gain is summed from products with it; which one is kept depends on that, but the distances d do not: those of rows
+// that come nearer are sums of squared differences in double precision, so that a copy of a centre has the distance
+// zero and is not drawn again. Where little is left of the squares of the rows, gains are summed in double precision,
+// too. Flops: 2 n p trials a step; bytes: the copy once a step, or what of it is looked at.
 #pragma once
 
 #include "tenfold/buffer.hpp"

@@ -175,8 +175,8 @@ inline void gains_of(const float *const *x, Index columns, const float *panels, 
 
 // What rows gain from each of some new centres: gains_k += sum_i weight_i max(0, start_i + 2 s_ik), with start_i the
 // squared distance from the nearest centre so far less ||x_i||^2; and the largest start_i + 2 s_ik of each row.
-void gains(const float *const *x, Index count, Index columns, const float *panels, const float *half,
-           Index panel_count, const float *start, const float *weight, float *totals, float *most) {
+void gains(const float *const *x, Index count, Index columns, const float *panels, const float *half, Index panel_count,
+           const float *start, const float *weight, float *totals, float *most) {
   for (Index i = 0; i < count; ++i)
     most[i] = -__builtin_inff();
   for (Index k = 0; k < panel_count; ++k) {

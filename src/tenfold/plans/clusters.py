@@ -170,9 +170,10 @@ def one_run(
     rows: Rows, start: Floats, scale: Scale, *, max_iter: int, tol: float, watch: Watch | None = None
 ) -> Clusters:
     """Lloyd's algorithm from some centres."""
+    assign = assigner(rows, scale.place)
     path = lloyd.steps(
         rows,
-        assigner(rows, scale.place),
+        assign,
         np.ascontiguousarray(start, dtype=np.float64),
         place=scale.place,
         scatter=scale.scatter,
@@ -180,7 +181,8 @@ def one_run(
         fall=0.5 * allowed_fall(tol) if tol > 0.0 else 0.0,
     )
     found = run(path, max_iter, watch=watch)
-    return Clusters(found.params.coef, found.trace[-1].objective, found.status, found.iterations, found.trace)
+    centres = lloyd.means_again(assign, found.params, scale.place)
+    return Clusters(centres, found.trace[-1].objective, found.status, found.iterations, found.trace)
 
 
 def labelled(rows: Rows, weight: Array | None, centres: Floats) -> tuple[Array, float]:

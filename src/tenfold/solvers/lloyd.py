@@ -15,17 +15,17 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
 from tenfold.solvers.loop import Step
-from tenfold.stats import Assign, Farthest, Params, farthest
+from tenfold.stats import Assigner, Farthest, Params, farthest
 
 
 def steps(
-    rows: Rows, assign: Assign, start: Floats, *, place: Floats, scatter: float, shift: float, fall: float
+    rows: Rows, assign: Assigner, start: Floats, *, place: Floats, scatter: float, shift: float, fall: float
 ) -> Iterator[Step]:
     """Steps from the centres `start` (k, p); the parameters are centres and the weights of their rows.
 
-    `assign` is one pass, with sums about `place`; `scatter` is the energy of that place alone. A step meets the stopping
-    rule when the squared moves of the centres sum to at most `shift`, and the energy has fallen by at most `fall` times
-    itself, or when no centre has moved.
+    `assign` is one pass, with sums about `place`; `scatter` is the energy of that place alone. A step meets the
+    stopping rule when the squared moves of the centres sum to at most `shift`, and the energy has fallen by at most
+    `fall` times itself, or when no centre has moved.
     """
     centres = start
     yield Step(Params(centres, np.zeros(len(centres))), np.inf, np.inf)
@@ -50,6 +50,18 @@ def _ratio(value: float, allowed: float) -> float:
     if value == 0.0:
         return 0.0
     return value / allowed if allowed > 0.0 else np.inf
+
+
+def means_again(assign: Assigner, params: Params, place: Floats) -> Floats:
+    """The centres of the last step from sums that depend on nothing but the assignment, so that rows of equal blocks
+    give equal bits wherever they are; a centre that was relocated stays.
+    """
+    if not params.intercept.any():  # no step was made
+        return np.asarray(params.coef)
+    weight, sums = assign.again()
+    same = (weight > 0.0) & np.isclose(weight, params.intercept, rtol=1e-9, atol=0.0)
+    away = sums / np.where(same, weight, 1.0)[:, None]
+    return np.where(same[:, None], place + away, params.coef)
 
 
 def relocated(weight: Floats, sums: Floats, far: Farthest, place: Floats) -> tuple[Floats, Floats]:

@@ -21,7 +21,7 @@ from tenfold.stats.classes import (
     quadratics,
     scaled_distances,
 )
-from tenfold.stats.clusters import Assign, Assigned, Farthest, assigned, assigner, distances_to, farthest, nearest
+from tenfold.stats.clusters import Assigned, Assigner, Farthest, assigned, assigner, distances_to, farthest, nearest
 from tenfold.stats.columns import Aligned, Columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
@@ -53,8 +53,8 @@ from tenfold.stats.votes import Voters
 __all__ = [
     "BATCH",
     "Aligned",
-    "Assign",
     "Assigned",
+    "Assigner",
     "ClassColumns",
     "ClassErrors",
     "ClassProducts",

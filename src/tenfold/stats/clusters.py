@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -61,35 +61,63 @@ def assigned_in_arrays(centres: Floats, place: Floats, block: Block) -> Pending[
     return Pending.of(total, _from_sums, key="assigned")
 
 
-Assign: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
-"""One pass: weights (k,) and sums (k, p) of the rows that are nearest to given centres."""
+Sums: TypeAlias = tuple[Floats, Floats]
+"""Weights (k,) and sums (k, p) of the rows that are nearest to each of some centres."""
 
 
-def assigner(rows: Rows, place: Floats) -> Assign:
-    """Passes over the same rows for centres that move, with sums about `place`. Rows in memory keep bounds from one
-    pass to the next, so that most are compared with few centres; sums are those of `assigned`, bit by bit.
+class Assigner(Protocol):
+    """Passes over the same rows for centres that move: their sums; and those of the last pass `again`, which depend on
+    nothing but the centre of each row.
     """
-    if not isinstance(rows, MemoryRows) or rows.foreign:
-        return partial(_by_fold, rows, place)
-    steps = []
-    for block in rows.blocks():
-        parts: Any = (block.X,)
-        if is_sparse(block.X):
-            parts = (block.X.data, block.X.indices, block.X.indptr, block.X.shape[1])
-        steps.append(_core.Lloyd(*parts, block.weight))
-    return partial(_by_steps, steps, rows.entries, place)
+
+    def __call__(self, centres: Floats) -> Sums: ...
+    def again(self) -> Sums: ...
 
 
-def _by_fold(rows: Rows, place: Floats, centres: Floats) -> tuple[Floats, Floats]:
-    found = rows.fold(assigned(centres, place))
-    return found.weight, found.sums
+def assigner(rows: Rows, place: Floats) -> Assigner:
+    """Passes with sums about `place`. Rows in memory keep bounds from one pass to the next, so that most are compared
+    with few centres, and rows that stay with their centre are not read.
+    """
+    return _ByBounds(rows, place) if isinstance(rows, MemoryRows) and not rows.foreign else _ByFold(rows, place)
 
 
-def _by_steps(steps: list[_core.Lloyd], entries_of_rows: int, place: Floats, centres: Floats) -> tuple[Floats, Floats]:
-    count = threads(entries_of_rows * len(centres))
-    weight, sums = steps[0].step(centres, place, count)
-    for block in steps[1:]:
-        more = block.step(centres, place, count)
+class _ByFold:
+    def __init__(self, rows: Rows, place: Floats) -> None:
+        self._rows, self._place = rows, place
+        self._last: Sums = (np.zeros(0), np.zeros((0, 0)))
+
+    def __call__(self, centres: Floats) -> Sums:
+        found: Assigned = self._rows.fold(assigned(centres, self._place))
+        self._last = found.weight, found.sums
+        return self._last
+
+    def again(self) -> Sums:
+        return self._last
+
+
+class _ByBounds:
+    def __init__(self, rows: MemoryRows, place: Floats) -> None:
+        self._place, self._entries = place, rows.entries
+        self._steps = [_steps_on(block.X, block.weight) for block in rows.blocks()]
+
+    def __call__(self, centres: Floats) -> Sums:
+        count = threads(self._entries)
+        return _added([steps.step(centres, self._place, count) for steps in self._steps])
+
+    def again(self) -> Sums:
+        count = threads(self._entries)
+        return _added([steps.again(self._place, count) for steps in self._steps])
+
+
+def _steps_on(X: Array, weight: Floats | None) -> _core.Lloyd:
+    if is_sparse(X):
+        return _core.Lloyd(X.data, X.indices, X.indptr, X.shape[1], weight)
+    return _core.Lloyd(X, weight)
+
+
+def _added(parts: list[Sums]) -> Sums:
+    weight, sums = parts[0]
+    for more in parts[1:]:
         weight, sums = weight + more[0], sums + more[1]
     return weight, sums
 
