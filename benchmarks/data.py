@@ -300,3 +300,18 @@ def directions(n: int, p: int) -> tuple[Any, Any]:
     spread = 10.0 * 0.95 ** np.arange(rank)
     X = (rng.standard_normal((n, rank)) * spread) @ rng.standard_normal((rank, p)) / np.sqrt(rank)
     return X + rng.standard_normal((n, p)), np.zeros(n)
+
+
+def two_blocks(n: int, p: int, t: int) -> tuple[Any, Any]:
+    """Two blocks of columns with some directions in common, and noise."""
+    rng = np.random.default_rng(0)
+    hidden = rng.standard_normal((n, 2 * min(p, t) // 5))
+    blocks = (hidden @ rng.standard_normal((hidden.shape[1], size)) for size in (p, t))
+    X, y = (block + 3.0 * rng.standard_normal(block.shape) for block in blocks)
+    return X, y
+
+
+def categories(n: int, p: int, count: int) -> tuple[Any, Any]:
+    """Classes of categories, eight in a column."""
+    X, y = counted_classes(n, p, count)
+    return np.minimum(X, 7.0), y

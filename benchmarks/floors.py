@@ -126,6 +126,13 @@ def class_moments(s: Size) -> Work:
     return Work(float(s.stored * s.columns) + 2.0 * s.stored * s.targets, 2.0 * s.bytes, words)
 
 
+def joint_moments(s: Size) -> Work:
+    """The products of all columns of X and y, and a product of the rows with few vectors."""
+    columns = s.columns + s.targets
+    words = "one symmetric product of both blocks, two reads of them"
+    return Work(float(s.rows * columns**2), 2.0 * s.bytes * columns / s.columns, words)
+
+
 def class_forms(s: Size) -> Work:
     """The products of the columns, and a quadratic form of each row for each class."""
     words = "one symmetric product and a quadratic form of each row and class, two reads of X"
@@ -135,3 +142,9 @@ def class_forms(s: Size) -> Work:
 def few_components(s: Size) -> Work:
     """Block Lanczos: five pairs of products with sixty vectors."""
     return Work(5 * 4.0 * 60 * s.stored, 10.0 * s.bytes, "five pairs of products with sixty vectors, ten reads of X")
+
+
+def neighbours(s: Size) -> Work:
+    """The products of a tenth of the rows with all, in float32, whose rate is twice that of float64."""
+    words = "products in float32 of a tenth of the rows with all, one read of X"
+    return Work(0.1 * s.rows * s.stored, float(s.bytes), words)

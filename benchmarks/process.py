@@ -38,7 +38,7 @@ def make(row: str, quick: bool, folder: str) -> dict[str, Any]:
     size = data.save(Path(folder), X, y)
     stored = X.nnz if hasattr(X, "indptr") else X.size
     several = chosen.estimator == "RidgeClassifier" or chosen.floor is floors.softmax
-    several |= chosen.call in ("sequences", "fit and answer")
+    several |= chosen.call in ("sequences", "fit and answer", "fit and ask")
     targets = y.shape[1] if np.ndim(y) == 2 else len(set(y)) if several else 1
     shape = {"rows": X.shape[0], "columns": X.shape[1], "targets": targets, "stored": stored}
     alphas = chosen.params.get("alphas", ())
@@ -70,6 +70,10 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
         def call() -> Any:
             fitted = model.fit(X, y)
             return fitted.predict(X) if hasattr(fitted, "predict") else fitted.transform(X)
+    elif chosen.call == "fit and ask":
+
+        def call() -> Any:
+            return model.fit(X, y).kneighbors(X[: X.shape[0] // 10])
     elif chosen.call in ("fit", "path", "sequences"):
 
         def call() -> Any:
@@ -95,7 +99,7 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     busy = others.share()
     disk += [_plain_read(Path(folder))] if files else []
     kept = ("transition", "start", "end") if chosen.call == "sequences" else ("intercept",)
-    if chosen.call == "fit and answer":  # there are no weights to put into another model: it is judged as it is
+    if chosen.call.startswith("fit and"):  # there are no weights to put into another model: it is judged as it is
         attributes = {"model": np.frombuffer(pickle.dumps(model), dtype=np.uint8)}
     else:
         attributes = {name: getattr(model, f"{name}_") for name in ("coef", *kept)}

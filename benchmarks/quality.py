@@ -38,7 +38,7 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
         return {"prediction_error": _prediction_error(row, X, fitted)}
     if row.estimator == "RidgeClassifier":
         y = LabelBinarizer(neg_label=-1).fit_transform(y)
-    if row.call == "fit and answer":
+    if row.call.startswith("fit and"):
         return _as_it_is(X, y, fitted)
     if row.call == "sequences":
         return {"objective": _wrong_tags(X, y, fitted), "budget": True}

@@ -18,15 +18,26 @@ SEARCHES = {GRID: "benchmarks.searches"}
 MODULES = {OURS: "tenfold", SKLEARN: "sklearn.linear_model", INTELEX: "sklearnex.linear_model"}
 HOMES = {
     "BernoulliNB": "naive_bayes",
+    "CCA": "cross_decomposition",
+    "CategoricalNB": "naive_bayes",
+    "ComplementNB": "naive_bayes",
     "GaussianNB": "naive_bayes",
+    "IncrementalPCA": "decomposition",
     "LinearDiscriminantAnalysis": "discriminant_analysis",
     "LinearSVC": "svm",
     "LinearSVR": "svm",
     "MultinomialNB": "naive_bayes",
+    "NearestNeighbors": "neighbors",
+    "NearestCentroid": "neighbors",
     "PCA": "decomposition",
+    "PLSRegression": "cross_decomposition",
     "QuadraticDiscriminantAnalysis": "discriminant_analysis",
+    "TruncatedSVD": "decomposition",
 }
 """Where scikit-learn has what is not among its linear models."""
+
+Call = Literal["fit", "read and fit", "predict one row", "path", "sequences", "fit and answer", "fit and ask"]
+"""What is timed."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,9 @@ class Row:
     floor: Callable[[floors.Size], floors.Work] | None = floors.least_squares
     peers: tuple[Contender, ...] = ()
     sklearn: Contender | None = Contender(SKLEARN, SKLEARN)  # None where it cannot read the rows
-    call: Literal["fit", "read and fit", "predict one row", "path", "sequences", "fit and answer"] = "fit"
+    call: Literal["fit", "read and fit", "predict one row", "path", "sequences", "fit and answer", "fit and ask"] = (
+        "fit"
+    )
     choice: Literal["loo", "folds"] | None = None  # how the error of the chosen alpha is computed again
     tighten: tuple[dict[str, Any], ...] = ()  # what a peer that stops early is given, one after the other
     aim: float | None = None  # scikit-learn's time over ours
@@ -80,6 +93,7 @@ GRID_SEARCH = Contender("GridSearchCV of scikit-learn", GRID)
 TIGHTER = tuple({"tol": 10.0**-k, "max_iter": 100_000} for k in (5, 6, 7, 8, 10, 12, 14))
 LOO = {"alphas": ALPHAS}
 FOLDS = {"alphas": ALPHAS, "cv": 5, "scoring": "neg_mean_squared_error"}
+DIRECTIONS = tuple({"tol": 10.0**-k, "max_iter": 100_000} for k in (10, 14, 18, 22))  # of squared steps
 TALL, WIDE, SMALL_TALL, SMALL_WIDE = (100_000, 100), (1_000, 5_000, "float64", 0.5), (2_000, 10), (50, 200)
 SPARSE, NARROW, SMALL_SPARSE, TINY = (50_000, 100_000, 1e-3), (20_000, 1_000, 1e-2), (500, 1_000, 1e-2), (100, 5)
 PARQUET, SMALL_PARQUET = (12_000_000, 20, "parquet"), (3_000, 5, "parquet")
@@ -98,6 +112,8 @@ TEN, TEN_SPARSE, SMALL_TEN, SMALL_TEN_SPARSE = (*TALL, 10), (*SPARSE, 10), (2_00
 SEED = {"random_state": 0}
 DIGITS = {"alphas": log_space(-1, 4, 20)}
 
+ASKED: dict[str, Any] = {"call": "fit and ask", "peers": (INTEL,)}
+TEN_NEAREST = {"n_neighbors": 10}
 ROWS = (
     Row("ridge 100k x 100", "Ridge", data.regression, TALL, SMALL_TALL, peers=(INTEL,), aim=5),
     Row("ridge 100k x 100 float32", "Ridge", data.regression, (*TALL, "float32"), SMALL_TALL, peers=(INTEL,)),
@@ -191,12 +207,40 @@ ROWS = (
         floors.class_moments, aim=40, **ANSWERED),
     Row("qda 10 classes 200k x 100", "QuadraticDiscriminantAnalysis", data.gaussian_classes, MANY, SMALL_MANY, {},
         floors.class_forms, aim=12, **ANSWERED),
-    Row("pca 100k x 200, 20 components", "PCA", data.directions, (100_000, 200), SMALL_TALL, {"n_components": 20},
+    Row("pca 100k x 200, 20 components", "PCA", data.directions, (100_000, 200), (2_000, 40), {"n_components": 20},
         floors.class_moments, aim=1.5, **ANSWERED),
     Row("pca 5k x 5k, 50 components", "PCA", data.directions, (5_000, 5_000), (100, 80), {"n_components": 50},
         floors.few_components, aim=7, **ANSWERED),
     Row("pca mnist, 50 components", "PCA", data.digits, (20_000,), (500,), {"n_components": 50}, floors.class_moments,
         **ANSWERED),
+    Row("neighbours 50k x 3, 5k queries", "NearestNeighbors", data.gaussian_classes, (50_000, 3, 10), SMALL_MANY,
+        TEN_NEAREST, None, aim=2, **ASKED),
+    Row("neighbours 50k x 16, 5k queries", "NearestNeighbors", data.gaussian_classes, (50_000, 16, 10), SMALL_MANY,
+        TEN_NEAREST, floors.neighbours, aim=6, **ASKED),
+    Row("neighbours 50k x 128, 5k queries", "NearestNeighbors", data.gaussian_classes, (50_000, 128, 10), SMALL_MANY,
+        TEN_NEAREST, floors.neighbours, aim=3, **ASKED),
+    Row("neighbours mnist, 2k queries", "NearestNeighbors", data.digits, (20_000,), (500,), TEN_NEAREST,
+        floors.neighbours, **ASKED),
+    Row("neighbours flights, 5k queries", "NearestNeighbors", data.flights, (50_000,), (500,), TEN_NEAREST,
+        floors.neighbours, **ASKED),
+    Row("incremental pca 100k x 200, 20 components", "IncrementalPCA", data.directions, (100_000, 200), (2_000, 40),
+        {"n_components": 20}, floors.class_moments, **ANSWERED),
+    Row("truncated svd spam, 50 components", "TruncatedSVD", data.spam, (), (600, 1 << 12), {"n_components": 50},
+        floors.few_components, **ANSWERED),
+    Row("cca 20k x 50 / 50, 10 components", "CCA", data.two_blocks, (20_000, 50, 50), (500, 20, 15),
+        {"n_components": 10}, floors.joint_moments, tighten=DIRECTIONS, aim=150, **ANSWERED),
+    Row("pls regression 20k x 50 / 50, 10 components", "PLSRegression", data.two_blocks, (20_000, 50, 50),
+        (500, 20, 15), {"n_components": 10}, floors.joint_moments, tighten=DIRECTIONS, **ANSWERED),
+    Row("complement nb 10 classes 200k x 100", "ComplementNB", data.counted_classes, MANY, SMALL_MANY, {},
+        floors.class_sums, **ANSWERED),
+    Row("categorical nb 10 classes 200k x 100", "CategoricalNB", data.categories, MANY, SMALL_MANY, {},
+        floors.class_sums, **ANSWERED),
+    Row("mixed nb 10 classes 200k x 100", "MixedNB", data.gaussian_classes, MANY, SMALL_MANY, {}, floors.class_sums,
+        sklearn=None, **ANSWERED),
+    Row("gaussian plug-in 10 classes 200k x 100", "GaussianPlugIn", data.gaussian_classes, MANY, SMALL_MANY, {},
+        floors.class_moments, sklearn=None, **ANSWERED),
+    Row("nearest centroid 10 classes 200k x 100", "NearestCentroid", data.gaussian_classes, MANY, SMALL_MANY, {},
+        floors.class_sums, **ANSWERED),
     Row("ridge parquet 12M x 20", "Ridge", data.regression_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
     Row("ridgecv loo parquet 12M x 20", "RidgeCV", data.regression_files, PARQUET, SMALL_PARQUET, FEW, **FROM_FILES),
     Row("logistic parquet 12M x 20", "LogisticRegression", data.classes_files, PARQUET, SMALL_PARQUET, **FROM_FILES),

@@ -85,6 +85,7 @@ class Model:
     judged : the attributes that the judge looks at.
     exempt : scikit-learn's checks that its own class fails, too.
     checked : whether scikit-learn's checks can hold with these settings.
+    checks : settings with which its checks, which have one target, are made instead.
     alike : whether scikit-learn's class learns the same numbers.
     widths : whether any number of columns will do.
     missing : whether values may be missing.
@@ -103,6 +104,7 @@ class Model:
     judged: tuple[str, ...] = ()
     exempt: tuple[str, ...] = ()
     checked: bool = True
+    checks: dict[str, Any] = field(default_factory=dict)
     alike: bool = True
     widths: bool = True
     missing: bool = False
@@ -207,6 +209,34 @@ def _components(name: str, settings: dict[str, Any], **meta: Any) -> Model:
     return Model(name, "decomposition", cloud, settings=settings, **known)
 
 
+def pairs(n: int = 90, p: int = 4, seed: int = 0) -> Data:
+    """Two blocks of numbers that have something in common: rows of the second are the targets."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.standard_normal((n, 3))
+    X = hidden @ rng.standard_normal((3, p)) + rng.standard_normal((n, p)) + 0.5
+    return Data(X, hidden @ rng.standard_normal((3, 3)) * [1.0, 2.0, 3.0] + rng.standard_normal((n, 3)) - 1.0)
+
+
+def _blocks(name: str, settings: dict[str, Any], **meta: Any) -> Model:
+    learned = tuple(f"{side}_{part}_" for part in ("weights", "loadings", "rotations") for side in ("x", "y"))
+    known = {
+        "module": "cross_decomposition",
+        "learned": (*learned, "coef_", "intercept_"),
+        "judged": (*learned, "intercept_", "coef_"),
+        "methods": ("transform", "predict"),
+        "kind": "spectral",
+        "parts": False,
+        "widths": False,
+        "checks": {"n_components": 1},
+        **meta,
+    }
+    return Model(name, data=pairs, settings=settings, **known)
+
+
+EXACT = {"tol": 1e-24, "max_iter": 100_000}
+"""How scikit-learn's iterations come as near as the closed form."""
+
+
 def _mixing(settings: dict[str, Any] | None = None, **meta: Any) -> Model:
     learned = ("class_count_", "class_log_prior_", "theta_", "var_", "mark_log_prob_", "category_log_prob_")
     known = {"data": clusters, "mean": 0.0, "judged": ("class_log_prior_", "theta_", "var_"), "missing": True, **meta}
@@ -302,5 +332,29 @@ MODELS = [
     _components("PCA", {"n_components": 0.9, "whiten": True, "svd_solver": "full"}, widths=False),
     _components("IncrementalPCA", {"n_components": 2}, parts=True, alike=False),
     _components("TruncatedSVD", {"n_components": 2}, learned=AXES, judged=AXES[:2], mean=0.0),
+    _blocks("CCA", {"n_components": 2, **EXACT}),
+    _blocks("CCA", {"n_components": 1, "ridge": 0.1, "scale": False}, module="", checked=False),
+    _blocks("PLSRegression", {"n_components": 2, **EXACT}),
+    _blocks("PLSCanonical", {"n_components": 2, **EXACT}),
+    _blocks(
+        "PLSSVD",
+        {"n_components": 2},
+        learned=("x_weights_", "y_weights_"),
+        judged=("x_weights_", "y_weights_"),
+        methods=("transform",),
+    ),
+    Model(
+        "MultiviewCCA",
+        "",
+        cloud,
+        ("weights_", "values_", "correlations_", "mean_", "scale_"),
+        ("transform",),
+        {"n_components": 1},
+        kind="spectral",
+        checks={"ridge": 0.1},  # their data have hardly more rows than columns
+        judged=("weights_", "values_", "mean_", "scale_"),
+        widths=False,
+        parts=False,
+    ),
     _clusters("KMeans", {"init": Apart(), "n_init": 1}),
 ]

@@ -54,6 +54,7 @@ NB_MODULE(_core, m) {
   bind_lars(m);
   bind_nearest(m);
   bind_loo(m);
+  bind_neighbours(m);
   bind_csv(m);
   bind_beside(m);
   bind_elementwise(m);

@@ -68,6 +68,9 @@ if TYPE_CHECKING:
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic import l1_min_c as l1_min_c
+    from tenfold.estimators.neighbours import KNeighborsClassifier as KNeighborsClassifier
+    from tenfold.estimators.neighbours import KNeighborsRegressor as KNeighborsRegressor
+    from tenfold.estimators.neighbours import NearestNeighbors as NearestNeighbors
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
@@ -80,6 +83,11 @@ if TYPE_CHECKING:
     from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
     from tenfold.estimators.svm import LinearSVC as LinearSVC
     from tenfold.estimators.svm import LinearSVR as LinearSVR
+    from tenfold.estimators.two_blocks import CCA as CCA
+    from tenfold.estimators.two_blocks import PLSSVD as PLSSVD
+    from tenfold.estimators.two_blocks import MultiviewCCA as MultiviewCCA
+    from tenfold.estimators.two_blocks import PLSCanonical as PLSCanonical
+    from tenfold.estimators.two_blocks import PLSRegression as PLSRegression
     from tenfold.estimators.undecided import ambiguity as ambiguity
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
@@ -93,6 +101,7 @@ _HOME = {
     "BayesClassifier": "estimators.discriminant",
     "BernoulliNB": "estimators.bayes",
     "BestSubset": "estimators.greedy",
+    "CCA": "estimators.two_blocks",
     "CategoricalNB": "estimators.bayes",
     "Certificate": "judge",
     "ComplementNB": "estimators.bayes",
@@ -106,6 +115,8 @@ _HOME = {
     "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
     "IncrementalPCA": "estimators.components",
+    "KNeighborsClassifier": "estimators.neighbours",
+    "KNeighborsRegressor": "estimators.neighbours",
     "KMeans": "estimators.clusters",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
@@ -129,10 +140,15 @@ _HOME = {
     "MultiTaskLasso": "estimators.lasso",
     "MultiTaskLassoCV": "estimators.lasso",
     "MultinomialNB": "estimators.bayes",
+    "MultiviewCCA": "estimators.two_blocks",
     "NearestCentroid": "estimators.discriminant",
+    "NearestNeighbors": "estimators.neighbours",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PCA": "estimators.components",
+    "PLSCanonical": "estimators.two_blocks",
+    "PLSRegression": "estimators.two_blocks",
+    "PLSSVD": "estimators.two_blocks",
     "PassiveAggressiveClassifier": "estimators.sgd",
     "PassiveAggressiveRegressor": "estimators.sgd",
     "Perceptron": "estimators.perceptron",

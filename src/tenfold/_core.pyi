@@ -1,6 +1,7 @@
 """Types of the C++ loops. All arrays are C-contiguous; X is float32 or float64, everything else as written."""
 
 from typing import TypeAlias, overload
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -280,6 +281,67 @@ def loo(
     threads: int,
     keep: bool,
 ) -> tuple[_Float, _Float, _Float | None, bool]: ...
+def near_products(
+    X: _Real,
+    Q: _Float,
+    k: int,
+    limits: _Float | None,
+    by_distance: bool,
+    finish: int,
+    exponent: float,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> Any: ...
+def near_entries(
+    X: _Real,
+    Q: _Float,
+    metric: int,
+    p: float,
+    k: int,
+    limits: _Float | None,
+    by_distance: bool,
+    finish: int,
+    exponent: float,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> Any: ...
+def tree(X: _Real, leaf: int, threads: int) -> tuple[NDArray[np.int64], _Float, _Float]: ...
+def near_tree(
+    order: NDArray[np.int64],
+    points: _Float,
+    boxes: _Float,
+    leaf: int,
+    Q: _Float,
+    metric: int,
+    p: float,
+    k: int,
+    limits: _Float | None,
+    by_distance: bool,
+    finish: int,
+    exponent: float,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> Any: ...
+def near_sets(
+    X: NDArray[np.uint64],
+    Q: NDArray[np.uint64],
+    columns: int,
+    metric: int,
+    k: int,
+    limits: _Float | None,
+    by_distance: bool,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> Any: ...
+def near_table(
+    D: _Float,
+    k: int,
+    limits: _Float | None,
+    by_distance: bool,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> Any: ...
+def near_sparse(*parts: Any, **asked: Any) -> Any: ...
 
 class DualAscent:
     def __init__(

@@ -113,7 +113,9 @@ def test_zero_and_repeated_columns():
 
 def test_one_sweep_says_how_far_it_is():
     X, y, _ = data(p=30, n=40)
-    with pytest.warns(ConvergenceWarning, match=r"duality gap .* allowed .* Increase max_iter"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"duality gap .* allowed .* increase the number of iterations, max_iter"
+    ):
         model = tenfold.Lasso(alpha=1e-3, max_iter=1).fit(X, y)
     assert model.n_iter_ == 1
     assert model.status_ == "iteration limit"

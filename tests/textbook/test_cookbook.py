@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
 from scipy.special import expit
 from sklearn.model_selection import KFold, cross_val_score
 
@@ -308,3 +309,92 @@ def test_chapter_14_counting_is_incremental():
         grown.partial_fit([row], [label], classes=[0, 1])
     whole = tenfold.BernoulliNB().fit(MAILS, SPAM)
     np.testing.assert_allclose(grown.feature_log_prob_, whole.feature_log_prob_, rtol=1e-14)
+
+
+# Chapter 10: canonical correlation analysis ---------------------------------------------------------------------------
+
+
+def two_views(strength, noise, n=1000, seed=0):
+    """(10.3): X = w strength s + (1 - strength^2) noise, and Y alike."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.standard_normal(n)
+    views = []
+    for _ in range(2):
+        w = rng.standard_normal(2)
+        w /= np.linalg.norm(w)
+        directions = np.eye(2) if noise == "isotropic" else rng.standard_normal((1, 2))
+        noises = rng.standard_normal((n, len(directions))) @ directions
+        views.append(strength * np.outer(hidden, w) + (1.0 - strength**2) * noises)
+    return hidden, *views
+
+
+def test_chapter_10_isotropic_noise_hides_the_hidden_variable():
+    """With the printed model, gamma = 0.1, nothing is recovered: the correlation is gamma^2 / (gamma^2 + (1 -
+    gamma^2)^2) = 0.0101.
+    """
+    gamma = 0.1
+    population = gamma**2 / (gamma**2 + (1 - gamma**2) ** 2)
+    assert population == pytest.approx(0.0101, abs=1e-4)
+    hidden, X, y = two_views(gamma, "isotropic", 200_000)
+    model = tenfold.CCA(1).fit(X, y)
+    assert model.correlations_[0] == pytest.approx(population, abs=0.006)
+    assert abs(np.corrcoef(model.transform(X)[:, 0], hidden)[0, 1]) < 0.2
+
+
+def test_chapter_10_noise_along_one_direction_does_not():
+    """What figure 10.3 shows: columns are hardly correlated, and the hidden variable is recovered."""
+    hidden, X, y = two_views(0.1, "one direction", seed=2)
+    assert np.abs(np.corrcoef(np.hstack([X, y]).T)[:2, 2:]).max() < 0.2
+    model = tenfold.CCA(1).fit(X, y)
+    np.testing.assert_allclose(model.correlations_, 1.0, atol=1e-10)
+    for scores in model.transform(X, y):
+        assert abs(np.corrcoef(scores[:, 0], hidden)[0, 1]) == pytest.approx(1.0, abs=1e-10)
+
+
+def test_chapter_10_linear_maps_of_a_view_change_nothing():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((100, 3)), rng.standard_normal((100, 2))
+    y[:, 0] += X[:, 1]
+    one, other = tenfold.CCA(2).fit(X, y), tenfold.CCA(2).fit(X @ rng.standard_normal((3, 3)), y)
+    np.testing.assert_allclose(one.correlations_, other.correlations_, rtol=1e-12)
+
+
+def test_chapter_10_correlations_are_cosines_of_principal_angles():
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((50, 3)), rng.standard_normal((50, 2))
+    model = tenfold.CCA(2).fit(X, y)
+    angles = tenfold.principal_angles((X - X.mean(axis=0)).T, (y - y.mean(axis=0)).T)
+    np.testing.assert_allclose(model.correlations_, np.cos(angles), rtol=1e-12)
+
+
+def test_appendix_b2_eigenvalues_come_in_pairs():
+    """Of two views they are plus and minus the correlations; a solver that makes W'RW = I leaves each view the variance
+    1/2.
+    """
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((80, 2)), rng.standard_normal((80, 2))
+    y += X
+    S = np.cov(np.hstack([X, y]).T)
+    R, L = S.copy(), S.copy()
+    R[:2, 2:], R[2:, :2] = 0.0, 0.0
+    L -= R
+    values, W = scipy.linalg.eigh(L, R)
+    np.testing.assert_allclose(values, -values[::-1], atol=1e-12)
+    model = tenfold.CCA(2, scale=False).fit(X, y)
+    np.testing.assert_allclose(values[::-1][:2], model.correlations_, rtol=1e-10)
+    assert W[:2, -1] @ S[:2, :2] @ W[:2, -1] == pytest.approx(0.5)
+
+
+def test_chapter_10_more_than_two_views_share_one_variance():
+    """Algorithm 6 does not solve (10.1) for three views: their variances differ, only the sum is held; eigenvalues go
+    up to M - 1.
+    """
+    rng = np.random.default_rng(4)
+    hidden = rng.standard_normal((500, 1))
+    strong = [hidden + 0.3 * rng.standard_normal((500, 2)) for _ in range(2)]
+    X = np.hstack([*strong, 0.2 * hidden + rng.standard_normal((500, 2))])
+    model = tenfold.MultiviewCCA(1, views=3).fit(X)
+    variances = model.transform(X).var(axis=0, ddof=1)
+    assert variances.sum() == pytest.approx(3.0, rel=1e-12)
+    assert variances[2] < 0.4 < 1.1 < variances[:2].min()
+    assert 1.0 < model.values_[0] < 2.0

@@ -269,3 +269,32 @@ def test_chapter_6_columns_that_say_the_same_are_counted_twice():
     once = tenfold.BernoulliNB().fit(X, y).predict_proba([[1]])[0, 1]
     twice = tenfold.BernoulliNB().fit(np.column_stack([X, X]), y).predict_proba([[1, 1]])[0, 1]
     assert twice > once > 0.5
+
+
+# Chapter 14: canonical correlation analysis ---------------------------------------------------------------------------
+
+
+def test_14_1_the_matrix_of_products_between_views_is_indefinite():
+    """The text takes a root of S_O, which is not real: half of its eigenvalues are negative. S_D has one."""
+    rng = np.random.default_rng(14)
+    X, y = rng.standard_normal((60, 2)), rng.standard_normal((60, 2))
+    y[:, 0] += X[:, 0]
+    S = np.cov(np.hstack([X, y]).T)
+    outside = S.copy()
+    outside[:2, :2], outside[2:, 2:] = 0.0, 0.0
+    assert (np.linalg.eigvalsh(outside) < -1e-3).sum() == 2
+    model = tenfold.CCA(2, scale=False).fit(X, y)
+    for k in range(2):
+        a, b = model.x_rotations_[:, k], model.y_rotations_[:, k]
+        a, b = a / np.sqrt(a @ S[:2, :2] @ a), b / np.sqrt(b @ S[2:, 2:] @ b)
+        np.testing.assert_allclose(S[:2, 2:] @ b, model.correlations_[k] * S[:2, :2] @ a, atol=1e-12)
+        np.testing.assert_allclose(S[2:, :2] @ a, model.correlations_[k] * S[2:, 2:] @ b, atol=1e-12)
+
+
+def test_14_1_as_many_columns_as_rows_are_correlated_perfectly():
+    """The diagnostic of overfitting, and what a ridge does to it."""
+    rng = np.random.default_rng(15)
+    X, y = rng.standard_normal((40, 40)), rng.standard_normal((40, 40))
+    np.testing.assert_allclose(tenfold.CCA(1).fit(X, y).correlations_, 1.0, atol=1e-10)
+    assert tenfold.CCA(1, ridge=1e-8).fit(X, y).correlations_[0] > 0.9999
+    assert tenfold.CCA(1, ridge=10.0).fit(X, y).correlations_[0] < 0.6

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import sklearn
+from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -145,3 +147,20 @@ def test_identity_link_without_a_start():
     X, y = counts()
     with pytest.raises(ValueError, match="no constant to start from"):
         TweedieRegressor(power=1, link="identity", fit_intercept=False).fit(X, y + 1.0)
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+def test_of_all_minimisers_the_shortest_is_found(factor):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    counts = rng.poisson(np.exp(X @ [0.5, -0.3, 0.2] + 0.1))
+    twice = np.c_[X, factor * X]
+    for model, y in (
+        (tenfold.PoissonRegressor(alpha=0.0, tol=1e-10), counts),
+        (tenfold.LogisticRegression(C=np.inf, tol=1e-10), counts > 0),
+    ):
+        once, both = clone(model).fit(X, y), clone(model).fit(twice, y)
+        shortest = np.ravel(once.coef_) / (1.0 + factor**2)
+        assert both.certificate_.ok
+        assert_allclose(np.ravel(both.coef_), np.r_[shortest, factor * shortest], rtol=1e-7)
+        assert_allclose(both.intercept_, once.intercept_, rtol=1e-7)

@@ -140,4 +140,4 @@ def test_every_status_has_a_sentence(status):
     "status", [Status.MAX_ITER, Status.TIME_LIMIT, Status.NO_MAXIMUM, Status.STALLED, Status.INTERRUPTED]
 )
 def test_a_sentence_about_trouble_says_what_to_do(status):
-    assert any(word in status.message for word in ("Increase", "Allow", "Use", "Scale", "Fit again"))
+    assert any(word in status.message for word in ("increase", "Allow", "Use", "Scale", "Fit again"))

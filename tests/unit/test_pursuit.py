@@ -189,5 +189,5 @@ def test_a_test_fold_without_weight_does_not_count():
 
 def test_parameters_for_a_splitter_need_routing():
     X, y = data()
-    with pytest.raises(ValueError, match="metadata routing is not enabled"):
+    with pytest.raises(ValueError, match="only supported if enable_metadata_routing=True"):
         tenfold.OrthogonalMatchingPursuitCV().fit(X, y, groups=np.arange(60))

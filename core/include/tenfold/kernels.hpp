@@ -42,6 +42,9 @@ template <class T> struct DenseKernels {
   double (*lowest)(const T *x, Index count, double low);
   void (*scaled_distances)(const T *x, Index count, Index columns, const double *centre, const double *scale,
                            Index classes, double *z);
+  // core/src/kernels/distances.hpp
+  double (*city_block)(const T *x, const double *q, Index columns);
+  double (*chessboard)(const T *x, const double *q, Index columns);
   // core/src/kernels/nearest.hpp
   float (*to_singles)(const T *x, Index columns, const double *shift, double unit, float *out);
   double (*square_distance)(const T *x, const double *c, Index columns);
@@ -115,6 +118,10 @@ struct Kernels {
                    double *sums);
   // core/src/kernels/viterbi.hpp
   void (*best_moves)(const double *score, const double *move, Index tags, double *best, double *back);
+  // core/src/kernels/near.hpp
+  Index near_rows, near_queries; // of one panel and one group
+  bool (*near)(const float *rows, const float *numbers, const float *queries, const float *thresholds, Index inner,
+               std::uint32_t *marks);
   // core/src/kernels/nearest.hpp
   Index singles; // centres of one panel
   void (*nearest)(const float *const *x, Index count, Index columns, const float *panels, const float *half,

@@ -1,6 +1,7 @@
 // Compiled once for every instruction set, with TENFOLD_ISA as the namespace and the matching -march.
 #include "classes.hpp"
 #include "delta.hpp"
+#include "distances.hpp"
 #include "elementwise.hpp"
 #include "gradient.hpp"
 #include "gram.hpp"
@@ -8,6 +9,7 @@
 #include "loss.hpp"
 #include "margins.hpp"
 #include "models.hpp"
+#include "near.hpp"
 #include "nearest.hpp"
 #include "pack.hpp"
 #include "product.hpp"
@@ -37,6 +39,8 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    add_squares<T>,
                                    lowest<T>,
                                    scaled_distances<T>,
+                                   city_block<T>,
+                                   chessboard<T>,
                                    to_singles<T>,
                                    square_distance<T>,
                                    add_about<T>};
@@ -58,6 +62,9 @@ constexpr Kernels kernels = {
     loo,
     truncate,
     best_moves,
+    near_rows,
+    near_queries,
+    near,
     singles,
     nearest,
     gains,

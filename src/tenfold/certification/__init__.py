@@ -18,10 +18,12 @@ from tenfold.certification import (
     lasso,
     least_squares,
     logistic,
+    neighbours,
     perceptron,
     sgd,
     structured,
     svm,
+    two_blocks,
 )
 from tenfold.certification.inference import check_asked, inference_of, maximised
 from tenfold.inference import LikelihoodInference
@@ -176,10 +178,12 @@ JUDGES: dict[str, Callable[..., Certificate]] = {
     **least_squares.JUDGES,
     **lasso.JUDGES,
     **logistic.JUDGES,
+    **neighbours.JUDGES,
     **perceptron.JUDGES,
     **sgd.JUDGES,
     **structured.JUDGES,
     **svm.JUDGES,
+    **two_blocks.JUDGES,
     "Pipeline": _pipeline,
 }
 """What can be judged, by the name of its class, and how; scikit-learn's and ours alike."""

@@ -9,7 +9,7 @@ from tenfold.certification.models import known, params, status, validated
 from tenfold.estimators.classes import numbered
 from tenfold.estimators.contract import validate_weights
 from tenfold.estimators.svm.machines import Task, machine_of, rows_of, tasks
-from tenfold.judge import Certificate, joint_gap
+from tenfold.judge import Certificate
 from tenfold.plans.svm import worst
 from tenfold.stats import Params
 
@@ -27,7 +27,7 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
             # of two classes the model keeps the difference, and the shortest weights are opposite
             fitted = Params(*(np.concatenate([-0.5 * part, 0.5 * part]) for part in fitted))
         rows, total = rows_of(X, todo[0])
-        return joint_gap(machine_of(model, total).joint, rows, fitted, **options)
+        return machine_of(model, total).judged_jointly(rows, fitted, **options)
     found = []
     for k, task in enumerate(todo):
         rows, total = rows_of(X, task)

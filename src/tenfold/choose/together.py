@@ -179,7 +179,7 @@ class _Node:
         if self.factor is None or strength > self.small:
             self.factor = newton.factor(self.hessian + np.diag(penalty), self.parts[0])
             # below a hundredth of what each column adds to the others it makes no difference how weak a penalty is
-            self.small = 0.01 * float(np.min((self.factor.lower.diagonal() * self.factor.scale) ** 2)) - strength
+            self.small = 0.01 * self.factor.least - strength
         return self.factor, -self.factor.solve(self.gradient + penalty * self.x)
 
     def towards(self, d: Floats, penalty: Floats) -> tuple["_Node", int]:

@@ -1,7 +1,7 @@
 """The contract with scikit-learn, once: arrays in, `Rows` out; weights, names, and what is stored."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from numbers import Number
@@ -368,6 +368,17 @@ def store(estimator: Any, fitted: Fitted, X: Array, *, coef_flat: bool, intercep
 
 ADVICE = {status.value: status.message for status in Status if status is not Status.NO_MAXIMUM}
 """What to do after a fit that is not certified; where there is no maximum the certificate says it."""
+
+
+def refuse_extra(estimator: Any, params: Iterable[str]) -> None:
+    """Refuse parameters of `fit` that only metadata routing could bring to where they belong."""
+    extra = sorted(params)
+    if extra:
+        raise ValueError(
+            f"[{', '.join(extra)}] are passed but are not explicitly set as requested or not requested: passing extra "
+            f"keyword arguments to {type(estimator).__name__}.fit is only supported if enable_metadata_routing=True, "
+            "which you can set using `sklearn.set_config`."
+        )
 
 
 def warn_unless_certified(estimator: Any) -> None:

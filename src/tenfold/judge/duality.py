@@ -18,6 +18,7 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import newton_bound, newton_step, price
 from tenfold.judge.fenchel import LOOSE, fenchel_gap
 from tenfold.judge.points import Data, Point, centred, length, local, point_of, prepare, read, reading
+from tenfold.judge.truncated import Truncated
 from tenfold.losses import Loss
 from tenfold.penalties import L2
 from tenfold.problems import Glm
@@ -91,8 +92,9 @@ def gap(
     if not np.isfinite(value):
         return certificate  # parameters so far away that their losses are beyond all numbers
     proof = _first_proof(data, here, tilt, floor)
-    if search and here.value - proof.lower > certificate.allowed and rows.shape[1] <= SEARCH_COLUMNS:
-        proof = _search(data, here, proof, certificate.allowed, search)
+    if search and here.value - proof.lower > certificate.allowed:
+        near = rows.shape[1] <= SEARCH_COLUMNS
+        proof = (_search if near else _search_far)(data, here, proof, certificate.allowed, search)
     value = here.value - proof.lower
     value = max(value, floor) if np.isfinite(value) else np.inf
     centre, drift = _drift(data, here, proof)
@@ -258,6 +260,24 @@ def _search(data: Data, here: Point, proof: _Proof, allowed: float, steps: int) 
         if excess <= allowed or proof.point.value - proof.lower <= 0.005 * excess or count == steps:
             break
         point = newton_step(data, point)
+    return proof
+
+
+def _search_far(data: Data, here: Point, proof: _Proof, allowed: float, steps: int) -> _Proof:
+    """The same without a Hessian, where columns are many."""
+    walk = Truncated(data)
+    for _ in range(steps):
+        excess = here.value - proof.lower
+        if excess <= allowed or proof.point.value - proof.lower <= 0.005 * excess:
+            break
+        ahead = walk.step(proof.point)
+        if ahead is None:
+            break
+        point, tilt = _tilted(data, ahead.params)
+        lower = _lower(point, _dual_gap(data, point, tilt))
+        if not lower > proof.lower:
+            break
+        proof = _Proof(lower, point, tilt)
     return proof
 
 

@@ -28,6 +28,7 @@ from tenfold.data import Block, Lifted, Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import factored, newton_bound, newton_step, tilted_bound
 from tenfold.judge.points import Data, Point, centred, local, outer_intercept, prepare, read
+from tenfold.judge.truncated import Truncated
 from tenfold.losses import Loss, Square
 from tenfold.penalties import L2, ElasticNet
 from tenfold.stats import Derivatives, Params, Total, back_times, derivatives, predictions, times
@@ -87,7 +88,7 @@ def fenchel_gap(
         loose = dual is None
     else:
         value = _by_slopes(data, here, _derivatives(data, here.params))
-        if value > certificate.allowed and search and rows.shape[1] <= SEARCH_COLUMNS:
+        if value > certificate.allowed and search:
             value = _searched(data, here, value, certificate.allowed, search)
         if value > certificate.allowed and (_free(data) or (_limit(data) and rows.shape[1] <= SEARCH_COLUMNS)):
             value = min(value, _by_projection(data, here))
@@ -213,6 +214,8 @@ def _searched(data: Data, here: Point, value: float, allowed: float, steps: int)
     penalty = data.problem.penalty
     if not hasattr(penalty, "positive") or penalty.positive or getattr(penalty, "l1", 0.0) > 0.0:
         return value
+    if len(data.centre) > SEARCH_COLUMNS:
+        return _searched_far(data, here, value, allowed)
     point: Point | None = read(data, here.params, 2)
     for _ in range(steps):
         if point is None or point.hessian is None:
@@ -223,6 +226,21 @@ def _searched(data: Data, here: Point, value: float, allowed: float, steps: int)
         if value <= allowed or bound <= 0.005 * value:
             break
         point = newton_step(data, point)
+    return value
+
+
+def _searched_far(data: Data, here: Point, value: float, allowed: float) -> float:
+    """The same without a Hessian, where columns are many."""
+    steps, point = Truncated(data), here
+    while value > allowed:
+        ahead = steps.step(point)
+        if ahead is None:
+            break
+        point = ahead
+        bound = _by_slopes(data, point, _derivatives(data, point.params))
+        value = min(value, here.value - point.value + bound)
+        if bound <= 0.005 * value:
+            break
     return value
 
 

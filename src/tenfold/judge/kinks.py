@@ -23,8 +23,8 @@ KINKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 ended early, within others.
 """
 
-MOST = 4096
-"""With more rows on kinks than this none is looked for."""
+MOST, MOST_ENTRIES = 4096, 1 << 23
+"""With more rows on kinks than this, or with more entries of theirs, none is looked for."""
 
 ROUNDS = 12
 """So often slopes beyond an end are put there."""
@@ -48,10 +48,10 @@ def at_kinks(
     low, high = loss.slope(y, z - width), loss.slope(y, z + width)
     kink = np.flatnonzero((low != high) & (weight > 0.0))
     u = 0.5 * (low + high)
-    if not 0 < kink.size <= MOST:
-        return np.asarray(u)
     w = params.coef[0]
     used = np.flatnonzero(w)
+    if not 0 < kink.size <= MOST or kink.size * used.size > MOST_ENTRIES:
+        return np.asarray(u)
     columns = picked(rows, kink, used) * share[kink, None]
     if problem.intercept:
         columns = np.column_stack([columns, share[kink]])

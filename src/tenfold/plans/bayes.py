@@ -210,8 +210,11 @@ class UnseenCategory(ValueError):
 
 @dataclass(frozen=True)
 class TableScores:
-    """Scores of rows of categories: ``log prior + sum_j log p_j[x_j]``; what is missing is left out."""
+    """Scores of rows of categories: ``log prior + sum_j log p_j[x_j]``; what is missing is left out. Errors name the
+    owner and the column.
+    """
 
+    owner: str
     log_p: tuple[Floats, ...]
     log_prior: Floats
     names: tuple[str, ...]
@@ -223,6 +226,10 @@ class TableScores:
             number = np.where(known, column, 0).astype(np.int64)
             if number.size and not 0 <= number.min() <= number.max() < log_p.shape[1]:
                 strange = number[(number < 0) | (number >= log_p.shape[1])][0]
+                if strange < 0:
+                    raise UnseenCategory(
+                        f"Negative values in data passed to {self.owner} (input X): column {name} has {strange}."
+                    )
                 raise UnseenCategory(
                     f"Column {name} has the category {strange}, and the fit knew {log_p.shape[1]}: 0 to "
                     f"{log_p.shape[1] - 1}. Give min_categories to leave room for others."

@@ -164,7 +164,9 @@ def share(values: Floats, total: float, wanted: float) -> int:
 
 def minka(variances: Floats, weight: float) -> int:
     """The number of components that is most probable, given the variances along all (Minka 2000)."""
-    logs = [_log_evidence(variances, k, weight) for k in range(1, len(variances))]
+    rounding = len(variances) * np.finfo(np.float64).eps * variances[0]
+    found = np.where(variances > rounding, variances, 0.0)
+    logs = [_log_evidence(found, k, weight) for k in range(1, len(found))]
     return int(np.argmax([-np.inf, *logs]))
 
 

@@ -39,8 +39,8 @@ _MESSAGES = {
         "if it is not ok."
     ),
     Status.MAX_ITER: (
-        "The iteration limit was reached before the stopping rule was met. Increase max_iter, scale the "
-        "columns, or penalise more."
+        "Objective did not converge. You might want to increase the number of iterations, max_iter, to scale the "
+        "columns, or to penalise more."
     ),
     Status.TIME_LIMIT: "The time limit was reached before the stopping rule was met. Allow more time.",
     Status.STOPPED: "A callback ended the fit before the stopping rule was met.",

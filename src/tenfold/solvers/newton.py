@@ -10,9 +10,10 @@ and a penalty on the mean of the classes' coefficients, which no step then chang
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import eigh, lapack, qr
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
@@ -39,8 +40,25 @@ Measure = Callable[[Floats, float], float]
 """From the gradient and the expected fall of the objective to the number that the stopping rule compares with one."""
 
 
+RANK = 1e-13
+"""Eigenvalues of a Hessian with unit diagonal are rounding up to this."""
+
+
+class Factor(Protocol):
+    """A Hessian that was made ready to be solved with."""
+
+    @property
+    def least(self) -> float:
+        """The least curvature that a column adds to those before it."""
+        ...
+
+    def solve(self, g: Floats) -> Floats:
+        """H^-1 g, for one g or for each of several (m, q)."""
+        ...
+
+
 @dataclass(frozen=True)
-class Factor:
+class Regular:
     """Cholesky factor of the Hessian with its columns scaled to unit diagonal; `known` is zero for columns that only
     hold rounding, which are left alone.
     """
@@ -49,14 +67,31 @@ class Factor:
     scale: Floats
     known: Floats
 
+    @property
+    def least(self) -> float:
+        return float(np.min((self.lower.diagonal() * self.scale) ** 2))
+
     def solve(self, g: Floats) -> Floats:
-        """H^-1 g, for one g or for each of several (m, q)."""
         with one_blas_thread:
             return np.asarray(lapack.dpotrs(self.lower, (self.known * g / self.scale).T, lower=1)[0].T / self.scale)
 
 
+@dataclass(frozen=True)
+class Singular:
+    """A factor of the pseudo-inverse: steps have no part in which the objective is flat, so that from zero the shortest
+    of all minimisers is found.
+    """
+
+    root: Floats
+    least: float = 0.0
+
+    def solve(self, g: Floats) -> Floats:
+        with one_blas_thread:
+            return np.asarray(g @ self.root @ self.root.T)
+
+
 def factor(hessian: Floats | None, shift: Floats) -> Factor:
-    """Factor a Hessian about `shift`; a singular one is lifted by the least power of ten that lets it pass."""
+    """Factor a Hessian about `shift`."""
     if hessian is None or not np.isfinite(hessian).all():
         raise NotFinite
     hessian = _without_common(hessian, len(shift) + 1)
@@ -70,15 +105,24 @@ def factor(hessian: Floats | None, shift: Floats) -> Factor:
     if not known.all():
         scaled[~known, :] = scaled[:, ~known] = 0.0
         scaled[~known, ~known] = 1.0
-    lift = 0.0
-    while True:
-        with one_blas_thread:
-            lower, info = lapack.dpotrf(scaled, lower=1)
-        if info == 0 and np.diag(lower).min() > 1e-7:
-            return Factor(lower, d, known.astype(np.float64))
-        more = max(1e-14, 10.0 * lift)
-        scaled[np.diag_indices_from(scaled)] += more - lift
-        lift = more
+    with one_blas_thread:
+        lower, info = lapack.dpotrf(scaled, lower=1)
+    if info == 0 and np.diag(lower).min() > 1e-7:
+        return Regular(lower, d, known.astype(np.float64))
+    scaled[~known, ~known] = 0.0
+    return Singular(_root_of_inverse(scaled, d))
+
+
+def _root_of_inverse(scaled: Floats, d: Floats) -> Floats:
+    """A root of the pseudo-inverse of a Hessian with columns divided by d; negative curvature counts as positive."""
+    with one_blas_thread:
+        values, vectors = eigh(scaled, check_finite=False)
+        flat = np.abs(values) <= RANK
+        root = vectors[:, ~flat] / np.sqrt(np.abs(values[~flat])) / d[:, None]
+        if flat.any():
+            along = qr(vectors[:, flat] / d[:, None], mode="economic")[0]
+            root -= along @ (along.T @ root)
+    return np.asarray(root)
 
 
 def _without_common(hessian: Floats, k: int) -> Floats:

@@ -38,6 +38,7 @@ from tenfold.stats.derivatives import (
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
+from tenfold.stats.joint import JointScatter, both_moments, degrees_of_freedom, joint_products
 from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
@@ -46,7 +47,7 @@ from tenfold.stats.scatter import scatter_products
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
-from tenfold.stats.tables import ClassTables, NotACategory, class_tables, observed_columns
+from tenfold.stats.tables import ClassTables, NegativeCategory, NotACategory, class_tables, observed_columns
 from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
 
@@ -69,8 +70,10 @@ __all__ = [
     "GramByColumns",
     "GroupedMoments",
     "GroupedScores",
+    "JointScatter",
     "ModelSums",
     "Moments",
+    "NegativeCategory",
     "NotACategory",
     "Params",
     "RFactor",
@@ -87,6 +90,7 @@ __all__ = [
     "back_times",
     "best_constant",
     "best_tags",
+    "both_moments",
     "class_columns",
     "class_curvatures",
     "class_errors",
@@ -95,6 +99,7 @@ __all__ = [
     "class_tables",
     "cross_products",
     "curvatures",
+    "degrees_of_freedom",
     "derivatives",
     "distances_to",
     "farthest",
@@ -102,6 +107,7 @@ __all__ = [
     "gram_of",
     "grouped_scores",
     "groups_of",
+    "joint_products",
     "marks",
     "mean_loss",
     "mean_over_targets",

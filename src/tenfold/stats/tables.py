@@ -22,6 +22,10 @@ class NotACategory(ValueError):
     """A value that is not a whole number from zero on."""
 
 
+class NegativeCategory(NotACategory):
+    """A value below zero."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClassTables:
     """Weight (k,) of each class, and for each column the weights (k, categories) of its categories."""
@@ -70,7 +74,7 @@ def _table(classes: int, column: Array, group: Array, weight: Array | None) -> F
         return np.zeros((classes, 0))
     number = column.astype(np.int64)
     if number.min() < 0:
-        raise NotACategory(f"a category is {column.min():g}; categories are whole numbers from zero on.")
+        raise NegativeCategory(f"a category is {column.min():g}; categories are whole numbers from zero on.")
     size = int(number.max()) + 1
     if size > MOST_CATEGORIES:
         raise NotACategory(f"a category is {column.max():g}, more than there can be; number them from zero on.")

@@ -15,7 +15,7 @@ from tenfold.estimators.parameters import Constraints, array_like, integer, noth
 from tenfold.judge import Certificate
 from tenfold.judge import bayes as judge
 from tenfold.plans import bayes
-from tenfold.stats import ClassTables, NotACategory, class_tables
+from tenfold.stats import ClassTables, NegativeCategory, NotACategory, class_tables
 
 
 class CategoricalNB(DiscreteNB):
@@ -98,9 +98,9 @@ class CategoricalNB(DiscreteNB):
         least = self._least()
         try:
             found = rows.fold(class_tables(classes))
+        except NegativeCategory as reason:
+            raise ValueError(f"Negative values in data passed to CategoricalNB (input X): {reason}") from None
         except NotACategory as reason:
-            if "is -" in str(reason):
-                raise ValueError(f"Negative values in data passed to CategoricalNB (input X): {reason}") from None
             raise ValueError(f"In the data passed to CategoricalNB (input X) {reason}") from None
         if any(abs(table.sum() - found.weight.sum()) > 1e-9 * found.weight.sum() for table in found.tables):
             raise NotFinite  # some value is missing
@@ -140,7 +140,7 @@ class CategoricalNB(DiscreteNB):
         )
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
-        return bayes.TableScores(tuple(self.feature_log_prob_), self.class_log_prior_, names_of(self))
+        return bayes.TableScores("CategoricalNB", tuple(self.feature_log_prob_), self.class_log_prior_, names_of(self))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
         """Rows of categories, (n_samples, n_features), and their classes, drawn from the model."""

@@ -150,9 +150,8 @@ class MixedNB(NaiveBayes):
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         numbers, marks, tables = self._columns()
         names = names_of(self)
-        scores = bayes.TableScores(
-            tuple(self.category_log_prob_), self.class_log_prior_, tuple(names[int(j)] for j in tables)
-        )
+        named = tuple(names[int(j)] for j in tables)
+        scores = bayes.TableScores("MixedNB", tuple(self.category_log_prob_), self.class_log_prior_, named)
         return bayes.MixedScores(
             (numbers, self.theta_, self.var_),
             (marks, self.mark_log_prob_, bayes.log_absent(self.mark_log_prob_)),

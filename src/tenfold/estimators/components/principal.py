@@ -254,10 +254,16 @@ class PCA(Principal):
         if self.n_components is None or isinstance(self.n_components, str) or 0 < self.n_components < 1:
             return None if self.keep is None else max(map(int, self.keep), default=0) + 1
         least = 1 if self.svd_solver in ("arpack", "randomized") else 0
+        name = "full" if self.svd_solver == "auto" else self.svd_solver
         if not least <= self.n_components <= min(n, p):
             raise ValueError(
                 f"n_components={self.n_components} must be between {least} and min(n_samples, n_features)={min(n, p)} "
-                f"with svd_solver={self.svd_solver!r}"
+                f"with svd_solver={name!r}"
+            )
+        if self.svd_solver == "arpack" and self.n_components == min(n, p):
+            raise ValueError(
+                f"n_components={self.n_components} must be strictly less than min(n_samples, n_features)={min(n, p)} "
+                "with svd_solver='arpack'"
             )
         if self.keep is not None:
             raise ValueError("Give n_components or keep, not both.")
@@ -275,7 +281,8 @@ class PCA(Principal):
         elif self.n_components is not None and 0 < self.n_components < 1:
             kept = np.arange(plan.share(found.values, found.total, float(self.n_components)))
         else:
-            kept = np.arange(min(n, p) if self.n_components is None else int(self.n_components))
+            most = min(n, p) - (self.svd_solver == "arpack")  # as scikit-learn's
+            kept = np.arange(most if self.n_components is None else int(self.n_components))
         fix_components(self, found, kept, X)
         self.n_components_, self.n_samples_ = len(kept), n
         rest = min(n, p) - len(kept)

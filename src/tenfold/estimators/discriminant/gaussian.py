@@ -52,7 +52,8 @@ class GaussianClasses(ByClass):
             )
         found = []
         for k in range(classes):
-            estimator = clone(self.covariance_estimator).fit(rows.X[rows.group == k])
+            estimator = clone(self.covariance_estimator, safe=False)
+            estimator.fit(rows.X[rows.group == k])
             if not hasattr(estimator, "covariance_"):
                 raise ValueError(f"{type(estimator).__name__} does not have a covariance_ attribute")
             found.append(estimator.covariance_)

@@ -136,7 +136,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _shrink_total(self, rows: Rows, moments: GroupedMoments) -> None:
         """How far the covariance of all rows is to be moved towards a sphere, or what the user's estimator finds."""
         if self.covariance_estimator is not None:
-            self._given_total = clone(self.covariance_estimator).fit(rows.whole().X).covariance_
+            estimator = clone(self.covariance_estimator, safe=False)
+            estimator.fit(rows.whole().X)
+            self._given_total = estimator.covariance_
         elif self.shrinkage == "auto":
             found = plan.Classes.of(moments)
             mean = found.weight @ found.mean / found.weight.sum()

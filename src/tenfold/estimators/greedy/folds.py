@@ -11,6 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from tenfold.arrays import Array, is_foreign, on_host
 from tenfold.choose.kfold import Split
 from tenfold.data import MemoryRows, Rows
+from tenfold.estimators.contract import refuse_extra
 
 
 class ByFolds:
@@ -20,12 +21,8 @@ class ByFolds:
 
     def _splits(self, rows: Rows, y: Array, params: dict[str, Any]) -> list[Split]:
         """The splits of the rows; `params` are for the splitter."""
-        if params and not get_config()["enable_metadata_routing"]:
-            raise ValueError(
-                f"[{', '.join(sorted(params))}] are passed but metadata routing is not enabled: set it by "
-                f"sklearn.set_config(enable_metadata_routing=True) to pass them to the splitter of "
-                f"{type(self).__name__}."
-            )
+        if not get_config()["enable_metadata_routing"]:
+            refuse_extra(self, params)
         routed = process_routing(self, "fit", **params).splitter.split if params else {}
         if is_foreign(y):
             # folds of consecutive or shuffled rows need no more than their number

@@ -90,7 +90,7 @@ def orthogonal_mp(
     rows = MemoryRows(contiguous(X), Y, weight)
     whole = None if isinstance(precompute, str) else True if precompute else None
     gram = gram_of(rows, False, X.shape[1] if most is None else most, whole)
-    return _answer(gram, GreedyRule("correlation", most, tol), return_path, return_n_iter)
+    return _answer(gram, GreedyRule("correlation", most, tol), return_path, return_n_iter, X.dtype)
 
 
 def orthogonal_mp_gram(
@@ -137,7 +137,8 @@ def orthogonal_mp_gram(
         return_path=return_path,
         return_n_iter=return_n_iter,
     )
-    products = check_array(Gram, dtype=np.float64, input_name="Gram")
+    products = check_array(Gram, dtype=list(FLOATS), input_name="Gram")
+    kept, products = products.dtype, products.astype(np.float64, copy=False)
     with_targets = check_array(Xy, ensure_2d=False, dtype=np.float64, input_name="Xy")
     with_targets = with_targets[:, None] if with_targets.ndim == 1 else with_targets
     if products.shape != (len(with_targets),) * 2:
@@ -150,10 +151,10 @@ def orthogonal_mp_gram(
     if norms_squared is not None:
         squares = np.ravel(check_array(norms_squared, ensure_2d=False, dtype=np.float64, input_name="norms_squared"))
     rule = GreedyRule("correlation", asked_for(n_nonzero_coefs, tol, len(products)), tol)
-    return _answer(WholeGram.given(products, with_targets, squares), rule, return_path, return_n_iter)
+    return _answer(WholeGram.given(products, with_targets, squares), rule, return_path, return_n_iter, kept)
 
 
-def _answer(gram: Gram, rule: GreedyRule, return_path: bool, return_n_iter: bool) -> Any:
+def _answer(gram: Gram, rule: GreedyRule, return_path: bool, return_n_iter: bool, dtype: Any) -> Any:
     found = paths(gram, rule)
     if any(path.premature for path in found):
         warnings.warn(PREMATURE, RuntimeWarning, stacklevel=3)
@@ -168,6 +169,7 @@ def _answer(gram: Gram, rule: GreedyRule, return_path: bool, return_n_iter: bool
                 for path, r in _with_scales(gram, found)]  # fmt: skip
         coef = np.stack(each, axis=1)
     taken = [len(path.order) for path in found]
+    coef = coef.astype(dtype, copy=False)
     coef = np.squeeze(coef) if p > 1 else coef[:, 0] if len(found) == 1 else coef
     return (coef, taken[0] if len(taken) == 1 else taken) if return_n_iter else coef
 

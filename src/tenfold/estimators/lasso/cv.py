@@ -14,7 +14,15 @@ from tenfold.arrays import Array, Floats, is_foreign, on_host
 from tenfold.choose.kfold import Split
 from tenfold.choose.sparse import Grid, errors_by_columns, mean_squared_errors, split_moments
 from tenfold.data import MemoryRows, Rows
-from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, refuse_not_finite, validate, validate_weights
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    as_rows,
+    refuse_extra,
+    refuse_not_finite,
+    validate,
+    validate_weights,
+)
 from tenfold.estimators.lasso.fitting import SparseModel, settings_of
 from tenfold.estimators.lasso.functions import enet_path, lasso_path
 from tenfold.estimators.lasso.grid import alphas_from, given, largest
@@ -135,12 +143,7 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
         if get_config()["enable_metadata_routing"]:
             given = params if weight is None else {**params, "sample_weight": weight}
             return dict(process_routing(self, "fit", **given).splitter.split)
-        if params:
-            raise ValueError(
-                f"[{', '.join(sorted(params))}] are passed but are not explicitly set as requested or not requested: "
-                f"parameters for the splitter reach {type(self).__name__}.fit if enable_metadata_routing=True, which "
-                "you can set using `sklearn.set_config`."
-            )
+        refuse_extra(self, params)
         return {}
 
     def get_metadata_routing(self) -> MetadataRouter:

@@ -22,6 +22,7 @@ from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     as_rows,
+    refuse_extra,
     refuse_not_finite,
     store,
     validate,
@@ -329,13 +330,7 @@ class _RidgeCV(LinearPredictor, BaseEstimator):
         given = params if weight is None else {**params, "sample_weight": weight}
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, "fit", **given)
-        extra = set(params) - {"groups"}
-        if extra:
-            raise ValueError(
-                f"Passing extra keyword arguments to {type(self).__name__}.fit is only supported if "
-                "enable_metadata_routing=True, "
-                f"which you can set using `sklearn.set_config`. Extra parameters passed are: {extra}"
-            )
+        refuse_extra(self, set(params) - {"groups"})
         score = {} if weight is None else {"sample_weight": weight}
         return Bunch(
             scorer=Bunch(score=score),

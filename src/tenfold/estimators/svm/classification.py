@@ -49,7 +49,8 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
         is chosen by the shape of the data.
     tol : float, default=1e-4
         The fit ends when no entry of the gradient of the weighted mean objective exceeds `tol`, where there is one, and
-        the certificate is ok: the second is mostly the stronger.
+        the certificate is ok: the second is mostly the stronger. Where the dual is ascended the gap has to be
+        smaller by `tol` / 1e-4.
     C : float, default=1.0
         Inverse strength of the penalty.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"

@@ -137,7 +137,15 @@ class Fits:
 
     def joint(self, rows: Rows, machine: Machine, classes: int) -> Fitted:
         """All classes together."""
-        return fit_joint(rows, machine, classes, limits=self._limits(), seed=self.seed, dtype=rows.dtype)
+        return fit_joint(
+            rows,
+            machine,
+            classes,
+            tol=float(self.model.tol),
+            limits=self._limits(),
+            seed=self.seed,
+            dtype=rows.dtype,
+        )
 
     def __call__(self, rows: Rows, machine: Machine) -> Fitted:
         found = fit_machine(

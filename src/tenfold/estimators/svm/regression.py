@@ -39,7 +39,8 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         Half of the width of the tube, in the units of y; at least zero.
     tol : float, default=1e-4
         The fit ends when no entry of the gradient of the weighted mean objective exceeds `tol`, where there is one, and
-        the certificate is ok: the second is mostly the stronger.
+        the certificate is ok: the second is mostly the stronger. Where the dual is ascended the gap has to be
+        smaller by `tol` / 1e-4.
     C : float, default=1.0
         Inverse strength of the penalty.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"

@@ -1,0 +1,306 @@
+#include "bindings.hpp"
+#include "sparse.hpp"
+
+#include "tenfold/distances.hpp"
+#include "tenfold/near_direct.hpp"
+#include "tenfold/near_products.hpp"
+#include "tenfold/near_sparse.hpp"
+#include "tenfold/near_tree.hpp"
+#include "tenfold/row_of.hpp"
+
+namespace tenfold {
+namespace {
+
+constexpr double steps_between_signals = 1e10;
+
+// What is asked of every search: the k nearest rows of each query or, with k = 0, all within limits (reduced); own is
+// the row that a query is itself, or -1; finish is how a reduced distance becomes a distance.
+struct Ask {
+  Index k;
+  Maybe<double, 1> limits;
+  bool by_distance;
+  int finish;
+  double exponent;
+  Maybe<std::int64_t, 1> own;
+  int threads;
+
+  void check(Index rows, Index queries) const {
+    require(k >= 0 && k <= rows, "k must be at least 0 and at most the number of rows");
+    require((k == 0) == limits.has_value(), "give k or limits");
+    require(!limits || limits->shape(0) == queries, "limits must have one entry a query");
+    require(!own || own->shape(0) == queries, "own must have one entry a query");
+    require(finish >= Finish::identity && finish <= Finish::power, "finish must be 0, 1, 2 or 3");
+    checked_threads(threads);
+    if (own && k > 0) {
+      Index others = rows;
+      for (const std::int64_t self : own->span())
+        others = std::min(others, rows - (self >= 0 ? 1 : 0));
+      require(k <= others, "k must be at most the number of other rows");
+    }
+  }
+  Finish end() const { return {static_cast<Finish::Kind>(finish), exponent}; }
+};
+
+// Calls search(queries, keep) for pieces of the queries; after each Python may look for signals.
+template <class Search, class Keep>
+void in_pieces(Index count, double steps_a_query, const Ask &ask, const Search &search, Keep &keep) {
+  const Index piece = static_cast<Index>(std::clamp(steps_between_signals / steps_a_query, 64.0, 1e9));
+  for (Index begin = 0; begin < count; begin += piece) {
+    {
+      const nb::gil_scoped_release release;
+      search(Queries{begin, std::min(count, begin + piece), span_or_none(ask.own)}, keep);
+    }
+    if (PyErr_CheckSignals() != 0)
+      throw nb::python_error();
+  }
+}
+
+// (distances, rows) of the k nearest, or (offsets, distances, rows) of those within limits.
+template <class Search> nb::tuple answer(Index count, double steps_a_query, const Ask &ask, const Search &search) {
+  if (ask.k > 0) {
+    const Out<double, 2> distances({count, ask.k});
+    const Out<std::int64_t, 2> rows({count, ask.k});
+    KeepNearest keep{ask.k, ask.end(), distances.span().data(), rows.span().data()};
+    in_pieces(count, steps_a_query, ask, search, keep);
+    return nb::make_tuple(distances.give(), rows.give());
+  }
+  KeepWithin keep{ask.limits->span(), ask.by_distance, std::vector<std::vector<Neighbour>>(std::size_t(count))};
+  in_pieces(count, steps_a_query, ask, search, keep);
+  const Out<std::int64_t, 1> offsets({count + 1});
+  offsets.span()[0] = 0;
+  for (std::size_t q = 0; q < keep.found.size(); ++q)
+    offsets.span()[q + 1] = offsets.span()[q] + static_cast<std::int64_t>(keep.found[q].size());
+  const Out<double, 1> distances({offsets.span().back()});
+  const Out<std::int64_t, 1> rows({offsets.span().back()});
+  const Finish finish = ask.end();
+  std::size_t at = 0;
+  for (const auto &list : keep.found)
+    for (const Neighbour &one : list) {
+      distances.span()[at] = finish(one.distance);
+      rows.span()[at++] = one.row;
+    }
+  return nb::make_tuple(offsets.give(), distances.give(), rows.give());
+}
+
+template <class T> Dense<T> dense(const In<T, 2> &x) { return {x.data(), x.shape(0), x.shape(1)}; }
+
+template <class Distance>
+nb::tuple directly(const Distance &distance, Index rows, Index queries, Index width, Ask &ask) {
+  ask.check(rows, queries);
+  return answer(queries, static_cast<double>(rows * (width + 1)), ask,
+                [&](const Queries &asked, auto &keep) { near_direct(distance, rows, asked, keep, ask.threads); });
+}
+
+template <class T> nb::tuple by_products(const In<T, 2> &X, const In<double, 2> &Q, Ask &ask) {
+  const Dense<T> x = dense(X);
+  const Dense<double> q = dense(Q);
+  require(x.columns == q.columns && x.columns >= 1, "rows and queries must have the same columns");
+  ask.check(x.rows, q.rows);
+  std::optional<ProductSearch<T>> search;
+  if (ProductSearch<T>::fits(x.columns)) {
+    const nb::gil_scoped_release release;
+    search.emplace(x, q, ask.threads);
+  }
+  if (!search || !search->possible()) {
+    const Compiled<T> loop{kernels().dense<T>().square_distance};
+    return directly(Entries<T, Compiled<T>>{x, q, loop}, x.rows, q.rows, x.columns, ask);
+  }
+  return answer(q.rows, static_cast<double>(x.rows * x.columns), ask,
+                [&](const Queries &asked, auto &keep) { search->search(asked, keep, ask.threads); });
+}
+
+template <class T> nb::tuple by_entries(const In<T, 2> &X, const In<double, 2> &Q, int metric, double p, Ask &ask) {
+  const Dense<T> x = dense(X);
+  const Dense<double> q = dense(Q);
+  require(x.columns == q.columns && x.columns >= 1, "rows and queries must have the same columns");
+  const auto run = [&](auto term) {
+    return directly(Entries<T, decltype(term)>{x, q, term}, x.rows, q.rows, x.columns, ask);
+  };
+  const auto &on = kernels().dense<T>();
+  switch (static_cast<Metric>(metric)) {
+  case Metric::squares:
+    return run(Compiled<T>{on.square_distance});
+  case Metric::city_block:
+    return run(Compiled<T>{on.city_block});
+  case Metric::chessboard:
+    return run(Compiled<T>{on.chessboard});
+  case Metric::powers:
+    return run(Powers{p});
+  default:
+    break;
+  }
+  if constexpr (std::is_same_v<T, double>) {
+    switch (static_cast<Metric>(metric)) {
+    case Metric::hamming:
+      return run(Hamming{});
+    case Metric::canberra:
+      return run(Canberra{});
+    case Metric::bray_curtis:
+      return run(BrayCurtis{});
+    case Metric::haversine:
+      require(x.columns == 2, "the haversine distance is for two columns");
+      return run(Haversine{});
+    case Metric::known:
+      return run(Known{});
+    default:
+      break;
+    }
+  }
+  throw nb::value_error("no such metric");
+}
+
+template <class Term> nb::tuple by_tree(const TreeView &tree, Dense<double> q, Term term, Ask &ask) {
+  const auto run = [&]<Index fixed>(const Queries &asked, auto &keep) {
+    using Keep = std::remove_reference_t<decltype(keep)>;
+    TreeSearch<Term, fixed, Keep>(tree, q, term).search(asked, keep, ask.threads);
+  };
+  return answer(q.rows, 1e4 * static_cast<double>(q.columns), ask, [&](const Queries &asked, auto &keep) {
+    switch (q.columns) {
+    case 1:
+      return run.template operator()<1>(asked, keep);
+    case 2:
+      return run.template operator()<2>(asked, keep);
+    case 3:
+      return run.template operator()<3>(asked, keep);
+    default:
+      return run.template operator()<0>(asked, keep);
+    }
+  });
+}
+
+template <class T> void bind_rows(nb::module_ &m) {
+  m.def(
+      "near_products",
+      [](const In<T, 2> &X, const In<double, 2> &Q, Index k, const Maybe<double, 1> &limits, bool by_distance,
+         int finish, double exponent, const Maybe<std::int64_t, 1> &own, int threads) {
+        Ask ask{k, limits, by_distance, finish, exponent, own, threads};
+        return by_products(X, Q, ask);
+      },
+      nb::arg("X"), nb::arg("Q"), nb::arg("k"), nb::arg("limits").none(), nb::arg("by_distance"), nb::arg("finish"),
+      nb::arg("exponent"), nb::arg("own").none(), nb::arg("threads"),
+      "Neighbours in the Euclidean distance, by products in float32 and float64 for what they leave.");
+  m.def(
+      "near_entries",
+      [](const In<T, 2> &X, const In<double, 2> &Q, int metric, double p, Index k, const Maybe<double, 1> &limits,
+         bool by_distance, int finish, double exponent, const Maybe<std::int64_t, 1> &own, int threads) {
+        Ask ask{k, limits, by_distance, finish, exponent, own, threads};
+        return by_entries(X, Q, metric, p, ask);
+      },
+      nb::arg("X"), nb::arg("Q"), nb::arg("metric"), nb::arg("p"), nb::arg("k"), nb::arg("limits").none(),
+      nb::arg("by_distance"), nb::arg("finish"), nb::arg("exponent"), nb::arg("own").none(), nb::arg("threads"),
+      "Neighbours by all distances.");
+  m.def(
+      "tree",
+      [](const In<T, 2> &X, Index leaf, int threads) {
+        require(leaf >= 1 && X.shape(0) >= 1 && X.shape(1) >= 1, "a tree needs rows, columns and leaves");
+        Tree tree;
+        {
+          const nb::gil_scoped_release release;
+          tree = TreeBuilder<T>(dense(X), leaf).build(checked_threads(threads));
+        }
+        const Index n = X.shape(0), d = X.shape(1), nodes = TreeShape(n, d, leaf).nodes();
+        return nb::make_tuple(give<std::int64_t, 1>(std::move(tree.order), {n}),
+                              give<double, 2>(std::move(tree.points), {n, d}),
+                              give<double, 3>(std::move(tree.boxes), {nodes, 2, d}));
+      },
+      nb::arg("X"), nb::arg("leaf"), nb::arg("threads"), "A k-d tree of the rows: (order, points, boxes).");
+}
+
+void bind_tree(nb::module_ &m) {
+  m.def(
+      "near_tree",
+      [](const In<std::int64_t, 1> &order, const In<double, 2> &points, const In<double, 3> &boxes, Index leaf,
+         const In<double, 2> &Q, int metric, double p, Index k, const Maybe<double, 1> &limits, bool by_distance,
+         int finish, double exponent, const Maybe<std::int64_t, 1> &own, int threads) {
+        const TreeShape shape(points.shape(0), points.shape(1), leaf);
+        require(order.shape(0) == shape.rows && boxes.shape(0) == shape.nodes() && boxes.shape(1) == 2 &&
+                    boxes.shape(2) == shape.columns,
+                "order, points and boxes must be those of one tree");
+        require(Q.shape(1) == shape.columns, "rows and queries must have the same columns");
+        const TreeView tree{shape, order.span(), points.span(), boxes.span()};
+        Ask ask{k, limits, by_distance, finish, exponent, own, threads};
+        ask.check(shape.rows, Q.shape(0));
+        switch (static_cast<Metric>(metric)) {
+        case Metric::squares:
+          return by_tree(tree, dense(Q), SquareTerm{}, ask);
+        case Metric::city_block:
+          return by_tree(tree, dense(Q), SizeTerm{}, ask);
+        case Metric::chessboard:
+          return by_tree(tree, dense(Q), LargestTerm{}, ask);
+        case Metric::powers:
+          return by_tree(tree, dense(Q), PowerTerm{p}, ask);
+        default:
+          throw nb::value_error("no such metric");
+        }
+      },
+      nb::arg("order"), nb::arg("points"), nb::arg("boxes"), nb::arg("leaf"), nb::arg("Q"), nb::arg("metric"),
+      nb::arg("p"), nb::arg("k"), nb::arg("limits").none(), nb::arg("by_distance"), nb::arg("finish"),
+      nb::arg("exponent"), nb::arg("own").none(), nb::arg("threads"), "Neighbours by a k-d tree.");
+}
+
+void bind_sets(nb::module_ &m) {
+  m.def(
+      "near_sets",
+      [](const In<std::uint64_t, 2> &X, const In<std::uint64_t, 2> &Q, Index columns, int metric, Index k,
+         const Maybe<double, 1> &limits, bool by_distance, const Maybe<std::int64_t, 1> &own, int threads) {
+        require(X.shape(1) == Q.shape(1) && columns >= 1 && columns <= 64 * X.shape(1),
+                "rows and queries must have the same words, and columns must fit in them");
+        require(metric >= 0 && metric <= static_cast<int>(SetMetric::yule), "no such metric");
+        Ask ask{k, limits, by_distance, Finish::identity, 1.0, own, threads};
+        const Sets sets{dense(X), dense(Q), columns, static_cast<SetMetric>(metric)};
+        return directly(sets, X.shape(0), Q.shape(0), X.shape(1), ask);
+      },
+      nb::arg("X"), nb::arg("Q"), nb::arg("columns"), nb::arg("metric"), nb::arg("k"), nb::arg("limits").none(),
+      nb::arg("by_distance"), nb::arg("own").none(), nb::arg("threads"), "Neighbours of sets, given as bits.");
+  m.def(
+      "near_table",
+      [](const In<double, 2> &D, Index k, const Maybe<double, 1> &limits, bool by_distance,
+         const Maybe<std::int64_t, 1> &own, int threads) {
+        Ask ask{k, limits, by_distance, Finish::identity, 1.0, own, threads};
+        return directly(Table{dense(D)}, D.shape(1), D.shape(0), 1, ask);
+      },
+      nb::arg("D"), nb::arg("k"), nb::arg("limits").none(), nb::arg("by_distance"), nb::arg("own").none(),
+      nb::arg("threads"), "Neighbours from distances (queries x rows).");
+}
+
+template <class I> void bind_sparse(nb::module_ &m) {
+  m.def(
+      "near_sparse",
+      [](const In<double, 1> &data, const In<I, 1> &indices, const Pointers &indptr, const In<double, 1> &c_data,
+         const In<I, 1> &c_indices, const Pointers &c_indptr, const In<double, 1> &q_data, const In<I, 1> &q_indices,
+         const Pointers &q_indptr, Index columns, int metric, Index k, const Maybe<double, 1> &limits, bool by_distance,
+         int finish, const Maybe<std::int64_t, 1> &own, int threads) {
+        const Compressed<double, I> x(data, indices, indptr, columns), q(q_data, q_indices, q_indptr, columns);
+        const Compressed<double, I> by_column(c_data, c_indices, c_indptr, x.view.rows);
+        require(by_column.view.rows == columns, "the columns must be those of the rows");
+        require(columns_are_inside(x.view) && columns_are_inside(q.view) && columns_are_inside(by_column.view),
+                "an index of the sparse rows is not a column");
+        Ask ask{k, limits, by_distance, finish, 1.0, own, threads};
+        ask.check(x.view.rows, q.view.rows);
+        const auto run = [&]<class Term>() {
+          const SparseSearch<Term, I> search(x.view, by_column.view, q.view);
+          return answer(q.view.rows, static_cast<double>(8 * x.view.rows), ask,
+                        [&](const Queries &asked, auto &keep) { search.search(asked, keep, ask.threads); });
+        };
+        return static_cast<Metric>(metric) == Metric::city_block ? run.template operator()<SparseSizes>()
+                                                                 : run.template operator()<SparseSquares>();
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("c_data"), nb::arg("c_indices"),
+      nb::arg("c_indptr"), nb::arg("q_data"), nb::arg("q_indices"), nb::arg("q_indptr"), nb::arg("columns"),
+      nb::arg("metric"), nb::arg("k"), nb::arg("limits").none(), nb::arg("by_distance"), nb::arg("finish"),
+      nb::arg("own").none(), nb::arg("threads"),
+      "Neighbours among sparse rows, which are given by rows and by columns.");
+}
+
+} // namespace
+
+void bind_neighbours(nb::module_ &m) {
+  bind_rows<float>(m);
+  bind_rows<double>(m);
+  bind_tree(m);
+  bind_sets(m);
+  bind_sparse<std::int32_t>(m);
+  bind_sparse<std::int64_t>(m);
+}
+
+} // namespace tenfold

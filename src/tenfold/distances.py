@@ -1,0 +1,258 @@
+"""Distances by the names of scikit-learn, each as what a compiled search reads: rows in some form, and how to compare
+two of them.
+
+Most are Minkowski's distance ``(sum_j |x_j - q_j|^p)^(1/p)`` of rows that were mapped first:
+
+seuclidean     columns divided by their standard deviation, p = 2
+mahalanobis    ``L'(x - centre)`` with ``L L'`` the inverse covariance, p = 2
+cosine         rows of length one: ``1 - x.q = |x - q|^2 / 2``
+correlation    the same of rows about their own means
+ordinal        each value replaced by its rank among those seen, divided by their number, p = 1 (Cookbook, C.4)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.linalg
+from scipy import sparse
+
+from tenfold.arrays import Array, Floats, is_sparse
+from tenfold.machine import one_blas_thread
+from tenfold.stats import Params, times
+
+MINKOWSKI = {"euclidean": 2.0, "l2": 2.0, "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf}
+MINKOWSKI |= {"infinity": np.inf, "sqeuclidean": 2.0, "seuclidean": 2.0, "mahalanobis": 2.0, "cosine": 2.0}
+MINKOWSKI |= {"correlation": 2.0, "ordinal": 1.0}
+ENTRIES = {"hamming": 4, "canberra": 5, "braycurtis": 6, "haversine": 7, "nan_euclidean": 8}
+"""Codes of the compiled loops for distances that are taken entry by entry."""
+SETS = {"dice": 0, "jaccard": 2, "rogerstanimoto": 3, "russellrao": 4, "sokalmichener": 5, "sokalsneath": 6, "yule": 7}
+"""Codes of the compiled loops for distances of sets."""
+
+TREES = ("euclidean", "l2", "minkowski", "p", "manhattan", "cityblock", "l1", "chebyshev", "infinity")
+VALID = {
+    "kd_tree": TREES,
+    "ball_tree": (
+        *TREES,
+        *("seuclidean", "mahalanobis", "hamming", "canberra", "braycurtis", "jaccard", "dice", "rogerstanimoto"),
+        *("russellrao", "sokalmichener", "sokalsneath", "haversine", "pyfunc"),
+    ),
+    "brute": (
+        *("braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice", "euclidean", "hamming"),
+        *("haversine", "jaccard", "l1", "l2", "mahalanobis", "manhattan", "minkowski", "nan_euclidean", "ordinal"),
+        *("precomputed", "rogerstanimoto", "russellrao", "seuclidean", "sokalmichener", "sokalsneath", "sqeuclidean"),
+        "yule",
+    ),
+}
+"""The names that go with an algorithm: scikit-learn's, and "ordinal"."""
+VALID_SPARSE = ("cityblock", "cosine", "euclidean", "l1", "l2", "manhattan", "precomputed", "sqeuclidean")
+
+Image: TypeAlias = Callable[[Array, bool], Array]
+"""Rows, and whether they are queries, to the rows that are compared."""
+
+
+def same(X: Array, queries: bool) -> Array:
+    """Rows as they are."""
+    return X
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Columns times factors."""
+
+    factors: Floats
+
+    def __call__(self, X: Array, queries: bool) -> Array:
+        return np.ascontiguousarray(X * self.factors)
+
+
+@dataclass(frozen=True)
+class Whitened:
+    """``L'(x - centre)``."""
+
+    centre: Floats
+    factor: Floats
+
+    def __call__(self, X: Array, queries: bool) -> Array:
+        coef = np.ascontiguousarray(self.factor.T)
+        return times(np.ascontiguousarray(X, dtype=np.float64), Params(coef, np.zeros(len(coef))), self.centre)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Rows of length one, about their own means or not. A row of zeros is at right angles to all others."""
+
+    centred: bool
+
+    def __call__(self, X: Array, queries: bool) -> Array:
+        if is_sparse(X):
+            return self._sparse(X, queries)
+        X = np.asarray(X, dtype=np.float64)
+        if self.centred:
+            X = X - X.mean(axis=1, keepdims=True)
+        largest = np.abs(X).max(axis=1, keepdims=True)
+        X = X / np.where(largest > 0.0, largest, 1.0)  # so that squares neither overflow nor vanish
+        length = np.sqrt(np.einsum("ij,ij->i", X, X))
+        nothing = length == 0.0
+        found = np.zeros((X.shape[0], X.shape[1] + 2))
+        found[:, :-2] = X / np.where(nothing, 1.0, length)[:, None]
+        found[nothing, -2 if queries else -1] = 1.0
+        return found
+
+    @staticmethod
+    def _sparse(X: Array, queries: bool) -> Array:
+        lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64)).ravel()
+        nothing = lengths == 0.0
+        scaled = sparse.csr_array(sparse.diags_array(1.0 / np.where(nothing, 1.0, lengths)) @ X.astype(np.float64))
+        marks = np.zeros((X.shape[0], 2))
+        marks[nothing, 0 if queries else 1] = 1.0
+        found = sparse.csr_array(sparse.hstack([scaled, sparse.csr_array(marks)], format="csr"))
+        found.sort_indices()
+        return found
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Each value by its rank among the values of its column that were seen, divided by their number; between two of
+    them half-way.
+    """
+
+    levels: tuple[Floats, ...]
+
+    def __call__(self, X: Array, queries: bool) -> Array:
+        found = np.empty(X.shape)
+        for j, levels in enumerate(self.levels):
+            column = np.asarray(X[:, j], dtype=np.float64)
+            below, above = np.searchsorted(levels, column, "left"), np.searchsorted(levels, column, "right")
+            found[:, j] = 0.5 * (below + above + 1) / len(levels)
+        return found
+
+
+@dataclass(frozen=True)
+class Minkowski:
+    """Minkowski's distance with power p of the images of rows; `finish` says what is wanted of a sum of squares."""
+
+    p: float
+    image: Image = same
+    finish: str = "root"
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Another distance that is taken entry by entry."""
+
+    code: int
+    finish: str = "same"
+
+
+@dataclass(frozen=True)
+class Sets:
+    """A distance of sets: whether entries are zero is all that counts."""
+
+    code: int
+
+
+@dataclass(frozen=True)
+class Given:
+    """Distances that are given."""
+
+
+@dataclass(frozen=True)
+class Called:
+    """A function of two rows."""
+
+    function: Callable[..., float]
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+Distance: TypeAlias = Minkowski | Entries | Sets | Given | Called
+
+
+def distance_of(metric: Any, given: dict[str, Any], X: Array) -> Distance:
+    """The distance of a name, or a function, with its parameters; what they do not say is read off the rows X."""
+    params = dict(given)
+    if metric == "pyfunc":
+        metric = params.pop("func")
+    if callable(metric):
+        return Called(metric, params)
+    found = _of_name(metric, params, X)
+    if params:
+        raise TypeError(f"The metric {metric!r} has no parameters {sorted(params)}.")
+    return found
+
+
+def _of_name(metric: str, params: dict[str, Any], X: Array) -> Distance:
+    if metric == "precomputed":
+        return Given()
+    if metric in SETS:
+        return Sets(SETS[metric])
+    if metric in ENTRIES:
+        if metric == "haversine" and X.shape[1] != 2:
+            raise ValueError(
+                f"The haversine distance is for two columns, latitude and longitude in radians; got {X.shape[1]}."
+            )
+        params.pop("missing_values", None)
+        return Entries(ENTRIES[metric], "root" if metric == "nan_euclidean" else "same")
+    if metric in ("minkowski", "p"):
+        return _weighted(float(params.pop("p", 2.0)), params.pop("w", None), X)
+    finish = {"sqeuclidean": "same", "cosine": "half", "correlation": "half"}.get(metric, "root")
+    image: Image = same
+    if metric in ("cosine", "correlation"):
+        image = Unit(metric == "correlation")
+    elif metric == "seuclidean":
+        image = Scaled(1.0 / np.sqrt(_variances(params.pop("V", None), X)))
+    elif metric == "mahalanobis":
+        image = _whitened(params.pop("V", None), params.pop("VI", None), X)
+    elif metric == "ordinal":
+        image = Ranks(tuple(np.unique(np.asarray(X[:, j], dtype=np.float64)) for j in range(X.shape[1])))
+    return Minkowski(MINKOWSKI[metric], image, finish)
+
+
+def _weighted(p: float, w: Any, X: Array) -> Minkowski:
+    if w is None:
+        return Minkowski(p)
+    w = np.asarray(w, dtype=np.float64)
+    if w.shape != (X.shape[1],):
+        raise ValueError(f"MinkowskiDistance: the size of w must match the number of features ({X.shape[1]}).")
+    if not np.isfinite(w).all() or np.any(w < 0):
+        raise ValueError("w must be non-negative, and finite.")
+    if not np.isfinite(p):
+        raise ValueError("Weights need a finite p: the largest difference is not a sum.")
+    return Minkowski(p, Scaled(w ** (1.0 / p)))
+
+
+def _variances(V: Any, X: Array) -> Floats:
+    found = np.var(np.asarray(X, dtype=np.float64), axis=0, ddof=1) if V is None else np.asarray(V, dtype=np.float64)
+    if found.shape != (X.shape[1],):
+        raise ValueError(f"V must have one variance for each of {X.shape[1]} columns, got shape {found.shape}.")
+    if not np.all(found > 0):
+        raise ValueError("seuclidean needs positive variances V: some column is constant. Leave it out, or give V.")
+    return found
+
+
+def _whitened(V: Any, VI: Any, X: Array) -> Whitened:
+    """From a covariance, its inverse, or the rows."""
+    d, centre = X.shape[1], np.mean(np.asarray(X, dtype=np.float64), axis=0)
+    with one_blas_thread:
+        try:
+            if VI is not None:
+                return Whitened(centre, scipy.linalg.cholesky(_square(VI, d, "VI"), lower=True))
+            if V is None:
+                away = np.asarray(X, dtype=np.float64) - centre
+                V = scipy.linalg.blas.dgemm(1.0 / max(1, len(away) - 1), away, away, trans_a=True)
+            lower = scipy.linalg.cholesky(_square(V, d, "V"), lower=True)
+            inverse = scipy.linalg.solve_triangular(lower, np.eye(d), lower=True)
+            return Whitened(centre, np.ascontiguousarray(inverse.T))
+        except scipy.linalg.LinAlgError:
+            raise ValueError(
+                "mahalanobis needs a positive definite covariance: give metric_params={'VI': ...} or {'V': ...}, or "
+                "leave out columns that follow from others."
+            ) from None
+
+
+def _square(matrix: Any, d: int, name: str) -> Floats:
+    found = np.asarray(matrix, dtype=np.float64)
+    if found.shape != (d, d):
+        raise ValueError(f"{name} must be a square matrix for {d} columns, got shape {found.shape}.")
+    return 0.5 * (found + found.T)

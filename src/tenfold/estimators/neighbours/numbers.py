@@ -1,0 +1,92 @@
+"""Numbers by the means of neighbours."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from tenfold.arrays import Array
+from tenfold.estimators.contract import all_or_nothing
+from tenfold.estimators.neighbours.asked import NearestAsked
+from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Searched, claims
+from tenfold.estimators.parameters import Constraints
+from tenfold.plans.neighbours import Near, means, weighed
+
+
+class Averaged(RegressorMixin, Searched):
+    """Targets of queries by the means of their neighbours."""
+
+    weights: Any
+
+    def _mean(self, near: Near) -> Array:
+        y = self._y.reshape(len(self._y), -1)
+        found = means(near, weighed(self.weights, near), y, self._votes)
+        if self._y.dtype == np.float32:
+            found = found.astype(np.float32)
+        return found[:, 0] if self._y.ndim == 1 else found
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R^2; without X of the rows of the fit, none of which is its own neighbour."""
+        return float(super().score(X, y, sample_weight=sample_weight))
+
+
+class KNeighborsRegressor(Averaged, NearestAsked):
+    """The mean target of the nearest rows.
+
+    Parameters
+    ----------
+    n_neighbors, weights, algorithm, leaf_size, p, metric, metric_params, n_jobs : as in KNeighborsClassifier.
+
+    Attributes
+    ----------
+    effective_metric_, effective_metric_params_, n_samples_fit_ : as in NearestNeighbors.
+    certificate_ : Certificate
+        Kind exact, as in NearestNeighbors.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    A row's `sample_weight` multiplies its share of the mean, and a row of weight zero is no neighbour; a row of weight
+    two takes one of the k places, not two. At a point x the squared error of the mean of k neighbours is, for noise of
+    variance s^2, ``s^2 + (f(x) - mean of f at the neighbours)^2 + s^2 / k`` (Rosasco, 3.1, where the sign in the square
+    is misprinted). Rosasco, 2.2; Cookbook, ch. 22.
+
+    Examples
+    --------
+    >>> from tenfold import KNeighborsRegressor
+    >>> KNeighborsRegressor(n_neighbors=2).fit([[0], [1], [2], [3]], [0, 0, 1, 1]).predict([[1.5]])
+    array([0.5])
+    """
+
+    _claims: ClassVar = claims("k nearest neighbours, numbers", "sklearn.neighbors.KNeighborsRegressor", "R2.2, B22")
+    _constraints: ClassVar[Constraints] = {**NEAREST, **WEIGHTS, **SEARCH}
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs)."""
+        return self._keep(X, y, sample_weight)
+
+    def predict(self, X: Any) -> Array:
+        """The target of each query, (m,) or (m, n_outputs); without X of the rows of the fit, without themselves."""
+        return self._mean(self._near(X))

@@ -1,0 +1,264 @@
+"""Partial least squares."""
+
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tenfold.arrays import Array, Floats, like, namespace, numpy_dtype, wide
+from tenfold.data import Block, Rows
+from tenfold.estimators.contract import Claims
+from tenfold.estimators.parameters import Constraints, boolean, choice, integer
+from tenfold.estimators.two_blocks.blocks import ITERATED, Regressing, TwoBlocks, latent
+from tenfold.judge import Certificate
+from tenfold.judge.two_blocks import deflated, singular
+from tenfold.plans import two_blocks as plan
+from tenfold.stats import Params, times
+
+
+class PLSRegression(Regressing):
+    """Regression on the directions of X that have most to do with y: partial least squares, PLS1 and PLS2.
+
+    The k-th direction maximises ``|y'X w|`` over unit vectors w, in what the scores ``X w`` so far leave of X and y.
+    From the second moments of one pass, not by iterating over the rows.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        At most min(n, p).
+    scale : bool, default=True
+        Whether columns are divided by their standard deviations first.
+    max_iter, tol, copy : accepted for compatibility: there are no iterations, and X is never changed.
+
+    Attributes
+    ----------
+    x_weights_, y_weights_, x_loadings_, y_loadings_, x_rotations_, y_rotations_ : ndarray
+        As in scikit-learn: columns of X or y as rows, components as columns.
+    x_scores_, y_scores_ : ndarray of shape (n, n_components)
+        Of the rows of the fit.
+    coef_ : ndarray of shape (t, p)
+    intercept_ : ndarray of shape (t,)
+    n_iter_ : list of int
+        One for each component.
+    certificate_ : Certificate
+        Kind spectral: the largest residual of a pair of singular vectors, in units of the largest covariance; infinite
+        where a pair with a larger covariance was left out.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass over the rows (two where columns are nearly collinear), two of the judge and one for the scores; memory
+    (p + t)^2. Runs on dense and sparse arrays, files, devices and Dask collections, with sample weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import PLSRegression
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.randn(100, 5)
+    >>> y = X[:, 0] - 2.0 * X[:, 1] + 0.1 * rng.randn(100)
+    >>> model = PLSRegression(2).fit(X, y)
+    >>> round(model.score(X, y), 3)
+    0.998
+    >>> model.certificate_.ok
+    True
+    """
+
+    _claims: ClassVar = Claims(
+        "Partial least squares regression",
+        "one fold",
+        "spectral",
+        "",
+        "sklearn.cross_decomposition.PLSRegression",
+    )
+    _constraints: ClassVar[Constraints] = ITERATED
+
+    x_scores_: Array
+    y_scores_: Array
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        scale: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-06,
+        copy: bool = True,
+    ) -> None:
+        self.n_components = n_components
+        self.scale = scale
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy = copy
+
+    def _most(self, n: int, p: int, t: int) -> int:
+        return min(n, p)
+
+    def _find(self, found: plan.Blocks, X: Array) -> None:
+        self._store(found, plan.deflated(found, self.n_components, by_own=False), X)
+
+    def _judged(self, rows: Rows, scatter: Floats | None, dtype: Any) -> Certificate:
+        return deflated(rows, latent(self), by_own=False, scale=self.scale, scatter=scatter, dtype=dtype)
+
+    def _after(self, rows: Rows, X: Array) -> None:
+        k, place = self.n_components, np.concatenate([self._x_mean, self._y_mean])
+        axes = plan.training_scores(*(wide(part) for part in (self.x_rotations_, self.y_weights_, self.y_loadings_)))
+        axes = axes / np.concatenate([self._x_std, self._y_std])
+        scores = rows.map(partial(_scores, axes, place, numpy_dtype(X.dtype)))
+        self.x_scores_, self.y_scores_ = scores[:, :k], scores[:, k:]
+
+
+def _scores(axes: Floats, place: Floats, dtype: Any, block: Block) -> Array:
+    """Rows of [X y] along `axes` (q, p + t)."""
+    p = block.X.shape[1]
+    parts = ((block.X, np.s_[:p]), (block.y, np.s_[p:]))
+    none = np.zeros(len(axes))
+    x, y = (times(part, Params(np.ascontiguousarray(axes[:, cut]), none), place[cut]) for part, cut in parts)
+    return namespace(x).astype(x + y, like(np.zeros(0, dtype), x).dtype, copy=False)
+
+
+class PLSCanonical(Regressing):
+    """Pairs of directions of X and y with the largest covariances: partial least squares, symmetric in both.
+
+    The k-th pair maximises ``v'y'X w`` over unit vectors w and v, in what their own scores so far leave of X and of y.
+    From the second moments of one pass, not by iterating over the rows.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        At most min(n, p, t).
+    scale : bool, default=True
+        Whether columns are divided by their standard deviations first.
+    algorithm : {"nipals", "svd"}, default="nipals"
+        Both stand for the same closed form.
+    max_iter, tol, copy : accepted for compatibility: there are no iterations, and X is never changed.
+
+    Attributes
+    ----------
+    x_weights_, y_weights_, x_loadings_, y_loadings_, x_rotations_, y_rotations_ : ndarray
+        As in scikit-learn: columns of X or y as rows, components as columns.
+    coef_ : ndarray of shape (t, p)
+    intercept_ : ndarray of shape (t,)
+    n_iter_ : list of int
+        One for each component; none with "svd".
+    certificate_ : Certificate
+        Kind spectral: the largest residual of a pair of singular vectors, in units of the largest covariance; infinite
+        where a pair with a larger covariance was left out.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass over the rows (two where columns are nearly collinear), and two of the judge; memory (p + t)^2. Runs on
+    dense and sparse arrays, files, devices and Dask collections, with sample weights.
+
+    Examples
+    --------
+    >>> from tenfold import PLSCanonical
+    >>> X = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [2.0, 2.0, 2.0], [2.0, 5.0, 4.0]]
+    >>> y = [[0.1, -0.2], [0.9, 1.1], [6.2, 5.9], [11.9, 12.3]]
+    >>> X_scores, y_scores = PLSCanonical(2).fit(X, y).transform(X, y)
+    >>> X_scores.round(2)[:, 0]
+    array([-1.4 , -1.2 ,  0.56,  2.03])
+    """
+
+    _claims: ClassVar = Claims(
+        "Partial least squares of two blocks",
+        "one fold",
+        "spectral",
+        "",
+        "sklearn.cross_decomposition.PLSCanonical",
+    )
+    _constraints: ClassVar[Constraints] = {**ITERATED, "algorithm": (choice("nipals", "svd"),)}
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        scale: bool = True,
+        algorithm: str = "nipals",
+        max_iter: int = 500,
+        tol: float = 1e-06,
+        copy: bool = True,
+    ) -> None:
+        self.n_components = n_components
+        self.scale = scale
+        self.algorithm = algorithm
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy = copy
+
+    def _find(self, found: plan.Blocks, X: Array) -> None:
+        self._store(found, plan.deflated(found, self.n_components, by_own=True), X)
+        if self.algorithm == "svd":
+            self.n_iter_ = []
+
+    def _judged(self, rows: Rows, scatter: Floats | None, dtype: Any) -> Certificate:
+        return deflated(rows, latent(self), by_own=True, scale=self.scale, scatter=scatter, dtype=dtype)
+
+
+class PLSSVD(TwoBlocks):
+    """Pairs of directions of X and y with the largest covariances: the singular vectors of ``X'y``.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        At most min(n, p, t).
+    scale : bool, default=True
+        Whether columns are divided by their standard deviations first.
+    copy : accepted for compatibility: X is never changed.
+
+    Attributes
+    ----------
+    x_weights_, y_weights_ : ndarray of shape (p, n_components), (t, n_components)
+        The singular vectors: scores are the centred and scaled rows times these.
+    certificate_ : Certificate
+        Kind spectral: the largest residual of a pair of singular vectors, in units of the largest covariance; infinite
+        where a pair with a larger covariance was left out.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass over the rows (two where columns are nearly collinear), and two of the judge; memory (p + t)^2. Runs on
+    dense and sparse arrays, files, devices and Dask collections, with sample weights.
+
+    Examples
+    --------
+    >>> from tenfold import PLSSVD
+    >>> X = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [2.0, 2.0, 2.0], [2.0, 5.0, 4.0]]
+    >>> y = [[0.1, -0.2], [0.9, 1.1], [6.2, 5.9], [11.9, 12.3]]
+    >>> X_scores, y_scores = PLSSVD(2).fit(X, y).transform(X, y)
+    >>> X_scores.shape, y_scores.shape
+    ((4, 2), (4, 2))
+    """
+
+    _claims: ClassVar = Claims(
+        "Singular vectors of the covariances of two blocks",
+        "one fold",
+        "spectral",
+        "",
+        "sklearn.cross_decomposition.PLSSVD",
+    )
+    _constraints: ClassVar[Constraints] = {
+        "n_components": (integer(1),),
+        "scale": (boolean(),),
+        "copy": (boolean(),),
+    }
+
+    def __init__(self, n_components: int = 2, *, scale: bool = True, copy: bool = True) -> None:
+        self.n_components = n_components
+        self.scale = scale
+        self.copy = copy
+
+    def _find(self, found: plan.Blocks, X: Array) -> None:
+        self._keep(plan.singular(found, self.n_components), X)
+
+    def _judged(self, rows: Rows, scatter: Floats | None, dtype: Any) -> Certificate:
+        return singular(rows, latent(self), scale=self.scale, scatter=scatter, dtype=dtype)
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """The scores of X, (n, n_components), and those of y where it is given: a pair then."""
+        return self._pair(X, y)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """`fit`, then `transform` of the same rows: a pair where y is given."""
+        return self.fit(X, y, sample_weight).transform(X, y)

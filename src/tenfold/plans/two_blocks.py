@@ -1,0 +1,157 @@
+"""Two blocks of columns of the same rows, X and y: canonical correlations and partial least squares.
+
+All come from one pass: the second moments of [X y], columns in units of their standard deviations where that is asked
+for, in a triangular factor. Where the moments have lost too many digits for that, a second pass folds the rows into a
+triangular factor themselves.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from tenfold.arrays import Floats
+from tenfold.data import Rows
+from tenfold.machine import one_blas_thread, require_memory
+from tenfold.solvers import two_blocks as solver
+from tenfold.solvers.two_blocks import Pairs
+from tenfold.stats import JointScatter, RFactor, both_moments, degrees_of_freedom
+
+SINGULAR = 1e-7
+"""With a smaller reciprocal condition of their correlations the moments are not factored: results would be right to
+fewer than nine digits.
+"""
+
+TOO_WIDE = "Use fewer columns, or the first principal components of each block."
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Means and units of the columns of X and y; the scatter of [x y] in these units, divided by the degrees of
+    freedom, and a factor of it.
+    """
+
+    x_mean: Floats
+    y_mean: Floats
+    x_std: Floats
+    y_std: Floats
+    scatter: Floats
+    factor: Floats
+
+    @property
+    def sides(self) -> tuple[Floats, Floats]:
+        """The factor of X, and that of y."""
+        p = len(self.x_mean)
+        return self.factor[:, :p], self.factor[:, p:]
+
+    def coefficients(self, pairs: Pairs) -> Floats:
+        """Of the prediction of y from the scores of X and the loadings of y, in the units of the data, (t, p)."""
+        with one_blas_thread:
+            coef = pairs.y_loadings @ pairs.x_rotations.T
+        return np.asarray(coef * self.y_std[:, None] / self.x_std)
+
+
+def blocks(rows: Rows, scale: bool) -> Blocks:
+    """One pass, or two; refuses rows that are not finite."""
+    p, t = rows.shape[1], rows.targets
+    require_memory(f"The {p + t} x {p + t} matrix of second moments", 48 * (p + t) ** 2, TOO_WIDE)
+    found = JointScatter.of(rows.fold(both_moments))
+    units, S, F = _factored(found, rows, scale)
+    return Blocks(found.means[:p], found.means[p:], units[:p], units[p:], S, F)
+
+
+def _factored(found: JointScatter, rows: Rows, scale: bool) -> tuple[Floats, Floats, Floats]:
+    """The units of the columns, their scatter in these, divided by the degrees of freedom, and a factor of it."""
+    root, varies = np.sqrt(degrees_of_freedom(found.weight)), found.lengths > 0.0
+    units = np.where(varies, found.lengths, root) / root if scale else np.ones(len(varies))
+    spread = found.lengths / (units * root)  # of each column, in its unit
+    S = found.correlations * spread[:, None] * spread
+    F = _factor(found.correlations, varies)
+    if F is not None:
+        return units, S, F * spread
+    # a constant column is nothing but the rounding of its mean
+    return units, S, rows.fold(RFactor.lifter(found.means, varies / (units * root))).R
+
+
+def _factor(R: Floats, varies: NDArray[np.bool_]) -> Floats | None:
+    """U with U'U = R of the columns that vary, zero in the others; None where digits are lost."""
+    inside = np.flatnonzero(varies)
+    A = np.array(R[np.ix_(inside, inside)], order="F")
+    norm = float(np.abs(A).sum(axis=0).max(initial=0.0))
+    if inside.size == 0:
+        return np.zeros((0, len(R)))
+    with one_blas_thread:
+        U, info = lapack.dpotrf(A, lower=0, clean=1, overwrite_a=1)
+        if info != 0 or not lapack.dpocon(U, norm, uplo="U")[0] > SINGULAR:
+            return None
+    factor = np.zeros((len(inside), len(R)))
+    factor[:, inside] = U
+    return factor
+
+
+def canonical(found: Blocks, count: int, ridge: Sequence[float]) -> Pairs:
+    """Pairs of directions with the largest correlations."""
+    return solver.canonical(*found.sides, count, ridge)
+
+
+def deflated(found: Blocks, count: int, *, by_own: bool) -> Pairs:
+    """Pairs of directions with the largest covariances in what is left of the blocks."""
+    return solver.deflated(*found.sides, count, by_own=by_own)
+
+
+def singular(found: Blocks, count: int) -> tuple[Floats, Floats]:
+    """Pairs of directions with the largest covariances, as columns."""
+    return solver.singular(*found.sides, count)
+
+
+@dataclass(frozen=True)
+class Views:
+    """Means and units of the columns, the scatter in these, directions (columns, k) of each view, and their values."""
+
+    means: Floats
+    units: Floats
+    scatter: Floats
+    directions: list[Floats]
+    values: Floats
+
+
+def views(rows: Rows, widths: Sequence[int], count: int, scale: bool, ridge: Sequence[float]) -> Views:
+    """Directions of views, which are so many columns of the rows each; these have no target."""
+    p = rows.shape[1]
+    require_memory(f"The {p} x {p} matrix of second moments", 48 * p * p, TOO_WIDE)
+    found = JointScatter.of(rows.fold(both_moments))
+    units, S, F = _factored(found, rows, scale)
+    ends = np.cumsum([0, *widths])
+    directions, values = solver.views([F[:, a:b] for a, b in pairwise(ends)], count, ridge)
+    return Views(found.means[:p], units[:p], S[:p, :p], directions, values)
+
+
+def pairwise_correlations(S: Floats, directions: Sequence[Floats]) -> Floats:
+    """Of the scores of all views with each other, (k, views, views)."""
+    ends = np.cumsum([0, *map(len, directions)])
+    apart = np.zeros((len(directions), directions[0].shape[1], len(S)))
+    for i, (a, b) in enumerate(pairwise(ends)):
+        apart[i, :, a:b] = directions[i].T
+    with one_blas_thread:
+        C = np.einsum("ikp,jkp->kij", apart @ S, apart)
+    size = np.sqrt(np.diagonal(C, axis1=1, axis2=2))
+    size = np.where(size > 0.0, size, 1.0)
+    return np.asarray(C / size[:, :, None] / size[:, None, :])
+
+
+def training_scores(x_rotations: Floats, y_weights: Floats, y_loadings: Floats) -> Floats:
+    """Directions (2 k, p + t) of [x y] whose products are the scores of X, and those of what the scores of X before
+    them leave of y: y v_k less the sum of t_j (q_j.v_k) over j < k, in units of |v_k|^2.
+    """
+    k = x_rotations.shape[1]
+    size = np.sum(y_weights**2, axis=0)
+    inside = np.triu(y_loadings.T @ y_weights, 1)  # q_j.v_k
+    axes = np.zeros((2 * k, len(x_rotations) + len(y_weights)))
+    axes[:k, : len(x_rotations)] = x_rotations.T
+    axes[k:, : len(x_rotations)] = -(x_rotations @ inside).T
+    axes[k:, len(x_rotations) :] = y_weights.T
+    axes[k:] /= np.where(size > 0.0, size, 1.0)[:, None]
+    return axes

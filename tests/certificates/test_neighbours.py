@@ -1,0 +1,130 @@
+"""Models that keep their rows are certified; wrong rows, wrong targets and wrong neighbours are refused."""
+
+import copy
+
+import numpy as np
+import pytest
+import sklearn.neighbors
+
+import tenfold
+from neighbours import NEIGHBOURS
+from tenfold.judge import neighbours as judge
+
+every_row = pytest.mark.parametrize("row", NEIGHBOURS, ids=lambda row: row.id)
+
+
+@every_row
+@pytest.mark.parametrize("shape", [(120, 4), (20, 30), (1, 3), (700, 2)], ids=["tall", "wide", "one row", "sampled"])
+def test_certified(row, shape):
+    X, y = row.data(max(8, shape[0]), shape[1])
+    X, y = X[: shape[0]], None if y is None else y[: shape[0]]
+    model = row.fit(row.make(), X, y)
+    assert model.certificate_.ok, model.certificate_.explain()
+    assert model.certificate_.kind == "exact"
+    again = tenfold.certify(model, X, y)
+    assert again.ok, again.explain()
+
+
+@every_row
+def test_other_rows_and_targets_are_refused(row):
+    X, y = row.data()
+    model = row.fit(row.make(), X, y)
+    other = X.copy()
+    other[50, 1] += 1e-6
+    assert not tenfold.certify(model, other, y).ok
+    if row.target:
+        moved = y.copy()
+        moved[9] = y[np.flatnonzero(y != y[9])[0]]
+        assert not tenfold.certify(model, X, moved).ok
+    if row.weighted:
+        w = np.random.default_rng(0).integers(0, 4, len(X)) * 0.3
+        weighted = row.fit(row.make(), X, y, sample_weight=w)
+        assert weighted.certificate_.ok
+        assert tenfold.certify(weighted, X, y, w).ok
+        assert not tenfold.certify(weighted, X, y).ok
+
+
+@pytest.mark.parametrize("algorithm", ["kd_tree", "brute"])
+@pytest.mark.parametrize("part", ["order", "points", "boxes", "rows"])
+def test_a_worsened_index_is_refused(algorithm, part):
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    model = tenfold.NearestNeighbors(algorithm=algorithm).fit(X)
+    worse = copy.deepcopy(model)
+    if (worse._index.tree is None) != (part == "rows"):
+        return
+    if part == "rows":
+        worse._index.rows[17] += 0.1
+    elif part == "order":
+        worse._index.tree.order[[0, 1]] = worse._index.tree.order[[1, 0]]
+    elif part == "points":
+        worse._index.tree.points[5] += 0.1
+    else:
+        worse._index.tree.boxes[1] += 3.0
+    assert tenfold.certify(model, X).ok
+    assert not tenfold.certify(worse, X).ok
+
+
+def test_perturbed_answers_are_refused():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    model = tenfold.NearestNeighbors(n_neighbors=3).fit(X)
+
+    def verdict(change):
+        def found(asked):
+            distances, rows = model._index.nearest(X[asked], 3, asked)
+            change(distances, rows)
+            return list(zip(distances, rows, strict=True))
+
+        asked = np.arange(60)
+        question = {"metric": "euclidean", "params": {}, "k": 3, "radius": None, "asked": asked}
+        return judge.neighbours({}, X, **question, found=found).ok
+
+    def farther(distances, rows):
+        rest = np.setdiff1d(np.arange(60), [*rows[4], 4])
+        away = np.linalg.norm(X[rest] - X[4], axis=1)
+        rows[4, 2], distances[4, 2] = rest[np.argmin(away)], away.min()
+
+    def twice(distances, rows):
+        rows[4, 1], distances[4, 1] = rows[4, 0], distances[4, 0]
+
+    def longer(distances, rows):
+        distances[30, 0] *= 1.0 + 1e-6
+
+    assert verdict(lambda distances, rows: None)
+    for change in (farther, twice, longer):
+        assert not verdict(change)
+
+
+@pytest.mark.parametrize("row", [row for row in NEIGHBOURS if row.peer], ids=lambda row: row.id)
+def test_the_class_of_scikit_learn_is_judged(row):
+    X, y = row.data()
+    X[7] += 0.1  # of rows at one place his distance is the root of a rounding
+    his = row.fit(row.his(), X, y)
+    assert tenfold.certify(his, X, y).ok
+    his._fit_X = his._fit_X.copy()
+    his._fit_X[0] += 1e-5
+    assert not tenfold.certify(his, X, y).ok
+
+
+def test_distances_that_lost_their_digits_are_refused():
+    """Products about zero of rows far from it: scikit-learn's distances between near rows are rounding."""
+    rng = np.random.default_rng(0)
+    X = 1e6 + 1e-3 * rng.standard_normal((300, 20))
+    his = sklearn.neighbors.NearestNeighbors(algorithm="brute").fit(X)
+    assert not tenfold.certify(his, X).ok
+    assert tenfold.NearestNeighbors(algorithm="brute").fit(X).certificate_.ok
+
+
+def test_plain_distances_of_the_judge():
+    """Against formulas written out."""
+    rng = np.random.default_rng(1)
+    X, Q = rng.uniform(-1.5, 1.5, (9, 2)), rng.uniform(-1.5, 1.5, (4, 2))
+    found = judge.plain("haversine", {}, X, Q)
+    a, b = np.sin((Q[:, None, 0] - X[:, 0]) / 2) ** 2, np.sin((Q[:, None, 1] - X[:, 1]) / 2) ** 2
+    expected = 2 * np.arcsin(np.sqrt(a + np.cos(Q[:, None, 0]) * np.cos(X[:, 0]) * b))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        judge.plain("mahalanobis", {"V": np.diag([4.0, 1.0])}, X, Q),
+        np.hypot((Q[:, None, 0] - X[:, 0]) / 2, Q[:, None, 1] - X[:, 1]),
+    )
+    ranks = judge.plain("ordinal", {}, np.array([[1.0], [5.0], [100.0]]), np.array([[5.0], [50.0]]))
+    np.testing.assert_allclose(ranks, [[1 / 3, 0, 1 / 3], [0.5, 1 / 6, 1 / 6]])

@@ -1,0 +1,298 @@
+"""Neighbours: bad input, ties, weights, storage, and the parameters of searches."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.neighbors
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning, EfficiencyWarning, NotFittedError
+
+from tenfold import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((80, 3))
+Y = RNG.integers(0, 3, 80)
+Q = RNG.standard_normal((25, 3))
+
+
+def test_more_neighbours_than_rows():
+    model = NearestNeighbors(n_neighbors=5).fit(X[:4])
+    with pytest.raises(ValueError, match=r"n_neighbors <= n_samples_fit, but n_neighbors = 5, n_samples_fit = 4"):
+        model.kneighbors(Q)
+    with pytest.raises(ValueError, match=r"Expected n_neighbors < n_samples_fit, but n_neighbors = 4"):
+        model.kneighbors(n_neighbors=4)
+    assert model.kneighbors(n_neighbors=3)[1].shape == (4, 3)
+    assert model.kneighbors(Q, 4)[1].shape == (25, 4)
+    w = np.array([1.0, 0.0, 1.0, 1.0])
+    with pytest.raises(ValueError, match="of which 3 have positive weight"):
+        KNeighborsClassifier(n_neighbors=4).fit(X[:4], Y[:4], w).predict(Q)
+
+
+@pytest.mark.parametrize(("k", "error"), [(0, ValueError), (-1, ValueError), (2.5, TypeError)])
+def test_numbers_of_neighbours_that_are_none(k, error):
+    with pytest.raises(error, match="n_neighbors"):
+        NearestNeighbors().fit(X).kneighbors(Q, k)
+    with pytest.raises((ValueError, TypeError), match="n_neighbors"):
+        NearestNeighbors(n_neighbors=k).fit(X)
+
+
+def test_missing_values_are_refused_with_what_takes_them():
+    bad = X.copy()
+    bad[0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"nan_euclidean.*MixedNB"):
+        KNeighborsClassifier().fit(bad, Y)
+    with pytest.raises(ValueError, match="nan_euclidean"):
+        KNeighborsClassifier().fit(X, Y).predict(bad)
+    model = KNeighborsClassifier(metric="nan_euclidean").fit(bad, Y)
+    assert model.certificate_.ok
+    assert model.predict(bad).shape == (80,)
+    bad[0, 0] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        KNeighborsClassifier(metric="nan_euclidean").fit(bad, Y)
+
+
+def test_rows_at_one_place():
+    """More than there are neighbours: the first, and none is its own."""
+    same = np.zeros((7, 2))
+    for algorithm in ("kd_tree", "brute"):
+        model = NearestNeighbors(n_neighbors=3, algorithm=algorithm).fit(np.repeat(same, 20, axis=0))
+        distances, rows = model.kneighbors([[0.0, 0.0]])
+        np.testing.assert_array_equal(rows, [[0, 1, 2]])
+        np.testing.assert_array_equal(distances, 0.0)
+        _, rows = model.kneighbors()
+        np.testing.assert_array_equal(rows[0], [1, 2, 3])
+        np.testing.assert_array_equal(rows[1], [0, 2, 3])
+        np.testing.assert_array_equal(rows[5], [0, 1, 2])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", "sqeuclidean"])
+def test_sparse_rows_and_queries(metric):
+    S, P = X * (X > 0), Q * (Q > 0)
+    S[5], P[3] = 0.0, 0.0
+    dense = NearestNeighbors(metric=metric).fit(S)
+    for rows, queries in (
+        (sparse.csr_array(S), sparse.csr_matrix(P)),
+        (sparse.csc_matrix(S), P),
+        (S, sparse.coo_array(P)),
+    ):
+        model = NearestNeighbors(metric=metric).fit(rows)
+        np.testing.assert_allclose(model.kneighbors(queries)[0], dense.kneighbors(P)[0], rtol=1e-12, atol=1e-15)
+        assert model.certificate_.ok
+    with pytest.raises(ValueError, match="not valid for sparse input"):
+        NearestNeighbors(metric="canberra").fit(sparse.csr_array(S))
+    with pytest.warns(UserWarning, match="cannot use tree with sparse input"):
+        NearestNeighbors(metric="euclidean", algorithm="kd_tree").fit(sparse.csr_array(S))
+
+
+def test_precomputed_distances():
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    T = np.linalg.norm(Q[:, None] - X, axis=2)
+    model, plain = (NearestNeighbors(metric=name).fit(rows) for name, rows in (("precomputed", D), ("euclidean", X)))
+    for a, b in zip(model.kneighbors(T), plain.kneighbors(Q), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    for a, b in zip(model.kneighbors(), plain.kneighbors(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"must be square. Input is a 25x80"):
+        NearestNeighbors(metric="precomputed").fit(T)
+    with pytest.raises(ValueError, match="X has 25 features, but NearestNeighbors is expecting 80"):
+        model.kneighbors(D[:, :25])
+    with pytest.raises(ValueError, match="Negative values"):
+        NearestNeighbors(metric="precomputed").fit(-D)
+    classes = KNeighborsClassifier(metric="precomputed").fit(D, Y)
+    np.testing.assert_array_equal(classes.predict(T), KNeighborsClassifier().fit(X, Y).predict(Q))
+    w = RNG.integers(0, 2, 80).astype(float)
+    weighted = KNeighborsClassifier(metric="precomputed").fit(D, Y, w)
+    np.testing.assert_array_equal(weighted.predict(T), KNeighborsClassifier().fit(X[w > 0], Y[w > 0]).predict(Q))
+
+
+def test_precomputed_graphs():
+    plain = NearestNeighbors(n_neighbors=12).fit(X)
+    graph = sparse.csr_matrix(plain.kneighbors_graph(X, mode="distance"))
+    model = NearestNeighbors(n_neighbors=4, radius=0.7, metric="precomputed").fit(graph)
+    np.testing.assert_allclose(model.kneighbors()[0], plain.kneighbors(n_neighbors=4)[0])
+    np.testing.assert_array_equal(model.kneighbors()[1], plain.kneighbors(n_neighbors=4)[1])
+    his = sklearn.neighbors.NearestNeighbors(n_neighbors=4, radius=0.7, metric="precomputed").fit(graph)
+    for a, b in zip(model.radius_neighbors(graph), his.radius_neighbors(graph), strict=True):
+        for one, other in zip(a, b, strict=True):
+            np.testing.assert_allclose(one, other)
+    with pytest.raises(ValueError, match="13 neighbors per samples are required, but some samples have only"):
+        model.kneighbors(graph, 13)
+    graph.sort_indices()
+    with pytest.warns(EfficiencyWarning, match="not sorted by row values"):
+        again = NearestNeighbors(n_neighbors=4, metric="precomputed").fit(graph)
+    np.testing.assert_array_equal(again.kneighbors()[1], model.kneighbors()[1])
+    with pytest.raises(TypeError, match="explicit zeros"):
+        model.kneighbors(sparse.dok_matrix(graph))
+
+
+def test_functions_as_metrics():
+    def away(a, b, power=1.0):
+        return float(np.sum(np.abs(a - b)) ** power)
+
+    model = NearestNeighbors(metric=away, metric_params={"power": 2.0}).fit(X)
+    expected = NearestNeighbors(metric="manhattan").fit(X)
+    np.testing.assert_array_equal(model.kneighbors(Q)[1], expected.kneighbors(Q)[1])
+    assert model.certificate_.ok
+    with pytest.raises(ValueError, match="kd_tree does not support callable metric"):
+        NearestNeighbors(metric=away, algorithm="kd_tree").fit(X)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"metric": "cosine", "algorithm": "kd_tree"}, "Metric 'cosine' not valid"),
+        ({"metric": "mahalanobis", "algorithm": "kd_tree"}, "not valid"),
+        ({"p": 0.5, "algorithm": "ball_tree"}, "does not support 0 < p < 1"),
+        ({"metric_params": {"w": np.ones(3)}, "algorithm": "kd_tree"}, "try algorithm='ball_tree'"),
+        ({"metric_params": {"w": np.ones(2)}}, "size of w must match"),
+        ({"metric_params": {"w": -np.ones(3)}}, "non-negative"),
+        ({"metric": "seuclidean", "metric_params": {"V": np.ones(2)}}, "one variance for each of 3"),
+        ({"metric": "mahalanobis", "metric_params": {"VI": np.eye(2)}}, "square matrix for 3"),
+        ({"metric": "mahalanobis", "metric_params": {"V": -np.eye(3)}}, "positive definite"),
+        ({"metric": "haversine"}, "two columns"),
+        ({"metric": "nonsense"}, "'metric' parameter"),
+        ({"algorithm": "nonsense"}, "'algorithm' parameter"),
+        ({"p": 0}, "'p' parameter"),
+        ({"leaf_size": 0}, "'leaf_size' parameter"),
+    ],
+)
+def test_settings_that_are_refused(settings, words):
+    with pytest.raises(ValueError, match=words):
+        NearestNeighbors(**settings).fit(X)
+
+
+def test_parameters_that_a_metric_has_not():
+    with pytest.raises(TypeError, match=r"'euclidean' has no parameters \['w'\]"):
+        NearestNeighbors(metric="euclidean", metric_params={"w": 1.0}).fit(X)
+
+
+def test_warnings_of_scikit_learn():
+    with pytest.warns(UserWarning, match="not distance metrics"):
+        NearestNeighbors(p=0.5).fit(X)
+    with pytest.warns(SyntaxWarning, match="p is found in metric_params"):
+        model = NearestNeighbors(metric_params={"p": 1}).fit(X)
+    assert model.effective_metric_ == "manhattan"
+    with pytest.warns(DataConversionWarning, match="converted to boolean for metric jaccard"):
+        NearestNeighbors(metric="jaccard").fit(X)
+    with pytest.warns(DataConversionWarning, match="column-vector y"):
+        KNeighborsClassifier().fit(X, Y[:, None])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        NearestNeighbors(metric="jaccard").fit(X > 0).kneighbors(Q > 0)
+
+
+@pytest.mark.parametrize("p", [0.5, 1, 1.5, 2, 3, np.inf])
+@pytest.mark.parametrize("algorithm", ["auto", "brute"])
+@pytest.mark.filterwarnings("ignore:Mind that for 0 < p < 1")
+def test_powers_of_minkowski(p, algorithm):
+    ours, his = (cls(p=p, algorithm=algorithm).fit(X) for cls in (NearestNeighbors, sklearn.neighbors.NearestNeighbors))
+    assert ours.effective_metric_ == his.effective_metric_
+    assert ours.effective_metric_params_ == his.effective_metric_params_
+    np.testing.assert_allclose(ours.kneighbors(Q)[0], his.kneighbors(Q)[0], rtol=1e-10)
+    assert ours.certificate_.ok
+
+
+def test_weights_of_columns():
+    w = np.array([0.0, 2.0, 0.3])
+    settings = {"p": 3, "metric_params": {"w": w}}
+    ours, his = (cls(**settings).fit(X) for cls in (NearestNeighbors, sklearn.neighbors.NearestNeighbors))
+    np.testing.assert_allclose(ours.kneighbors(Q)[0], his.kneighbors(Q)[0], rtol=1e-10)
+    assert ours.certificate_.ok
+
+
+def test_a_weight_multiplies_the_vote():
+    points, y = np.array([[0.0], [1.0], [2.0], [9.0]]), np.array([0, 1, 1, 0])
+    model = KNeighborsClassifier(n_neighbors=3).fit(points, y, sample_weight=[3.0, 1.0, 1.0, 5.0])
+    np.testing.assert_allclose(model.predict_proba([[0.4]]), [[0.6, 0.4]])
+    numbers = KNeighborsRegressor(n_neighbors=2, weights="distance").fit(points, y, sample_weight=[2.0, 1.0, 1.0, 1.0])
+    np.testing.assert_allclose(numbers.predict([[0.25]]), [(1.0 / 0.75) / (2.0 / 0.25 + 1.0 / 0.75)])
+
+
+def test_a_row_of_weight_zero_is_no_neighbour():
+    w = RNG.integers(0, 3, 80).astype(float)
+    model = KNeighborsClassifier().fit(X, Y, sample_weight=w)
+    left = np.flatnonzero(w)
+    fewer = KNeighborsClassifier().fit(X[left], Y[left], sample_weight=w[left])
+    np.testing.assert_array_equal(model.predict_proba(Q), fewer.predict_proba(Q))
+    np.testing.assert_array_equal(model.kneighbors(Q)[1], left[fewer.kneighbors(Q)[1]])
+    rows = model.kneighbors()[1]
+    assert not np.any(rows == np.arange(80)[:, None])
+    assert not np.any(w[rows] == 0)
+    np.testing.assert_array_equal(rows[left], left[fewer.kneighbors()[1]])
+
+
+def test_several_outputs():
+    Z = np.column_stack([Y, Y[::-1] == 1])
+    ours, his = (cls().fit(X, Z) for cls in (KNeighborsClassifier, sklearn.neighbors.KNeighborsClassifier))
+    np.testing.assert_array_equal(ours.predict(Q), his.predict(Q))
+    for a, b in zip(ours.predict_proba(Q), his.predict_proba(Q), strict=True):
+        np.testing.assert_allclose(a, b)
+    assert ours.outputs_2d_
+    assert [c.tolist() for c in ours.classes_] == [c.tolist() for c in his.classes_]
+    V = RNG.standard_normal((80, 2)).astype(np.float32)
+    ours, his = (cls().fit(X, V) for cls in (KNeighborsRegressor, sklearn.neighbors.KNeighborsRegressor))
+    np.testing.assert_allclose(ours.predict(Q), his.predict(Q), rtol=1e-5)
+    assert ours.predict(Q).dtype == his.predict(Q).dtype == np.float32
+
+
+def test_weights_by_a_function():
+    def weight(distances):
+        assert distances.shape == (25, 5)
+        return np.exp(-distances)
+
+    ours, his = (
+        cls(weights=weight).fit(X, Y) for cls in (KNeighborsClassifier, sklearn.neighbors.KNeighborsClassifier)
+    )
+    np.testing.assert_allclose(ours.predict_proba(Q), his.predict_proba(Q), rtol=1e-12)
+    with pytest.raises(ValueError, match="zero weights"):
+        KNeighborsClassifier(weights=np.zeros_like).fit(X, Y).predict(Q)
+
+
+def test_leave_one_out_without_queries():
+    for cls in (KNeighborsClassifier, KNeighborsRegressor):
+        model = cls(n_neighbors=3).fit(X, Y)
+        alone = [
+            cls(n_neighbors=3).fit(np.delete(X, i, 0), np.delete(Y, i)).predict(X[i : i + 1])[0] for i in range(len(X))
+        ]
+        np.testing.assert_allclose(model.predict(None), alone)
+        assert model.score(None, Y) == pytest.approx(model.score(None, Y))
+
+
+def test_another_index_as_rows():
+    first = NearestNeighbors().fit(X)
+    tree = sklearn.neighbors.KDTree(X)
+    for rows in (first, tree):
+        model = KNeighborsClassifier().fit(rows, Y)
+        np.testing.assert_array_equal(model.predict(Q), KNeighborsClassifier().fit(X, Y).predict(Q))
+
+
+def test_not_fitted():
+    for method in ("kneighbors", "radius_neighbors", "kneighbors_graph"):
+        with pytest.raises(NotFittedError):
+            getattr(NearestNeighbors(), method)(Q)
+
+
+def test_graphs():
+    model, his = NearestNeighbors(radius=0.9).fit(X), sklearn.neighbors.NearestNeighbors(radius=0.9).fit(X)
+    for mode in ("connectivity", "distance"):
+        for queries in (None, Q):
+            np.testing.assert_allclose(
+                model.kneighbors_graph(queries, mode=mode).toarray(), his.kneighbors_graph(queries, mode=mode).toarray()
+            )
+            np.testing.assert_allclose(
+                model.radius_neighbors_graph(queries, mode=mode).toarray(),
+                his.radius_neighbors_graph(queries, mode=mode).toarray(),
+            )
+    with pytest.raises(ValueError, match="Unsupported mode"):
+        model.kneighbors_graph(Q, mode="nonsense")
+    with pytest.raises(ValueError, match="return_distance must be True"):
+        model.radius_neighbors(Q, return_distance=False, sort_results=True)
+
+
+def test_a_radius_for_each_query():
+    radii = RNG.uniform(0.2, 1.5, len(Q))
+    for algorithm in ("brute", "kd_tree"):
+        found = NearestNeighbors(algorithm=algorithm).fit(X).radius_neighbors(Q, radii, return_distance=False)
+        for q, radius, rows in zip(Q, radii, found, strict=True):
+            np.testing.assert_array_equal(rows, np.flatnonzero(np.linalg.norm(X - q, axis=1) <= radius))
