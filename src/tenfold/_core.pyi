@@ -1,7 +1,6 @@
 """Types of the C++ loops. All arrays are C-contiguous; X is float32 or float64, everything else as written."""
 
-from typing import TypeAlias, overload
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
