@@ -144,6 +144,12 @@ def few_components(s: Size) -> Work:
     return Work(5 * 4.0 * 60 * s.stored, 10.0 * s.bytes, "five pairs of products with sixty vectors, ten reads of X")
 
 
+def thirty_steps(s: Size) -> Work:
+    """Thirty steps of EM with full covariances: a triangle's product and a symmetric one of each row and component."""
+    words = "thirty steps: a triangle's product and a symmetric one of each row and component, 31 reads of X"
+    return Work(30 * 2.0 * s.stored * (s.columns + 1) * s.targets, 31.0 * s.bytes, words)
+
+
 def neighbours(s: Size) -> Work:
     """The products of a tenth of the rows with all, in float32, whose rate is twice that of float64."""
     words = "products in float32 of a tenth of the rows with all, one read of X"

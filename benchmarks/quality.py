@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal
 from sklearn.linear_model import (
     Lasso,
     LinearRegression,
@@ -38,6 +40,8 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
         return {"prediction_error": _prediction_error(row, X, fitted)}
     if row.estimator == "RidgeClassifier":
         y = LabelBinarizer(neg_label=-1).fit_transform(y)
+    if row.estimator == "GaussianMixture":
+        return {"objective": _surprise(X, fitted), "budget": True}
     if row.call.startswith("fit and"):
         return _as_it_is(X, y, fitted)
     if row.call == "sequences":
@@ -60,6 +64,14 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
     allowed = max(certificate.tol * certificate.scale, certificate.floor)
     judged |= {"kind": certificate.kind, "value": float(certificate.value), "allowed": float(allowed)}
     return judged | {"ok": bool(certificate.ok), "condition": _number(certificate.condition)}
+
+
+def _surprise(X: Any, fitted: dict[str, Any]) -> float:
+    """Minus the mean log density of the rows in a mixture."""
+    model = pickle.loads(fitted["model"].tobytes())
+    parts = zip(model.weights_, model.means_, model.covariances_, strict=True)
+    logs = [np.log(weight) + multivariate_normal(mean, C).logpdf(X) for weight, mean, C in parts]
+    return -float(np.mean(logsumexp(np.stack(logs), axis=0)))
 
 
 def _as_it_is(X: Any, y: Any, fitted: dict[str, Any]) -> Judged:

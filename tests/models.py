@@ -276,6 +276,28 @@ def _clusters(name: str, settings: dict[str, Any] | None = None, **meta: Any) ->
     return Model(name, "cluster", blobs, settings={"n_clusters": 3, "random_state": 0, **(settings or {})}, **known)
 
 
+def _mixture(settings: dict[str, Any] | None = None, **meta: Any) -> Model:
+    known = {
+        "learned": ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"),
+        "methods": ("predict", "predict_proba", "score_samples"),
+        "kind": "fixed point",
+        "judged": ("weights_", "means_", "covariances_"),
+        "parts": False,
+        "missing": True,
+        "step": 1e-2,
+        **meta,
+    }
+    settings = {"tol": 1e-8, "max_iter": 500, **(settings or {})}
+    return Model("GaussianMixture", "mixture", blobs, settings=settings, **known)
+
+
+def _three(kind: str, precisions: Any) -> dict[str, Any]:
+    """Three components that start near the clouds of `blobs`."""
+    means = 8.0 * np.eye(3, 4) + 3.0 * np.arange(3.0)[:, None]
+    start = {"weights_init": [0.3, 0.3, 0.4], "means_init": means, "precisions_init": precisions}
+    return {"n_components": 3, "covariance_type": kind, **start}
+
+
 MODELS = [
     Model(
         "GaussianNB",
@@ -357,4 +379,8 @@ MODELS = [
         parts=False,
     ),
     _clusters("KMeans", {"init": Apart(), "n_init": 1}),
+    _mixture(),
+    _mixture(_three("full", np.tile(np.eye(4), (3, 1, 1))), checked=False, widths=False, mean=0.0),
+    _mixture(_three("tied", np.eye(4)), checked=False, widths=False, mean=0.0),
+    _mixture(_three("diag", np.ones((3, 4))), checked=False, widths=False, mean=0.0),
 ]

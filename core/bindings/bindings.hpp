@@ -12,6 +12,7 @@ void bind_class_columns(nb::module_ &m);
 void bind_derivatives(nb::module_ &m);
 void bind_softmax(nb::module_ &m);
 void bind_models(nb::module_ &m);
+void bind_mixture(nb::module_ &m);
 void bind_descent(nb::module_ &m);
 void bind_descent_columns(nb::module_ &m);
 void bind_dual_ascent(nb::module_ &m);

@@ -42,6 +42,7 @@ NB_MODULE(_core, m) {
   bind_derivatives(m);
   bind_softmax(m);
   bind_models(m);
+  bind_mixture(m);
   bind_descent(m);
   bind_descent_columns(m);
   bind_dual_ascent(m);

@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic import l1_min_c as l1_min_c
+    from tenfold.estimators.mixture import GaussianMixture as GaussianMixture
+    from tenfold.estimators.mixture import em as em
     from tenfold.estimators.neighbours import KNeighborsClassifier as KNeighborsClassifier
     from tenfold.estimators.neighbours import KNeighborsRegressor as KNeighborsRegressor
     from tenfold.estimators.neighbours import NearestNeighbors as NearestNeighbors
@@ -109,6 +111,7 @@ _HOME = {
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
+    "GaussianMixture": "estimators.mixture",
     "GaussianNB": "estimators.bayes",
     "GaussianPlugIn": "estimators.discriminant",
     "GeneralizedLinear": "estimators.glm",
@@ -169,6 +172,7 @@ _HOME = {
     "VotedPerceptron": "estimators.perceptron",
     "ambiguity": "estimators.undecided",
     "certify": "certification",
+    "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "infer": "certification",
     "l1_min_c": "estimators.logistic",

@@ -523,3 +523,23 @@ def descent(
     most: int,
     seed: int | None,
 ) -> tuple[_Float, _Float, NDArray[np.int64]]: ...
+def mixture_sums(
+    X: _Real,
+    weight: _Float | None,
+    means: _Float,
+    factors: _Float | None,
+    scales: _Float | None,
+    centre: _Float | None,
+    offsets: _Float,
+    threads: int,
+) -> tuple[float, float, _Float, _Float, _Float]: ...
+def mixture_posterior(
+    X: _Real,
+    means: _Float,
+    factors: _Float | None,
+    scales: _Float | None,
+    centre: _Float | None,
+    offsets: _Float,
+    shares: bool,
+    threads: int,
+) -> tuple[_Float, _Float]: ...

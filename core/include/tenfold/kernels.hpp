@@ -42,6 +42,8 @@ template <class T> struct DenseKernels {
   double (*lowest)(const T *x, Index count, double low);
   void (*scaled_distances)(const T *x, Index count, Index columns, const double *centre, const double *scale,
                            Index classes, double *z);
+  // core/src/kernels/mixture.hpp
+  void (*to_columns)(const T *x, Index rows, Index columns, Index step, double *out);
   // core/src/kernels/distances.hpp
   double (*city_block)(const T *x, const double *q, Index columns);
   double (*chessboard)(const T *x, const double *q, Index columns);
@@ -118,6 +120,19 @@ struct Kernels {
                    double *sums);
   // core/src/kernels/viterbi.hpp
   void (*best_moves)(const double *score, const double *move, Index tags, double *best, double *back);
+  // core/src/kernels/mixture.hpp
+  void (*whitened_lengths)(const double *x, Index step, Index count, Index columns, const double *centre,
+                           const double *factor, double *scratch, double *q);
+  void (*whitened)(const double *x, Index step, Index count, Index columns, const double *centre, const double *factor,
+                   double *scratch, double *y);
+  void (*scaled_lengths)(const double *x, Index step, Index count, Index columns, const double *centre,
+                         const double *scale, double *q);
+  double (*responsibilities)(double *q, Index step, Index count, Index components, const double *offset,
+                             const double *weight, double *log_density);
+  double (*column_moments)(const double *x, Index step, Index count, Index columns, const double *centre,
+                           const double *r, double *sums, double *squares);
+  void (*outer_sums)(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
+                     double *in_lanes, double *tile, double *outer);
   // core/src/kernels/near.hpp
   Index near_rows, near_queries; // of one panel and one group
   bool (*near)(const float *rows, const float *numbers, const float *queries, const float *thresholds, Index inner,

@@ -8,6 +8,7 @@
 #include "loo.hpp"
 #include "loss.hpp"
 #include "margins.hpp"
+#include "mixture.hpp"
 #include "models.hpp"
 #include "near.hpp"
 #include "nearest.hpp"
@@ -39,6 +40,7 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    add_squares<T>,
                                    lowest<T>,
                                    scaled_distances<T>,
+                                   to_columns<T>,
                                    city_block<T>,
                                    chessboard<T>,
                                    to_singles<T>,
@@ -62,6 +64,12 @@ constexpr Kernels kernels = {
     loo,
     truncate,
     best_moves,
+    whitened_lengths,
+    whitened,
+    scaled_lengths,
+    responsibilities,
+    column_moments,
+    outer_sums,
     near_rows,
     near_queries,
     near,

@@ -37,8 +37,10 @@ from tenfold.stats.derivatives import (
     total_weight,
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
+from tenfold.stats.gaussians import KINDS, Mixture, Singular
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.joint import JointScatter, both_moments, degrees_of_freedom, joint_products
+from tenfold.stats.mixtures import Gathered, MixtureSums, known_columns, mixture_sums, posterior
 from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
@@ -53,6 +55,7 @@ from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
+    "KINDS",
     "Aligned",
     "Assigned",
     "Assigner",
@@ -66,11 +69,14 @@ __all__ = [
     "Derivatives",
     "Extremes",
     "Farthest",
+    "Gathered",
     "Gram",
     "GramByColumns",
     "GroupedMoments",
     "GroupedScores",
     "JointScatter",
+    "Mixture",
+    "MixtureSums",
     "ModelSums",
     "Moments",
     "NegativeCategory",
@@ -79,6 +85,7 @@ __all__ = [
     "RFactor",
     "Scaled",
     "Several",
+    "Singular",
     "TagWeights",
     "Total",
     "Voters",
@@ -108,10 +115,12 @@ __all__ = [
     "grouped_scores",
     "groups_of",
     "joint_products",
+    "known_columns",
     "marks",
     "mean_loss",
     "mean_over_targets",
     "memberships",
+    "mixture_sums",
     "nearest",
     "noticed_hessian",
     "observed_columns",
@@ -122,6 +131,7 @@ __all__ = [
     "of_right_margins",
     "of_weights",
     "pooled_products",
+    "posterior",
     "predictions",
     "quadratics",
     "scaled",
