@@ -3,6 +3,7 @@
 
 #include "tenfold/assign.hpp"
 #include "tenfold/lloyd.hpp"
+#include "tenfold/online.hpp"
 #include "tenfold/seed.hpp"
 
 namespace tenfold {
@@ -58,6 +59,25 @@ nb::object seed_rows(const Rows &x, const Maybe<double, 1> &weight, Index first,
     throw nb::python_error();
   const auto found = static_cast<Index>(rows.size());
   return give<std::int64_t, 1>(std::move(rows), {found});
+}
+
+template <class Rows>
+nb::tuple online_rows(const Rows &x, const Maybe<double, 1> &weight, const In<double, 2> &centres,
+                      const In<double, 1> &counts) {
+  const Index k = centres.shape(0), p = x.columns;
+  require(centres.shape(1) == p && k >= 1, "centres must be (k, columns of X), with k above zero");
+  require(counts.shape(0) == k, "counts must have one entry a centre");
+  require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
+  require(columns_are_inside(x), "an index of the sparse rows is not a column");
+  const Out<double, 2> moved({k, p});
+  const Out<double, 1> seen({k});
+  std::copy(centres.span().begin(), centres.span().end(), moved.span().begin());
+  std::copy(counts.span().begin(), counts.span().end(), seen.span().begin());
+  {
+    const nb::gil_scoped_release release;
+    online(x, span_or_none(weight), moved.span(), seen.span());
+  }
+  return nb::make_tuple(moved.give(), seen.give());
 }
 
 // Steps of Lloyd on rows of some storage, which it keeps alive.
@@ -159,6 +179,13 @@ template <class T, class I> void bind_sparse_steps(StepsClass &c) {
 
 template <class T> void bind_dense(nb::module_ &m) {
   m.def(
+      "online",
+      [](const In<T, 2> &X, const Maybe<double, 1> &weight, const In<double, 2> &centres, const In<double, 1> &counts) {
+        return online_rows(Dense<T>{X.data(), X.shape(0), X.shape(1)}, weight, centres, counts);
+      },
+      nb::arg("X"), nb::arg("weight").none(), nb::arg("centres"), nb::arg("counts"),
+      "Centres and counts after each row has moved its nearest centre towards itself: (centres, counts).");
+  m.def(
       "nearest",
       [](const In<T, 2> &X, const In<double, 2> &centres, int threads) {
         return nearest_of_rows(Dense<T>{X.data(), X.shape(0), X.shape(1)}, centres, threads);
@@ -184,6 +211,15 @@ template <class T> void bind_dense(nb::module_ &m) {
 }
 
 template <class T, class I> void bind_sparse(nb::module_ &m) {
+  m.def(
+      "online_csr",
+      [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const Maybe<double, 1> &weight,
+         const In<double, 2> &centres, const In<double, 1> &counts) {
+        const Compressed<T, I> rows(data, indices, indptr, p);
+        return online_rows(rows.view, weight, centres, counts);
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("weight").none(),
+      nb::arg("centres"), nb::arg("counts"), "online of compressed sparse rows.");
   m.def(
       "nearest_csr",
       [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 2> &centres,

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from tenfold.estimators.bayes import GaussianNB as GaussianNB
     from tenfold.estimators.bayes import MixedNB as MixedNB
     from tenfold.estimators.bayes import MultinomialNB as MultinomialNB
+    from tenfold.estimators.clusters import BisectingKMeans as BisectingKMeans
     from tenfold.estimators.clusters import KMeans as KMeans
+    from tenfold.estimators.clusters import MiniBatchKMeans as MiniBatchKMeans
+    from tenfold.estimators.clusters import OnlineKMeans as OnlineKMeans
+    from tenfold.estimators.clusters import k_means as k_means
+    from tenfold.estimators.clusters import kmeans_plusplus as kmeans_plusplus
     from tenfold.estimators.components import PCA as PCA
     from tenfold.estimators.components import IncrementalPCA as IncrementalPCA
     from tenfold.estimators.components import TruncatedSVD as TruncatedSVD
@@ -103,6 +108,7 @@ _HOME = {
     "BayesClassifier": "estimators.discriminant",
     "BernoulliNB": "estimators.bayes",
     "BestSubset": "estimators.greedy",
+    "BisectingKMeans": "estimators.clusters",
     "CCA": "estimators.two_blocks",
     "CategoricalNB": "estimators.bayes",
     "Certificate": "judge",
@@ -118,9 +124,9 @@ _HOME = {
     "GeneralizedLinearClassifier": "estimators.glm",
     "HuberRegressor": "estimators.glm",
     "IncrementalPCA": "estimators.components",
+    "KMeans": "estimators.clusters",
     "KNeighborsClassifier": "estimators.neighbours",
     "KNeighborsRegressor": "estimators.neighbours",
-    "KMeans": "estimators.clusters",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
     "Lasso": "estimators.lasso",
@@ -136,6 +142,7 @@ _HOME = {
     "LogisticRegressionCV": "estimators.logistic",
     "Margins": "geometry",
     "MatchingPursuit": "estimators.greedy",
+    "MiniBatchKMeans": "estimators.clusters",
     "MixedNB": "estimators.bayes",
     "Moments": "stats",
     "MultiTaskElasticNet": "estimators.lasso",
@@ -146,6 +153,7 @@ _HOME = {
     "MultiviewCCA": "estimators.two_blocks",
     "NearestCentroid": "estimators.discriminant",
     "NearestNeighbors": "estimators.neighbours",
+    "OnlineKMeans": "estimators.clusters",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PCA": "estimators.components",
@@ -175,6 +183,8 @@ _HOME = {
     "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "infer": "certification",
+    "k_means": "estimators.clusters",
+    "kmeans_plusplus": "estimators.clusters",
     "l1_min_c": "estimators.logistic",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",

@@ -472,6 +472,16 @@ def assign_csr(
     place: _Float,
     threads: int,
 ) -> tuple[_Float, _Float, float]: ...
+def online(X: _Real, weight: _Float | None, centres: _Float, counts: _Float) -> tuple[_Float, _Float]: ...
+def online_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    weight: _Float | None,
+    centres: _Float,
+    counts: _Float,
+) -> tuple[_Float, _Float]: ...
 
 class Lloyd:
     @overload

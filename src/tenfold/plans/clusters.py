@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from tenfold.arrays import Array, Floats, contiguous, is_numpy, is_sparse, namespace, on_host
+from tenfold.arrays import Array, Floats, Integers, contiguous, is_numpy, is_sparse, namespace, on_host
 from tenfold.data import Block, MemoryRows, NotFinite, Rows, sampling_step
 from tenfold.judge import RULES
 from tenfold.solvers import lloyd, seeding
@@ -75,6 +75,12 @@ def _given(centres: Floats, rows: MemoryRows, random: Any) -> Floats:
 
 def _from_rows(choose: Callable[..., Any], rows: MemoryRows, random: Any) -> Floats:
     return rows_at(rows.X, choose(rows.X, rows.weight, random=random))
+
+
+def chosen(rows: MemoryRows, weight: Floats | None, k: int, random: Any, trials: int | None) -> Integers:
+    """Numbers of the rows of greedy k-means++, among all rows where those of weight zero were left out."""
+    found = seeding.plus_plus(rows.X, rows.weight, k, random, trials)
+    return found if weight is None else np.flatnonzero(weight > 0.0)[found]
 
 
 def rows_at(X: Array, index: Any) -> Floats:
@@ -191,6 +197,15 @@ def labelled(rows: Rows, weight: Array | None, centres: Floats) -> tuple[Array, 
     xp = namespace(found)
     square = found[:, 1] if weight is None else found[:, 1] * weight
     return xp.astype(found[:, 0], xp.int32), float(on_host(xp.sum(square)))
+
+
+def squares_from(X: Array, centres: Floats, labels: Integers) -> Floats:
+    """The squared distance of each row from the centre of its number, be it the nearest or not."""
+    squares = np.zeros(X.shape[0])
+    for number in range(len(centres)):
+        own = labels == number
+        squares[own] = nearest(X[own], centres[number : number + 1])[1]
+    return squares
 
 
 def _numbers(centres: Floats, block: Block) -> Array:
