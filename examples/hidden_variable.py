@@ -1,7 +1,7 @@
 """Two views of one weak hidden variable, drowned in noise of their own: canonical correlations find it.
 
-Principal components of each view find its noise. Cookbook, ch. 10, with noise along one direction of each view: with
-isotropic noise, as the text prints it, nothing can be found.
+Principal components of each view find its noise (Cookbook 10, with noise along one direction of each view: with
+isotropic noise, as the text prints it, nothing can be found).
 """
 
 import numpy as np

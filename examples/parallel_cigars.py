@@ -1,6 +1,4 @@
-"""Two parallel cigars: k-means cuts across long clusters, because it measures all directions alike.
-
-Run with: python examples/parallel_cigars.py
+"""Two parallel cigars: k-means cuts across long clusters, because it measures all directions alike (Seeger 12.1).
 """
 
 import numpy as np

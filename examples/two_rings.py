@@ -1,6 +1,5 @@
-"""k-means sees no rings: clusters that are not round about a centre of their own are cut, however often it starts.
-
-Run with: python examples/two_rings.py
+"""k-means sees no rings: clusters that are not round about a centre of their own are cut, however often it starts
+(Seeger 12.1).
 """
 
 import numpy as np
