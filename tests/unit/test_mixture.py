@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
+from sklearn.mixture import GaussianMixture as His
 
 import tenfold
 from tenfold import GaussianMixture, KMeans, certify, em
@@ -270,6 +271,47 @@ def test_warm_start():
     np.testing.assert_allclose(model.means_, cold.means_, rtol=1e-9)
 
 
+def test_warm_start_on_other_rows():
+    model = GaussianMixture(2, random_state=0, warm_start=True).fit(clouds())
+    before = model.lower_bound_
+    assert model.fit(100.0 * clouds(seed=3)).lower_bound_ < before
+    assert model.certificate_.ok
+
+
+class Count:
+    """Keeps the fitted estimator of every step, and stops after some."""
+
+    def __init__(self, stop=None):
+        self.stop, self.estimators = stop, []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
+        if context.parent is None:
+            return False
+        self.estimators.append(fitted_estimator)
+        return len(self.estimators) == self.stop
+
+
+def test_callbacks_are_told_of_every_step():
+    X, count = clouds(), Count()
+    model = GaussianMixture(3, random_state=0, tol=1e-6).set_callbacks(count).fit(X)
+    assert len(count.estimators) == model.n_iter_ > 2
+    scores = [estimator.score(X) for estimator in count.estimators]
+    np.testing.assert_allclose(scores[:-1], model.lower_bounds_[1:], rtol=1e-10)
+    with pytest.warns(ConvergenceWarning, match="stopped by a callback|A callback ended the fit"):
+        stopped = GaussianMixture(3, random_state=0, tol=1e-6).set_callbacks(Count(2)).fit(X)
+    assert stopped.n_iter_ == 2
+    assert stopped.certificate_.status == "stopped by a callback"
+
+
 def test_more_starts_are_not_worse():
     X = clouds(200, 2, apart=1.5)
     one, several = (
@@ -279,13 +321,19 @@ def test_more_starts_are_not_worse():
 
 
 def test_a_plateau_does_not_pass_for_the_end():
-    """Where the change of the bound falls below tol and grows again, the judge sees it, and EM goes on."""
+    """Three components that start nearly alike: the bound hardly rises at first, scikit-learn's class stops there, the
+    judge refuses that, and ours goes on.
+    """
     X = clouds(300, 2, apart=2.5)
-    means = X.mean(axis=0) + 1e-5 * np.random.default_rng(0).standard_normal((3, 2))
+    means = X.mean(axis=0) + 1e-2 * np.random.default_rng(5).standard_normal((3, 2))
     precision = np.tile(np.linalg.inv(np.cov(X.T, bias=True)), (3, 1, 1))
     start = {"weights_init": np.full(3, 1 / 3), "means_init": means, "precisions_init": precision}
-    model = GaussianMixture(3, tol=1e-4, max_iter=1000, **start).fit(X)
-    assert model.certificate_.ok == (model.certificate_.value <= 1e-4)
+    ours, his = (cls(3, tol=1e-5, max_iter=1000, **start).fit(X) for cls in (GaussianMixture, His))
+    assert his.converged_
+    assert his.n_iter_ < 5
+    assert not certify(his, X).ok
+    assert ours.certificate_.ok
+    assert ours.score(X) > his.score(X) + 0.2
 
 
 BAD = {

@@ -1,0 +1,59 @@
+"""Two parallel cigars (Welling, ch. 13; Cookbook, ch. 12 and 13; Seeger 12.2.1).
+
+Two clusters are long and thin, and lie side by side. Principal components know no labels: the first takes the long
+axis, along which both are alike, where Fisher's discriminant takes the one across. k-means measures all directions
+alike and cuts both cigars in the middle; so do components without shapes of their own ("spherical"). A mixture of
+Gaussians learns from the same rows, without labels, that they vary along the cigars.
+
+    python examples/parallel_cigars.py [--plot cigars.png]
+"""
+
+import argparse
+
+import numpy as np
+
+from tenfold import PCA, GaussianMixture, KMeans, LinearDiscriminantAnalysis
+
+
+def cigars(rng: np.random.Generator, n: int = 600) -> tuple[np.ndarray, np.ndarray]:
+    which = np.repeat([0, 1], n // 2)
+    return np.column_stack([8.0 * rng.standard_normal(n), rng.standard_normal(n) + 6.0 * which]), which
+
+
+def angle(direction: np.ndarray) -> float:
+    """From the long axis, in degrees."""
+    return float(np.degrees(np.arctan2(abs(direction[1]), abs(direction[0]))))
+
+
+def agreement(found: np.ndarray, which: np.ndarray) -> float:
+    same = float(np.mean(found == which))
+    return max(same, 1.0 - same)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
+    arguments = parser.parse_args()
+
+    X, which = cigars(np.random.default_rng(13))
+    print(f"first principal component: {angle(PCA(1).fit(X).components_[0]):4.1f} degrees from the long axis")
+    print(f"Fisher's discriminant:     {angle(LinearDiscriminantAnalysis().fit(X, which).scalings_[:, 0]):4.1f}")
+    found = {"k-means": KMeans(2, random_state=0).fit(X).labels_}
+    start = {"n_init": 10, "init_params": "random_from_data", "random_state": 0, "max_iter": 500}
+    for kind in ("spherical", "tied", "full"):
+        found[f"mixture, {kind}"] = GaussianMixture(2, covariance_type=kind, **start).fit_predict(X)
+    print("rows in the right cigar")
+    for name, labels in found.items():
+        print(f"{name:>20}: {100 * agreement(labels, which):5.1f}%")
+    if arguments.plot:
+        import matplotlib.pyplot as plt
+
+        _, axes = plt.subplots(1, len(found), figsize=(14, 3), sharey=True)
+        for axis, (name, labels) in zip(axes, found.items(), strict=True):
+            axis.scatter(*X.T, c=labels, s=3)
+            axis.set_title(name)
+        plt.savefig(arguments.plot)
+
+
+if __name__ == "__main__":
+    main()
