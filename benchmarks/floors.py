@@ -154,3 +154,9 @@ def neighbours(s: Size) -> Work:
     """The products of a tenth of the rows with all, in float32, whose rate is twice that of float64."""
     words = "products in float32 of a tenth of the rows with all, one read of X"
     return Work(0.1 * s.rows * s.stored, float(s.bytes), words)
+
+
+def all_pairs(s: Size) -> Work:
+    """The products of all rows with all, in float32, twice: for the errors and for the answers."""
+    words = "products in float32 of all rows with all, twice"
+    return Work(2.0 * s.rows * s.stored, 2.0 * s.bytes, words)

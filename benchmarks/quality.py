@@ -78,7 +78,8 @@ def _as_it_is(X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
     """The certificate of a model that is judged from outside."""
     from tenfold import certify
 
-    certificate = certify(pickle.loads(fitted["model"].tobytes()), X, y)
+    model = pickle.loads(fitted["model"].tobytes())
+    certificate = certify(getattr(model, "best_estimator_", model), X, y)
     allowed = float(max(certificate.tol * certificate.scale, certificate.floor))
     # a basis that is not the leading one has an infinite value, which JSON has not
     value = float(certificate.value) if np.isfinite(certificate.value) else 1e300

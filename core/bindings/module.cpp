@@ -57,6 +57,7 @@ NB_MODULE(_core, m) {
   bind_loo(m);
   bind_neighbours(m);
   bind_csv(m);
+  bind_parquet(m);
   bind_beside(m);
   bind_elementwise(m);
   bind_blas(m);

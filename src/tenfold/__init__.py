@@ -70,9 +70,21 @@ if TYPE_CHECKING:
     from tenfold.estimators.logistic import l1_min_c as l1_min_c
     from tenfold.estimators.mixture import GaussianMixture as GaussianMixture
     from tenfold.estimators.mixture import em as em
+    from tenfold.estimators.neighbours import Histogram as Histogram
+    from tenfold.estimators.neighbours import KernelDensity as KernelDensity
     from tenfold.estimators.neighbours import KNeighborsClassifier as KNeighborsClassifier
+    from tenfold.estimators.neighbours import KNeighborsClassifierCV as KNeighborsClassifierCV
+    from tenfold.estimators.neighbours import KNeighborsCV as KNeighborsCV
     from tenfold.estimators.neighbours import KNeighborsRegressor as KNeighborsRegressor
+    from tenfold.estimators.neighbours import KNeighborsTransformer as KNeighborsTransformer
     from tenfold.estimators.neighbours import NearestNeighbors as NearestNeighbors
+    from tenfold.estimators.neighbours import ParzenRegressor as ParzenRegressor
+    from tenfold.estimators.neighbours import PrototypeClassifier as PrototypeClassifier
+    from tenfold.estimators.neighbours import RadiusNeighborsClassifier as RadiusNeighborsClassifier
+    from tenfold.estimators.neighbours import RadiusNeighborsRegressor as RadiusNeighborsRegressor
+    from tenfold.estimators.neighbours import RadiusNeighborsTransformer as RadiusNeighborsTransformer
+    from tenfold.estimators.neighbours import kneighbors_graph as kneighbors_graph
+    from tenfold.estimators.neighbours import radius_neighbors_graph as radius_neighbors_graph
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
@@ -116,11 +128,16 @@ _HOME = {
     "GaussianPlugIn": "estimators.discriminant",
     "GeneralizedLinear": "estimators.glm",
     "GeneralizedLinearClassifier": "estimators.glm",
+    "Histogram": "estimators.neighbours",
     "HuberRegressor": "estimators.glm",
     "IncrementalPCA": "estimators.components",
-    "KNeighborsClassifier": "estimators.neighbours",
-    "KNeighborsRegressor": "estimators.neighbours",
     "KMeans": "estimators.clusters",
+    "KNeighborsCV": "estimators.neighbours",
+    "KNeighborsClassifier": "estimators.neighbours",
+    "KNeighborsClassifierCV": "estimators.neighbours",
+    "KNeighborsRegressor": "estimators.neighbours",
+    "KNeighborsTransformer": "estimators.neighbours",
+    "KernelDensity": "estimators.neighbours",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
     "Lasso": "estimators.lasso",
@@ -152,12 +169,17 @@ _HOME = {
     "PLSCanonical": "estimators.two_blocks",
     "PLSRegression": "estimators.two_blocks",
     "PLSSVD": "estimators.two_blocks",
+    "ParzenRegressor": "estimators.neighbours",
     "PassiveAggressiveClassifier": "estimators.sgd",
     "PassiveAggressiveRegressor": "estimators.sgd",
     "Perceptron": "estimators.perceptron",
     "PoissonRegressor": "estimators.glm",
+    "PrototypeClassifier": "estimators.neighbours",
     "QuadraticDiscriminantAnalysis": "estimators.discriminant",
     "QuantileRegressor": "estimators.glm",
+    "RadiusNeighborsClassifier": "estimators.neighbours",
+    "RadiusNeighborsRegressor": "estimators.neighbours",
+    "RadiusNeighborsTransformer": "estimators.neighbours",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
@@ -175,6 +197,7 @@ _HOME = {
     "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "infer": "certification",
+    "kneighbors_graph": "estimators.neighbours",
     "l1_min_c": "estimators.logistic",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
@@ -183,6 +206,7 @@ _HOME = {
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",
     "principal_angles": "estimators.components",
+    "radius_neighbors_graph": "estimators.neighbours",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",

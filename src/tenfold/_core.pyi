@@ -1,5 +1,6 @@
 """Types of the C++ loops. All arrays are C-contiguous; X is float32 or float64, everything else as written."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -340,6 +341,20 @@ def near_table(
     own: NDArray[np.int64] | None,
     threads: int,
 ) -> Any: ...
+def window_sums(
+    X: _Float,
+    Q: _Float,
+    metric: int,
+    p: float,
+    finish: int,
+    exponent: float,
+    window: int,
+    bandwidth: _Float,
+    weight: _Float | None,
+    targets: _Float,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> tuple[_Float, _Float]: ...
 def near_sparse(*parts: Any, **asked: Any) -> Any: ...
 
 class DualAscent:
@@ -488,6 +503,15 @@ def csv_cut(text: NDArray[np.uint8]) -> tuple[int, int]: ...
 def csv_numbers(
     text: NDArray[np.uint8], lines: int, delimiter: int, place: NDArray[np.int32], whole: NDArray[np.uint8]
 ) -> tuple[_Float, int, list[bool]] | None: ...
+
+class ParquetDoubles:
+    def __init__(self, descriptor: int, chunks: Sequence[tuple[int, int, int, str, bool, bool]]) -> None: ...
+    def read(self, out: _Float, threads: int) -> bool: ...
+
+class ParquetFloats:
+    def __init__(self, descriptor: int, chunks: Sequence[tuple[int, int, int, str, bool, bool]]) -> None: ...
+    def read(self, out: NDArray[np.float32], threads: int) -> bool: ...
+
 def put_beside(columns: list[_Float] | list[NDArray[np.float32]], out: _Real, threads: int) -> None: ...
 def exp(x: _Real) -> _Real: ...
 def log1p(x: _Real) -> _Real: ...
