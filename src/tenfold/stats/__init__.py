@@ -45,7 +45,7 @@ from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scaled import Scaled, scaled
-from tenfold.stats.scatter import scatter_products
+from tenfold.stats.scatter import Scattered, scattered
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
@@ -83,6 +83,7 @@ __all__ = [
     "Params",
     "RFactor",
     "Scaled",
+    "Scattered",
     "Several",
     "Singular",
     "TagWeights",
@@ -134,7 +135,7 @@ __all__ = [
     "quadratics",
     "scaled",
     "scaled_distances",
-    "scatter_products",
+    "scattered",
     "score_products",
     "softmax",
     "times",
