@@ -1,9 +1,8 @@
 """Two parallel cigars (Welling, ch. 13; Cookbook, ch. 12 and 13; Seeger 12.2.1).
 
-Two clusters are long and thin, and lie side by side. Principal components know no labels: the first takes the long
-axis, along which both are alike, where Fisher's discriminant takes the one across. k-means measures all directions
-alike and cuts both cigars in the middle; so do components without shapes of their own ("spherical"). A mixture of
-Gaussians learns from the same rows, without labels, that they vary along the cigars.
+Principal components know no labels: the first takes the long axis, Fisher's discriminant the one across. k-means and
+"spherical" components measure all directions alike and cut both cigars in the middle, which has less energy. A mixture
+of Gaussians learns from the same rows, without labels, that they vary along the cigars.
 
     python examples/parallel_cigars.py [--plot cigars.png]
 """
@@ -38,7 +37,7 @@ def main() -> None:
     print(f"Fisher's discriminant:     {angle(LinearDiscriminantAnalysis().fit(X, which).scalings_[:, 0]):4.1f}")
     means = np.array([X[which == k].mean(axis=0) for k in (0, 1)])
     k_means = KMeans(2, n_init=20, random_state=0).fit(X)
-    print(f"energy of k-means {k_means.inertia_:.0f}, of the cigars {np.sum((X - means[which]) ** 2):.0f}: no start helps")
+    print(f"energy of k-means {k_means.inertia_:.0f}, of the cigars {np.sum((X - means[which]) ** 2):.0f}")
     found = {"k-means": k_means.labels_}
     start = {"n_init": 10, "init_params": "random_from_data", "random_state": 0, "max_iter": 500}
     for kind in ("spherical", "tied", "full"):
