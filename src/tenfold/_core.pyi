@@ -1,7 +1,7 @@
 """Types of the C++ loops. All arrays are C-contiguous; X is float32 or float64, everything else as written."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -488,6 +488,27 @@ def assign_csr(
     place: _Float,
     threads: int,
 ) -> tuple[_Float, _Float, float]: ...
+def online(X: _Real, weight: _Float | None, centres: _Float, counts: _Float) -> tuple[_Float, _Float]: ...
+def online_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    weight: _Float | None,
+    centres: _Float,
+    counts: _Float,
+) -> tuple[_Float, _Float]: ...
+
+class Lloyd:
+    @overload
+    def __init__(self, X: _Real, weight: _Float | None) -> None: ...
+    @overload
+    def __init__(self, data: _Real, indices: _Index, indptr: _Index, p: int, weight: _Float | None) -> None: ...
+    def step(self, centres: _Float, place: _Float, threads: int) -> tuple[_Float, _Float]: ...
+    def again(self, place: _Float, threads: int) -> tuple[_Float, _Float]: ...
+    @property
+    def compared(self) -> float: ...
+
 def seed(X: _Real, weight: _Float | None, first: int, draws: _Float, threads: int) -> NDArray[np.int64]: ...
 def seed_csr(
     data: _Real,

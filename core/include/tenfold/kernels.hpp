@@ -144,8 +144,10 @@ struct Kernels {
                std::uint32_t *marks);
   // core/src/kernels/nearest.hpp
   Index singles; // centres of one panel
-  void (*nearest)(const float *x, Index step, Index count, Index columns, const float *panels, const float *half,
+  void (*nearest)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
                   Index panel_count, float *best, float *second, std::int32_t *number);
+  void (*gains)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
+                Index panel_count, const float *start, const float *weight, float *totals, float *most);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

@@ -78,6 +78,7 @@ constexpr Kernels kernels = {
     near,
     singles,
     nearest,
+    gains,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

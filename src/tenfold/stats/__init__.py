@@ -21,7 +21,7 @@ from tenfold.stats.classes import (
     quadratics,
     scaled_distances,
 )
-from tenfold.stats.clusters import Assigned, Farthest, assigned, distances_to, farthest, nearest
+from tenfold.stats.clusters import Assigned, Assigner, Farthest, assigned, assigner, distances_to, farthest, nearest
 from tenfold.stats.columns import Aligned, Columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
@@ -58,6 +58,7 @@ __all__ = [
     "KINDS",
     "Aligned",
     "Assigned",
+    "Assigner",
     "ClassColumns",
     "ClassErrors",
     "ClassProducts",
@@ -93,6 +94,7 @@ __all__ = [
     "all_but_one",
     "along",
     "assigned",
+    "assigner",
     "back_times",
     "best_constant",
     "best_tags",
