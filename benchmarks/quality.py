@@ -42,6 +42,8 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
         y = LabelBinarizer(neg_label=-1).fit_transform(y)
     if row.estimator == "GaussianMixture":
         return {"objective": _surprise(X, fitted), "budget": True}
+    if row.estimator == "KMeans":
+        return {"objective": _energy(X, fitted), "budget": True}
     if row.call.startswith("fit and"):
         return _as_it_is(X, y, fitted)
     if row.call == "sequences":
@@ -72,6 +74,17 @@ def _surprise(X: Any, fitted: dict[str, Any]) -> float:
     parts = zip(model.weights_, model.means_, model.covariances_, strict=True)
     logs = [np.log(weight) + multivariate_normal(mean, C).logpdf(X) for weight, mean, C in parts]
     return -float(np.mean(logsumexp(np.stack(logs), axis=0)))
+
+
+def _energy(X: Any, fitted: dict[str, Any]) -> float:
+    """The sum of the squared distances of the rows from their nearest centres, by differences."""
+    centres = np.asarray(pickle.loads(fitted["model"].tobytes()).cluster_centers_, dtype=float)
+    total, place = 0.0, centres.mean(axis=0)
+    for part in np.array_split(X, max(1, X.shape[0] // 4096)):
+        part = np.asarray(part, dtype=float) - place
+        nearest = np.argmax(part @ (centres - place).T - 0.5 * np.sum((centres - place) ** 2, axis=1), axis=1)
+        total += float(np.sum((part - (centres - place)[nearest]) ** 2))
+    return total
 
 
 def _as_it_is(X: Any, y: Any, fitted: dict[str, Any]) -> Judged:

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from tenfold.estimators.bayes import GaussianNB as GaussianNB
     from tenfold.estimators.bayes import MixedNB as MixedNB
     from tenfold.estimators.bayes import MultinomialNB as MultinomialNB
+    from tenfold.estimators.clusters import BisectingKMeans as BisectingKMeans
     from tenfold.estimators.clusters import KMeans as KMeans
+    from tenfold.estimators.clusters import MiniBatchKMeans as MiniBatchKMeans
+    from tenfold.estimators.clusters import OnlineKMeans as OnlineKMeans
+    from tenfold.estimators.clusters import k_means as k_means
+    from tenfold.estimators.clusters import kmeans_plusplus as kmeans_plusplus
     from tenfold.estimators.components import PCA as PCA
     from tenfold.estimators.components import IncrementalPCA as IncrementalPCA
     from tenfold.estimators.components import TruncatedSVD as TruncatedSVD
@@ -115,6 +120,7 @@ _HOME = {
     "BayesClassifier": "estimators.discriminant",
     "BernoulliNB": "estimators.bayes",
     "BestSubset": "estimators.greedy",
+    "BisectingKMeans": "estimators.clusters",
     "CCA": "estimators.two_blocks",
     "CategoricalNB": "estimators.bayes",
     "Certificate": "judge",
@@ -153,6 +159,7 @@ _HOME = {
     "LogisticRegressionCV": "estimators.logistic",
     "Margins": "geometry",
     "MatchingPursuit": "estimators.greedy",
+    "MiniBatchKMeans": "estimators.clusters",
     "MixedNB": "estimators.bayes",
     "Moments": "stats",
     "MultiTaskElasticNet": "estimators.lasso",
@@ -163,6 +170,7 @@ _HOME = {
     "MultiviewCCA": "estimators.two_blocks",
     "NearestCentroid": "estimators.discriminant",
     "NearestNeighbors": "estimators.neighbours",
+    "OnlineKMeans": "estimators.clusters",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PCA": "estimators.components",
@@ -197,6 +205,8 @@ _HOME = {
     "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "infer": "certification",
+    "k_means": "estimators.clusters",
+    "kmeans_plusplus": "estimators.clusters",
     "kneighbors_graph": "estimators.neighbours",
     "l1_min_c": "estimators.logistic",
     "lars_path": "estimators.greedy",

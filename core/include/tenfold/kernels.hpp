@@ -110,6 +110,11 @@ struct Kernels {
   // core/src/kernels/product.hpp
   void (*product)(const double *a, Index a_step, Index count, Index inner, const double *b, Index stride, Index panels,
                   double *out, Index out_step);
+  // core/src/kernels/cross.hpp
+  void (*panel_times)(const double *x, Index stride, Index count, Index x_panels, const double *v, Index v_stride,
+                      Index v_panels, double *out, Index out_step);
+  void (*panel_cross)(const double *x, Index stride, Index x_panels, const double *u, Index u_stride, Index u_panels,
+                      Index count, double *blocks);
   // core/src/kernels/loo.hpp
   void (*squares)(const double *z, Index count, double *out);
   void (*leverage)(double *spread, Index candidates, double weight, double base, double *largest);
@@ -139,8 +144,10 @@ struct Kernels {
                std::uint32_t *marks);
   // core/src/kernels/nearest.hpp
   Index singles; // centres of one panel
-  void (*nearest)(const float *x, Index step, Index count, Index columns, const float *panels, const float *half,
+  void (*nearest)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
                   Index panel_count, float *best, float *second, std::int32_t *number);
+  void (*gains)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
+                Index panel_count, const float *start, const float *weight, float *totals, float *most);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

@@ -1,5 +1,6 @@
 // Compiled once for every instruction set, with TENFOLD_ISA as the namespace and the matching -march.
 #include "classes.hpp"
+#include "cross.hpp"
 #include "delta.hpp"
 #include "distances.hpp"
 #include "elementwise.hpp"
@@ -59,6 +60,8 @@ constexpr Kernels kernels = {
     model_logistic,
     model_softmax,
     product,
+    panel_times,
+    panel_cross,
     squares,
     leverage,
     loo,
@@ -75,6 +78,7 @@ constexpr Kernels kernels = {
     near,
     singles,
     nearest,
+    gains,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

@@ -27,7 +27,7 @@ stationarity
 """
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
-from tenfold.judge.clusters import energy_bound, lloyd_step
+from tenfold.judge.clusters import energy_bound, lloyd_step, split_step
 from tenfold.judge.components import spectral
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
@@ -71,5 +71,6 @@ __all__ = [
     "residual_from_moments",
     "scaled_gap",
     "spectral",
+    "split_step",
     "stationarity",
 ]

@@ -21,7 +21,7 @@ from tenfold.stats.classes import (
     quadratics,
     scaled_distances,
 )
-from tenfold.stats.clusters import Assigned, Farthest, assigned, distances_to, farthest, nearest
+from tenfold.stats.clusters import Assigned, Assigner, Farthest, assigned, assigner, distances_to, farthest, nearest
 from tenfold.stats.columns import Aligned, Columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
@@ -45,7 +45,7 @@ from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scaled import Scaled, scaled
-from tenfold.stats.scatter import scatter_products
+from tenfold.stats.scatter import Scattered, scattered
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, noticed_hessian, of_right_margins, softmax
@@ -58,6 +58,7 @@ __all__ = [
     "KINDS",
     "Aligned",
     "Assigned",
+    "Assigner",
     "ClassColumns",
     "ClassErrors",
     "ClassProducts",
@@ -83,6 +84,7 @@ __all__ = [
     "Params",
     "RFactor",
     "Scaled",
+    "Scattered",
     "Several",
     "Singular",
     "TagWeights",
@@ -92,6 +94,7 @@ __all__ = [
     "all_but_one",
     "along",
     "assigned",
+    "assigner",
     "back_times",
     "best_constant",
     "best_tags",
@@ -134,7 +137,7 @@ __all__ = [
     "quadratics",
     "scaled",
     "scaled_distances",
-    "scatter_products",
+    "scattered",
     "score_products",
     "softmax",
     "times",

@@ -54,8 +54,12 @@ class Chosen(NearestAsked):
         best = int(np.argmin(self.cv_errors_))
         self.n_neighbors_ = int(self.candidates_[best])
         self.best_score_ = -float(self.cv_errors_[best])
+        self._remember(rows, weight)
         self.certificate_ = self._judged()
         return self
+
+    def _remember(self, rows: Integers, weight: Floats) -> None:
+        """What is kept of the lists of neighbours for the chosen number."""
 
     def _inside(self) -> Integers:
         """The rows of positive weight."""
@@ -201,6 +205,10 @@ class KNeighborsCV(Averaged, Chosen):
         fits = means_left_out(rows, weight, y, self.candidates_)
         return ((y[self._inside()][:, :, None] - fits) ** 2).mean(axis=1)
 
+    def _remember(self, rows: Integers, weight: Floats) -> None:
+        y = self._y.reshape(len(self._y), -1).astype(np.float64)
+        self._residuals = y[self._inside()] - means_left_out(rows, weight, y, np.array([self.n_neighbors_]))[:, :, 0]
+
     def predict(self, X: Any) -> Array:
         """The target of each query, (m,) or (m, n_outputs)."""
         return self._mean(self._near(X))
@@ -216,17 +224,14 @@ class KNeighborsCV(Averaged, Chosen):
         check_is_fitted(self)
         if not 0.0 < coverage < 1.0:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
-        k, inside = self.n_neighbors_, self._inside()
+        inside = self._inside()
         y = self._y.reshape(len(self._y), -1).astype(np.float64)[inside]
         place = np.full(self.n_samples_fit_, -1)
         place[inside] = np.arange(len(inside))
-        own_distances, own_rows = self.kneighbors(None, k)
-        weight = self._weights_of(own_distances[inside], own_rows[inside])
-        fits = means_left_out(place[own_rows[inside]], weight, y, np.array([k]))[:, :, 0]
-        distances, rows = self.kneighbors(X, k + 1)
+        distances, rows = self.kneighbors(X, self.n_neighbors_ + 1)
         weight, rows = self._weights_of(distances, rows), place[rows]
         found = [
-            NeighbourJackknife(y[:, t] - fits[:, t], y[:, t]).interval(rows, weight, coverage)
+            NeighbourJackknife(self._residuals[:, t], y[:, t]).interval(rows, weight, coverage)
             for t in range(y.shape[1])
         ]
         return found[0] if self._y.ndim == 1 else np.stack(found, axis=1)
