@@ -149,6 +149,8 @@ ROWS = (
         aim=10),
     Row("linear svc sparse 50k x 100k", "LinearSVC", data.sparse_classes, SPARSE, SMALL_SPARSE, SEED, floors.passes,
         tighten=TIGHTER, aim=4),
+    Row("linear svc of 4 classes jointly 5k x 10", "LinearSVC", data.many_classes, (5_000, 10, 4), (300, 5, 3),
+        {**SEED, "multi_class": "crammer_singer"}, None, tighten=TIGHTER),
     Row("linear svc spam", "LinearSVC", data.spam, (), (600, 1 << 12), SEED, floors.passes, tighten=TIGHTER),
     Row("poisson 100k x 100", "PoissonRegressor", data.counts, TALL, SMALL_TALL, {"alpha": 1e-3}, floors.newton,
         peers=(NEWTON,), tighten=TIGHTER, aim=4),
