@@ -7,6 +7,7 @@ is a model, good to a factor of two or three.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -144,7 +145,30 @@ def few_components(s: Size) -> Work:
     return Work(5 * 4.0 * 60 * s.stored, 10.0 * s.bytes, "five pairs of products with sixty vectors, ten reads of X")
 
 
+def thirty_steps(s: Size) -> Work:
+    """Thirty steps of EM with full covariances: a triangle's product and a symmetric one of each row and component."""
+    words = "thirty steps: a triangle's product and a symmetric one of each row and component, 31 reads of X"
+    return Work(30 * 2.0 * s.stored * (s.columns + 1) * s.targets, 31.0 * s.bytes, words)
+
+
 def neighbours(s: Size) -> Work:
     """The products of a tenth of the rows with all, in float32, whose rate is twice that of float64."""
     words = "products in float32 of a tenth of the rows with all, one read of X"
     return Work(0.1 * s.rows * s.stored, float(s.bytes), words)
+
+
+def all_pairs(s: Size) -> Work:
+    """The products of all rows with all, in float32, twice: for the errors and for the answers."""
+    words = "products in float32 of all rows with all, twice"
+    return Work(2.0 * s.rows * s.stored, 2.0 * s.bytes, words)
+
+
+def clusters(s: Size) -> Work:
+    """Greedy k-means++ with 2 + log k candidates a seed, and the nearest centre of every row three times (the first
+    step, the labels, the judge), by products in float32, whose rate is twice that of float64. Bounds can make all other
+    steps as cheap as reading them.
+    """
+    trials = 2 + int(math.log(s.targets))
+    flops = s.stored * s.targets * (trials + 3.0)
+    words = f"seeds from {trials} candidates each and three assignments in float32, {3 + s.targets // 2} reads of X"
+    return Work(flops, (3.0 + 0.5 * s.targets) * s.bytes, words)

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal
 from sklearn.linear_model import (
     Lasso,
     LinearRegression,
@@ -38,6 +40,10 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
         return {"prediction_error": _prediction_error(row, X, fitted)}
     if row.estimator == "RidgeClassifier":
         y = LabelBinarizer(neg_label=-1).fit_transform(y)
+    if row.estimator == "GaussianMixture":
+        return {"objective": _surprise(X, fitted), "budget": True}
+    if row.estimator == "KMeans":
+        return {"objective": _energy(X, fitted), "budget": True}
     if row.call.startswith("fit and"):
         return _as_it_is(X, y, fitted)
     if row.call == "sequences":
@@ -62,11 +68,31 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
     return judged | {"ok": bool(certificate.ok), "condition": _number(certificate.condition)}
 
 
+def _surprise(X: Any, fitted: dict[str, Any]) -> float:
+    """Minus the mean log density of the rows in a mixture."""
+    model = pickle.loads(fitted["model"].tobytes())
+    parts = zip(model.weights_, model.means_, model.covariances_, strict=True)
+    logs = [np.log(weight) + multivariate_normal(mean, C).logpdf(X) for weight, mean, C in parts]
+    return -float(np.mean(logsumexp(np.stack(logs), axis=0)))
+
+
+def _energy(X: Any, fitted: dict[str, Any]) -> float:
+    """The sum of the squared distances of the rows from their nearest centres, by differences."""
+    centres = np.asarray(pickle.loads(fitted["model"].tobytes()).cluster_centers_, dtype=float)
+    total, place = 0.0, centres.mean(axis=0)
+    for part in np.array_split(X, max(1, X.shape[0] // 4096)):
+        part = np.asarray(part, dtype=float) - place
+        nearest = np.argmax(part @ (centres - place).T - 0.5 * np.sum((centres - place) ** 2, axis=1), axis=1)
+        total += float(np.sum((part - (centres - place)[nearest]) ** 2))
+    return total
+
+
 def _as_it_is(X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
     """The certificate of a model that is judged from outside."""
     from tenfold import certify
 
-    certificate = certify(pickle.loads(fitted["model"].tobytes()), X, y)
+    model = pickle.loads(fitted["model"].tobytes())
+    certificate = certify(getattr(model, "best_estimator_", model), X, y)
     allowed = float(max(certificate.tol * certificate.scale, certificate.floor))
     # a basis that is not the leading one has an infinite value, which JSON has not
     value = float(certificate.value) if np.isfinite(certificate.value) else 1e300

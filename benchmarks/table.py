@@ -23,7 +23,9 @@ HOMES = {
     "ComplementNB": "naive_bayes",
     "GaussianNB": "naive_bayes",
     "IncrementalPCA": "decomposition",
+    "KMeans": "cluster",
     "LinearDiscriminantAnalysis": "discriminant_analysis",
+    "GaussianMixture": "mixture",
     "LinearSVC": "svm",
     "LinearSVR": "svm",
     "MultinomialNB": "naive_bayes",
@@ -111,6 +113,8 @@ GRID_OF_20: dict[str, Any] = {
 TEN, TEN_SPARSE, SMALL_TEN, SMALL_TEN_SPARSE = (*TALL, 10), (*SPARSE, 10), (2_000, 10, 4), (*SMALL_SPARSE, 4)
 SEED = {"random_state": 0}
 DIGITS = {"alphas": log_space(-1, 4, 20)}
+# thirty steps of everybody from the same clusters: equal work, at equal likelihood
+MIXTURE = {"n_components": 16, "max_iter": 30, "tol": 0.0, "random_state": 0}
 
 ASKED: dict[str, Any] = {"call": "fit and ask", "peers": (INTEL,)}
 TEN_NEAREST = {"n_neighbors": 10}
@@ -215,12 +219,23 @@ ROWS = (
         floors.few_components, aim=7, **ANSWERED),
     Row("pca mnist, 50 components", "PCA", data.digits, (20_000,), (500,), {"n_components": 50}, floors.class_moments,
         **ANSWERED),
+    Row("gaussian mixture 100k x 16, 16 components, 30 steps", "GaussianMixture", data.gaussian_classes,
+        (100_000, 16, 16), (500, 3, 2), MIXTURE, floors.thirty_steps, aim=20, **ANSWERED),
+    Row("k-means 200k x 32, 64 centres", "KMeans", data.gaussian_classes, (200_000, 32, 64), (500, 3, 4),
+        {"n_clusters": 64, "random_state": 0}, floors.clusters, peers=(INTEL,), aim=3, **ANSWERED),
+    Row("k-means 100k x 64, 1000 centres", "KMeans", data.gaussian_classes, (100_000, 64, 1000), (500, 3, 4),
+        {"n_clusters": 1000, "random_state": 0}, floors.clusters, peers=(INTEL,), aim=3, **ANSWERED),
+    Row("k-means mnist, 10 centres", "KMeans", data.digits, (), (500,), {"n_clusters": 10, "random_state": 0},
+        floors.clusters, **ANSWERED),
     Row("neighbours 50k x 3, 5k queries", "NearestNeighbors", data.gaussian_classes, (50_000, 3, 10), SMALL_MANY,
         TEN_NEAREST, None, aim=2, **ASKED),
     Row("neighbours 50k x 16, 5k queries", "NearestNeighbors", data.gaussian_classes, (50_000, 16, 10), SMALL_MANY,
         TEN_NEAREST, floors.neighbours, aim=6, **ASKED),
     Row("neighbours 50k x 128, 5k queries", "NearestNeighbors", data.gaussian_classes, (50_000, 128, 10), SMALL_MANY,
         TEN_NEAREST, floors.neighbours, aim=3, **ASKED),
+    Row("k of neighbours by leave-one-out, k = 1 ... 50, 20k x 16", "KNeighborsClassifierCV", data.gaussian_classes,
+        (20_000, 16, 10), SMALL_MANY, {"n_neighbors": 50}, floors.all_pairs, sklearn=GRID_SEARCH, aim=50,
+        **ANSWERED),
     Row("neighbours mnist, 2k queries", "NearestNeighbors", data.digits, (20_000,), (500,), TEN_NEAREST,
         floors.neighbours, **ASKED),
     Row("neighbours flights, 5k queries", "NearestNeighbors", data.flights, (50_000,), (500,), TEN_NEAREST,

@@ -250,8 +250,17 @@ def blobs(n: int = 90, p: int = 4, seed: int = 0) -> Data:
     return Data(rng.standard_normal((n, p)) + 9.0 * np.eye(3, max(p, 3))[:, :p][which] + 3.0 * which[:, None], None)
 
 
-ORDERED = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
-"""Seeds are drawn among the rows in their order, and these checks shuffle them."""
+class Apart:
+    """Up to three rows that neither order nor repetitions change: the ends along the first column, and the middle."""
+
+    def __call__(self, X: Any, k: int, random_state: Any) -> Any:
+        X = X.toarray() if hasattr(X, "toarray") else X
+        first = X[:, 0]
+        middle = np.abs(first - 0.5 * (first.min() + first.max()))
+        return X[[np.argmin(first), np.argmax(first), np.argmin(middle)][:k]]
+
+    def __repr__(self) -> str:
+        return "Apart()"
 
 
 def _clusters(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Model:
@@ -265,6 +274,28 @@ def _clusters(name: str, settings: dict[str, Any] | None = None, **meta: Any) ->
         **meta,
     }
     return Model(name, "cluster", blobs, settings={"n_clusters": 3, "random_state": 0, **(settings or {})}, **known)
+
+
+def _mixture(settings: dict[str, Any] | None = None, **meta: Any) -> Model:
+    known = {
+        "learned": ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"),
+        "methods": ("predict", "predict_proba", "score_samples"),
+        "kind": "fixed point",
+        "judged": ("weights_", "means_", "covariances_"),
+        "parts": False,
+        "missing": True,
+        "step": 1e-2,
+        **meta,
+    }
+    settings = {"tol": 1e-8, "max_iter": 500, **(settings or {})}
+    return Model("GaussianMixture", "mixture", blobs, settings=settings, **known)
+
+
+def _three(kind: str, precisions: Any) -> dict[str, Any]:
+    """Three components that start near the clouds of `blobs`."""
+    means = 8.0 * np.eye(3, 4) + 3.0 * np.arange(3.0)[:, None]
+    start = {"weights_init": [0.3, 0.3, 0.4], "means_init": means, "precisions_init": precisions}
+    return {"n_components": 3, "covariance_type": kind, **start}
 
 
 MODELS = [
@@ -347,5 +378,9 @@ MODELS = [
         widths=False,
         parts=False,
     ),
-    _clusters("KMeans", exempt=ORDERED),
+    _clusters("KMeans", {"init": Apart(), "n_init": 1}),
+    _mixture(),
+    _mixture(_three("full", np.tile(np.eye(4), (3, 1, 1))), checked=False, widths=False, mean=0.0),
+    _mixture(_three("tied", np.eye(4)), checked=False, widths=False, mean=0.0),
+    _mixture(_three("diag", np.ones((3, 4))), checked=False, widths=False, mean=0.0),
 ]

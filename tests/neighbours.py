@@ -3,7 +3,7 @@
 A new one is tested by adding a row: its contract with scikit-learn, its certificate, and its answers.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,9 @@ class Kept:
     settings : parameters of its constructor.
     weighted : whether rows may have weights.
     sparse : whether rows may be sparse.
-    exempt : scikit-learn's checks that cannot hold: a weight is not a number of repetitions.
+    fewest : the least number of rows.
+    coarse : whether rows are only counted, so that one that moves a little is not missed.
+    exempt : scikit-learn's checks that cannot hold: a weight is not a number of repetitions, or seeds are drawn.
     """
 
     name: str
@@ -34,6 +36,8 @@ class Kept:
     weighted: bool = False
     sparse: bool = True
     exempt: tuple[str, ...] = ()
+    fewest: int = 1
+    coarse: bool = False
 
     @property
     def id(self) -> str:
@@ -67,6 +71,7 @@ REPEATED = (
     "check_sample_weight_equivalence_on_sparse_data",
 )
 VOTED = ("predict", "predict_proba")
+LOGS = ("score_samples", "score")
 SEARCHES = ("kneighbors", "radius_neighbors")
 
 
@@ -85,4 +90,27 @@ NEIGHBOURS = [
     _voted("KNeighborsClassifier", weights="distance", metric="manhattan", n_neighbors=3),
     _averaged("KNeighborsRegressor"),
     _averaged("KNeighborsRegressor", weights="distance", algorithm="brute"),
+    _voted("RadiusNeighborsClassifier", outlier_label="most_frequent"),
+    _voted("RadiusNeighborsClassifier", weights="distance", radius=5.0, p=1),
+    _averaged("RadiusNeighborsRegressor", radius=3.0),
+    _averaged("RadiusNeighborsRegressor", radius=3.0, weights="distance"),
+    replace(_voted("KNeighborsClassifierCV", n_neighbors=7), fewest=2),
+    replace(_averaged("KNeighborsCV", n_neighbors=[1, 3, 9], weights="distance"), fewest=2),
+    Kept("KNeighborsTransformer", ("kneighbors", "transform")),
+    Kept("RadiusNeighborsTransformer", ("radius_neighbors", "transform")),
+    Kept("KernelDensity", LOGS, weighted=True, sparse=False),
+    Kept("KernelDensity", LOGS, settings={"kernel": "linear", "bandwidth": 3.0}, weighted=True, sparse=False),
+    Kept("ParzenRegressor", ("predict",), "numbers", weighted=True, sparse=False),
+    Kept("ParzenRegressor", ("predict",), "numbers", {"bandwidth": "loo", "window": "box"}, True, False, fewest=2),
+    Kept("Histogram", LOGS, weighted=True, sparse=False, coarse=True),
+    Kept("Histogram", LOGS, settings={"bins": 3}, weighted=True, sparse=False, coarse=True),
+    Kept(
+        "PrototypeClassifier",
+        ("predict",),
+        "classes",
+        {"n_prototypes": 3, "random_state": 0},
+        True,
+        False,
+        ("check_sample_weight_equivalence_on_dense_data",),
+    ),
 ]

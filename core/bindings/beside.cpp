@@ -15,10 +15,10 @@ template <class T> void bind(nb::module_ &m) {
         require(columns.size() == out.shape(1), "out must have a column for each of columns");
         require(rows == 0 || columns.size() <= 1 || out.stride(1) == 1, "the rows of out must be contiguous");
         const int workers = checked_threads(threads);
-        std::vector<const T *> data;
+        std::vector<Bytes> data;
         for (const In<T, 1> &column : columns) {
           require(column.shape(0) == rows, "columns must have an entry for each row of out");
-          data.push_back(column.data());
+          data.push_back(reinterpret_cast<Bytes>(column.data()));
         }
         const nb::gil_scoped_release release;
         put_beside<T>(data, rows, out.data(), out.stride(0), workers);

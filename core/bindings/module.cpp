@@ -42,6 +42,7 @@ NB_MODULE(_core, m) {
   bind_derivatives(m);
   bind_softmax(m);
   bind_models(m);
+  bind_mixture(m);
   bind_descent(m);
   bind_descent_columns(m);
   bind_dual_ascent(m);
@@ -56,6 +57,7 @@ NB_MODULE(_core, m) {
   bind_loo(m);
   bind_neighbours(m);
   bind_csv(m);
+  bind_parquet(m);
   bind_beside(m);
   bind_elementwise(m);
   bind_blas(m);

@@ -2,6 +2,8 @@
 #include "sparse.hpp"
 
 #include "tenfold/assign.hpp"
+#include "tenfold/lloyd.hpp"
+#include "tenfold/online.hpp"
 #include "tenfold/seed.hpp"
 
 namespace tenfold {
@@ -59,7 +61,130 @@ nb::object seed_rows(const Rows &x, const Maybe<double, 1> &weight, Index first,
   return give<std::int64_t, 1>(std::move(rows), {found});
 }
 
+template <class Rows>
+nb::tuple online_rows(const Rows &x, const Maybe<double, 1> &weight, const In<double, 2> &centres,
+                      const In<double, 1> &counts) {
+  const Index k = centres.shape(0), p = x.columns;
+  require(centres.shape(1) == p && k >= 1, "centres must be (k, columns of X), with k above zero");
+  require(counts.shape(0) == k, "counts must have one entry a centre");
+  require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
+  require(columns_are_inside(x), "an index of the sparse rows is not a column");
+  const Out<double, 2> moved({k, p});
+  const Out<double, 1> seen({k});
+  std::copy(centres.span().begin(), centres.span().end(), moved.span().begin());
+  std::copy(counts.span().begin(), counts.span().end(), seen.span().begin());
+  {
+    const nb::gil_scoped_release release;
+    online(x, span_or_none(weight), moved.span(), seen.span());
+  }
+  return nb::make_tuple(moved.give(), seen.give());
+}
+
+// Steps of Lloyd on rows of some storage, which it keeps alive.
+struct Steps {
+  virtual ~Steps() = default;
+  virtual Index columns() const = 0;
+  virtual Assigned step(std::span<const double> centres, Index k, std::span<const double> place, int threads) = 0;
+  virtual Assigned again(std::span<const double> place, int threads) const = 0;
+  virtual Index centres() const = 0;
+  virtual double compared() const = 0;
+};
+
+template <class Rows> struct StepsOf : Steps {
+  StepsOf(const Rows &rows, const Maybe<double, 1> &weights) : weight(weights), lloyd(rows, span_or_none(weights)) {
+    require(!weight || weight->shape(0) == rows.rows, "weight must have one entry a row");
+  }
+  Assigned step(std::span<const double> centres, Index k, std::span<const double> place, int threads) override {
+    return lloyd.step(centres, k, place, threads);
+  }
+  Assigned again(std::span<const double> place, int threads) const override {
+    return lloyd.again(lloyd.centres(), place, threads);
+  }
+  Index centres() const override { return lloyd.centres(); }
+  double compared() const override { return lloyd.compared(); }
+  Maybe<double, 1> weight;
+  Lloyd<Rows> lloyd;
+};
+
+template <class T> struct DenseSteps final : StepsOf<Dense<T>> {
+  DenseSteps(const In<T, 2> &x, const Maybe<double, 1> &weights)
+      : StepsOf<Dense<T>>({x.data(), x.shape(0), x.shape(1)}, weights), X(x) {}
+  Index columns() const override { return X.shape(1); }
+  In<T, 2> X;
+};
+
+template <class T, class I> struct Kept {
+  Kept(const In<T, 1> &values, const In<I, 1> &columns, const Pointers &starts, Index p)
+      : data(values), indices(columns), indptr(starts), rows(values, columns, starts, p) {}
+  In<T, 1> data;
+  In<I, 1> indices;
+  Pointers indptr;
+  Compressed<T, I> rows;
+};
+template <class T, class I> struct SparseSteps final : Kept<T, I>, StepsOf<Sparse<T, I>> {
+  SparseSteps(const In<T, 1> &values, const In<I, 1> &indices_of, const Pointers &starts, Index p,
+              const Maybe<double, 1> &weights)
+      : Kept<T, I>(values, indices_of, starts, p), StepsOf<Sparse<T, I>>(this->rows.view, weights) {}
+  Index columns() const override { return this->rows.view.columns; }
+};
+
+struct AnySteps {
+  std::unique_ptr<Steps> steps;
+};
+using StepsClass = nb::class_<AnySteps>;
+
+nb::tuple take_step(AnySteps &self, const In<double, 2> &centres, const In<double, 1> &place, int threads) {
+  const Index k = centres.shape(0), p = self.steps->columns();
+  require(centres.shape(1) == p && k >= 1, "centres must be (k, columns of X), with k above zero");
+  require(place.shape(0) == p, "place must have one entry a column of X");
+  const int workers = checked_threads(threads);
+  Assigned found;
+  {
+    const nb::gil_scoped_release release;
+    found = self.steps->step(centres.span(), k, place.span(), workers);
+  }
+  return nb::make_tuple(give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, p}));
+}
+
+nb::tuple sum_again(AnySteps &self, const In<double, 1> &place, int threads) {
+  const Index k = self.steps->centres(), p = self.steps->columns();
+  require(k >= 1, "there must have been a step");
+  require(place.shape(0) == p, "place must have one entry a column of X");
+  const int workers = checked_threads(threads);
+  Assigned found;
+  {
+    const nb::gil_scoped_release release;
+    found = self.steps->again(place.span(), workers);
+  }
+  return nb::make_tuple(give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, p}));
+}
+
+template <class T> void bind_dense_steps(StepsClass &c) {
+  c.def(
+      "__init__",
+      [](AnySteps *to, const In<T, 2> &X, const Maybe<double, 1> &weight) {
+        new (to) AnySteps{std::make_unique<DenseSteps<T>>(X, weight)};
+      },
+      nb::arg("X"), nb::arg("weight").none());
+}
+template <class T, class I> void bind_sparse_steps(StepsClass &c) {
+  c.def(
+      "__init__",
+      [](AnySteps *to, const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p,
+         const Maybe<double, 1> &weight) {
+        new (to) AnySteps{std::make_unique<SparseSteps<T, I>>(data, indices, indptr, p, weight)};
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("weight").none());
+}
+
 template <class T> void bind_dense(nb::module_ &m) {
+  m.def(
+      "online",
+      [](const In<T, 2> &X, const Maybe<double, 1> &weight, const In<double, 2> &centres, const In<double, 1> &counts) {
+        return online_rows(Dense<T>{X.data(), X.shape(0), X.shape(1)}, weight, centres, counts);
+      },
+      nb::arg("X"), nb::arg("weight").none(), nb::arg("centres"), nb::arg("counts"),
+      "Centres and counts after each row has moved its nearest centre towards itself: (centres, counts).");
   m.def(
       "nearest",
       [](const In<T, 2> &X, const In<double, 2> &centres, int threads) {
@@ -86,6 +211,15 @@ template <class T> void bind_dense(nb::module_ &m) {
 }
 
 template <class T, class I> void bind_sparse(nb::module_ &m) {
+  m.def(
+      "online_csr",
+      [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const Maybe<double, 1> &weight,
+         const In<double, 2> &centres, const In<double, 1> &counts) {
+        const Compressed<T, I> rows(data, indices, indptr, p);
+        return online_rows(rows.view, weight, centres, counts);
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("weight").none(),
+      nb::arg("centres"), nb::arg("counts"), "online of compressed sparse rows.");
   m.def(
       "nearest_csr",
       [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 2> &centres,
@@ -124,6 +258,20 @@ void bind_nearest(nb::module_ &m) {
   bind_sparse<float, std::int64_t>(m);
   bind_sparse<double, std::int32_t>(m);
   bind_sparse<double, std::int64_t>(m);
+  StepsClass c(m, "Lloyd", "Steps of Lloyd on the same rows, with bounds from each to the next.");
+  bind_dense_steps<float>(c);
+  bind_dense_steps<double>(c);
+  bind_sparse_steps<float, std::int32_t>(c);
+  bind_sparse_steps<float, std::int64_t>(c);
+  bind_sparse_steps<double, std::int32_t>(c);
+  bind_sparse_steps<double, std::int64_t>(c);
+  c.def("step", &take_step, nb::arg("centres"), nb::arg("place"), nb::arg("threads"),
+        "Weights of the rows nearest to each centre, and their sums about place: (weight, sums).");
+  c.def("again", &sum_again, nb::arg("place"), nb::arg("threads"),
+        "What the last step gave, summed anew: the bits of assign.");
+  c.def_prop_ro(
+      "compared", [](const AnySteps &self) { return self.steps->compared(); },
+      "Rows that were compared with all centres in the last step; a part of the centres counts as a part of a row.");
 }
 
 } // namespace tenfold

@@ -7,6 +7,7 @@
 #include "tenfold/near_sparse.hpp"
 #include "tenfold/near_tree.hpp"
 #include "tenfold/row_of.hpp"
+#include "tenfold/windows.hpp"
 
 namespace tenfold {
 namespace {
@@ -109,13 +110,8 @@ template <class T> nb::tuple by_products(const In<T, 2> &X, const In<double, 2> 
                 [&](const Queries &asked, auto &keep) { search->search(asked, keep, ask.threads); });
 }
 
-template <class T> nb::tuple by_entries(const In<T, 2> &X, const In<double, 2> &Q, int metric, double p, Ask &ask) {
-  const Dense<T> x = dense(X);
-  const Dense<double> q = dense(Q);
-  require(x.columns == q.columns && x.columns >= 1, "rows and queries must have the same columns");
-  const auto run = [&](auto term) {
-    return directly(Entries<T, decltype(term)>{x, q, term}, x.rows, q.rows, x.columns, ask);
-  };
+// Calls run(term) with the loop of a metric.
+template <class T, class Run> nb::tuple with_term(int metric, double p, Index columns, const Run &run) {
   const auto &on = kernels().dense<T>();
   switch (static_cast<Metric>(metric)) {
   case Metric::squares:
@@ -138,7 +134,7 @@ template <class T> nb::tuple by_entries(const In<T, 2> &X, const In<double, 2> &
     case Metric::bray_curtis:
       return run(BrayCurtis{});
     case Metric::haversine:
-      require(x.columns == 2, "the haversine distance is for two columns");
+      require(columns == 2, "the haversine distance is for two columns");
       return run(Haversine{});
     case Metric::known:
       return run(Known{});
@@ -147,6 +143,58 @@ template <class T> nb::tuple by_entries(const In<T, 2> &X, const In<double, 2> &
     }
   }
   throw nb::value_error("no such metric");
+}
+
+template <class T> nb::tuple by_entries(const In<T, 2> &X, const In<double, 2> &Q, int metric, double p, Ask &ask) {
+  const Dense<T> x = dense(X);
+  const Dense<double> q = dense(Q);
+  require(x.columns == q.columns && x.columns >= 1, "rows and queries must have the same columns");
+  return with_term<T>(metric, p, x.columns, [&](auto term) {
+    return directly(Entries<T, decltype(term)>{x, q, term}, x.rows, q.rows, x.columns, ask);
+  });
+}
+
+nb::tuple windows(const In<double, 2> &X, const In<double, 2> &Q, int metric, double p, const Ask &ask,
+                  const WindowSums &in) {
+  const Dense<double> x = dense(X), q = dense(Q);
+  const Index wide = static_cast<Index>(in.bandwidth.size());
+  const Out<double, 2> logs({q.rows, wide});
+  const Out<double, 3> means({q.rows, wide, in.count});
+  return with_term<double>(metric, p, x.columns, [&](auto term) {
+    const Entries<double, decltype(term)> distance{x, q, term};
+    int nothing = 0; // what is kept goes to the two arrays
+    const auto search = [&](const Queries &asked, int) {
+      window_sums(distance, x.rows, asked, in, ask.threads, logs.span().data(), means.span().data());
+    };
+    in_pieces(q.rows, static_cast<double>(x.rows * (x.columns + 8 * wide)), ask, search, nothing);
+    return nb::make_tuple(logs.give(), means.give());
+  });
+}
+
+void bind_windows(nb::module_ &m) {
+  m.def(
+      "window_sums",
+      [](const In<double, 2> &X, const In<double, 2> &Q, int metric, double p, int finish, double exponent, int window,
+         const In<double, 1> &bandwidth, const Maybe<double, 1> &weight, const In<double, 2> &targets,
+         const Maybe<std::int64_t, 1> &own, int threads) {
+        require(X.shape(1) == Q.shape(1) && X.shape(1) >= 1, "rows and queries must have the same columns");
+        require(!weight || weight->shape(0) == X.shape(0), "weight must have one entry a row");
+        require(targets.shape(0) == X.shape(0), "targets must have as many rows as X");
+        require(!own || own->shape(0) == Q.shape(0), "own must have one entry a query");
+        require(window >= 0 && window <= static_cast<int>(Window::cut), "no such window");
+        require(finish >= Finish::identity && finish <= Finish::power, "finish must be 0, 1, 2 or 3");
+        const Ask ask{0, std::nullopt, false, finish, exponent, own, checked_threads(threads)};
+        const WindowSums in{static_cast<Window>(window),
+                            bandwidth.span(),
+                            span_or_none(weight),
+                            targets.span(),
+                            targets.shape(1),
+                            ask.end()};
+        return windows(X, Q, metric, p, ask, in);
+      },
+      nb::arg("X"), nb::arg("Q"), nb::arg("metric"), nb::arg("p"), nb::arg("finish"), nb::arg("exponent"),
+      nb::arg("window"), nb::arg("bandwidth"), nb::arg("weight").none(), nb::arg("targets"), nb::arg("own").none(),
+      nb::arg("threads"), "Logarithms of sums of windows about queries, and means of targets: (logs, means).");
 }
 
 template <class Term> nb::tuple by_tree(const TreeView &tree, Dense<double> q, Term term, Ask &ask) {
@@ -298,6 +346,7 @@ void bind_neighbours(nb::module_ &m) {
   bind_rows<float>(m);
   bind_rows<double>(m);
   bind_tree(m);
+  bind_windows(m);
   bind_sets(m);
   bind_sparse<std::int32_t>(m);
   bind_sparse<std::int64_t>(m);

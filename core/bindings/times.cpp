@@ -49,6 +49,25 @@ template <class T> void bind_dense(nb::module_ &m) {
       },
       nb::arg("X"), nb::arg("U"), nb::arg("shift").none(), nb::arg("threads"), "U' (X - shift), (t, p).");
   m.def(
+      "scatter_products",
+      [](const In<T, 2> &X, const In<double, 2> &vectors, const In<double, 1> &shift, const Maybe<double, 1> &weight,
+         int threads) {
+        require(vectors.shape(1) == X.shape(1), "vectors must be (q, columns of X)");
+        require(shift.shape(0) == X.shape(1), "shift must have one entry a column of X");
+        require(!weight || weight->shape(0) == X.shape(0), "weight must have one entry a row of X");
+        const int workers = checked_threads(threads);
+        const Index q = vectors.shape(0);
+        std::vector<double> found;
+        {
+          const nb::gil_scoped_release release;
+          found = scatter(Dense<T>{X.data(), X.shape(0), X.shape(1)}, vectors.span(), q, shift.span(),
+                          span_or_none(weight), workers);
+        }
+        return give<double, 2>(std::move(found), {q + 1, X.shape(1)});
+      },
+      nb::arg("X"), nb::arg("vectors"), nb::arg("shift"), nb::arg("weight").none(), nb::arg("threads"),
+      "With D = X - shift: vectors D' W D, and weight' D as the last row, (q + 1, p).");
+  m.def(
       "column_sums",
       [](const In<T, 2> &X, const In<double, 1> &weight, const In<double, 1> &other, const In<double, 1> &shift,
          int threads) {

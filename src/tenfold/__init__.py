@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from tenfold.estimators.bayes import GaussianNB as GaussianNB
     from tenfold.estimators.bayes import MixedNB as MixedNB
     from tenfold.estimators.bayes import MultinomialNB as MultinomialNB
+    from tenfold.estimators.clusters import BisectingKMeans as BisectingKMeans
     from tenfold.estimators.clusters import KMeans as KMeans
+    from tenfold.estimators.clusters import MiniBatchKMeans as MiniBatchKMeans
+    from tenfold.estimators.clusters import OnlineKMeans as OnlineKMeans
+    from tenfold.estimators.clusters import k_means as k_means
+    from tenfold.estimators.clusters import kmeans_plusplus as kmeans_plusplus
     from tenfold.estimators.components import PCA as PCA
     from tenfold.estimators.components import IncrementalPCA as IncrementalPCA
     from tenfold.estimators.components import TruncatedSVD as TruncatedSVD
@@ -68,9 +73,23 @@ if TYPE_CHECKING:
     from tenfold.estimators.logistic import LogisticRegression as LogisticRegression
     from tenfold.estimators.logistic import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic import l1_min_c as l1_min_c
+    from tenfold.estimators.mixture import GaussianMixture as GaussianMixture
+    from tenfold.estimators.mixture import em as em
+    from tenfold.estimators.neighbours import Histogram as Histogram
+    from tenfold.estimators.neighbours import KernelDensity as KernelDensity
     from tenfold.estimators.neighbours import KNeighborsClassifier as KNeighborsClassifier
+    from tenfold.estimators.neighbours import KNeighborsClassifierCV as KNeighborsClassifierCV
+    from tenfold.estimators.neighbours import KNeighborsCV as KNeighborsCV
     from tenfold.estimators.neighbours import KNeighborsRegressor as KNeighborsRegressor
+    from tenfold.estimators.neighbours import KNeighborsTransformer as KNeighborsTransformer
     from tenfold.estimators.neighbours import NearestNeighbors as NearestNeighbors
+    from tenfold.estimators.neighbours import ParzenRegressor as ParzenRegressor
+    from tenfold.estimators.neighbours import PrototypeClassifier as PrototypeClassifier
+    from tenfold.estimators.neighbours import RadiusNeighborsClassifier as RadiusNeighborsClassifier
+    from tenfold.estimators.neighbours import RadiusNeighborsRegressor as RadiusNeighborsRegressor
+    from tenfold.estimators.neighbours import RadiusNeighborsTransformer as RadiusNeighborsTransformer
+    from tenfold.estimators.neighbours import kneighbors_graph as kneighbors_graph
+    from tenfold.estimators.neighbours import radius_neighbors_graph as radius_neighbors_graph
     from tenfold.estimators.perceptron import AveragedPerceptron as AveragedPerceptron
     from tenfold.estimators.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron import VotedPerceptron as VotedPerceptron
@@ -101,6 +120,7 @@ _HOME = {
     "BayesClassifier": "estimators.discriminant",
     "BernoulliNB": "estimators.bayes",
     "BestSubset": "estimators.greedy",
+    "BisectingKMeans": "estimators.clusters",
     "CCA": "estimators.two_blocks",
     "CategoricalNB": "estimators.bayes",
     "Certificate": "judge",
@@ -109,15 +129,21 @@ _HOME = {
     "ElasticNetCV": "estimators.lasso",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
+    "GaussianMixture": "estimators.mixture",
     "GaussianNB": "estimators.bayes",
     "GaussianPlugIn": "estimators.discriminant",
     "GeneralizedLinear": "estimators.glm",
     "GeneralizedLinearClassifier": "estimators.glm",
+    "Histogram": "estimators.neighbours",
     "HuberRegressor": "estimators.glm",
     "IncrementalPCA": "estimators.components",
-    "KNeighborsClassifier": "estimators.neighbours",
-    "KNeighborsRegressor": "estimators.neighbours",
     "KMeans": "estimators.clusters",
+    "KNeighborsCV": "estimators.neighbours",
+    "KNeighborsClassifier": "estimators.neighbours",
+    "KNeighborsClassifierCV": "estimators.neighbours",
+    "KNeighborsRegressor": "estimators.neighbours",
+    "KNeighborsTransformer": "estimators.neighbours",
+    "KernelDensity": "estimators.neighbours",
     "Lars": "estimators.greedy",
     "LarsCV": "estimators.greedy",
     "Lasso": "estimators.lasso",
@@ -133,6 +159,7 @@ _HOME = {
     "LogisticRegressionCV": "estimators.logistic",
     "Margins": "geometry",
     "MatchingPursuit": "estimators.greedy",
+    "MiniBatchKMeans": "estimators.clusters",
     "MixedNB": "estimators.bayes",
     "Moments": "stats",
     "MultiTaskElasticNet": "estimators.lasso",
@@ -143,18 +170,24 @@ _HOME = {
     "MultiviewCCA": "estimators.two_blocks",
     "NearestCentroid": "estimators.discriminant",
     "NearestNeighbors": "estimators.neighbours",
+    "OnlineKMeans": "estimators.clusters",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PCA": "estimators.components",
     "PLSCanonical": "estimators.two_blocks",
     "PLSRegression": "estimators.two_blocks",
     "PLSSVD": "estimators.two_blocks",
+    "ParzenRegressor": "estimators.neighbours",
     "PassiveAggressiveClassifier": "estimators.sgd",
     "PassiveAggressiveRegressor": "estimators.sgd",
     "Perceptron": "estimators.perceptron",
     "PoissonRegressor": "estimators.glm",
+    "PrototypeClassifier": "estimators.neighbours",
     "QuadraticDiscriminantAnalysis": "estimators.discriminant",
     "QuantileRegressor": "estimators.glm",
+    "RadiusNeighborsClassifier": "estimators.neighbours",
+    "RadiusNeighborsRegressor": "estimators.neighbours",
+    "RadiusNeighborsTransformer": "estimators.neighbours",
     "Ridge": "estimators.least_squares",
     "RidgeCV": "estimators.least_squares",
     "RidgeClassifier": "estimators.least_squares",
@@ -169,8 +202,12 @@ _HOME = {
     "VotedPerceptron": "estimators.perceptron",
     "ambiguity": "estimators.undecided",
     "certify": "certification",
+    "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "infer": "certification",
+    "k_means": "estimators.clusters",
+    "kmeans_plusplus": "estimators.clusters",
+    "kneighbors_graph": "estimators.neighbours",
     "l1_min_c": "estimators.logistic",
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
@@ -179,6 +216,7 @@ _HOME = {
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",
     "principal_angles": "estimators.components",
+    "radius_neighbors_graph": "estimators.neighbours",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",

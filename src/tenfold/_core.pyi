@@ -1,6 +1,7 @@
 """Types of the C++ loops. All arrays are C-contiguous; X is float32 or float64, everything else as written."""
 
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,6 +172,7 @@ def times_csr(
     data: _Real, indices: _Index, indptr: _Index, p: int, coef: _Float, intercept: _Float, threads: int
 ) -> _Float: ...
 def times_t(X: _Real, U: _Float, shift: _Float | None, threads: int) -> _Float: ...
+def scatter_products(X: _Real, vectors: _Float, shift: _Float, weight: _Float | None, threads: int) -> _Float: ...
 def column_sums(X: _Real, weight: _Float, other: _Float, shift: _Float, threads: int) -> _Float: ...
 def some_columns(X: _Real, index: NDArray[np.int64], centre: _Float, root: _Float, threads: int) -> _Float: ...
 def inner_products(X: _Real, centre: _Float, root: _Float, threads: int) -> _Float: ...
@@ -340,6 +342,20 @@ def near_table(
     own: NDArray[np.int64] | None,
     threads: int,
 ) -> Any: ...
+def window_sums(
+    X: _Float,
+    Q: _Float,
+    metric: int,
+    p: float,
+    finish: int,
+    exponent: float,
+    window: int,
+    bandwidth: _Float,
+    weight: _Float | None,
+    targets: _Float,
+    own: NDArray[np.int64] | None,
+    threads: int,
+) -> tuple[_Float, _Float]: ...
 def near_sparse(*parts: Any, **asked: Any) -> Any: ...
 
 class DualAscent:
@@ -472,6 +488,27 @@ def assign_csr(
     place: _Float,
     threads: int,
 ) -> tuple[_Float, _Float, float]: ...
+def online(X: _Real, weight: _Float | None, centres: _Float, counts: _Float) -> tuple[_Float, _Float]: ...
+def online_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    weight: _Float | None,
+    centres: _Float,
+    counts: _Float,
+) -> tuple[_Float, _Float]: ...
+
+class Lloyd:
+    @overload
+    def __init__(self, X: _Real, weight: _Float | None) -> None: ...
+    @overload
+    def __init__(self, data: _Real, indices: _Index, indptr: _Index, p: int, weight: _Float | None) -> None: ...
+    def step(self, centres: _Float, place: _Float, threads: int) -> tuple[_Float, _Float]: ...
+    def again(self, place: _Float, threads: int) -> tuple[_Float, _Float]: ...
+    @property
+    def compared(self) -> float: ...
+
 def seed(X: _Real, weight: _Float | None, first: int, draws: _Float, threads: int) -> NDArray[np.int64]: ...
 def seed_csr(
     data: _Real,
@@ -488,6 +525,15 @@ def csv_cut(text: NDArray[np.uint8]) -> tuple[int, int]: ...
 def csv_numbers(
     text: NDArray[np.uint8], lines: int, delimiter: int, place: NDArray[np.int32], whole: NDArray[np.uint8]
 ) -> tuple[_Float, int, list[bool]] | None: ...
+
+class ParquetDoubles:
+    def __init__(self, descriptor: int, chunks: Sequence[tuple[int, int, int, str, bool, bool]]) -> None: ...
+    def read(self, out: _Float, threads: int) -> bool: ...
+
+class ParquetFloats:
+    def __init__(self, descriptor: int, chunks: Sequence[tuple[int, int, int, str, bool, bool]]) -> None: ...
+    def read(self, out: NDArray[np.float32], threads: int) -> bool: ...
+
 def put_beside(columns: list[_Float] | list[NDArray[np.float32]], out: _Real, threads: int) -> None: ...
 def exp(x: _Real) -> _Real: ...
 def log1p(x: _Real) -> _Real: ...
@@ -512,3 +558,23 @@ def descent(
     most: int,
     seed: int | None,
 ) -> tuple[_Float, _Float, NDArray[np.int64]]: ...
+def mixture_sums(
+    X: _Real,
+    weight: _Float | None,
+    means: _Float,
+    factors: _Float | None,
+    scales: _Float | None,
+    centre: _Float | None,
+    offsets: _Float,
+    threads: int,
+) -> tuple[float, float, _Float, _Float, _Float]: ...
+def mixture_posterior(
+    X: _Real,
+    means: _Float,
+    factors: _Float | None,
+    scales: _Float | None,
+    centre: _Float | None,
+    offsets: _Float,
+    shares: bool,
+    threads: int,
+) -> tuple[_Float, _Float]: ...

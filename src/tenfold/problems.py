@@ -11,7 +11,7 @@ from tenfold.arrays import Floats, Integers
 from tenfold.data import Block, Lifted, Rows
 from tenfold.losses import Loss
 from tenfold.penalties import Penalty
-from tenfold.stats import Derivatives, Params, along, derivatives, softmax, together
+from tenfold.stats import Derivatives, Mixture, Params, along, derivatives, softmax, together
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,55 @@ class ScaledHuber:
     epsilon: float
     strength: float
     intercept: bool
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """max over pi, m, C of  (1/W) [sum_i weight_i log sum_k pi_k N(x_i; m_k, C_k) + log prior],  W the sum of the
+    weights, with covariances of a `kind` (see `stats.gaussians`) and
+
+        log prior = sum_k (a - 1) log pi_k + f log|B_k| - 1/2 tr(V C_k^-1) - b/2 (m_k - m0)'C_k^-1 (m_k - m0),
+
+    C_k^-1 = B_k B_k': a Dirichlet prior of concentration a on the weights, an inverse Wishart prior of scale V with v
+    degrees of freedom on the covariances, and a normal prior of mean m0 and covariance C_k / b on the means. For each
+    covariance f = v + p + 1, or v + 2 for each variance of a column, and one more for each mean that has a prior. What
+    a component learns as its covariance is that of the best parameters plus reg_covar I.
+    """
+
+    kind: str
+    reg_covar: float = 0.0
+    concentration: float = 1.0
+    mean_precision: float = 0.0
+    mean: Floats | float = 0.0
+    degrees: float | None = None
+    scale: Floats | None = None
+
+    def more(self, shape: tuple[int, int]) -> float:
+        """The number f of rows that the prior counts for in a covariance; of a spherical one, in each column."""
+        k, p = shape
+        means = 0.0 if self.mean_precision == 0.0 else (float(k) if self.kind == "tied" else 1.0)
+        if self.degrees is None:
+            return means
+        own = self.degrees + (p + 1.0 if self.kind in ("full", "tied") else 2.0)
+        return means + (own / p if self.kind == "spherical" else own)
+
+    def log_prior(self, mixture: Mixture) -> float:
+        """Up to a constant."""
+        found = 0.0
+        if self.concentration != 1.0:
+            with np.errstate(divide="ignore"):
+                found += (self.concentration - 1.0) * float(np.sum(np.log(mixture.weights)))
+        if self.mean_precision > 0.0:
+            found -= 0.5 * self.mean_precision * float(np.sum(mixture.lengths(mixture.means - self.mean)))
+        if self.kind == "unit":
+            return found
+        f, logs = self.more(mixture.shape), mixture.factors.logs
+        if f > 0.0:
+            found += f * float(logs[0] if self.kind == "tied" else np.sum(logs))
+        if self.scale is not None:
+            sizes = self.scale * mixture.precisions
+            found -= 0.5 * float(np.sum(sizes))
+        return found
 
 
 def pulled(pull: Floats, positive: bool) -> Floats:

@@ -74,7 +74,8 @@ def test_attributes_and_answers_of_scikit_learn(row):
     queries = row.data(40, seed=3)[0]
     queries[7] += 0.1
     ours, his = row.fit(row.make(), X, y), row.fit(row.his(), X, y)
-    for name in (name for name in vars(his) if name.endswith("_") and not name.startswith("_")):
+    learned = {name for name in vars(his) if name.endswith("_") and not name.startswith("_")} - {"tree_"}
+    for name in learned:
         np.testing.assert_equal(getattr(ours, name), getattr(his, name), err_msg=name)
     for name in row.methods:
         extra = {"sort_results": True} if name == "radius_neighbors" else {}

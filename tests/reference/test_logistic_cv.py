@@ -5,6 +5,7 @@ import pytest
 import sklearn.linear_model as sk
 from scipy import sparse
 from sklearn.datasets import load_wine
+from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import scale
 
@@ -107,13 +108,30 @@ def test_scikit_learns_warnings():
         tf.LogisticRegressionCV(Cs=[1.0], cv=2, penalty="l2", **NEW).fit(WINE, BINARY)
 
 
-def test_a_class_with_one_example_is_named():
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_class_that_a_fold_does_not_know_is_never_its_answer(intercept):
+    X = WINE[:, :4]
+    splits = [(np.flatnonzero(kind != KINDS), np.flatnonzero(kind == KINDS)) for kind in range(3)]
+    settings = NEW | {"scoring": "neg_log_loss", "fit_intercept": intercept}
+    model = tf.LogisticRegressionCV(Cs=[1e-3, 1.0], cv=splits, tol=1e-8, **settings).fit(X, KINDS)
+    assert model.certificate_.ok
+    for fold, (train, test) in enumerate(splits):
+        one = tf.LogisticRegression(C=1.0).fit(X, KINDS)
+        path = model.coefs_paths_[fold, 0, 1]
+        one.coef_, one.intercept_ = (path[:, :-1], path[:, -1]) if intercept else (path, np.zeros(3))
+        if intercept:  # otherwise nothing tells how rare a class is
+            assert set(one.predict(X[train])) <= set(KINDS[train])
+        found = log_loss(KINDS[test], one.predict_proba(X[test]), labels=model.classes_)
+        np.testing.assert_allclose(-model.scores_[fold, 0, 1], found, rtol=1e-9)
+
+
+def test_a_class_with_one_example_may_be_left_out():
     y = np.array(["ant"] * 30 + ["bee"] * 30 + ["cat"])
-    with (
-        pytest.warns(UserWarning, match="least populated class"),
-        pytest.raises(ValueError, match=r"no training row of the classes \['cat'\]"),
-    ):
-        tf.LogisticRegressionCV(Cs=[1.0], cv=3, **NEW).fit(np.random.default_rng(0).standard_normal((61, 3)), y)
+    X = np.random.default_rng(0).standard_normal((61, 3))
+    with pytest.warns(UserWarning, match="least populated class"):
+        model = tf.LogisticRegressionCV(Cs=[1.0], cv=3, **NEW).fit(X, y)
+    assert model.certificate_.ok
+    assert model.predict_proba(X).shape == (61, 3)
 
 
 def test_rows_elsewhere_are_refused():

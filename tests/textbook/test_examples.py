@@ -27,6 +27,8 @@ POINTS = {
     "lasso_path": r"Lasso 1\.\d+ and 0\.00, elastic net 0\.7\d and 0\.7\d",
     "larger_than_memory": r"the same bits as in memory: True",
     "leave_one_out_and_folds": r"in one pass (\d+\.\d{9})\d*, by 50 refits \1",
+    "many_columns_of_noise": r"100 columns[^\n]*wrong on [23]\d\.",
+    "neighbour_boundaries": r"leave-one-out takes k = \d+",
     "nearest_centroid_limit": r"1e\+08\s+\S+\s+100\.0%",
     "norm_bounded_ridge": r"differ by at most \de-1\d",
     "penalised_offset": r"100\s+0\.702",

@@ -149,11 +149,11 @@ def test_strengths_that_do_not_fit_are_refused():
 
 
 @pytest.mark.parametrize("loss", ["softmax", "logistic", "hinge"])
-def test_weights_that_leave_a_class_without_rows_are_refused(loss):
+def test_weights_that_leave_one_class_with_rows_are_refused(loss):
     X, y = made("softmax")
     y = y if loss == "softmax" else np.where(y == "ant", "ant", "bee")
     with pytest.raises(ValueError, match="weight zero"):
-        GeneralizedLinearClassifier(loss).fit(X, y, sample_weight=np.where(y == "ant", 0.0, 1.0))
+        GeneralizedLinearClassifier(loss).fit(X, y, sample_weight=np.where(y == "ant", 1.0, 0.0))
     with pytest.raises(ValueError, match="only one class"):
         GeneralizedLinearClassifier(loss).fit(X, np.full(120, "ant"))
 

@@ -8,7 +8,17 @@ import sklearn.neighbors
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning, EfficiencyWarning, NotFittedError
 
-from tenfold import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from tenfold import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    KNeighborsTransformer,
+    NearestNeighbors,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
+    RadiusNeighborsTransformer,
+    kneighbors_graph,
+    radius_neighbors_graph,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 3))
@@ -296,3 +306,79 @@ def test_a_radius_for_each_query():
         found = NearestNeighbors(algorithm=algorithm).fit(X).radius_neighbors(Q, radii, return_distance=False)
         for q, radius, rows in zip(Q, radii, found, strict=True):
             np.testing.assert_array_equal(rows, np.flatnonzero(np.linalg.norm(X - q, axis=1) <= radius))
+
+
+def radius_models(**settings):
+    return (cls(**settings) for cls in (RadiusNeighborsClassifier, sklearn.neighbors.RadiusNeighborsClassifier))
+
+
+def test_queries_without_neighbours_are_refused():
+    far = np.vstack([Q, [[99.0, 0.0, 0.0]]])
+    with pytest.raises(ValueError, match=r"No neighbors found for test samples array\(\[25\]\)"):
+        RadiusNeighborsClassifier(radius=50.0).fit(X, Y).predict(far)
+    with pytest.warns(UserWarning, match="predicting NaN"):
+        found = RadiusNeighborsRegressor(radius=50.0).fit(X, Y).predict(far)
+    assert np.isnan(found[-1])
+    assert not np.isnan(found[:-1]).any()
+
+
+@pytest.mark.parametrize("label", ["most_frequent", 2])
+def test_labels_of_outliers(label):
+    far = np.vstack([Q, [[99.0, 0.0, 0.0]]])
+    ours, his = (model.fit(X, Y) for model in radius_models(radius=0.5, outlier_label=label))
+    assert ours.outlier_label_ == his.outlier_label_
+    np.testing.assert_array_equal(ours.predict(far), his.predict(far))
+    np.testing.assert_allclose(ours.predict_proba(far), his.predict_proba(far))
+
+
+def test_labels_of_outliers_that_are_no_classes():
+    ours, his = (model.fit(X, Y) for model in radius_models(radius=0.5, outlier_label=7))
+    found = []
+    for model in (ours, his):
+        with pytest.warns(UserWarning, match="Outlier label 7 is not in training classes"):
+            found.append(model.predict([[99.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    assert found[0].tolist() == found[1].tolist()
+    assert found[0][0] == 7
+    for model in radius_models(outlier_label="word"):
+        with pytest.raises(TypeError, match="dtype of outlier_label"):
+            model.fit(X, Y)
+    for model in radius_models(outlier_label=[0, 1]):
+        with pytest.raises(ValueError, match="inconsistent with the output length"):
+            model.fit(X, Y)
+
+
+def test_outliers_of_several_outputs():
+    Z = np.column_stack([Y, Y[::-1] == 1]).astype(np.int64)
+    far = np.vstack([Q, [[99.0, 0.0, 0.0]]])
+    ours, his = (model.fit(X, Z) for model in radius_models(radius=1.0, outlier_label=[2, 1]))
+    np.testing.assert_array_equal(ours.predict(far), his.predict(far))
+    for a, b in zip(ours.predict_proba(far), his.predict_proba(far), strict=True):
+        np.testing.assert_allclose(a, b)
+
+
+@pytest.mark.parametrize("include_self", [True, False, "auto"])
+@pytest.mark.parametrize("mode", ["connectivity", "distance"])
+def test_functions_of_graphs(include_self, mode):
+    for ours, his, size in (
+        (kneighbors_graph, sklearn.neighbors.kneighbors_graph, 4),
+        (radius_neighbors_graph, sklearn.neighbors.radius_neighbors_graph, 0.8),
+    ):
+        settings = {"mode": mode, "include_self": include_self, "metric": "manhattan"}
+        np.testing.assert_allclose(ours(X, size, **settings).toarray(), his(X, size, **settings).toarray())
+        with pytest.raises(ValueError, match="Got minkowski for metric, while the estimator has cosine"):
+            ours(NearestNeighbors(metric="cosine").fit(X), size)
+    with pytest.raises(ValueError, match="'mode' parameter"):
+        kneighbors_graph(X, 3, mode="nonsense")
+
+
+def test_transformers_feed_precomputed_models():
+    for transformer, model in (
+        (KNeighborsTransformer(n_neighbors=10), KNeighborsClassifier(n_neighbors=4, metric="precomputed")),
+        (RadiusNeighborsTransformer(radius=3.0), RadiusNeighborsClassifier(radius=1.5, metric="precomputed")),
+    ):
+        graph = transformer.fit_transform(X)
+        assert graph.shape == (80, 80)
+        assert len(transformer.get_feature_names_out()) == 80
+        plain = type(model)(**{**model.get_params(), "metric": "minkowski"}).fit(X, Y)
+        near = Q[np.abs(Q).max(axis=1) < 1.5]
+        np.testing.assert_array_equal(model.fit(graph, Y).predict(transformer.transform(near)), plain.predict(near))

@@ -10,6 +10,7 @@ from tenfold import PCA, TruncatedSVD, principal_angles
 from tenfold.estimators.contract import rows_alone
 from tenfold.judge import spectral
 from tenfold.plans import spectral as plan
+from tenfold.stats import scattered
 
 
 def rows_of(n=300, p=40, rank=40, seed=0):
@@ -158,3 +159,55 @@ def test_rows_that_are_all_equal():
     model = PCA(1).fit(np.ones((5, 3)))
     assert model.explained_variance_[0] == 0.0
     np.testing.assert_allclose(np.linalg.norm(model.components_), 1.0)
+
+
+def test_a_value_that_more_directions_have_than_a_block_has_vectors():
+    """Thirty equal values, and blocks of 24: what a narrow block misses is found by a wide one."""
+    rng = np.random.default_rng(0)
+    U, V = (la.qr(rng.standard_normal((size, 60)), mode="economic")[0] for size in (300, 1200))
+    X = (U * np.append(np.full(30, 5.0), np.linspace(2.0, 1.0, 30))) @ V.T
+    assert plan._by_krylov(rows_alone(X, None), 30, False, 1e-9, 300, None).narrow
+    model = TruncatedSVD(30, random_state=0).fit(X)
+    assert model.certificate_.ok
+    np.testing.assert_allclose(model.singular_values_, 5.0, rtol=1e-9)
+
+
+def test_a_space_that_does_not_grow_is_filled_up():
+    """Every vector is an eigenvector: the products of a block add nothing to it."""
+    X = np.eye(1100)[:400]
+    model = TruncatedSVD(40, random_state=0).fit(X)
+    np.testing.assert_allclose(model.singular_values_, 1.0, rtol=1e-9)
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(40), atol=1e-12)
+    assert model.certificate_.ok
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weights"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "another namespace"])
+def test_products_about_any_place_become_those_about_the_mean(kind, weighted):
+    X = rows_of(60, 7, 7)
+    w = np.random.default_rng(2).uniform(0.0, 2.0, 60) if weighted else None
+    v = np.random.default_rng(3).standard_normal((3, 7))
+    if kind == "another namespace":
+        strict = pytest.importorskip("array_api_strict")
+        rows = rows_alone(strict.asarray(X), None if w is None else strict.asarray(w))
+    else:
+        rows = rows_alone(sparse.csr_array(X) if kind == "sparse" else X, w)
+    found = rows.fold(scattered(X[0], v))
+    step, products = found.about_mean(v)
+    weight = np.ones(60) if w is None else w
+    mean = np.average(X, axis=0, weights=weight)
+    np.testing.assert_allclose(found.weight, weight.sum())
+    np.testing.assert_allclose(X[0] + step, mean, rtol=1e-12)
+    np.testing.assert_allclose(products, (v @ (X - mean).T * weight) @ (X - mean), rtol=1e-9, atol=1e-9)
+
+
+def test_a_mean_that_is_wrong_is_seen_in_the_same_pass():
+    X = rows_of()
+    model = PCA(3).fit(X)
+    S = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0))
+    asked = {"components": model.components_, "values": model.singular_values_**2, "scatter": S}
+    rows = rows_alone(X, None)
+    assert spectral(rows, mean=model.mean_, **asked).ok
+    found = spectral(rows, mean=model.mean_ + 1e-5, **asked)
+    assert not found.ok
+    assert found.parts[0] < 1e-9  # the components are right all the same

@@ -27,8 +27,9 @@ from scipy import sparse
 import tenfold
 from estimators import TABLE, plain, regression, zero_weights
 from tenfold import LogisticRegression, Ridge, RidgeCV, certify, rows
-from tenfold.data import BatchRows, arrow, blocks, targets_of, text, weights_of
+from tenfold.data import BatchRows, blocks, targets_of, text, weights_of
 from tenfold.data.ahead import in_order, read_ahead, together
+from tenfold.data.arrow import batches
 
 SRC = Path(tenfold.__file__).parents[1]
 
@@ -719,5 +720,5 @@ def test_pieces_of_parquet_are_small_beside_a_block(tmp_path):
         pa.table(list(X.T), names=[f"x{j}" for j in range(p)]), tmp_path / "a.parquet", row_group_size=n
     )
     sizes = [piece.matrix().nbytes for piece in rows(tmp_path / "a.parquet").pieces()]
-    assert max(sizes) <= arrow.PIECE_BYTES
+    assert max(sizes) <= batches.PIECE_BYTES
     assert sum(sizes) == X.nbytes

@@ -33,39 +33,52 @@ template <class T, class I> void move_to(const Sparse<T, I> &x, Assigned &found,
           found.weight[k] * place[static_cast<std::size_t>(j)];
 }
 
+// Slots, so many that merging their sums costs a small part of the loop.
+template <class Rows> Index assign_slots(const Rows &x, Index k, Index stride) {
+  const double work = contest_work(x, k);
+  return slot_count(x.rows, work, most_class_slots(static_cast<double>(x.rows) * work, stride));
+}
+inline Index assign_stride(Index k, Index p) { return (k * p + k + 1 + lanes - 1) / lanes * lanes; }
+
+// The sums of all slots: (k, p), then weights (k), then the energy.
+template <class Rows>
+Assigned merged(const Rows &x, Buffer &sums, Index slots, Index k, std::span<const double> place, int threads) {
+  const Index size = k * x.columns, stride = assign_stride(k, x.columns);
+  merge_slots(sums.data(), slots, stride, stride, threads);
+  const double *all = sums.data();
+  Assigned found{{all + size, all + size + k}, {all, all + size}, all[size + k]};
+  move_to(x, found, place);
+  return found;
+}
+
 template <class Rows>
 Assigned assign(const Rows &x, std::span<const double> weight, const Centres &c, std::span<const double> place,
                 int threads) {
   check_weights(weight);
-  const Index p = x.columns, sums_size = c.count * p;
-  const Index stride = (sums_size + c.count + 1 + lanes - 1) / lanes * lanes;
-  const double work = contest_work(x, c.count);
-  const Index slots = slot_count(x.rows, work, most_class_slots(static_cast<double>(x.rows) * work, stride)),
-              size = contest_size(x);
+  const Index p = x.columns, stride = assign_stride(c.count, p), slots = assign_slots(x, c.count, stride);
   Buffer sums(slots * stride);
   parallel(slots, threads, [&](Index slot, int) {
     const Range range = slot_range(x.rows, slots, slot);
     Contest contest = contest_for(x);
-    double *own = sums.data() + slot * stride, *weights = own + sums_size, *energy = weights + c.count;
-    for (Index begin = range.begin; begin < range.end; begin += size) {
-      const Index count = std::min(size, range.end - begin);
-      nearest_of(x, begin, count, c, contest);
-      for (Index i = 0; i < count; ++i) {
-        const double w = weight.empty() ? 1.0 : weight.data()[begin + i];
+    std::vector<std::int32_t> number(static_cast<std::size_t>(contest.most()));
+    double *own = sums.data() + slot * stride, *weights = own + c.count * p, *energy = weights + c.count;
+    for (Index begin = range.begin; begin < range.end; begin += contest.most()) {
+      const Index end = std::min(begin + contest.most(), range.end);
+      for (Index i = begin; i < end; ++i)
+        enter(x, i, c, contest);
+      nearest_of(x, c, contest, number.data());
+      for (Index i = begin; i < end; ++i) {
+        const double w = weight.empty() ? 1.0 : weight.data()[i];
         if (w == 0.0)
           continue;
-        const Index k = contest.number[i];
+        const Index k = number[static_cast<std::size_t>(i - begin)];
         weights[k] += w;
-        *energy += w * distance_to(x, begin + i, c, k);
-        add_to(x, begin + i, w, place.data(), own + k * p);
+        *energy += w * distance_to(x, i, c, k);
+        add_to(x, i, w, place.data(), own + k * p);
       }
     }
   });
-  merge_slots(sums.data(), slots, stride, stride, threads);
-  const double *all = sums.data();
-  Assigned found{{all + sums_size, all + sums_size + c.count}, {all, all + sums_size}, all[sums_size + c.count]};
-  move_to(x, found, place);
-  return found;
+  return merged(x, sums, slots, c.count, place, threads);
 }
 
 } // namespace tenfold

@@ -42,6 +42,8 @@ template <class T> struct DenseKernels {
   double (*lowest)(const T *x, Index count, double low);
   void (*scaled_distances)(const T *x, Index count, Index columns, const double *centre, const double *scale,
                            Index classes, double *z);
+  // core/src/kernels/mixture.hpp
+  void (*to_columns)(const T *x, Index rows, Index columns, Index step, double *out);
   // core/src/kernels/distances.hpp
   double (*city_block)(const T *x, const double *q, Index columns);
   double (*chessboard)(const T *x, const double *q, Index columns);
@@ -108,6 +110,11 @@ struct Kernels {
   // core/src/kernels/product.hpp
   void (*product)(const double *a, Index a_step, Index count, Index inner, const double *b, Index stride, Index panels,
                   double *out, Index out_step);
+  // core/src/kernels/cross.hpp
+  void (*panel_times)(const double *x, Index stride, Index count, Index x_panels, const double *v, Index v_stride,
+                      Index v_panels, double *out, Index out_step);
+  void (*panel_cross)(const double *x, Index stride, Index x_panels, const double *u, Index u_stride, Index u_panels,
+                      Index count, double *blocks);
   // core/src/kernels/loo.hpp
   void (*squares)(const double *z, Index count, double *out);
   void (*leverage)(double *spread, Index candidates, double weight, double base, double *largest);
@@ -118,14 +125,29 @@ struct Kernels {
                    double *sums);
   // core/src/kernels/viterbi.hpp
   void (*best_moves)(const double *score, const double *move, Index tags, double *best, double *back);
+  // core/src/kernels/mixture.hpp
+  void (*whitened_lengths)(const double *x, Index step, Index count, Index columns, const double *centre,
+                           const double *factor, double *scratch, double *q);
+  void (*whitened)(const double *x, Index step, Index count, Index columns, const double *centre, const double *factor,
+                   double *scratch, double *y);
+  void (*scaled_lengths)(const double *x, Index step, Index count, Index columns, const double *centre,
+                         const double *scale, double *q);
+  double (*responsibilities)(double *q, Index step, Index count, Index components, const double *offset,
+                             const double *weight, double *log_density);
+  double (*column_moments)(const double *x, Index step, Index count, Index columns, const double *centre,
+                           const double *r, double *sums, double *squares);
+  void (*outer_sums)(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
+                     double *in_lanes, double *tile, double *outer);
   // core/src/kernels/near.hpp
   Index near_rows, near_queries; // of one panel and one group
   bool (*near)(const float *rows, const float *numbers, const float *queries, const float *thresholds, Index inner,
                std::uint32_t *marks);
   // core/src/kernels/nearest.hpp
   Index singles; // centres of one panel
-  void (*nearest)(const float *x, Index step, Index count, Index columns, const float *panels, const float *half,
+  void (*nearest)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
                   Index panel_count, float *best, float *second, std::int32_t *number);
+  void (*gains)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
+                Index panel_count, const float *start, const float *weight, float *totals, float *most);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

@@ -29,6 +29,11 @@ using Singles = std::vector<float, OnLines<float>>;
 
 constexpr double single_roundoff = 5.9604644775390625e-8;
 
+// The power of two that makes numbers up to `largest` about one.
+inline double unit_for(double largest) {
+  return largest > 0.0 && std::isfinite(largest) ? std::ldexp(1.0, std::clamp(-std::ilogb(largest), -1000, 1000)) : 1.0;
+}
+
 // Centres (k x p) as the scores need them, from those of the caller, which must outlive them.
 struct Centres {
   std::span<const double> values; // (k, p)
@@ -46,14 +51,17 @@ struct Centres {
 
   const double *at(Index k) const { return values.data() + k * columns; }
 
-  // The power of two that makes the largest entry about one, and the norms in it.
-  void measure() {
+  // The power of two that makes the largest entry about one.
+  void choose_unit() {
     double largest = 0.0;
     for (Index k = 0; k < count; ++k)
       for (Index j = 0; j < columns; ++j)
         largest = std::max(largest, std::fabs(at(k)[j] - shift[static_cast<std::size_t>(j)]));
     unit =
         largest > 0.0 && std::isfinite(largest) ? std::ldexp(1.0, std::clamp(-std::ilogb(largest), -1000, 1000)) : 1.0;
+  }
+  // Lengths in units.
+  void measure() {
     const Index lane = kernels().singles;
     panels = (count + lane - 1) / lane;
     half.assign(static_cast<std::size_t>(panels * lane), std::numeric_limits<float>::infinity());
@@ -78,11 +86,9 @@ struct Centres {
   }
 };
 
-template <class T> void pack(Centres &c, const Dense<T> &) {
+// In panels, about the shift and in the unit that were chosen.
+inline void pack_panels(Centres &c) {
   const Index p = c.columns, lane = kernels().singles;
-  for (Index k = 0; k < c.count; ++k)
-    for (Index j = 0; j < p; ++j)
-      c.shift[static_cast<std::size_t>(j)] += c.at(k)[j] / static_cast<double>(c.count);
   c.measure();
   c.packed.assign(static_cast<std::size_t>(c.panels * p * lane), 0.0f);
   for (Index k = 0; k < c.count; ++k) {
@@ -91,7 +97,17 @@ template <class T> void pack(Centres &c, const Dense<T> &) {
       to[j * lane] = c.entry(k, j);
   }
 }
+
+template <class T> void pack(Centres &c, const Dense<T> &) {
+  for (Index k = 0; k < c.count; ++k)
+    for (Index j = 0; j < c.columns; ++j)
+      c.shift[static_cast<std::size_t>(j)] += c.at(k)[j] / static_cast<double>(c.count);
+  c.choose_unit();
+  pack_panels(c);
+}
+// Columns x centres, so that a stored entry meets the centres side by side.
 template <class T, class I> void pack(Centres &c, const Sparse<T, I> &) {
+  c.choose_unit();
   c.measure();
   const Index step = c.panels * kernels().singles;
   c.packed.assign(static_cast<std::size_t>(c.columns * step), 0.0f);
@@ -106,25 +122,81 @@ template <class Rows> Centres centres_for(const Rows &x, std::span<const double>
   return c;
 }
 
-// What one worker needs for up to `contest_rows` rows.
+// Rows that wait for a contest, as the scores need them: what one worker has.
 struct Contest {
-  Singles x;
+  Index columns;
+  Singles x;                  // dense rows, (most, columns)
+  std::vector<Index> row;     // their numbers
+  std::vector<double> square; // their squared lengths, in units
+  Index count = 0;
+
+  Contest(Index most, Index p, bool dense)
+      : columns(p), x(static_cast<std::size_t>(dense ? most * p : 0)), row(static_cast<std::size_t>(most)),
+        square(static_cast<std::size_t>(most)) {}
+  Index most() const { return static_cast<Index>(row.size()); }
+  const float *at(Index i) const { return x.data() + i * columns; }
+};
+
+// So many that they stay in the second-level cache.
+template <class T> Contest contest_for(const Dense<T> &x) {
+  return {std::clamp<Index>(32768 / std::max<Index>(1, x.columns) / 8 * 8, 64, 512), x.columns, true};
+}
+template <class T, class I> Contest contest_for(const Sparse<T, I> &x) { return {256, x.columns, false}; }
+
+template <class T> void enter(const Dense<T> &x, Index row, const Centres &c, Contest &contest) {
+  const auto i = static_cast<std::size_t>(contest.count);
+  contest.row[i] = row;
+  contest.square[i] = static_cast<double>(kernels().dense<T>().to_singles(
+      x.data + row * x.columns, x.columns, c.shift.data(), c.unit, contest.x.data() + contest.count * x.columns));
+  ++contest.count;
+}
+template <class T, class I> void enter(const Sparse<T, I> &x, Index row, const Centres &c, Contest &contest) {
+  double square = 0.0;
+  for (std::int64_t e = x.indptr.data()[row]; e < x.indptr.data()[row + 1]; ++e) {
+    const double value = c.unit * static_cast<double>(x.data.data()[e]);
+    square += value * value;
+  }
+  contest.row[static_cast<std::size_t>(contest.count)] = row;
+  contest.square[static_cast<std::size_t>(contest.count)] = square;
+  ++contest.count;
+}
+
+// The two best scores of some of the rows that wait, with the centres of the panels first, ..., last - 1.
+struct Scores {
   float best[contest_rows], second[contest_rows];
   std::int32_t number[contest_rows];
 };
 
-template <class T> Contest contest_for(const Dense<T> &x) {
-  Contest contest;
-  contest.x.resize(static_cast<std::size_t>(x.columns * contest_rows));
-  return contest;
+template <class T>
+void contest_panels(const Dense<T> &x, const Contest &contest, const Index *list, Index count, const Centres &c,
+                    Index first, Index last, Scores &out) {
+  const float *rows[contest_rows];
+  for (Index i = 0; i < count; ++i)
+    rows[i] = contest.at(list[i]);
+  const Index lane = kernels().singles;
+  kernels().nearest(rows, count, x.columns, c.packed.data() + first * x.columns * lane, c.half.data() + first * lane,
+                    last - first, out.best, out.second, out.number);
+  for (Index i = 0; i < count; ++i)
+    out.number[i] += static_cast<std::int32_t>(first * lane);
 }
-template <class T, class I> Contest contest_for(const Sparse<T, I> &) { return {}; }
+template <class T, class I>
+void contest_panels(const Sparse<T, I> &x, const Contest &contest, const Index *list, Index count, const Centres &c,
+                    Index first, Index last, Scores &out) {
+  const Index lane = kernels().singles;
+  for (Index i = 0; i < count; ++i) {
+    const Index row = contest.row[static_cast<std::size_t>(list[i])];
+    const std::int64_t from = x.indptr.data()[row], entries = x.indptr.data()[row + 1] - from;
+    require_columns(kernels().sparse<T, I>().nearest(
+        x.data.data() + from, x.indices.data() + from, entries, x.columns, c.unit, c.packed.data() + first * lane,
+        c.panels * lane, c.half.data() + first * lane, last - first, out.best + i, out.second + i, out.number + i));
+    out.number[i] += static_cast<std::int32_t>(first * lane);
+  }
+}
 
-// Rows of one call: their singles stay in the first-level cache.
-template <class T> Index contest_size(const Dense<T> &x) {
-  return std::clamp<Index>(8192 / std::max<Index>(1, x.columns) / 8 * 8, 8, contest_rows);
+template <class T> Index entries_of(const Dense<T> &x, Index) { return x.columns; }
+template <class T, class I> Index entries_of(const Sparse<T, I> &x, Index row) {
+  return x.indptr.data()[row + 1] - x.indptr.data()[row];
 }
-template <class T, class I> Index contest_size(const Sparse<T, I> &) { return contest_rows; }
 
 template <class T> double distance_to(const Dense<T> &x, Index row, const Centres &c, Index k) {
   return kernels().dense<T>().square_distance(x.data + row * x.columns, c.at(k), x.columns);
@@ -154,35 +226,23 @@ template <class Rows> std::int32_t nearest_in_double(const Rows &x, Index row, c
   return static_cast<std::int32_t>(found);
 }
 
-// The nearest centres of the rows begin, ..., begin + count - 1, in contest.number.
-template <class T> void nearest_of(const Dense<T> &x, Index begin, Index count, const Centres &c, Contest &contest) {
-  const Index p = x.columns;
-  float squares[contest_rows];
-  for (Index i = 0; i < count; ++i)
-    squares[i] =
-        kernels().dense<T>().to_singles(x.data + (begin + i) * p, p, c.shift.data(), c.unit, contest.x.data() + i * p);
-  kernels().nearest(contest.x.data(), p, count, p, c.packed.data(), c.half.data(), c.panels, contest.best,
-                    contest.second, contest.number);
-  for (Index i = 0; i < count; ++i)
-    if (!(static_cast<double>(contest.best[i]) - static_cast<double>(contest.second[i]) >
-          c.margin(static_cast<double>(squares[i]), p)))
-      contest.number[i] = nearest_in_double(x, begin + i, c);
-}
-template <class T, class I>
-void nearest_of(const Sparse<T, I> &x, Index begin, Index count, const Centres &c, Contest &contest) {
-  const auto *indptr = x.indptr.data();
-  for (Index i = 0; i < count; ++i) {
-    const std::int64_t from = indptr[begin + i], entries = indptr[begin + i + 1] - from;
-    const T *data = x.data.data() + from;
-    require_columns(kernels().sparse<T, I>().nearest(
-        data, x.indices.data() + from, entries, x.columns, c.unit, c.packed.data(), c.panels * kernels().singles,
-        c.half.data(), c.panels, contest.best + i, contest.second + i, contest.number + i));
-    double square = 0.0;
-    for (std::int64_t e = 0; e < entries; ++e)
-      square += c.unit * static_cast<double>(data[e]) * c.unit * static_cast<double>(data[e]);
-    if (!(static_cast<double>(contest.best[i]) - static_cast<double>(contest.second[i]) > c.margin(square, entries)))
-      contest.number[i] = nearest_in_double(x, begin + i, c);
+// The nearest centres of all rows that wait, to `number` one after the other; then none waits.
+template <class Rows> void nearest_of(const Rows &x, const Centres &c, Contest &contest, std::int32_t *number) {
+  Scores scores;
+  Index list[contest_rows];
+  for (Index begin = 0; begin < contest.count; begin += contest_rows) {
+    const Index count = std::min(contest_rows, contest.count - begin);
+    for (Index i = 0; i < count; ++i)
+      list[i] = begin + i;
+    contest_panels(x, contest, list, count, c, 0, c.panels, scores);
+    for (Index i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(begin + i);
+      const double lead = static_cast<double>(scores.best[i]) - static_cast<double>(scores.second[i]);
+      const bool sure = lead > c.margin(contest.square[at], entries_of(x, contest.row[at]));
+      number[begin + i] = sure ? scores.number[i] : nearest_in_double(x, contest.row[at], c);
+    }
   }
+  contest.count = 0;
 }
 
 // Vector operations that a row costs.
@@ -193,17 +253,17 @@ template <class Rows> double contest_work(const Rows &x, Index k) {
 // The number of each row's nearest centre, and its squared distance.
 template <class Rows>
 void nearest(const Rows &x, const Centres &c, int threads, std::span<std::int32_t> number, std::span<double> square) {
-  const Index slots = slot_count(x.rows, contest_work(x, c.count), 64), size = contest_size(x);
+  const Index slots = slot_count(x.rows, contest_work(x, c.count), 64);
   parallel(slots, threads, [&](Index slot, int) {
     const Range range = slot_range(x.rows, slots, slot);
     Contest contest = contest_for(x);
-    for (Index begin = range.begin; begin < range.end; begin += size) {
-      const Index count = std::min(size, range.end - begin);
-      nearest_of(x, begin, count, c, contest);
-      for (Index i = 0; i < count; ++i) {
-        number.data()[begin + i] = contest.number[i];
-        square.data()[begin + i] = distance_to(x, begin + i, c, contest.number[i]);
-      }
+    for (Index begin = range.begin; begin < range.end; begin += contest.most()) {
+      const Index end = std::min(begin + contest.most(), range.end);
+      for (Index i = begin; i < end; ++i)
+        enter(x, i, c, contest);
+      nearest_of(x, c, contest, number.data() + begin);
+      for (Index i = begin; i < end; ++i)
+        square.data()[i] = distance_to(x, i, c, number.data()[i]);
     }
   });
 }

@@ -5,10 +5,12 @@
 // numbers in [0, 1); candidate j of a step is the first row at which the running sum of w d reaches draws_j times its
 // total. Returns the k rows.
 //
-// A candidate z is not nearer to a row than its centre c if ||z - c|| >= 2 ||x - c||: most rows are passed over without
-// being looked at as soon as there are some centres. Distances are sums of squared differences in double precision, so
-// that a copy of a centre has the distance zero and is not drawn again.
-// Flops: at most 3 n p trials a step; bytes: X once a step, or what of it is looked at.
+// A candidate z is not nearer to a row than its centre c if ||z - c|| >= 2 ||x - c||: where clusters are apart most
+// rows are passed over without being looked at. Of dense rows a copy in single precision is kept, and what candidates
+// gain is summed from products with it; which one is kept depends on that, but the distances d do not: those of rows
+// that come nearer are sums of squared differences in double precision, so that a copy of a centre has the distance
+// zero and is not drawn again. Where little is left of the squares of the rows, gains are summed in double precision,
+// too. Flops: 2 n p trials a step; bytes: the copy once a step, or what of it is looked at.
 #pragma once
 
 #include "tenfold/buffer.hpp"
@@ -48,6 +50,45 @@ double square_between(const Sparse<T, I> &x, Index row, const double *centre, do
   return inside + (left > 1e-14 * square ? left : 0.0);
 }
 
+// Rows in single precision about a place amid them.
+struct SingleRows {
+  Weights shift;
+  double unit = 1.0;
+  Singles values;
+  std::vector<float> square;
+  Index columns = 0;
+  double total = 0.0; // of the squares, in units
+
+  bool empty() const { return values.empty(); }
+  const float *at(Index row) const { return values.data() + row * columns; }
+};
+template <class T> SingleRows singles_of(const Dense<T> &x, int threads) {
+  constexpr Index some = 1024;
+  SingleRows found{Weights(static_cast<std::size_t>(x.columns)), 1.0, {}, {}, x.columns, 0.0};
+  const Index count = std::min(some, x.rows), step = x.rows / count;
+  double largest = 0.0;
+  for (Index i = 0; i < count; ++i)
+    kernels().dense<T>().add_scaled(1.0 / static_cast<double>(count), x.data + i * step * x.columns, x.columns,
+                                    found.shift.data());
+  for (Index i = 0; i < count; ++i)
+    for (Index j = 0; j < x.columns; ++j)
+      largest = std::max(largest, std::fabs(static_cast<double>(x.data[i * step * x.columns + j]) -
+                                            found.shift[static_cast<std::size_t>(j)]));
+  found.unit = unit_for(largest);
+  found.values.resize(static_cast<std::size_t>(x.rows * x.columns));
+  found.square.resize(static_cast<std::size_t>(x.rows));
+  constexpr Index piece = 4096;
+  parallel((x.rows + piece - 1) / piece, threads, [&](Index item, int) {
+    for (Index i = item * piece; i < std::min(x.rows, (item + 1) * piece); ++i)
+      found.square[static_cast<std::size_t>(i)] = kernels().dense<T>().to_singles(
+          x.data + i * x.columns, x.columns, found.shift.data(), found.unit, found.values.data() + i * x.columns);
+  });
+  for (const float square : found.square)
+    found.total += static_cast<double>(square);
+  return found;
+}
+template <class T, class I> SingleRows singles_of(const Sparse<T, I> &, int) { return {}; }
+
 template <class Rows> class Seeding {
 public:
   Seeding(const Rows &rows, std::span<const double> weights, Index k, Index trials, int threads)
@@ -57,6 +98,8 @@ public:
         candidate_squares_(static_cast<std::size_t>(trials)), between_(static_cast<std::size_t>(k * trials)),
         near_(static_cast<std::size_t>(k)), distance_(static_cast<std::size_t>(rows.rows)),
         own_(static_cast<std::size_t>(rows.rows)) {
+    singles_ = singles_of(rows, threads);
+    touched_.assign(static_cast<std::size_t>(rows.rows), 1);
     slots_ = slot_count(rows.rows, row_work(rows) * static_cast<double>(trials), 64);
     totals_.resize(static_cast<std::size_t>(slots_));
     gains_.resize(static_cast<std::size_t>(slots_ * trials));
@@ -83,7 +126,19 @@ public:
       candidate_squares_[at(j)] = square_of(candidate(j));
     }
     compare_centres();
-    each_slot([&](Index slot, Range range) { gain(range, gains_.data() + slot * trials_); });
+    double left = 0.0;
+    for (const double part : totals_)
+      left += part;
+    left *= singles_.unit * singles_.unit;
+    if (!singles_.empty() && std::isfinite(singles_.total) && left > enough * singles_.total) {
+      Centres packed(candidates_, trials_, x_.columns);
+      packed.shift = singles_.shift;
+      packed.unit = singles_.unit;
+      pack_panels(packed);
+      each_slot([&](Index slot, Range range) { gain(range, packed, gains_.data() + slot * trials_); });
+    } else {
+      each_slot([&](Index slot, Range range) { gain(range, gains_.data() + slot * trials_); });
+    }
     Index best = 0;
     double most = -1.0;
     for (Index j = 0; j < trials_; ++j) {
@@ -102,6 +157,9 @@ public:
   }
 
 private:
+  // Below such a share of the squares, per unit of weight, products in single precision are not to be trusted.
+  static constexpr double enough = 1e-3;
+
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
   double weight(Index i) const { return weight_.empty() ? 1.0 : weight_[at(i)]; }
   double *candidate(Index j) { return candidates_.data() + j * x_.columns; }
@@ -159,24 +217,62 @@ private:
     });
   }
 
+  bool is_far(Index i) const { return distance_[at(i)] <= near_[at(own_[at(i)])] || weight(i) == 0.0; }
+
   void gain(Range range, double *gains) {
     std::fill_n(gains, trials_, 0.0);
     for (Index i = range.begin; i < range.end; ++i) {
-      const double here = distance_[at(i)], w = weight(i);
-      if (here <= near_[at(own_[at(i)])] || w == 0.0)
+      touched_[at(i)] = !is_far(i);
+      if (!touched_[at(i)])
         continue;
-      const double *between = between_.data() + own_[at(i)] * trials_;
+      const double here = distance_[at(i)], *between = between_.data() + own_[at(i)] * trials_;
       for (Index j = 0; j < trials_; ++j)
         if (here > between[j])
-          gains[j] += w * std::max(0.0, here - square_between(x_, i, candidate(j), candidate_squares_[at(j)]));
+          gains[j] += weight(i) * std::max(0.0, here - square_between(x_, i, candidate(j), candidate_squares_[at(j)]));
     }
+  }
+
+  // The same in single precision, by products of many rows with all candidates.
+  void gain(Range range, const Centres &packed, double *gains) {
+    const float *rows[contest_rows];
+    float start[contest_rows], weights[contest_rows], most[contest_rows];
+    Index row[contest_rows], count = 0;
+    std::vector<float> part(packed.half.size());
+    std::fill_n(gains, trials_, 0.0);
+    const double unit = singles_.unit * singles_.unit;
+    const auto flush = [&] {
+      std::fill(part.begin(), part.end(), 0.0f);
+      kernels().gains(rows, count, x_.columns, packed.packed.data(), packed.half.data(), packed.panels, start, weights,
+                      part.data(), most);
+      for (Index i = 0; i < count; ++i) {
+        const double square = static_cast<double>(singles_.square[at(row[i])]);
+        touched_[at(row[i])] =
+            !(static_cast<double>(most[i]) < -packed.margin(square, x_.columns) - 8.0 * single_roundoff * square);
+      }
+      for (Index j = 0; j < trials_; ++j)
+        gains[j] += static_cast<double>(part[at(j)]);
+      count = 0;
+    };
+    for (Index i = range.begin; i < range.end; ++i) {
+      touched_[at(i)] = 0;
+      if (is_far(i))
+        continue;
+      rows[count] = singles_.at(i);
+      start[count] = static_cast<float>(unit * distance_[at(i)] - static_cast<double>(singles_.square[at(i)]));
+      weights[count] = static_cast<float>(weight(i));
+      row[count++] = i;
+      if (count == contest_rows)
+        flush();
+    }
+    if (count > 0)
+      flush();
   }
 
   double update(Range range, Index number, Index best) {
     double total = 0.0;
     for (Index i = range.begin; i < range.end; ++i) {
       double &here = distance_[at(i)];
-      if (here > between_[at(own_[at(i)] * trials_ + best)]) {
+      if (touched_[at(i)] && here > between_[at(own_[at(i)] * trials_ + best)]) {
         const double there = square_between(x_, i, centre(number), squares_[at(number)]);
         if (there < here) {
           here = there;
@@ -197,6 +293,8 @@ private:
   Weights candidates_;
   std::vector<double> candidate_squares_, between_, near_, distance_;
   std::vector<std::int32_t> own_;
+  SingleRows singles_;
+  std::vector<char> touched_;
   std::vector<double> totals_, gains_;
 };
 

@@ -1,7 +1,8 @@
-// Products of the rows with a few vectors.
+// Products of the rows with vectors: with a few here, of dense rows with many by many_vectors.hpp.
 #pragma once
 
 #include "tenfold/buffer.hpp"
+#include "tenfold/many_vectors.hpp"
 #include "tenfold/products.hpp"
 #include "tenfold/slots.hpp"
 
@@ -10,12 +11,20 @@
 
 namespace tenfold {
 
+template <class T> bool are_many(const Dense<T> &x, Index targets) {
+  return targets >= many_vectors && x.rows >= 4 * many_vectors;
+}
+template <class T, class I> bool are_many(const Sparse<T, I> &, Index) { return false; }
+
 // z_ik = (x_i - shift) . coef_k + intercept_k. Given coef (targets x columns), intercept (targets), shift (columns, or
 // empty for none); writes z (rows x targets). One pass: bytes of X over the bandwidth.
 template <class Rows>
 void times(const Rows &x, std::span<const double> coef, std::span<const double> intercept,
            std::span<const double> shift, int threads, std::span<double> z) {
   const Index targets = static_cast<Index>(intercept.size());
+  if constexpr (requires { many_times(x, coef, intercept, shift, threads, z); })
+    if (are_many(x, targets))
+      return many_times(x, coef, intercept, shift, threads, z);
   const std::vector<double> turned = turned_coefficients(x, coef, targets);
   const double *w = turned.empty() ? coef.data() : turned.data();
   const Index tile = tile_rows(x);
@@ -35,6 +44,9 @@ void times(const Rows &x, std::span<const double> coef, std::span<const double> 
 template <class Rows>
 std::vector<double> times_t(const Rows &x, std::span<const double> u, Index targets, std::span<const double> shift,
                             int threads) {
+  if constexpr (requires { many_times_t(x, u, targets, shift, threads); })
+    if (are_many(x, targets))
+      return many_times_t(x, u, targets, shift, threads);
   const Index tile = tile_rows(x);
   const Index slots = slot_count(x.rows, row_work(x) * static_cast<double>(targets), most_slots_for(x));
   const Index size = targets * x.columns;

@@ -76,10 +76,14 @@ inline void decide(const Standing &s, float *best, float *second, std::int32_t *
   *number = first[0];
 }
 
+// scores of r rows with v panels
 template <Index r, Index v>
-inline void contest(const float *x, Index step, Index columns, const float *panels, Index stride, const float *half,
-                    int number, Standing *standing) {
-  Singles scores[v][r];
+inline void score(const float *const *x, Index columns, const float *panels, Index stride, const float *half,
+                  Singles (&scores)[v][r]) {
+  const float *row[r];
+#pragma GCC unroll 8
+  for (Index i = 0; i < r; ++i)
+    row[i] = x[i];
 #pragma GCC unroll 8
   for (Index c = 0; c < v; ++c)
 #pragma GCC unroll 8
@@ -92,12 +96,19 @@ inline void contest(const float *x, Index step, Index columns, const float *pane
       right[c] = load_singles(panels + c * stride + j * singles);
 #pragma GCC unroll 8
     for (Index i = 0; i < r; ++i) {
-      const Singles left = all_singles(x[i * step + j]);
+      const Singles left = all_singles(row[i][j]);
 #pragma GCC unroll 8
       for (Index c = 0; c < v; ++c)
         scores[c][i] += left * right[c];
     }
   }
+}
+
+template <Index r, Index v>
+inline void contest(const float *const *x, Index columns, const float *panels, Index stride, const float *half,
+                    int number, Standing *standing) {
+  Singles scores[v][r];
+  score<r, v>(x, columns, panels, stride, half, scores);
 #pragma GCC unroll 8
   for (Index i = 0; i < r; ++i)
 #pragma GCC unroll 8
@@ -106,13 +117,17 @@ inline void contest(const float *x, Index step, Index columns, const float *pane
 }
 
 template <Index v>
-inline void contest_of_rows(const float *x, Index step, Index count, Index columns, const float *panels, Index stride,
+inline void contest_of_rows(const float *const *x, Index count, Index columns, const float *panels, Index stride,
                             const float *half, int number, Standing *standing) {
   Index i = 0;
   for (; i + contested <= count; i += contested)
-    contest<contested, v>(x + i * step, step, columns, panels, stride, half, number, standing + i);
+    contest<contested, v>(x + i, columns, panels, stride, half, number, standing + i);
+  if (i + contested / 2 <= count) {
+    contest<contested / 2, v>(x + i, columns, panels, stride, half, number, standing + i);
+    i += contested / 2;
+  }
   for (; i < count; ++i)
-    contest<1, v>(x + i * step, step, columns, panels, stride, half, number, standing + i);
+    contest<1, v>(x + i, columns, panels, stride, half, number, standing + i);
 }
 
 inline void begin(Standing *standing, Index count) {
@@ -120,7 +135,7 @@ inline void begin(Standing *standing, Index count) {
     standing[i] = {all_singles(-__builtin_inff()), all_singles(-__builtin_inff()), Numbers{}};
 }
 
-void nearest(const float *x, Index step, Index count, Index columns, const float *panels, const float *half,
+void nearest(const float *const *x, Index count, Index columns, const float *panels, const float *half,
              Index panel_count, float *best, float *second, std::int32_t *number) {
   Standing standing[contest_rows];
   begin(standing, count);
@@ -130,18 +145,51 @@ void nearest(const float *x, Index step, Index count, Index columns, const float
     const Index left = panel_count - k;
     const float *from = panels + k * stride, *h = half + k * singles;
     if (left == 3 || left > 4) {
-      contest_of_rows<3>(x, step, count, columns, from, stride, h, static_cast<int>(k), standing);
+      contest_of_rows<3>(x, count, columns, from, stride, h, static_cast<int>(k), standing);
       k += 3;
     } else if (left >= 2) {
-      contest_of_rows<2>(x, step, count, columns, from, stride, h, static_cast<int>(k), standing);
+      contest_of_rows<2>(x, count, columns, from, stride, h, static_cast<int>(k), standing);
       k += 2;
     } else {
-      contest_of_rows<1>(x, step, count, columns, from, stride, h, static_cast<int>(k), standing);
+      contest_of_rows<1>(x, count, columns, from, stride, h, static_cast<int>(k), standing);
       k += 1;
     }
   }
   for (Index i = 0; i < count; ++i)
     decide(standing[i], best + i, second + i, number + i);
+}
+
+template <Index r>
+inline void gains_of(const float *const *x, Index columns, const float *panels, const float *half, const float *start,
+                     const float *weight, Singles &total, float *most) {
+  Singles scores[1][r];
+  score<r, 1>(x, columns, panels, 0, half, scores);
+#pragma GCC unroll 8
+  for (Index i = 0; i < r; ++i) {
+    const Singles gain = all_singles(start[i]) + 2.0f * scores[0][i];
+    total += larger(gain, Singles{}) * weight[i];
+    const float here = largest_lane(gain)[0];
+    most[i] = here > most[i] ? here : most[i];
+  }
+}
+
+// What rows gain from each of some new centres: gains_k += sum_i weight_i max(0, start_i + 2 s_ik), with start_i the
+// squared distance from the nearest centre so far less ||x_i||^2; and the largest start_i + 2 s_ik of each row.
+void gains(const float *const *x, Index count, Index columns, const float *panels, const float *half, Index panel_count,
+           const float *start, const float *weight, float *totals, float *most) {
+  for (Index i = 0; i < count; ++i)
+    most[i] = -__builtin_inff();
+  for (Index k = 0; k < panel_count; ++k) {
+    const float *from = panels + k * columns * singles, *h = half + k * singles;
+    Singles total{};
+    Index i = 0;
+    for (; i + contested <= count; i += contested)
+      gains_of<contested>(x + i, columns, from, h, start + i, weight + i, total, most + i);
+    for (; i < count; ++i)
+      gains_of<1>(x + i, columns, from, h, start + i, weight + i, total, most + i);
+    for (Index c = 0; c < singles; ++c)
+      totals[k * singles + c] += total[c];
+  }
 }
 
 // One compressed row against centres as columns x centres, `stride` apart: false where an index is no column.

@@ -1,5 +1,6 @@
 // Compiled once for every instruction set, with TENFOLD_ISA as the namespace and the matching -march.
 #include "classes.hpp"
+#include "cross.hpp"
 #include "delta.hpp"
 #include "distances.hpp"
 #include "elementwise.hpp"
@@ -8,6 +9,7 @@
 #include "loo.hpp"
 #include "loss.hpp"
 #include "margins.hpp"
+#include "mixture.hpp"
 #include "models.hpp"
 #include "near.hpp"
 #include "nearest.hpp"
@@ -39,6 +41,7 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    add_squares<T>,
                                    lowest<T>,
                                    scaled_distances<T>,
+                                   to_columns<T>,
                                    city_block<T>,
                                    chessboard<T>,
                                    to_singles<T>,
@@ -57,16 +60,25 @@ constexpr Kernels kernels = {
     model_logistic,
     model_softmax,
     product,
+    panel_times,
+    panel_cross,
     squares,
     leverage,
     loo,
     truncate,
     best_moves,
+    whitened_lengths,
+    whitened,
+    scaled_lengths,
+    responsibilities,
+    column_moments,
+    outer_sums,
     near_rows,
     near_queries,
     near,
     singles,
     nearest,
+    gains,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

@@ -18,6 +18,7 @@ from tenfold.certification import (
     lasso,
     least_squares,
     logistic,
+    mixture,
     neighbours,
     perceptron,
     sgd,
@@ -50,7 +51,7 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, off
     -------
     Certificate
         Kind residual for least squares, gap for logistic regression, support vector machines and the delta rule, count
-        for perceptrons.
+        for perceptrons, fixed point for mixtures.
 
     Raises
     ------
@@ -178,6 +179,7 @@ JUDGES: dict[str, Callable[..., Certificate]] = {
     **least_squares.JUDGES,
     **lasso.JUDGES,
     **logistic.JUDGES,
+    **mixture.JUDGES,
     **neighbours.JUDGES,
     **perceptron.JUDGES,
     **sgd.JUDGES,

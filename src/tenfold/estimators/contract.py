@@ -171,11 +171,31 @@ def validate_more(
     estimator: Any, X: Any, y: Any, *, first: bool, numeric: bool = True, multi_output: bool = True
 ) -> tuple[Array, Array]:
     """X and y of a `partial_fit`: the first sets the columns, later ones must have the same."""
-    known, names = getattr(estimator, "n_features_in_", None), getattr(estimator, "feature_names_in_", None)
+    before = _columns_of(estimator)
     X, y = validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
-    if first or known is None:
-        return X, y
-    given, given_names = estimator.n_features_in_, getattr(estimator, "feature_names_in_", None)
+    if not first:
+        _require_columns(estimator, *before)
+    return X, y
+
+
+def validate_more_rows(estimator: Any, X: Any, *, first: bool) -> Array:
+    """X of a `partial_fit` without a target."""
+    before = _columns_of(estimator)
+    X = validate_rows(estimator, X)
+    if not first:
+        _require_columns(estimator, *before)
+    return X
+
+
+def _columns_of(estimator: Any) -> tuple[Any, Any]:
+    return getattr(estimator, "n_features_in_", None), getattr(estimator, "feature_names_in_", None)
+
+
+def _require_columns(estimator: Any, known: Any, names: Any) -> None:
+    """Refuse other columns than those that were known before; they stay known."""
+    if known is None:
+        return
+    given, given_names = _columns_of(estimator)
     estimator.n_features_in_ = known
     if names is not None:
         estimator.feature_names_in_ = names
@@ -185,7 +205,6 @@ def validate_more(
         )
     if names is not None and given_names is not None and list(names) != list(given_names):
         raise ValueError("The feature names should match those that were passed before.")
-    return X, y
 
 
 def without_names(estimator: Any, X: Array) -> Array:

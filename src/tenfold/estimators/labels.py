@@ -21,28 +21,21 @@ def numbered_classes(y: Array, X: Array) -> tuple[Array, Array]:
 def weighted(class_weight: Any, classes: Array, number: Array, weight: Array | None) -> Array | None:
     """Sample weights times class weights; refuses weights that leave a class without rows."""
     if weight is not None:
-        _refuse_empty(classes, number, weight)
+        _refuse_one_class(classes, number, weight)
     if class_weight is None:
         return weight
     factor = factor_of_each(class_factors(class_weight, classes, number, weight), number)
     weight = factor if weight is None else weight * factor
-    _refuse_empty(classes, number, weight)
+    _refuse_one_class(classes, number, weight)
     return weight
 
 
-def _refuse_empty(classes: Array, number: Array, weight: Array) -> None:
+def _refuse_one_class(classes: Array, number: Array, weight: Array) -> None:
     names = on_host(classes)
     present = weights_by_class(len(names), number, weight) > 0.0
-    if np.all(present):
-        return
     if np.count_nonzero(present) == 1:
         only = names[int(np.argmax(present))]
-        raise ValueError(f"{ONE_CLASS}{only!r} (all rows of the other have weight zero)")
-    missing = names[~present].tolist()
-    raise ValueError(
-        f"All rows of the classes {missing} have weight zero, so that nothing is known of them. Leave these rows out, "
-        "or give them a weight."
-    )
+        raise ValueError(f"{ONE_CLASS}{only!r} (all rows of the others have weight zero)")
 
 
 def shares(number: Array, count: int, weight: Array | None) -> Floats:

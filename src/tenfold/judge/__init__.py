@@ -19,15 +19,15 @@ spectral
     Components. The largest residual of an eigenvector; a component with a larger variance that was left out makes it
     infinite, and the note says where that is not proved.
 fixed point
-    Methods that repeat a step, as Lloyd's. How far the objective falls in one exact step from the returned parameters:
-    nothing at rest, which need not be the best place.
+    Methods that repeat a step, as Lloyd's and EM. How far the objective falls in one exact step from the returned
+    parameters: nothing at rest, which need not be the best place.
 stationarity
     Losses that are not convex. The norm of the gradient, or of its distance to the penalty's subdifferential: zero
     where the objective is at rest, which need not be the best place.
 """
 
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
-from tenfold.judge.clusters import energy_bound, lloyd_step
+from tenfold.judge.clusters import energy_bound, lloyd_step, split_step
 from tenfold.judge.components import spectral
 from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
@@ -37,6 +37,7 @@ from tenfold.judge.kinks import at_kinks
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.judge.matching import Steps, matching
+from tenfold.judge.mixtures import em_step
 from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.scaled import scaled_gap
 from tenfold.judge.sequences import count_tags
@@ -55,6 +56,7 @@ __all__ = [
     "at_kinks",
     "best_subset",
     "count_tags",
+    "em_step",
     "energy_bound",
     "gap",
     "gap_of_classes",
@@ -69,5 +71,6 @@ __all__ = [
     "residual_from_moments",
     "scaled_gap",
     "spectral",
+    "split_step",
     "stationarity",
 ]

@@ -10,16 +10,17 @@ because the energy of a clustering is trace S minus what k - 1 orthonormal direc
 He 2004). With k above the number of columns that says nothing, and the bound is zero.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import linalg as la
 
 from tenfold.arrays import Floats, unit_roundoff
-from tenfold.data import Rows
+from tenfold.data import MemoryRows, Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Assigned, Moments, assigned
+from tenfold.stats import Assigned, Moments, assigned, nearest
 
 FORMED = 1024
 """Up to so many columns their products are formed for the lower bound."""
@@ -60,6 +61,40 @@ def lloyd_step(
         parts=(fall,),
         note=_note(energy, lowest, int(np.sum(~inside))),
     )
+
+
+def split_step(
+    rows: MemoryRows,
+    tree: Sequence[tuple[int, int]],
+    centres: Floats,
+    *,
+    tol: float | None = None,
+    dtype: Any = np.float64,
+    status: str = "solved",
+) -> Certificate:
+    """The certificate of nested halves: the largest relative fall when a split takes one exact step on its own rows.
+
+    `tree` has the children of every node, below zero for leaves, and `centres` (nodes, p) their centres.
+    """
+    waiting: list[tuple[int, Any]] = [(0, np.arange(rows.X.shape[0]))]
+    falls, floors, energy = [0.0], [64.0 * unit_roundoff(np.float64)], 0.0
+    while waiting:
+        node, index = waiting.pop()
+        part = MemoryRows(rows.X[index], rows.y[index], None if rows.weight is None else rows.weight[index])
+        if tree[node][0] < 0:
+            own = np.ascontiguousarray(centres[node : node + 1])
+            energy += part.fold(assigned(own, own[0])).energy if len(index) else 0.0
+            continue
+        pair = np.ascontiguousarray(centres[list(tree[node])])
+        found = lloyd_step(part, pair, bound=False, dtype=dtype)
+        falls.append(found.value / found.scale)
+        floors.append(found.floor / found.scale)
+        number, _ = nearest(part.X, pair)
+        waiting += [(child, index[number == half]) for half, child in enumerate(tree[node])]
+    tol, floor = RULES["fixed point"].tol if tol is None else tol, max(floors)
+    note = "Judged split by split, each relative to its own energy; all centres together need not be at rest."
+    value = max(*falls, floor)
+    return Certificate("fixed point", value, 1.0, tol, floor, energy, status=status, parts=tuple(falls[1:]), note=note)
 
 
 def _note(energy: float, lowest: float | None, empty: int) -> str:

@@ -12,8 +12,9 @@ from tenfold.arrays import Array, Floats, Integers, is_sparse, unit_roundoff
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.exact import Pair, exact
 
-WORK = 1 << 22
-"""Entries of rows that the judge reads for its distances."""
+WORK = 1 << 21
+"""Entries of rows that the judge reads for its distances, and for each row as many as there are in:"""
+LOOK = 8
 ALL = 1 << 9
 """Among so few rows every one is asked for its neighbours."""
 FEWEST, MOST = 2, 256
@@ -25,7 +26,7 @@ Answer = tuple[Floats, Integers]
 
 def sample(n: int, width: int) -> Integers:
     """The rows that are asked for their neighbours: all of few, else some at equal distances."""
-    count = n if n <= ALL else int(np.clip(WORK // max(1, n * width), FEWEST, MOST))
+    count = n if n <= ALL else int(np.clip(WORK // (n * (width + LOOK)), FEWEST, MOST))
     return (np.arange(count) * n) // max(1, count)
 
 
@@ -54,9 +55,8 @@ def neighbours(
         answers = found(asked)
         returned, again, nearest, size = [], [], [], []
         for row, (distances, rows) in zip(table, answers, strict=True):
-            finite = row[np.isfinite(row)]
-            unit = finite.max(initial=0.0) or 1.0
-            best = np.sort(row)[: len(rows)] if k is not None else _inside(row, radius, distances, unit)
+            unit = float(np.max(row, initial=0.0, where=row < np.inf)) or 1.0
+            best = _smallest(row, len(rows)) if k is not None else _inside(row, radius, distances, unit)
             again.append(np.full(len(rows), np.nan) if len(np.unique(rows)) < len(rows) else row[rows])
             returned.append(np.asarray(distances, dtype=np.float64))
             nearest.append(best)
@@ -71,6 +71,10 @@ def neighbours(
     share = "all rows" if len(asked) == X.shape[0] else f"{len(asked)} of {X.shape[0]} rows"
     note = f"Every row is stored; the neighbours of {share} were found again by plain distances."
     return exact(pairs, floor=ROUNDING, status=status, note=note)
+
+
+def _smallest(row: Floats, k: int) -> Floats:
+    return np.sort(np.partition(row, k - 1)[:k]) if 0 < k < len(row) else np.sort(row)[:k]
 
 
 def _inside(row: Floats, radius: float | None, distances: Floats, unit: float) -> Floats:

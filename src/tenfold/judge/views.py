@@ -11,7 +11,7 @@ from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.pencil import EPS, pencil
 from tenfold.judge.two_blocks import LEFT_OUT, agree
-from tenfold.stats import Columns, JointScatter, both_moments, degrees_of_freedom, scatter_products
+from tenfold.stats import Columns, JointScatter, both_moments, degrees_of_freedom, scattered
 
 PROBES = 4
 
@@ -42,7 +42,7 @@ def several_views(
     for i, cut in enumerate(cuts):
         apart[i, :, cut] = directions[i].T
     vectors = np.vstack([*apart, probes]) / own_units
-    products = rows.fold(scatter_products(place, vectors)).sum / (own_units * freedom)
+    products = rows.fold(scattered(place, vectors)).products / (own_units * freedom)
     if scatter is None or not agree(products[-PROBES:], probes, scatter):  # or it is not that of these rows
         own = JointScatter.of(rows.fold(both_moments))
         spread = own.lengths[:p] / (own_units * np.sqrt(freedom))

@@ -12,12 +12,12 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from tenfold.arrays import Array, Floats, contiguous, is_numpy, is_sparse, namespace, on_host
+from tenfold.arrays import Array, Floats, Integers, contiguous, is_numpy, is_sparse, namespace, on_host
 from tenfold.data import Block, MemoryRows, NotFinite, Rows, sampling_step
 from tenfold.judge import RULES
 from tenfold.solvers import lloyd, seeding
 from tenfold.solvers.loop import Record, Status, Watch, run
-from tenfold.stats import Assigned, Columns, assigned, nearest
+from tenfold.stats import Columns, assigner, nearest
 
 SAMPLE = 1 << 15
 """Rows at least of a sample for seeds, where rows are not in memory; and so many for each centre:"""
@@ -77,6 +77,12 @@ def _from_rows(choose: Callable[..., Any], rows: MemoryRows, random: Any) -> Flo
     return rows_at(rows.X, choose(rows.X, rows.weight, random=random))
 
 
+def chosen(rows: MemoryRows, weight: Floats | None, k: int, random: Any, trials: int | None) -> Integers:
+    """Numbers of the rows of greedy k-means++, among all rows where those of weight zero were left out."""
+    found = seeding.plus_plus(rows.X, rows.weight, k, random, trials)
+    return found if weight is None else np.flatnonzero(weight > 0.0)[found]
+
+
 def rows_at(X: Array, index: Any) -> Floats:
     """Rows of these numbers, dense and in float64."""
     some = X[index]
@@ -115,11 +121,12 @@ def _brought(block: Block) -> _Brought:
 
 
 def sample_for(rows: Rows, k: int) -> MemoryRows:
-    """Rows from which seeds are drawn, in memory: all of them where they are there already."""
+    """Rows of positive weight from which seeds are drawn, in memory: all of them where they are there already."""
     if isinstance(rows, MemoryRows) and not rows.foreign:
-        return MemoryRows(contiguous(rows.X), rows.y, rows.weight)
-    sample: _Brought = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_CENTRE * k))).fold(_brought)
-    X, weight = sample.X, sample.weight
+        X, weight = contiguous(rows.X), rows.weight
+    else:
+        sample: _Brought = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_CENTRE * k))).fold(_brought)
+        X, weight = sample.X, sample.weight
     if weight is not None and not np.all(weight > 0.0):
         X, weight = X[weight > 0.0], weight[weight > 0.0]
     if X.shape[0] < k:
@@ -169,9 +176,10 @@ def one_run(
     rows: Rows, start: Floats, scale: Scale, *, max_iter: int, tol: float, watch: Watch | None = None
 ) -> Clusters:
     """Lloyd's algorithm from some centres."""
+    assign = assigner(rows, scale.place)
     path = lloyd.steps(
         rows,
-        partial(_assign, rows, scale.place),
+        assign,
         np.ascontiguousarray(start, dtype=np.float64),
         place=scale.place,
         scatter=scale.scatter,
@@ -179,11 +187,8 @@ def one_run(
         fall=0.5 * allowed_fall(tol) if tol > 0.0 else 0.0,
     )
     found = run(path, max_iter, watch=watch)
-    return Clusters(found.params.coef, found.trace[-1].objective, found.status, found.iterations, found.trace)
-
-
-def _assign(rows: Rows, place: Floats, centres: Floats) -> Assigned:
-    return rows.fold(assigned(centres, place))
+    centres = lloyd.means_again(assign, found.params, scale.place)
+    return Clusters(centres, found.trace[-1].objective, found.status, found.iterations, found.trace)
 
 
 def labelled(rows: Rows, weight: Array | None, centres: Floats) -> tuple[Array, float]:
@@ -192,6 +197,15 @@ def labelled(rows: Rows, weight: Array | None, centres: Floats) -> tuple[Array, 
     xp = namespace(found)
     square = found[:, 1] if weight is None else found[:, 1] * weight
     return xp.astype(found[:, 0], xp.int32), float(on_host(xp.sum(square)))
+
+
+def squares_from(X: Array, centres: Floats, labels: Integers) -> Floats:
+    """The squared distance of each row from the centre of its number, be it the nearest or not."""
+    squares = np.zeros(X.shape[0])
+    for number in range(len(centres)):
+        own = labels == number
+        squares[own] = nearest(X[own], centres[number : number + 1])[1]
+    return squares
 
 
 def _numbers(centres: Floats, block: Block) -> Array:

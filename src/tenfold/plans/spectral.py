@@ -6,6 +6,7 @@ triangular factor. Fewer rows than columns: from the n x n matrix of their produ
 block Lanczos, two products of the rows a step.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,18 +17,22 @@ from scipy.special import gammaln
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
+from tenfold.judge import Certificate
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers import krylov
 from tenfold.solvers.dual import centred
 from tenfold.solvers.loop import Status, run
-from tenfold.stats import Columns, Moments, RFactor, scatter_products
+from tenfold.stats import Columns, Moments, RFactor, scattered
 
 NARROW, SHORT = 1024, 4096
 """Up to so many columns their products are formed; up to so many rows theirs."""
 
-MORE = 10
-"""A block has so many vectors more than are wanted."""
+MORE, BLOCK = 10, 24
+"""A block has so many vectors more than are wanted, and at most so many: of the same number of products fewer at a time
+reach further. A value that more directions have than a block has vectors may be missed, and is then looked for with a
+wide one.
+"""
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,7 @@ class Spectrum:
     scatter: Floats | None = None
     status: Status = Status.SOLVED
     iterations: int = 0
+    narrow: bool = False  # whether blocks had fewer vectors than were wanted
 
     def first(self, count: int) -> tuple[Floats, Floats]:
         return self.values[:count], self.vectors[:count]
@@ -59,6 +65,7 @@ def of_rows(
     tol: float = 1e-9,
     max_iter: int = 300,
     random: Any = None,
+    widest: int = BLOCK,
 ) -> Spectrum:
     """The spectrum of the rows: `count` leading components, or all (None)."""
     n, p = rows.shape
@@ -70,7 +77,7 @@ def of_rows(
     if n <= SHORT and not few and not rows.scattered:
         return _by_products_of_rows(rows, about_mean)
     if few and count is not None:
-        return _by_krylov(rows, count, about_mean, tol, max_iter, random)
+        return _by_krylov(rows, count, about_mean, tol, max_iter, random, widest)
     return of_moments(fold_moments(rows), count, about_mean)
 
 
@@ -135,20 +142,32 @@ def _completed(vectors: Floats, kept: Any) -> Floats:
     return vectors
 
 
-def _by_krylov(rows: Rows, count: int, about_mean: bool, tol: float, max_iter: int, random: Any) -> Spectrum:
+def _by_krylov(
+    rows: Rows, count: int, about_mean: bool, tol: float, max_iter: int, random: Any, widest: int = BLOCK
+) -> Spectrum:
     mean, weight, total = _columns(rows, about_mean)
     p = rows.shape[1]
-    block = min(count + MORE, p)
+    block = min(count + MORE, p, widest)
     require_memory(f"{4 * block} vectors of {p} entries", 64 * block * p, "Ask for fewer components.")
     random = np.random.RandomState(0) if random is None else random
     path = krylov.steps(partial(_products, rows, mean), p, count, block, random, tol)
     found = run(path, max_iter)
     vectors, values = found.params
-    return Spectrum(mean, weight, np.maximum(values, 0.0), vectors, total, False, None, found.status, found.iterations)
+    values, narrow = np.maximum(values, 0.0), block < min(count + MORE, p)
+    return Spectrum(mean, weight, values, vectors, total, False, None, found.status, found.iterations, narrow)
+
+
+def certified(search: Callable[[int], Spectrum], judged: Callable[[Spectrum], Certificate]) -> Certificate:
+    """What is said of a spectrum that is searched for with blocks of at most so many vectors; where those are too few,
+    of that with wide ones.
+    """
+    found = search(BLOCK)
+    certificate = judged(found)
+    return judged(search(found.vectors.shape[1])) if found.narrow and not certificate.ok else certificate
 
 
 def _products(rows: Rows, mean: Floats, vectors: Floats) -> Floats:
-    return rows.fold(scatter_products(mean, np.ascontiguousarray(vectors))).sum
+    return np.ascontiguousarray(rows.fold(scattered(mean, vectors)).products)
 
 
 def signed(vectors: Floats) -> Floats:

@@ -1,8 +1,10 @@
 """The leading eigenvectors of a symmetric matrix that is given by its products: block Lanczos.
 
 From a random block Q_0 the spaces span(Q_0, S Q_0, S^2 Q_0, ...) grow by one block a step, and the best vectors of the
-space are taken (Rayleigh and Ritz). All blocks are kept, and each is made orthogonal to the others twice. A step costs
-the products of one block; the measure is the largest residual ||S v - l v|| of the wanted vectors over tol l_1.
+space are taken (Rayleigh and Ritz). All blocks are kept, and each is made orthogonal to the others twice. What S makes
+of the space lies in it but for what E it makes of the newest block: with s the part of a vector in that block, its
+residual S v - l v is s'E. A step costs the products of one block; the measure is the largest residual of the wanted
+vectors over tol l_1.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,35 +16,54 @@ from scipy import linalg as la
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params
+from tenfold.stats import Params, back_times, times
 
 
 def steps(
     apply: Callable[[Floats], Floats], size: int, count: int, block: int, random: Any, tol: float
 ) -> Iterator[Step]:
     """`count` vectors of a matrix of `size` rows; a step has them as coef (count, size), and their values as
-    intercept.
+    intercept. There is none before the space has so many dimensions.
     """
-    basis = _orthonormal(random.standard_normal((min(block, size), size)))
-    images = apply(basis)
-    newest = basis
+    newest = _orthonormal(random.standard_normal((min(block, size), size)))
+    basis, T = np.zeros((0, size)), np.zeros((0, 0))
     while True:
-        with one_blas_thread:
-            T = basis @ images.T
-            values, inside = la.eigh(0.5 * (T + T.T), check_finite=False)
-            inside = inside[:, ::-1][:, :count].T
-            vectors, found = inside @ basis, values[::-1][:count]
-            residual = inside @ images - found[:, None] * vectors
-        largest = float(np.max(np.linalg.norm(residual, axis=1), initial=0.0))
-        scale = max(float(found[0]) if found.size else 0.0, np.finfo(np.float64).tiny)
-        yield Step(Params(vectors, found), -float(np.sum(found)), largest / (tol * scale))
+        basis = np.vstack([basis, newest])
+        images = np.ascontiguousarray(apply(newest))
+        inside = _inner(images, basis)
+        T = _grown(T, inside)
+        outside = images - back_times(basis, np.ascontiguousarray(inside.T))
+        if len(basis) >= min(count, size):
+            yield _step(basis, T, outside, count, tol)
         if len(basis) >= size:
             return
-        newest = _outside(images[-len(newest) :], basis, size)
-        if not len(newest):
-            return
-        basis = np.vstack([basis, newest])
-        images = np.vstack([images, apply(newest)])
+        newest = _outside(outside, images, basis, min(block, size - len(basis)), random)
+
+
+def _inner(block: Floats, basis: Floats) -> Floats:
+    """The inner products of the rows of a block with those of the basis."""
+    return np.ascontiguousarray(times(basis, Params(block, np.zeros(len(block)))).T)
+
+
+def _grown(T: Floats, rows: Floats) -> Floats:
+    """T with the products of the newest block as its last rows and columns."""
+    before, after = len(T), rows.shape[1]
+    grown = np.empty((after, after))
+    grown[:before, :before], grown[before:] = T, rows
+    grown[:before, before:] = rows[:, :before].T
+    return grown
+
+
+def _step(basis: Floats, T: Floats, outside: Floats, count: int, tol: float) -> Step:
+    m, newest = len(T), len(outside)
+    wanted = [m - min(count, m), m - 1]
+    with one_blas_thread:
+        values, inside = la.eigh(0.5 * (T + T.T), subset_by_index=wanted, check_finite=False)
+    found, inside = values[::-1], np.ascontiguousarray(inside[:, ::-1])
+    residual = back_times(outside, np.ascontiguousarray(inside[m - newest :]))
+    largest = float(np.max(np.linalg.norm(residual, axis=1), initial=0.0))
+    scale = max(float(found[0]) if found.size else 0.0, np.finfo(np.float64).tiny)
+    return Step(Params(back_times(basis, inside), found), -float(np.sum(found)), largest / (tol * scale))
 
 
 def _orthonormal(A: Floats) -> Floats:
@@ -54,14 +75,21 @@ def _orthonormal(A: Floats) -> Floats:
     return np.ascontiguousarray(Q.T[: len(sizes)][kept])
 
 
-def _outside(block: Floats, basis: Floats, size: int) -> Floats:
-    """What a block adds to the space."""
-    scale = np.linalg.norm(block, axis=1, keepdims=True)
-    block = block / np.where(scale > 0.0, scale, 1.0)
-    with one_blas_thread:
+def _outside(outside: Floats, images: Floats, basis: Floats, width: int, random: Any) -> Floats:
+    """The next block, `width` rows: what the newest one adds to the space, and where that is little, anything."""
+    sizes = np.linalg.norm(images, axis=1)
+    left = np.linalg.norm(outside, axis=1)
+    new = outside[left > 1e-10 * sizes]
+    for _ in range(3):
+        missing = width - len(new)
+        if missing > 0:
+            new = np.vstack([new, random.standard_normal((missing, basis.shape[1]))])
+        new = new / np.linalg.norm(new, axis=1, keepdims=True)
         for _ in range(2):
-            block = block - (block @ basis.T) @ basis
-            left = np.linalg.norm(block, axis=1)
-            block = block[left > 1e-10] / left[left > 1e-10, None]
-        block = _orthonormal(block) if len(block) else block
-    return block[: size - len(basis)]
+            new = new - back_times(basis, np.ascontiguousarray(_inner(new, basis).T))
+            size = np.linalg.norm(new, axis=1, keepdims=True)
+            new = new[size[:, 0] > 1e-10] / size[size[:, 0] > 1e-10]
+        new = _orthonormal(new)[:width]
+        if len(new) == width:
+            break
+    return new

@@ -8,43 +8,42 @@ A centre without rows goes to the row that is furthest from its own centre, the 
 on: that lowers the energy, too.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
 from tenfold.solvers.loop import Step
-from tenfold.stats import Assigned, Farthest, Params, farthest
-
-Assign = Callable[[Floats], Assigned]
+from tenfold.stats import Assigner, Farthest, Params, farthest
 
 
 def steps(
-    rows: Rows, assign: Assign, start: Floats, *, place: Floats, scatter: float, shift: float, fall: float
+    rows: Rows, assign: Assigner, start: Floats, *, place: Floats, scatter: float, shift: float, fall: float
 ) -> Iterator[Step]:
     """Steps from the centres `start` (k, p); the parameters are centres and the weights of their rows.
 
-    `assign` is one pass: `Assigned` for given centres, with sums about `place`; `scatter` is the energy of that place
-    alone. A step meets the stopping rule when the squared moves of the centres sum to at most `shift`, and the energy
-    has fallen by at most `fall` times itself, or when no centre has moved.
+    `assign` is one pass, with sums about `place`; `scatter` is the energy of that place alone. A step meets the
+    stopping rule when the squared moves of the centres sum to at most `shift`, and the energy has fallen by at most
+    `fall` times itself, or when no centre has moved.
     """
     centres = start
     yield Step(Params(centres, np.zeros(len(centres))), np.inf, np.inf)
     while True:
-        found = assign(centres)
-        if not np.isfinite(found.energy):
+        weight, sums = assign(centres)
+        if not np.isfinite(sums).all():
             raise NotFinite
-        if not found.weight.all():
-            found = relocated(found, rows.fold(farthest(centres, int(np.sum(found.weight == 0.0)))), place)
-        inside = found.weight > 0.0
-        away = found.sums / np.where(inside, found.weight, 1.0)[:, None]
+        if not weight.all():
+            far = rows.fold(farthest(centres, int(np.sum(weight == 0.0))))
+            weight, sums = relocated(weight, sums, far, place)
+        inside = weight > 0.0
+        away = sums / np.where(inside, weight, 1.0)[:, None]
         means = np.where(inside[:, None], place + away, centres)
         moves = np.sum((means - centres) ** 2, axis=1)
-        energy = max(0.0, scatter - float(np.sum(found.weight * np.sum(away**2, axis=1))))
-        measure = max(_ratio(float(np.sum(moves)), shift), _ratio(float(np.sum(found.weight * moves)), fall * energy))
+        energy = max(0.0, scatter - float(np.sum(weight * np.sum(away**2, axis=1))))
+        measure = max(_ratio(float(np.sum(moves)), shift), _ratio(float(np.sum(weight * moves)), fall * energy))
         centres = means
-        yield Step(Params(centres, found.weight), energy, measure)
+        yield Step(Params(centres, weight), energy, measure)
 
 
 def _ratio(value: float, allowed: float) -> float:
@@ -53,9 +52,21 @@ def _ratio(value: float, allowed: float) -> float:
     return value / allowed if allowed > 0.0 else np.inf
 
 
-def relocated(found: Assigned, far: Farthest, place: Floats) -> Assigned:
-    """Centres without rows take the furthest ones, as long as these leave a row behind."""
-    weight, sums = found.weight.copy(), found.sums.copy()
+def means_again(assign: Assigner, params: Params, place: Floats) -> Floats:
+    """The centres of the last step from sums that depend on nothing but the assignment, so that rows of equal blocks
+    give equal bits wherever they are; a centre that was relocated stays.
+    """
+    if not params.intercept.any():  # no step was made
+        return np.asarray(params.coef)
+    weight, sums = assign.again()
+    same = (weight > 0.0) & np.isclose(weight, params.intercept, rtol=1e-9, atol=0.0)
+    away = sums / np.where(same, weight, 1.0)[:, None]
+    return np.where(same[:, None], place + away, params.coef)
+
+
+def relocated(weight: Floats, sums: Floats, far: Farthest, place: Floats) -> tuple[Floats, Floats]:
+    """Weights and sums when centres without rows have taken the furthest ones, as long as these leave a row behind."""
+    weight, sums = weight.copy(), sums.copy()
     empty = iter(np.flatnonzero(weight == 0.0))
     for row, number, w in zip(far.rows, far.number, far.weight, strict=True):
         if weight[number] <= w * (1.0 + 1e-9):
@@ -66,4 +77,4 @@ def relocated(found: Assigned, far: Farthest, place: Floats) -> Assigned:
         weight[number] -= w
         sums[number] -= w * (row - place)
         weight[k], sums[k] = w, w * (row - place)
-    return Assigned(weight, sums, found.energy)
+    return weight, sums

@@ -6,9 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import chain
 from math import inf
-from typing import NamedTuple
-
-from tenfold.stats import Params
+from typing import Any, NamedTuple
 
 
 class Status(Enum):
@@ -65,10 +63,10 @@ _MESSAGES = {
 
 class Step(NamedTuple):
     """One step of a solver: where it is, the objective there, and the measure that the stopping rule compares with
-    one.
+    one. Parameters are of the solver's own kind: weights and intercepts, components, a mixture.
     """
 
-    params: Params
+    params: Any
     objective: float
     measure: float
 
@@ -86,7 +84,7 @@ class Record:
 class Solution:
     """What a solver returns; the judge looks at `params` alone."""
 
-    params: Params
+    params: Any
     status: Status
     trace: tuple[Record, ...] = ()
 
@@ -96,7 +94,7 @@ class Solution:
         return max(0, len(self.trace) - 1)
 
 
-Watch = Callable[[Record, Params], bool]
+Watch = Callable[[Record, Any], bool]
 """Called after every step; a true answer ends the loop."""
 
 
@@ -107,7 +105,7 @@ def run(steps: Iterable[Step], max_iter: int, time_limit: float | None = None, w
     """
     begin = time.perf_counter()
     trace: list[Record] = []
-    params: Params | None = None
+    params: Any = None
     status = Status.STALLED
     try:
         for step in steps:

@@ -21,7 +21,7 @@ from tenfold.stats.classes import (
     quadratics,
     scaled_distances,
 )
-from tenfold.stats.clusters import Assigned, Farthest, assigned, distances_to, farthest, nearest
+from tenfold.stats.clusters import Assigned, Assigner, Farthest, assigned, assigner, distances_to, farthest, nearest
 from tenfold.stats.columns import Aligned, Columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
@@ -37,13 +37,15 @@ from tenfold.stats.derivatives import (
     total_weight,
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
+from tenfold.stats.gaussians import KINDS, Mixture, Singular
 from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
 from tenfold.stats.joint import JointScatter, both_moments, degrees_of_freedom, joint_products
+from tenfold.stats.mixtures import Gathered, MixtureSums, known_columns, mixture_sums, posterior
 from tenfold.stats.models import ModelSums, of_models
 from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
 from tenfold.stats.rfactor import RFactor
 from tenfold.stats.scaled import Scaled, scaled
-from tenfold.stats.scatter import scatter_products
+from tenfold.stats.scatter import Scattered, scattered
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, class_hessian, noticed_hessian, of_right_margins, softmax
@@ -53,8 +55,10 @@ from tenfold.stats.votes import Voters
 
 __all__ = [
     "BATCH",
+    "KINDS",
     "Aligned",
     "Assigned",
+    "Assigner",
     "ClassColumns",
     "ClassErrors",
     "ClassProducts",
@@ -65,11 +69,14 @@ __all__ = [
     "Derivatives",
     "Extremes",
     "Farthest",
+    "Gathered",
     "Gram",
     "GramByColumns",
     "GroupedMoments",
     "GroupedScores",
     "JointScatter",
+    "Mixture",
+    "MixtureSums",
     "ModelSums",
     "Moments",
     "NegativeCategory",
@@ -77,7 +84,9 @@ __all__ = [
     "Params",
     "RFactor",
     "Scaled",
+    "Scattered",
     "Several",
+    "Singular",
     "TagWeights",
     "Total",
     "Voters",
@@ -85,6 +94,7 @@ __all__ = [
     "all_but_one",
     "along",
     "assigned",
+    "assigner",
     "back_times",
     "best_constant",
     "best_tags",
@@ -107,10 +117,12 @@ __all__ = [
     "grouped_scores",
     "groups_of",
     "joint_products",
+    "known_columns",
     "marks",
     "mean_loss",
     "mean_over_targets",
     "memberships",
+    "mixture_sums",
     "nearest",
     "noticed_hessian",
     "observed_columns",
@@ -121,11 +133,12 @@ __all__ = [
     "of_right_margins",
     "of_weights",
     "pooled_products",
+    "posterior",
     "predictions",
     "quadratics",
     "scaled",
     "scaled_distances",
-    "scatter_products",
+    "scattered",
     "score_products",
     "softmax",
     "times",

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, is_numpy, is_sparse, like, namespace, on_host, picked
-from tenfold.data import Block, Lifted, Pending, weights_of
+from tenfold.data import Block, Lifted, MemoryRows, Pending, Rows, weights_of
 from tenfold.machine import threads
 from tenfold.stats.derivatives import Params, times
 
@@ -59,6 +59,67 @@ def assigned_in_arrays(centres: Floats, place: Floats, block: Block) -> Pending[
         parts = [xp.sum(own, axis=0), xp.matmul(own.T, X - like(place, X)), xp.reshape(xp.sum(w * square), (1,))]
         total = [a + b for a, b in zip(total, parts, strict=True)] if total else parts
     return Pending.of(total, _from_sums, key="assigned")
+
+
+Sums: TypeAlias = tuple[Floats, Floats]
+"""Weights (k,) and sums (k, p) of the rows that are nearest to each of some centres."""
+
+
+class Assigner(Protocol):
+    """Passes over the same rows for centres that move: their sums; and those of the last pass `again`, which depend on
+    nothing but the centre of each row.
+    """
+
+    def __call__(self, centres: Floats) -> Sums: ...
+    def again(self) -> Sums: ...
+
+
+def assigner(rows: Rows, place: Floats) -> Assigner:
+    """Passes with sums about `place`. Rows in memory keep bounds from one pass to the next, so that most are compared
+    with few centres, and rows that stay with their centre are not read.
+    """
+    return _ByBounds(rows, place) if isinstance(rows, MemoryRows) and not rows.foreign else _ByFold(rows, place)
+
+
+class _ByFold:
+    def __init__(self, rows: Rows, place: Floats) -> None:
+        self._rows, self._place = rows, place
+        self._last: Sums = (np.zeros(0), np.zeros((0, 0)))
+
+    def __call__(self, centres: Floats) -> Sums:
+        found: Assigned = self._rows.fold(assigned(centres, self._place))
+        self._last = found.weight, found.sums
+        return self._last
+
+    def again(self) -> Sums:
+        return self._last
+
+
+class _ByBounds:
+    def __init__(self, rows: MemoryRows, place: Floats) -> None:
+        self._place, self._entries = place, rows.entries
+        self._steps = [_steps_on(block.X, block.weight) for block in rows.blocks()]
+
+    def __call__(self, centres: Floats) -> Sums:
+        count = threads(self._entries)
+        return _added([steps.step(centres, self._place, count) for steps in self._steps])
+
+    def again(self) -> Sums:
+        count = threads(self._entries)
+        return _added([steps.again(self._place, count) for steps in self._steps])
+
+
+def _steps_on(X: Array, weight: Floats | None) -> _core.Lloyd:
+    if is_sparse(X):
+        return _core.Lloyd(X.data, X.indices, X.indptr, X.shape[1], weight)
+    return _core.Lloyd(X, weight)
+
+
+def _added(parts: list[Sums]) -> Sums:
+    weight, sums = parts[0]
+    for more in parts[1:]:
+        weight, sums = weight + more[0], sums + more[1]
+    return weight, sums
 
 
 def _from_sums(_: tuple[None, ...], weight: Floats, sums: Floats, energy: Floats) -> Assigned:

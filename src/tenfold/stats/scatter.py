@@ -1,26 +1,55 @@
 """Products of the scatter matrix of the rows with vectors, without the matrix: two products of the rows."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from tenfold.arrays import Floats, contiguous, is_numpy, is_sparse, like, namespace
+from tenfold import _core
+from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, namespace
 from tenfold.data import Block, Lifted, Pending, weights_of
-from tenfold.stats.derivatives import Params, Total, as_total, back_times, times
+from tenfold.machine import threads
+from tenfold.stats.derivatives import Params, away, back_times, times
 
 
-def scatter_products(centre: Floats, vectors: Floats) -> Callable[[Block], Lifted[Total]]:
-    """The lift of sum_i w (x_i - centre)((x_i - centre)'v), (q, p), for vectors v (q, p)."""
-    return partial(_scatter_products, centre, vectors)
+@dataclass(frozen=True, slots=True)
+class Scattered:
+    """With d = x - centre: sums over rows of the weight, of w d (p,), and of w d (d'v) for vectors v, (q, p)."""
+
+    weight: float
+    sums: Floats
+    products: Floats
+
+    def merge(self, other: "Scattered") -> "Scattered":
+        return Scattered(self.weight + other.weight, self.sums + other.sums, self.products + other.products)
+
+    def about_mean(self, vectors: Floats) -> tuple[Floats, Floats]:
+        """How far the mean is from the centre, and the products about it."""
+        step = self.sums / self.weight
+        return step, self.products - np.outer(np.einsum("qp,p->q", vectors, self.sums), step)
 
 
-def _scatter_products(centre: Floats, vectors: Floats, block: Block) -> Lifted[Total]:
+def scattered(centre: Floats, vectors: Floats) -> Callable[[Block], Lifted[Scattered]]:
+    """The lift of `Scattered` for vectors (q, p)."""
+    return partial(_scattered, centre, np.ascontiguousarray(vectors))
+
+
+def _scattered(centre: Floats, vectors: Floats, block: Block) -> Lifted[Scattered]:
     X = block.X
+    if is_numpy(X):
+        weight = float(X.shape[0]) if block.weight is None else float(np.sum(block.weight))
+        found = _core.scatter_products(X, vectors, centre, block.weight, threads(entries(X)))
+        return Scattered(weight, found[-1], found[:-1])
+    w = weights_of(block)
+    xp = namespace(w)
     z = times(X, Params(vectors, np.zeros(len(vectors))), centre)
-    z = z if block.weight is None else z * weights_of(block)[:, None]
-    if is_numpy(X) or is_sparse(X):
-        return Total(back_times(X, contiguous(z), centre))
-    xp = namespace(X)
-    away = xp.astype(X, xp.float64, copy=False) - like(centre, X)
-    return Pending.of([xp.matmul(z.T, away)], as_total, key="products")
+    u = xp.concat([z * w[:, None], w[:, None]], axis=1)
+    if is_sparse(X):
+        found = back_times(X, contiguous(u), centre)
+        return Scattered(float(np.sum(w)), found[-1], found[:-1])
+    return Pending.of([xp.matmul(u.T, away(X, centre)), xp.reshape(xp.sum(w), (1,))], _of_sums, key="products")
+
+
+def _of_sums(_: tuple[None, ...], found: Array, weight: Array) -> Scattered:
+    return Scattered(float(weight[0]), found[-1], found[:-1])

@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, is_dask, is_foreign, namespace, numpy_dtype, on_host, wide
+from tenfold.arrays import Array, Floats, contiguous, is_dask, is_foreign, namespace, numpy_dtype, on_host, wide
 from tenfold.data import MemoryRows, Rows
-from tenfold.estimators.contract import counted, follow, rows_alone, validate_weights
+from tenfold.estimators.contract import follow, rows_alone, validate_weights
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -121,12 +121,9 @@ def require_rows(X: Array, k: int, weight: Array | None = None) -> None:
         raise ValueError(f"{k} clusters need as many rows of positive weight, and there are {inside}.")
 
 
-def counted_rows(X: Array, weight: Array | None) -> Rows:
-    """The rows of positive weight where they can be picked, for many passes: arrays in C order."""
-    if is_dask(X) or is_foreign(X):
-        return rows_alone(X, weight)
-    inside, _, kept = counted(X, np.zeros(0) if weight is None else weight, weight)
-    return rows_alone(inside, kept)
+def kept_rows(X: Array, weight: Array | None) -> Rows:
+    """Rows for many passes: an array in another order is put in C order once."""
+    return rows_alone(contiguous(X), weight)
 
 
 def seeds_of(model: Any, X: Array, k: int) -> plan.Seeds:

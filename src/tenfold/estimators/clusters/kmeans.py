@@ -9,7 +9,7 @@ from tenfold.arrays import numpy_dtype
 from tenfold.estimators.clusters.centres import (
     BASIC,
     Centred,
-    counted_rows,
+    kept_rows,
     require_rows,
     seeds_of,
     starts_of,
@@ -20,7 +20,6 @@ from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     refuse_not_finite,
-    rows_alone,
     validate_rows,
     validate_weights,
     warn_unless_certified,
@@ -151,7 +150,7 @@ class KMeans(Centred):
                 RuntimeWarning,
                 stacklevel=3,
             )
-        rows = counted_rows(X, weight)
+        rows = kept_rows(X, weight)
         seeds, starts = seeds_of(self, X, self.n_clusters), starts_of(self)
         found = refuse_not_finite(
             self,
@@ -169,7 +168,7 @@ class KMeans(Centred):
         )
         self.n_iter_ = found.iterations
         self.trace_ = tuple(record.objective for record in found.trace[1:])
-        stored = store_centres(self, found.centres, X, rows_alone(X, weight), weight)
+        stored = store_centres(self, found.centres, X, rows, weight)
         self.certificate_ = lloyd_step(
             rows,
             stored,

@@ -30,7 +30,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
-from tenfold.judge import spectral
+from tenfold.judge import Certificate, spectral
 from tenfold.plans import spectral as plan
 from tenfold.stats import Params, times
 
@@ -217,30 +217,33 @@ class PCA(Principal):
         weight = validate_weights(sample_weight, X)
         rows = rows_alone(X, weight)
         count = self._count(*rows.shape)
-        found = refuse_not_finite(
-            self,
-            X,
-            lambda: plan.of_rows(
+
+        def search(widest: int) -> plan.Spectrum:
+            return plan.of_rows(
                 rows,
                 count,
                 accurate=self.svd_solver == "full",
                 tol=max(self.tol, 1e-9),
                 max_iter=300 if self.iterated_power == "auto" else max(1, int(self.iterated_power)),
                 random=check_random_state(self.random_state),
-            ),
-        )
-        self._store(found, rows.shape, X)
-        self.certificate_ = spectral(
-            rows,
-            mean=wide(self.mean_),
-            components=wide(self.components_),
-            values=wide(self.singular_values_) ** 2,
-            leading=self.keep is None,
-            scatter=found.scatter,
-            tol=max(1e-8, self.tol),
-            dtype=numpy_dtype(self.components_.dtype),
-            status=found.status.value,
-        )
+                widest=widest,
+            )
+
+        def judged(found: plan.Spectrum) -> Certificate:
+            self._store(found, rows.shape, X)
+            return spectral(
+                rows,
+                mean=wide(self.mean_),
+                components=wide(self.components_),
+                values=wide(self.singular_values_) ** 2,
+                leading=self.keep is None,
+                scatter=found.scatter,
+                tol=max(1e-8, self.tol),
+                dtype=numpy_dtype(self.components_.dtype),
+                status=found.status.value,
+            )
+
+        self.certificate_ = refuse_not_finite(self, X, lambda: plan.certified(search, judged))
         return self
 
     def _count(self, n: int, p: int) -> int | None:

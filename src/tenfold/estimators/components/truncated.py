@@ -7,6 +7,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, numpy_dtype, wide
+from tenfold.data import Rows
 from tenfold.estimators.components.projected import Projected
 from tenfold.estimators.contract import (
     Claims,
@@ -18,7 +19,7 @@ from tenfold.estimators.contract import (
     validate_weights,
 )
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, random_state, real
-from tenfold.judge import spectral
+from tenfold.judge import Certificate, spectral
 from tenfold.plans import spectral as plan
 from tenfold.stats import Columns
 
@@ -122,11 +123,19 @@ class TruncatedSVD(Projected):
             raise ValueError(f"n_components({self.n_components}) must be <= n_features({p}).")
         random = check_random_state(self.random_state)
         tol = max(self.tol, 1e-9)
-        found: plan.Spectrum = refuse_not_finite(
-            self,
-            X,
-            lambda: plan.of_rows(rows, min(self.n_components, n, p), about_mean=False, tol=tol, random=random),
+
+        def search(widest: int) -> plan.Spectrum:
+            count = min(self.n_components, n, p)
+            return plan.of_rows(rows, count, about_mean=False, tol=tol, random=random, widest=widest)
+
+        self.certificate_ = refuse_not_finite(
+            self, X, lambda: plan.certified(search, lambda found: self._judged(found, rows, X))
         )
+        return self
+
+    def _judged(self, found: plan.Spectrum, rows: Rows, X: Array) -> Certificate:
+        """Set the attributes, and judge them."""
+        p = rows.shape[1]
         values, vectors = found.first(self.n_components)
         vectors = plan.signed(vectors)
         self.components_, self.singular_values_ = follow(vectors, X), follow(np.sqrt(values), X)
@@ -136,7 +145,7 @@ class TruncatedSVD(Projected):
         along = np.maximum(values / columns.weight - (vectors @ columns.mean[:p]) ** 2, 0.0)
         self.explained_variance_ = follow(along, X)
         self.explained_variance_ratio_ = follow(along / total if total > 0.0 else np.full(len(along), np.nan), X)
-        self.certificate_ = spectral(
+        return spectral(
             rows,
             mean=np.zeros(p),
             components=wide(self.components_),
@@ -147,7 +156,6 @@ class TruncatedSVD(Projected):
             dtype=numpy_dtype(self.components_.dtype),
             status=found.status.value,
         )
-        return self
 
     def _frame(self) -> tuple[Floats, Floats]:
         check_is_fitted(self)

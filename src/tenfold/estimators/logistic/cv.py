@@ -190,8 +190,7 @@ class LogisticRegressionCV(LogisticRegression):
         # classes are balanced by all rows, in every fold alike
         whole = weighted(self._factors(y, weight), self.classes_, number, weight)
         self.class_prior_ = shares(number, count, whole)
-        for place, fold in enumerate(folds):
-            _refuse_missing(self.classes_, number, whole, fold, place)
+        _refuse_empty(whole, [test for _, test in folds])
         rows = as_rows(*counted(X, targets(number, count), whole))
         trains = _counted_folds([train for train, _ in folds], whole)
         with counting_work() as grid:
@@ -199,7 +198,7 @@ class LogisticRegressionCV(LogisticRegression):
         scores = self._scores(X, y, number, [test for _, test in folds], paths, routed.scorer.score)
         with counting_work() as last:
             best = self._choose(X, rows, paths, scores, ratios, count)
-        self.cost_ = grid.products / last.products if self.refit else np.nan
+        self.cost_ = grid.products / last.products if last.products else np.nan
         self._arrange(best, paths, scores, iterations, ratios, legacy, count)
         return self
 
@@ -440,22 +439,13 @@ def _mass(rows: Any, some: Any = slice(None)) -> float:
     return float(len(rows.y[some])) if rows.weight is None else float(rows.weight[some].sum())
 
 
-def _refuse_missing(
-    classes: Array, number: Integers, weight: Array | None, fold: tuple[Integers, Integers], place: int
-) -> None:
-    """Refuse a fold that lacks a class, or in which nothing that counts is left out."""
-    train, test = fold if weight is None else (part[weight[part] > 0] for part in fold)
-    missing = np.setdiff1d(np.arange(len(classes)), number[train])
-    if missing.size:
-        raise ValueError(
-            f"Fold {place} has no training row of the classes {classes[missing].tolist()}: a class needs at least two "
-            "rows of positive weight, in different folds. Use fewer folds, a stratified splitter, or leave the class "
-            "out."
-        )
-    if not len(test):
-        raise ValueError(
-            f"Fold {place} leaves out no row of positive weight: there is nothing to score. Use fewer folds."
-        )
+def _refuse_empty(weight: Array | None, tests: list[Integers]) -> None:
+    """Refuse folds in which nothing that counts is left out."""
+    for place, test in enumerate(tests):
+        if not len(test if weight is None else test[weight[test] > 0]):
+            raise ValueError(
+                f"Fold {place} leaves out no row of positive weight: there is nothing to score. Use fewer folds."
+            )
 
 
 def _part(value: Any, chosen: Array, n: int) -> Any:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, is_classifier
 from sklearn.exceptions import DataConversionWarning, EfficiencyWarning
-from sklearn.neighbors import BallTree, KDTree
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -87,7 +86,7 @@ class Searched(MultiOutputMixin, BaseEstimator):
     def _keep(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         check_parameters(self, self._constraints)
         self._claims.refuse(type(self).__name__, X)
-        shared = isinstance(X, (Searched, KDTree, BallTree))
+        shared = is_index(X)
         X, y = self._taken(X, y)
         self._name_metric()
         weight = validate_weights(sample_weight, X)
@@ -112,7 +111,7 @@ class Searched(MultiOutputMixin, BaseEstimator):
 
     def _taken(self, X: Any, y: Any) -> tuple[Array, Any]:
         """Rows and targets as scikit-learn checks them; another index gives its own rows."""
-        if isinstance(X, (Searched, KDTree, BallTree)):
+        if is_index(X):
             return X._fit_X if isinstance(X, Searched) else np.array(X.data), y
         with_y = get_tags(self).target_tags.required
         settings: dict[str, Any] = {
@@ -291,6 +290,13 @@ class Searched(MultiOutputMixin, BaseEstimator):
         tags.input_tags.pairwise = tags.input_tags.positive_only = self.metric == "precomputed"
         tags.input_tags.allow_nan = self.metric == "nan_euclidean"
         return tags
+
+
+def is_index(X: Any) -> bool:
+    """Whether X is an index in place of rows: of ours, or a tree of scikit-learn's, which is known by its name, for to
+    import it takes longer than many fits.
+    """
+    return isinstance(X, Searched) or type(X).__name__ in ("BallTree", "BallTree64", "KDTree", "KDTree64")
 
 
 def with_advice(reason: ValueError) -> ValueError:

@@ -1,0 +1,230 @@
+// Products of dense rows with many vectors, by packed panels; with D = X - shift:
+//   many_times     z = D coef' + intercept, (rows x vectors)
+//   many_times_t   U' D, (vectors x columns)
+//   scatter        coef D' W D and 1' W D, (vectors + 1 x columns), W diagonal with the weights
+// The loops of times.hpp serve a few vectors: they read coefficients again for every few rows.
+//
+// A tile of rows is packed in chunks of columns that stay in the second-level cache while they are multiplied by the
+// vectors, which are packed once. `scatter` uses a tile for both products before it goes on to the next.
+// Narrow sums are taken in slots; wide ones are cut by columns, and every entry is summed in the order of the rows.
+#pragma once
+
+#include "tenfold/buffer.hpp"
+#include "tenfold/kernels.hpp"
+#include "tenfold/slots.hpp"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace tenfold {
+
+constexpr Index many_vectors = 8; // from here on packing pays
+constexpr Index packed_rows = 64;
+constexpr Index packed_columns = 512;
+constexpr Index narrow_columns = 1024; // sums of more columns are cut by these and not by rows
+
+inline Index in_panels(Index columns) { return (columns + kernels().panel - 1) / kernels().panel; }
+
+// Vectors (count x columns) as panels: entry (c, j) of their transpose at (j / panel) * stride + c * panel + j % panel.
+class PackedVectors {
+public:
+  PackedVectors(const double *vectors, Index count, Index columns)
+      : side_(kernels().panel), panels_(in_panels(count)), stride_((in_panels(columns) * side_ + 3) * side_),
+        values_(panels_ * stride_) {
+    for (Index j = 0; j < count; ++j)
+      for (Index c = 0; c < columns; ++c)
+        values_[j / side_ * stride_ + c * side_ + j % side_] = vectors[j * columns + c];
+  }
+
+  Index panels() const { return panels_; }
+  Index width() const { return panels_ * side_; }
+
+  // Adds the products of packed rows, whose first column is `begin`, to out (count x width).
+  void add_products(const double *tile, Index stride, Index count, Index begin, Index columns, double *out) const {
+    kernels().panel_times(tile, stride, count, in_panels(columns), values_.data() + begin * side_, stride_, panels_,
+                          out, width());
+  }
+
+private:
+  Index side_, panels_, stride_;
+  Buffer values_;
+};
+
+// Tiles of D.
+template <class T> class PackedRows {
+public:
+  PackedRows(const Dense<T> &x, std::span<const double> shift)
+      : x_(x), unit_(in_panels(x.columns) * kernels().panel), centre_(in_panels(x.columns) * kernels().panel) {
+    std::fill_n(unit_.data(), x.columns, 1.0);
+    std::copy(shift.begin(), shift.end(), centre_.data());
+  }
+
+  static Index stride() { return (packed_rows + 3) * kernels().panel; }
+  static Index size(Index columns) { return in_panels(std::min(columns, packed_columns)) * stride(); }
+
+  void pack(Index row, Index count, Index begin, Index columns, double *tile) const {
+    kernels().dense<T>().pack(x_.data + row * x_.columns + begin, x_.columns, nullptr, count, columns,
+                              unit_.data() + begin, centre_.data() + begin, nullptr, tile, stride());
+  }
+
+private:
+  Dense<T> x_;
+  Buffer unit_, centre_;
+};
+
+// What one worker needs.
+struct Scratch {
+  Scratch(Index of_tile, Index of_sums, Index of_right) : tile(of_tile), sums(of_sums), right(of_right) {}
+  Buffer tile, sums, right;
+};
+
+inline std::vector<Scratch> scratches(int threads, Index tile, Index sums, Index panels = 0) {
+  std::vector<Scratch> found;
+  for (int w = 0; w < threads; ++w)
+    found.emplace_back(tile, sums, panels);
+  return found;
+}
+
+// D coef' of the rows of a tile; the tile is left packed where one chunk has all its columns.
+template <class T>
+void tile_products(const PackedRows<T> &rows, const PackedVectors &vectors, Index columns, Index row, Index count,
+                   Scratch &scratch) {
+  std::fill_n(scratch.sums.data(), count * vectors.width(), 0.0);
+  for (Index begin = 0; begin < columns; begin += packed_columns) {
+    const Index chunk = std::min(packed_columns, columns - begin);
+    rows.pack(row, count, begin, chunk, scratch.tile.data());
+    vectors.add_products(scratch.tile.data(), PackedRows<T>::stride(), count, begin, chunk, scratch.sums.data());
+  }
+}
+
+template <class T>
+void many_times(const Dense<T> &x, std::span<const double> coef, std::span<const double> intercept,
+                std::span<const double> shift, int threads, std::span<double> z) {
+  const Index t = static_cast<Index>(intercept.size());
+  const PackedRows<T> rows(x, shift);
+  const PackedVectors vectors(coef.data(), t, x.columns);
+  std::vector<Scratch> scratch = scratches(threads, rows.size(x.columns), packed_rows * vectors.width());
+  parallel((x.rows + packed_rows - 1) / packed_rows, threads, [&](Index item, int worker) {
+    Scratch &own = scratch[static_cast<std::size_t>(worker)];
+    const Index row = item * packed_rows, count = std::min(packed_rows, x.rows - row);
+    tile_products(rows, vectors, x.columns, row, count, own);
+    for (Index i = 0; i < count; ++i)
+      for (Index k = 0; k < t; ++k)
+        z[static_cast<std::size_t>((row + i) * t + k)] =
+            own.sums[i * vectors.width() + k] + intercept[static_cast<std::size_t>(k)];
+  });
+}
+
+// Sums (vectors x columns) by blocks, see core/src/kernels/cross.hpp, in chunks of columns: chunk c begins at
+// c * packed_columns * (padded vectors).
+class CrossSums {
+public:
+  CrossSums(Index vectors, Index columns, Index slots)
+      : side_(kernels().panel), vectors_(vectors), columns_(columns), slots_(slots),
+        stride_(in_panels(vectors) * side_ * in_panels(columns) * side_), sums_(slots * stride_) {}
+
+  // The blocks of the chunk whose first column is `begin`.
+  double *blocks(Index slot, Index begin) {
+    return sums_.data() + slot * stride_ + begin * in_panels(vectors_) * side_;
+  }
+
+  std::vector<double> total(int threads) {
+    merge_slots(sums_.data(), slots_, stride_, stride_, threads);
+    std::vector<double> out(static_cast<std::size_t>(vectors_ * columns_));
+    for (Index begin = 0; begin < columns_; begin += packed_columns) {
+      const Index chunk = std::min(packed_columns, columns_ - begin), panels = in_panels(chunk);
+      const double *from = blocks(0, begin);
+      for (Index j = 0; j < vectors_; ++j)
+        for (Index c = 0; c < chunk; ++c)
+          out[static_cast<std::size_t>(j * columns_ + begin + c)] =
+              from[(j / side_ * panels + c / side_) * side_ * side_ + j % side_ * side_ + c % side_];
+    }
+    return out;
+  }
+
+private:
+  Index side_, vectors_, columns_, slots_, stride_;
+  Buffer sums_;
+};
+
+// Rows of u (count x targets, `step` apart), times a weight where there is one, as panels.
+inline void pack_right(const double *u, Index step, Index count, Index targets, const double *weight, double *panels) {
+  const Index side = kernels().panel, stride = (packed_rows + 3) * side;
+  for (Index j = 0; j < targets; ++j) {
+    double *to = panels + j / side * stride + j % side;
+    for (Index i = 0; i < count; ++i)
+      to[i * side] = weight != nullptr ? weight[i] * u[i * step + j] : u[i * step + j];
+  }
+}
+
+// Tiles of consecutive rows in slots that depend on the shape alone.
+inline Index slots_of_tiles(Index rows, Index columns) {
+  return columns > narrow_columns ? 1 : std::clamp<Index>(rows / (8 * packed_rows), 1, most_slots);
+}
+
+template <class T>
+std::vector<double> many_times_t(const Dense<T> &x, std::span<const double> u, Index targets,
+                                 std::span<const double> shift, int threads) {
+  const PackedRows<T> rows(x, shift);
+  const Index slots = slots_of_tiles(x.rows, x.columns), chunks = (x.columns + packed_columns - 1) / packed_columns;
+  const Index stride = PackedRows<T>::stride();
+  CrossSums sums(targets, x.columns, slots);
+  std::vector<Scratch> scratch = scratches(threads, rows.size(x.columns), 0, in_panels(targets) * stride);
+  parallel(slots * chunks, threads, [&](Index item, int worker) {
+    Scratch &own = scratch[static_cast<std::size_t>(worker)];
+    const Range range = slot_range(x.rows, slots, item / chunks);
+    const Index begin = item % chunks * packed_columns, chunk = std::min(packed_columns, x.columns - begin);
+    for (Index row = range.begin; row < range.end; row += packed_rows) {
+      const Index count = std::min(packed_rows, range.end - row);
+      rows.pack(row, count, begin, chunk, own.tile.data());
+      pack_right(u.data() + row * targets, targets, count, targets, nullptr, own.right.data());
+      kernels().panel_cross(own.tile.data(), stride, in_panels(chunk), own.right.data(), stride, in_panels(targets),
+                            count, sums.blocks(item / chunks, begin));
+    }
+  });
+  return sums.total(threads);
+}
+
+// Both products of a tile, one after the other; wide rows by columns in the end, from products that all threads make
+// first.
+template <class T>
+std::vector<double> scatter(const Dense<T> &x, std::span<const double> coef, Index count, std::span<const double> shift,
+                            std::span<const double> weight, int threads) {
+  const Index width = count + 1, stride = PackedRows<T>::stride();
+  if (x.columns > packed_columns) {
+    std::vector<double> z(static_cast<std::size_t>(x.rows * count)), u(static_cast<std::size_t>(x.rows * width));
+    many_times(x, coef, std::vector<double>(static_cast<std::size_t>(count)), shift, threads, z);
+    for (Index i = 0; i < x.rows; ++i) {
+      const double w = weight.empty() ? 1.0 : weight[static_cast<std::size_t>(i)];
+      for (Index k = 0; k < count; ++k)
+        u[static_cast<std::size_t>(i * width + k)] = w * z[static_cast<std::size_t>(i * count + k)];
+      u[static_cast<std::size_t>(i * width + count)] = w;
+    }
+    return many_times_t(x, std::span<const double>(u), width, shift, threads);
+  }
+  const PackedRows<T> rows(x, shift);
+  const PackedVectors vectors(coef.data(), count, x.columns);
+  const Index slots = slots_of_tiles(x.rows, x.columns);
+  CrossSums sums(width, x.columns, slots);
+  std::vector<Scratch> scratch =
+      scratches(threads, rows.size(x.columns), packed_rows * vectors.width(), in_panels(width) * stride);
+  parallel(slots, threads, [&](Index slot, int worker) {
+    Scratch &own = scratch[static_cast<std::size_t>(worker)];
+    const Range range = slot_range(x.rows, slots, slot);
+    for (Index row = range.begin; row < range.end; row += packed_rows) {
+      const Index some = std::min(packed_rows, range.end - row);
+      tile_products(rows, vectors, x.columns, row, some, own);
+      const double *w = weight.empty() ? nullptr : weight.data() + row;
+      pack_right(own.sums.data(), vectors.width(), some, count, w, own.right.data());
+      double *last = own.right.data() + count / kernels().panel * stride + count % kernels().panel;
+      for (Index i = 0; i < some; ++i)
+        last[i * kernels().panel] = w != nullptr ? w[i] : 1.0;
+      kernels().panel_cross(own.tile.data(), stride, in_panels(x.columns), own.right.data(), stride, in_panels(width),
+                            some, sums.blocks(slot, 0));
+    }
+  });
+  return sums.total(threads);
+}
+
+} // namespace tenfold

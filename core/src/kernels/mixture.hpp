@@ -1,0 +1,205 @@
+// What a mixture of Gaussians asks of a chunk of rows, which lie side by side: column j of row i is x[j * step + i],
+// and `count` rows are a multiple of `chunk_group`. Sums over rows stay in their lanes until the chunk is done.
+#pragma once
+
+#include "functions.hpp"
+
+namespace tenfold::TENFOLD_ISA {
+namespace {
+
+constexpr Index deep = registers == 32 ? 4 : 2; // vectors of rows that meet a few columns of a factor in registers
+constexpr Index few = 4;                        // those columns
+constexpr Index right_few = registers == 32 ? 4 : 2;
+
+// out[j * step + i] = x[i * columns + j]
+template <class T> void to_columns(const T *x, Index rows, Index columns, Index step, double *out) {
+  for (Index i = 0; i < rows; i += 8) {
+    const Index last = smaller(rows, i + 8);
+    for (Index j = 0; j < columns; ++j)
+      for (Index r = i; r < last; ++r)
+        out[j * step + r] = static_cast<double>(x[r * columns + j]);
+  }
+}
+
+// y = (x - centre) B for the rows of one group, B an upper triangle: `few` of its columns after the other, of each the
+// rows down to the diagonal, entry (l, first + j) at factor[l * few + j]. take(j, v, y) gets column j of vector v.
+template <class Take>
+inline void whiten_group(const double *x, Index step, Index columns, const double *centre, const double *factor,
+                         double *scratch, Take &&take) {
+  for (Index l = 0; l < columns; ++l) {
+    const Vector c = all(centre[l]);
+#pragma GCC unroll 4
+    for (Index v = 0; v < deep; ++v)
+      store(scratch + (l * deep + v) * width, load(x + l * step + v * width) - c);
+  }
+  for (Index first = 0; first < columns; first += few) {
+    const Index inner = smaller(columns, first + few);
+    Vector sums[few][deep] = {};
+    for (Index l = 0; l < inner; ++l) {
+      Vector d[deep];
+#pragma GCC unroll 4
+      for (Index v = 0; v < deep; ++v)
+        d[v] = load(scratch + (l * deep + v) * width);
+#pragma GCC unroll 4
+      for (Index j = 0; j < few; ++j) {
+        const Vector b = all(factor[l * few + j]);
+#pragma GCC unroll 4
+        for (Index v = 0; v < deep; ++v)
+          sums[j][v] += b * d[v];
+      }
+    }
+    factor += (first + few) * few;
+#pragma GCC unroll 4
+    for (Index j = 0; j < few; ++j)
+#pragma GCC unroll 4
+      for (Index v = 0; v < deep; ++v)
+        take(first + j, v, sums[j][v]);
+  }
+}
+
+// q_i = ||(x_i - centre) B||^2
+void whitened_lengths(const double *x, Index step, Index count, Index columns, const double *centre,
+                      const double *factor, double *scratch, double *q) {
+  for (Index i = 0; i < count; i += deep * width) {
+    Vector lengths[deep] = {};
+    whiten_group(x + i, step, columns, centre, factor, scratch, [&](Index, Index v, Vector y) { lengths[v] += y * y; });
+    for (Index v = 0; v < deep; ++v)
+      store(q + i + v * width, lengths[v]);
+  }
+}
+
+// y_ij = ((x_i - centre) B)_j, columns of y like those of x
+void whitened(const double *x, Index step, Index count, Index columns, const double *centre, const double *factor,
+              double *scratch, double *y) {
+  for (Index i = 0; i < count; i += deep * width)
+    whiten_group(x + i, step, columns, centre, factor, scratch, [&](Index j, Index v, Vector found) {
+      if (j < columns)
+        store(y + j * step + i + v * width, found);
+    });
+}
+
+// q_i = sum_j (scale_j (x_ij - centre_j))^2
+void scaled_lengths(const double *x, Index step, Index count, Index columns, const double *centre, const double *scale,
+                    double *q) {
+  for (Index i = 0; i < count; i += deep * width) {
+    Vector lengths[deep] = {};
+    for (Index j = 0; j < columns; ++j) {
+      const Vector c = all(centre[j]), s = all(scale[j]);
+#pragma GCC unroll 4
+      for (Index v = 0; v < deep; ++v) {
+        const Vector y = (load(x + j * step + i + v * width) - c) * s;
+        lengths[v] += y * y;
+      }
+    }
+#pragma GCC unroll 4
+    for (Index v = 0; v < deep; ++v)
+      store(q + i + v * width, lengths[v]);
+  }
+}
+
+// Of lengths q_ik = q[k * step + i] and log p_i = log sum_k exp(offset_k - q_ik / 2): r_ik = weight_i exp(offset_k -
+// q_ik / 2) / p_i in place of q_ik. Returns sum weight log p; a row of weight zero adds zero whatever q.
+double responsibilities(double *q, Index step, Index count, Index components, const double *offset,
+                        const double *weight, double *log_density) {
+  Vector total{};
+  for (Index i = 0; i < count; i += width) {
+    const Vector w = load(weight + i);
+    Vector largest = all(offset[0]) - 0.5 * load(q + i);
+    for (Index k = 1; k < components; ++k) {
+      const Vector z = all(offset[k]) - 0.5 * load(q + k * step + i);
+      largest = z > largest ? z : largest;
+    }
+    Vector all_parts{};
+    for (Index k = 0; k < components; ++k) {
+      const Vector e = exponential((all(offset[k]) - 0.5 * load(q + k * step + i)) - largest);
+      all_parts += e;
+      store(q + k * step + i, e);
+    }
+    const Vector density = largest + logarithm(all_parts), share = (w > 0.0 ? w : Vector{}) / all_parts;
+    store(log_density + i, density);
+    total += w > 0.0 ? w * density : Vector{};
+    for (Index k = 0; k < components; ++k)
+      store(q + k * step + i, load(q + k * step + i) * share);
+  }
+  return sum(total);
+}
+
+// sums_j += sum_i r_i (x_ij - centre_j), and squares_j += sum_i r_i (x_ij - centre_j)^2 unless null; returns sum_i r_i.
+double column_moments(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
+                      double *sums, double *squares) {
+  for (Index j = 0; j < columns; ++j) {
+    const Vector c = all(centre[j]);
+    Vector first[2] = {}, second[2] = {};
+    for (Index i = 0; i < count; i += 2 * width)
+#pragma GCC unroll 2
+      for (Index v = 0; v < 2; ++v) {
+        const Vector d = load(x + j * step + i + v * width) - c, u = load(r + i + v * width) * d;
+        first[v] += u;
+        second[v] += u * d;
+      }
+    sums[j] += sum(first[0] + first[1]);
+    if (squares != nullptr)
+      squares[j] += sum(second[0] + second[1]);
+  }
+  Vector total{};
+  for (Index i = 0; i < count; i += width)
+    total += load(r + i);
+  return sum(total);
+}
+
+// outer_ab += sum_i r_i (x_ia - centre_a)(x_ib - centre_b) for a <= b, (columns, columns). Scratch: (padded
+// columns)^2 vectors that are zero and are left so, and 2 * 128 * padded columns for a tile.
+void outer_sums(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
+                double *in_lanes, double *tile, double *outer) {
+  constexpr Index rows = 128;
+  const Index padded = (columns + few - 1) / few * few;
+  double *d = tile, *u = tile + padded * rows;
+  for (Index begin = 0; begin < count; begin += rows) {
+    const Index used = smaller(rows, count - begin);
+    for (Index j = 0; j < columns; ++j) {
+      const Vector c = all(centre[j]);
+      for (Index i = 0; i < used; i += width) {
+        const Vector away = load(x + j * step + begin + i) - c;
+        store(d + j * rows + i, away);
+        store(u + j * rows + i, away * load(r + begin + i));
+      }
+    }
+    for (Index b = 0; b < padded; b += right_few)
+      for (Index a = 0; a < b + right_few; a += few) {
+        Vector sums[few][right_few];
+#pragma GCC unroll 4
+        for (Index s = 0; s < few; ++s)
+#pragma GCC unroll 4
+          for (Index t = 0; t < right_few; ++t)
+            sums[s][t] = load(in_lanes + ((a + s) * padded + b + t) * width);
+        for (Index i = 0; i < used; i += width) {
+          Vector right[right_few];
+#pragma GCC unroll 4
+          for (Index t = 0; t < right_few; ++t)
+            right[t] = load(d + (b + t) * rows + i);
+#pragma GCC unroll 4
+          for (Index s = 0; s < few; ++s) {
+            const Vector left = load(u + (a + s) * rows + i);
+#pragma GCC unroll 4
+            for (Index t = 0; t < right_few; ++t)
+              sums[s][t] += left * right[t];
+          }
+        }
+#pragma GCC unroll 4
+        for (Index s = 0; s < few; ++s)
+#pragma GCC unroll 4
+          for (Index t = 0; t < right_few; ++t)
+            store(in_lanes + ((a + s) * padded + b + t) * width, sums[s][t]);
+      }
+  }
+  for (Index a = 0; a < padded; ++a)
+    for (Index b = a / few * few; b < padded; ++b) {
+      double *lane = in_lanes + (a * padded + b) * width;
+      if (a <= b && b < columns)
+        outer[a * columns + b] += sum(load(lane));
+      store(lane, Vector{});
+    }
+}
+
+} // namespace
+} // namespace tenfold::TENFOLD_ISA

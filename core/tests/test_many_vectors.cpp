@@ -1,0 +1,82 @@
+// Products of dense rows with many vectors, with every instruction set, against plain loops; equal bits for all
+// threads.
+#include "matrix.hpp"
+
+#include "tenfold/many_vectors.hpp"
+#include "tenfold/times.hpp"
+
+using namespace tenfold;
+using namespace tenfold::test;
+
+namespace {
+
+template <class T> void test_products(const std::string &isa, Index n, Index p, Index q) {
+  const std::string what = isa + " " + std::to_string(n) + " x " + std::to_string(p) + ", " + std::to_string(q);
+  const Matrix<T> m(n, p, 1.0, 31, 0.5);
+  const auto coef = normal(index(q * p), 32), intercept = normal(index(q), 33), shift = normal(index(p), 34);
+  const auto u = normal(index(n * q), 35);
+  std::vector<double> weight = normal(index(n), 36);
+  for (double &w : weight)
+    w = w < -0.5 ? 0.0 : w * w;
+  const auto away = [&](Index i, Index j) { return m(i, j) - shift[index(j)]; };
+  std::vector<double> z(index(n * q)), again(index(n * q));
+  many_times(m.dense(), coef, intercept, shift, 2, z);
+  many_times(m.dense(), coef, intercept, shift, 1, again);
+  check(z == again, what + ": many_times has the same bits for all threads");
+  const std::vector<double> g = many_times_t(m.dense(), u, q, shift, 2);
+  check(g == many_times_t(m.dense(), u, q, shift, 1), what + ": many_times_t has the same bits for all threads");
+  const std::vector<double> s = scatter(m.dense(), coef, q, shift, weight, 2);
+  check(s == scatter(m.dense(), coef, q, shift, weight, 1), what + ": scatter has the same bits for all threads");
+  const double rounding = 1e-13 * static_cast<double>((n + 1) * (p + 1));
+  std::vector<double> along(index(n * q));
+  for (Index k = 0; k < q; ++k)
+    for (Index i = 0; i < n; ++i) {
+      double &sum = along[index(i * q + k)];
+      for (Index j = 0; j < p; ++j)
+        sum += away(i, j) * coef[index(k * p + j)];
+      check_close(z[index(i * q + k)], sum + intercept[index(k)], rounding, what + ": many_times");
+    }
+  for (Index j = 0; j < p; j += p > 50 ? 37 : 1)
+    for (Index k = 0; k <= q; ++k) {
+      double back = 0.0, both = 0.0;
+      for (Index i = 0; i < n; ++i) {
+        back += k < q ? u[index(i * q + k)] * away(i, j) : 0.0;
+        both += weight[index(i)] * (k < q ? along[index(i * q + k)] : 1.0) * away(i, j);
+      }
+      if (k < q)
+        check_close(g[index(k * p + j)], back, rounding, what + ": many_times_t");
+      check_close(s[index(k * p + j)], both, 10.0 * rounding, what + ": scatter");
+    }
+}
+
+// From so many vectors on, and not before, rows are packed: the products are the same up to rounding.
+void test_few_and_many(const std::string &isa) {
+  const Index n = 40, p = 30;
+  const Matrix<double> m(n, p, 1.0, 41);
+  const auto coef = normal(index(many_vectors * p), 42), none = std::vector<double>(index(many_vectors));
+  std::vector<double> many(index(n * many_vectors)), few(index(n * (many_vectors - 1)));
+  times(m.dense(), coef, none, {}, 1, many);
+  times(m.dense(), std::span(coef).first(index((many_vectors - 1) * p)), std::span(none).first(index(many_vectors - 1)),
+        {}, 1, few);
+  for (Index i = 0; i < n; ++i)
+    for (Index k = 0; k + 1 < many_vectors; ++k)
+      check_close(many[index(i * many_vectors + k)], few[index(i * (many_vectors - 1) + k)], 1e-12, isa + " few");
+}
+
+} // namespace
+
+int main() {
+  for_each_isa([](const std::string &isa) {
+    for (const Index n : {1, 7, 64, 130})
+      for (const Index p : {1, 9, 40})
+        for (const Index q : {1, 8, 29})
+          test_products<double>(isa, n, p, q);
+    test_products<float>(isa, 70, 21, 10);
+    test_products<double>(isa, 2100, 20, 9);           // several slots
+    test_products<double>(isa, 70, packed_columns, 9); // a chunk, and a little more
+    test_products<float>(isa, 70, packed_columns + 3, 9);
+    test_products<double>(isa, 70, narrow_columns + 5, 9);
+    test_few_and_many(isa);
+  });
+  return result();
+}

@@ -1,0 +1,96 @@
+"""Columns of Arrow as arrays: which types are numbers, and what is refused."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import types
+
+from tenfold.arrays import Array
+from tenfold.data.arrow.batches import Batch
+from tenfold.data.table import EXACT, Columns, common_dtype, too_large
+
+
+def is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    # a column of nothing but missing values has the type null; they are refused where they are met
+    checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(check(kind) for check in checks)
+
+
+def dtype_of(schemas: Sequence[pa.Schema], columns: Sequence[str]) -> np.dtype[Any]:
+    """That of a matrix of these columns, with one schema below the other."""
+    kinds = [schema.field(name).type for schema in schemas for name in columns]
+    kinds = [kind.value_type if types.is_dictionary(kind) else kind for kind in kinds]
+    return common_dtype([np.float32 if types.is_float32(kind) else np.float64 for kind in kinds])
+
+
+def _dense(batch: Batch, name: str, role: str) -> pa.Array:
+    """A column with a value in every row."""
+    column = batch.columns.column(name)
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise ValueError(f"{role} contains NaN: {batch.place(row)}, column {name!r} has no value.")
+    return column
+
+
+def _numbers(batch: Batch, name: str, role: str = "Input X") -> Array:
+    """A column as an array of numbers."""
+    column = _dense(batch, name, role)
+    if not is_number(column.type):
+        raise ValueError(f"{batch.place(0)}, column {name!r}: expected numbers, got values of type {column.type}.")
+    if types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    values = column.to_numpy(zero_copy_only=False)
+    whole = types.is_int64(column.type) or types.is_uint64(column.type)
+    if whole and len(values) and (values.max() > EXACT or values.min() < -EXACT):
+        row = int(np.argmax((values > EXACT) | (values < -EXACT)))
+        raise ValueError(too_large(batch.place(row), name, values[row]))
+    return values
+
+
+def columns_of(batch: Batch, names: Sequence[str]) -> Columns:
+    return Columns([_numbers(batch, name) for name in names])
+
+
+def kept_of(batch: Batch, name: str) -> Array:
+    """A column that stays in memory, as numbers or as text."""
+    if not is_text(batch.columns.schema.field(name).type):
+        values = _numbers(batch, name, f"Column {name!r}")
+        if not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values)))
+            raise ValueError(f"Column {name!r} contains NaN or infinity: {batch.place(row)}.")
+        return values
+    coded = _dense(batch, name, f"Column {name!r}").dictionary_encode()
+    # the words once, then one copy of a word a row
+    return np.array(coded.dictionary.to_pylist(), dtype=np.str_)[coded.indices.to_numpy()]
+
+
+class Values:
+    """A column that stays in memory, batch after batch.
+
+    Copied, because an array of Arrow's may hold on to much more than itself, and joined now and then, because many
+    small arrays among the large ones that come and go would scatter the memory.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[Array] = []
+        self._recent: list[Array] = []
+
+    def add(self, values: Array) -> None:
+        self._recent.append(values.copy())
+        if len(self._recent) == 64:
+            self._parts.append(np.concatenate(self._recent))
+            self._recent = []
+
+    def whole(self) -> Array:
+        parts = [*self._parts, *self._recent]
+        return np.concatenate(parts) if parts else np.empty(0)

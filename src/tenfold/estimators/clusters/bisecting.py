@@ -1,0 +1,166 @@
+"""k-means by halving clusters."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from tenfold.arrays import Array, contiguous, numpy_dtype, wide
+from tenfold.estimators.clusters.centres import BASIC, Centred, require_rows, seeds_of
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    follow,
+    refuse_not_finite,
+    rows_alone,
+    validate_rows,
+    validate_weights,
+)
+from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, function, integer
+from tenfold.judge import split_step
+from tenfold.plans import bisection as plan
+from tenfold.plans import clusters
+
+
+class BisectingKMeans(Centred):
+    """k-means by halving: the cluster with the largest energy is split in two, until there are enough.
+
+    Each split minimises the energy of one cluster by two centres; clusters are nested, and a row belongs to the leaf
+    that it reaches from the root by always going to the nearer of two centres, which need not be the nearest of all.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    init : {"random", "k-means++"} or callable, default="random"
+        Seeds of every split.
+    n_init : int, default=1
+        Runs of every split.
+    random_state : int, RandomState or None, default=None
+    max_iter : int, default=300
+        Steps of Lloyd of one run.
+    verbose : int, default=0
+    tol : float, default=1e-4
+        As in `KMeans`, for the rows of a split.
+    copy_x : accepted for compatibility: X is never changed.
+    algorithm : {"lloyd", "elkan"}, default="lloyd"
+        Accepted for compatibility: see `KMeans`.
+    bisecting_strategy : {"biggest_inertia", "largest_cluster"}, default="biggest_inertia"
+        Which cluster is split next: that with the largest energy, or with the most rows.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    labels_ : ndarray of shape (n_samples,)
+    inertia_ : float
+        The weighted sum of squared distances of rows from the centres of their leaves.
+    certificate_ : Certificate
+        Kind fixed point, of the splits: how far the energy falls when every split takes one more exact step of Lloyd on
+        its own rows. ``tenfold.certify(model, X)`` judges the same. The centres together are seldom at rest: for that
+        start `KMeans` from them.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Runs on dense and sparse arrays in memory, with sample weights. Seeger, section 12.1 (divisive clustering).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import BisectingKMeans
+    >>> X = np.array([[1, 1], [10, 1], [3, 1], [10, 0], [2, 1], [10, 2], [10, 8], [10, 9], [10, 10]])
+    >>> model = BisectingKMeans(n_clusters=3, random_state=0).fit(X)
+    >>> model.inertia_
+    6.0
+    """
+
+    _claims: ClassVar = Claims(
+        "k-means by halving",
+        "all rows",
+        "fixed point of each split",
+        "S12.1",
+        "sklearn.cluster.BisectingKMeans",
+        ("arrays", "sparse"),
+        "KMeans reads them where they are.",
+    )
+    _constraints: ClassVar[Constraints] = {
+        **BASIC,
+        "init": (choice("k-means++", "random"), function()),
+        "n_init": (integer(1),),
+        "copy_x": (boolean(),),
+        "algorithm": (choice("lloyd", "elkan"),),
+        "bisecting_strategy": (choice("biggest_inertia", "largest_cluster"),),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "random",
+        n_init: int = 1,
+        random_state: Any = None,
+        max_iter: int = 300,
+        verbose: int = 0,
+        tol: float = 1e-4,
+        copy_x: bool = True,
+        algorithm: str = "lloyd",
+        bisecting_strategy: str = "biggest_inertia",
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.tol = tol
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.bisecting_strategy = bisecting_strategy
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the clusters; see `KMeans`."""
+        check_parameters(self, self._constraints)
+        X = validate_rows(self, X)
+        weight = validate_weights(sample_weight, X)
+        require_rows(X, self.n_clusters, weight)
+        rows = clusters.sample_for(rows_alone(contiguous(X), weight), self.n_clusters)
+        seeds = seeds_of(self, X, 2)
+        found = refuse_not_finite(
+            self,
+            X,
+            lambda: plan.halve(
+                rows,
+                seeds,
+                self.n_clusters,
+                starts=self.n_init,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                largest=self.bisecting_strategy == "largest_cluster",
+                random=check_random_state(self.random_state),
+            ),
+        )
+        self._tree, self._leaves = found.tree, found.leaves
+        self._nodes = follow(found.centres, X)
+        self.cluster_centers_ = self._nodes[list(found.leaves)]
+        self.labels_ = self.predict(X)
+        energies = wide(self._energies(X))
+        self.inertia_ = float(np.sum(energies if weight is None else energies * weight))
+        self.certificate_ = split_step(
+            rows,
+            self._tree,
+            wide(self._nodes),
+            tol=clusters.allowed_fall(self.tol),
+            dtype=numpy_dtype(X.dtype),
+        )
+        return self
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return partial(plan.descend, self._tree, wide(self._nodes), self._leaves)
+
+    def _energies(self, X: Array) -> Array:
+        """The squared distance of each row from the centre of its leaf."""
+        X = contiguous(X)
+        own = wide(self.cluster_centers_)
+        return clusters.squares_from(X, own, self.labels_)

@@ -1,0 +1,239 @@
+"""k-means by batches."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from tenfold.arrays import Array, contiguous, wide
+from tenfold.data import MemoryRows
+from tenfold.estimators.clusters.centres import BASIC, Centred, require_rows, seeds_of, starts_of
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    follow,
+    refuse_not_finite,
+    rows_alone,
+    validate_more_rows,
+    validate_rows,
+    validate_weights,
+)
+from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
+from tenfold.plans import batches as plan
+from tenfold.plans import clusters
+from tenfold.plans.clusters import scale_of
+
+
+class MiniBatchKMeans(Centred):
+    """k-means by batches: every batch of rows moves its nearest centres (Sculley 2010).
+
+    A centre with n rows so far that gets the rows of a batch moves to the mean of all: steps become shorter, and the
+    energy ``sum_i w_i min_k ||x_i - c_k||^2`` comes near to that of `KMeans` from a part of the work.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    init : {"k-means++", "random"}, callable or array-like of shape (n_clusters, n_features), default="k-means++"
+    max_iter : int, default=100
+        Batches at most: so many times the rows.
+    batch_size : int, default=1024
+        Rows of a batch, drawn with replacement by weight.
+    verbose : int, default=0
+    compute_labels : bool, default=True
+        Whether `labels_` and the energy of all rows are computed at the end: one pass.
+    random_state : int, RandomState or None, default=None
+        An integer gives the batches of scikit-learn.
+    tol : float, default=0.0
+        Above zero: ends when the squared moves of a batch sum to at most tol times the mean variance of the columns.
+    max_no_improvement : int or None, default=10
+        Ends after so many batches in a row whose smoothed energy was no new minimum.
+    init_size : int or None, default=None
+        Rows from which seeds are drawn; three batches if None.
+    n_init : int or "auto", default="auto"
+        Starts, of which the best on some rows is gone on with; "auto" is 1, and 3 for "random" and callables.
+    reassignment_ratio : float, default=0.01
+        Centres with less than this share of the largest count are replaced by rows of a batch now and then.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    counts_ : ndarray of shape (n_clusters,)
+        The weight of the rows that each centre has had.
+    labels_ : ndarray of shape (n_samples,)
+    inertia_ : float
+        The energy of all rows; without `compute_labels` an estimate from the batches.
+    n_iter_, n_steps_ : int
+        Times that as many rows as there are were seen; batches.
+    certificate_ : Certificate
+        Not judged: centres that follow batches are not at rest, and judging costs more than the fit.
+        ``tenfold.certify(model, X)`` computes the fall of the energy in one exact step; ok only where these centres are
+        those of `KMeans`.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Runs on dense and sparse arrays in memory; `partial_fit` takes batches from anywhere.
+    Cookbook, ch. 12; Seeger, section 12.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import MiniBatchKMeans
+    >>> X = np.repeat([[0.0, 1.0], [9.0, 8.0]], 50, axis=0)
+    >>> MiniBatchKMeans(2, random_state=0, batch_size=20).fit(X).inertia_
+    0.0
+    """
+
+    _claims: ClassVar = Claims(
+        "k-means by batches",
+        "random rows",
+        "fixed point",
+        "S12.1, B12",
+        "sklearn.cluster.MiniBatchKMeans",
+        ("arrays", "sparse"),
+        "Its partial_fit takes parts of them, and KMeans reads them where they are.",
+    )
+    _constraints: ClassVar[Constraints] = {
+        **BASIC,
+        "batch_size": (integer(1),),
+        "compute_labels": (boolean(),),
+        "max_no_improvement": (integer(0), nothing()),
+        "init_size": (integer(1), nothing()),
+        "reassignment_ratio": (real(0),),
+    }
+    _several: ClassVar[int] = 3
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        max_iter: int = 100,
+        batch_size: int = 1024,
+        verbose: int = 0,
+        compute_labels: bool = True,
+        random_state: Any = None,
+        tol: float = 0.0,
+        max_no_improvement: int | None = 10,
+        init_size: int | None = None,
+        n_init: Any = "auto",
+        reassignment_ratio: float = 0.01,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.verbose = verbose
+        self.compute_labels = compute_labels
+        self.random_state = random_state
+        self.tol = tol
+        self.max_no_improvement = max_no_improvement
+        self.init_size = init_size
+        self.n_init = n_init
+        self.reassignment_ratio = reassignment_ratio
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the centres; see `KMeans`."""
+        check_parameters(self, self._constraints)
+        X = validate_rows(self, X)
+        weight = validate_weights(sample_weight, X)
+        require_rows(X, self.n_clusters, weight)
+        rows = clusters.sample_for(rows_alone(contiguous(X), weight), self.n_clusters)
+        n, random = rows.X.shape[0], check_random_state(self.random_state)
+        batch = min(self.batch_size, n)
+        seeds, starts, size = seeds_of(self, X, self.n_clusters), starts_of(self), self._init_rows(batch, n)
+
+        def work() -> plan.BatchFit:
+            moves = self.tol * scale_of(rows).variance
+            start = plan.best_start(rows, seeds, starts, size, random)
+            return plan.by_batches(
+                rows,
+                start,
+                batch=batch,
+                steps=self.max_iter * n // batch,
+                replacing=plan.Replacing(self.reassignment_ratio, 10 * self.n_clusters),
+                stopping=plan.Stopping(moves, self.max_no_improvement),
+                random=random,
+                say=self._say(),
+            )
+
+        found = refuse_not_finite(self, X, work)
+        self.n_steps_ = found.steps
+        self.n_iter_ = int(np.ceil(found.steps * batch / n))
+        total = float(n if weight is None else np.sum(weight))
+        self.inertia_ = found.smoothed * total
+        self._store(found.centres, X, weight)
+        self._random, self._since = random, 0
+        return self
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Go on with one more batch; the first one sets the start.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p)
+        y : not looked at.
+        sample_weight : array-like of shape (n,), default=None
+        """
+        check_parameters(self, self._constraints)
+        first = not hasattr(self, "cluster_centers_")
+        X = validate_more_rows(self, X, first=first)
+        weight = validate_weights(sample_weight, X)
+        rows = MemoryRows(contiguous(X), np.zeros((X.shape[0], 0)), weight)
+        random = check_random_state(self.random_state) if first else self._random
+
+        def work() -> plan.Centres:
+            if first:
+                require_rows(X, self.n_clusters, weight)
+                size = self._init_rows(min(self.batch_size, X.shape[0]), X.shape[0])
+                sample = clusters.sample_for(rows, self.n_clusters)
+                start = plan.best_start(sample, seeds_of(self, X, self.n_clusters), 1, size, random)
+                now = plan.Centres(start, np.zeros(self.n_clusters))
+            else:
+                now = plan.Centres(wide(self.cluster_centers_), self.counts_)
+            batch = plan.block_of(rows.X, weight)
+            since = (0 if first else self._since) + X.shape[0]
+            due = bool((now.counts == 0.0).any()) or since >= 10 * self.n_clusters
+            now, _ = plan.batch_step(now, batch)
+            self._since = 0 if due else since
+            if due and self.reassignment_ratio > 0.0:
+                now = plan.replaced(now, batch, self.reassignment_ratio, random)
+            return now
+
+        found = refuse_not_finite(self, X, work)
+        self._random = random
+        self.n_steps_ = (0 if first else self.n_steps_) + 1
+        self._store(found, X, weight)
+        return self
+
+    def _store(self, centres: plan.Centres, X: Array, weight: Any) -> None:
+        self.cluster_centers_, self.counts_ = follow(centres.values, X), centres.counts
+        if self.compute_labels:
+            rows = rows_alone(contiguous(X), weight)
+            self.labels_, self.inertia_ = clusters.labelled(rows, weight, wide(self.cluster_centers_))
+        self.certificate_ = plan.not_judged("batches")
+
+    def _init_rows(self, batch: int, n: int) -> int:
+        """How many rows seeds are drawn from."""
+        size, k = self.init_size, self.n_clusters
+        if size is None:
+            size = 3 * batch if 3 * batch >= k else 3 * k
+        elif size < k:
+            warnings.warn(
+                f"init_size={size} should be larger than n_clusters={k}. Setting it to min(3*n_clusters, n_samples)",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+            size = 3 * k
+        return min(size, n)
+
+    def _say(self) -> Callable[[str], None]:
+        return print if self.verbose else _silent
+
+
+def _silent(words: str) -> None:
+    pass

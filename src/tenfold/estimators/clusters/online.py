@@ -1,0 +1,146 @@
+"""k-means by single rows."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from tenfold.arrays import Array, contiguous, wide
+from tenfold.data import Rows, Table
+from tenfold.estimators.clusters.centres import BASIC, Centred, require_rows, seeds_of
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    follow,
+    refuse_not_finite,
+    rows_alone,
+    validate_more_rows,
+    validate_rows,
+    validate_weights,
+)
+from tenfold.estimators.parameters import Constraints, check_parameters
+from tenfold.plans import batches as plan
+from tenfold.plans import clusters
+
+
+class OnlineKMeans(Centred):
+    """Online k-means: each row in turn moves its nearest centre towards itself (MacQueen 1967).
+
+    For a row x of weight w with the nearest centre k, ``n_k += w`` and ``c_k += (w / n_k) (x - c_k)``: a centre is the
+    running mean of the rows that went to it. Counts start at zero, so that its first row replaces a seed.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    init : {"random", "k-means++"}, callable or array-like of shape (n_clusters, n_features), default="random"
+        Seeds, from the rows of `fit` or of the first `partial_fit`; "random" takes different rows.
+    max_iter : int, default=1
+        Passes over the rows in their order; counts go on from pass to pass.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    counts_ : ndarray of shape (n_clusters,)
+        The weight of the rows that each centre has had.
+    labels_ : ndarray of shape (n_samples,)
+        The nearest centre of each row at the end.
+    inertia_ : float
+        The energy ``sum_i w_i min_k ||x_i - c_k||^2`` of the rows.
+    n_iter_ : int
+    certificate_ : Certificate
+        Not judged: centres that follow rows are not at rest. ``tenfold.certify(model, X)`` computes the fall of the
+        energy in one exact step of Lloyd from them.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    A scan: rows are taken in their order, by one thread, from arrays, sparse matrices and files; memory k x p. Shuffle
+    rows that are sorted. A row of weight w counts as w rows at once, not one after the other: the centre is the same
+    unless it would change on the way. Cookbook, ch. 12 (algorithm 9).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import OnlineKMeans
+    >>> model = OnlineKMeans(2, init=[[0.0], [9.0]]).fit(np.array([[1.0], [8.0], [3.0], [10.0]]))
+    >>> model.cluster_centers_.ravel(), model.counts_
+    (array([2., 9.]), array([2., 2.]))
+    """
+
+    _claims: ClassVar = Claims(
+        "k-means by single rows",
+        "scan",
+        "fixed point",
+        "B12",
+        "",
+        ("arrays", "sparse", "files"),
+        "Rows follow one another, read by one machine; KMeans reads them where they are.",
+    )
+    _constraints: ClassVar[Constraints] = {
+        name: BASIC[name] for name in ("n_clusters", "init", "max_iter", "random_state")
+    }
+
+    def __init__(
+        self, n_clusters: int = 8, *, init: Any = "random", max_iter: int = 1, random_state: Any = None
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the centres; see `KMeans`."""
+        check_parameters(self, self._constraints)
+        X = validate_rows(self, X)
+        weight = validate_weights(sample_weight, X)
+        require_rows(X, self.n_clusters, weight)
+        rows = rows_alone(X if isinstance(X, Table) else contiguous(X), weight)
+
+        def work() -> plan.Centres:
+            found = self._begin(rows, X)
+            for _ in range(self.max_iter):
+                found = plan.one_by_one(rows, found)
+            return found
+
+        self._store(refuse_not_finite(self, X, work), rows, X, weight)
+        self.n_iter_ = self.max_iter
+        return self
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Go on with more rows, in their order.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p), or table
+        y : not looked at.
+        sample_weight : array-like of shape (n,), default=None
+        """
+        check_parameters(self, self._constraints)
+        first = not hasattr(self, "cluster_centers_")
+        X = validate_more_rows(self, X, first=first)
+        weight = validate_weights(sample_weight, X)
+        rows = rows_alone(X if isinstance(X, Table) else contiguous(X), weight)
+
+        def work() -> plan.Centres:
+            if first:
+                require_rows(X, self.n_clusters, weight)
+                return plan.one_by_one(rows, self._begin(rows, X))
+            return plan.one_by_one(rows, plan.Centres(wide(self.cluster_centers_), self.counts_))
+
+        self._store(refuse_not_finite(self, X, work), rows, X, weight)
+        self.n_iter_ = 1
+        return self
+
+    def _begin(self, rows: Rows, X: Array) -> plan.Centres:
+        seeds = seeds_of(self, X, self.n_clusters)
+        sample = clusters.sample_for(rows, self.n_clusters)
+        start = seeds(sample, check_random_state(self.random_state))
+        return plan.Centres(np.ascontiguousarray(start, dtype=np.float64), np.zeros(self.n_clusters))
+
+    def _store(self, found: plan.Centres, rows: Rows, X: Array, weight: Any) -> None:
+        self.cluster_centers_, self.counts_ = follow(found.values, X), found.counts
+        self.labels_, self.inertia_ = clusters.labelled(rows, weight, wide(self.cluster_centers_))
+        self.certificate_ = plan.not_judged("single rows")

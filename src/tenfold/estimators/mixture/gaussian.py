@@ -1,0 +1,389 @@
+"""Mixtures of Gaussians."""
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import FLOATS, Array, is_dask, is_foreign, like, namespace, numpy_dtype, wide
+from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
+from tenfold.estimators.contract import (
+    ADVICE,
+    Claims,
+    all_or_nothing,
+    follow,
+    refuse_not_finite,
+    rows_alone,
+    rowwise,
+    validate_rows,
+    validate_weights,
+)
+from tenfold.estimators.mixture.given import given, positive, shape_of
+from tenfold.estimators.parameters import (
+    Constraints,
+    array_like,
+    boolean,
+    check_parameters,
+    choice,
+    integer,
+    nothing,
+    random_state,
+    real,
+)
+from tenfold.estimators.predictors import Predictor
+from tenfold.plans.mixture_fit import FittedMixture, Search, fit
+from tenfold.plans.mixture_start import Seen, look
+from tenfold.problems import Gaussians
+from tenfold.stats import KINDS, Mixture, posterior
+
+
+class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimator):
+    """Mixture of Gaussians, fitted by EM.
+
+    ``p(x) = sum_k pi_k N(x; m_k, C_k)``. Fitting maximises the mean log density of the rows, ``(1/W) sum_i w_i log
+    p(x_i)``, and with priors that of the posterior; each step of EM is one pass over the rows. Values that are missing
+    (not a number) are left out: the density of such a row is that of the columns that are there, and in each step the
+    rest is replaced by what these make probable. This is right where values are missing at random.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+    covariance_type : {"full", "tied", "diag", "spherical", "unit"}, default="full"
+        "unit": all covariances are the identity, and only weights and means are learned.
+    tol : float, default=1e-3
+        EM stops when the mean log density changes by less in a step, and the judge asks the same of one more.
+    reg_covar : float, default=1e-6
+        Added to the diagonal of every covariance: no variance along any axis is smaller. Without such a floor the
+        likelihood has no maximum, for a component may shrink to a point.
+    max_iter : int, default=100
+    n_init : int, default=1
+        Starts; the best one counts.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
+    weights_init, means_init, precisions_init : array-like, default=None
+        Parts of the start that are known.
+    random_state : int, RandomState instance or None, default=None
+    warm_start : bool, default=False
+        Start where the last fit ended.
+    verbose, verbose_interval : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
+    weight_concentration_prior : float, default=None
+        Concentration a >= 1 of a Dirichlet prior on the weights: pi_k is proportional to n_k + a - 1.
+    mean_precision_prior, mean_prior : float and array-like of shape (n_features,), default=None
+        A normal prior on each mean, with mean m0 (the mean of the rows, unless given) and covariance C_k / b.
+    degrees_of_freedom_prior, covariance_prior : float and array-like, default=None
+        An inverse Wishart prior on each covariance, with v degrees of freedom and scale V, of the shape that the
+        covariance of one component has. Both or none.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+    means_ : ndarray of shape (n_components, n_features)
+    covariances_, precisions_, precisions_cholesky_ : ndarray
+        Of shape (k, p, p) for "full", (p, p) for "tied", (k, p) for "diag", and (k,) for "spherical" and "unit".
+    converged_ : bool
+    n_iter_ : int
+    lower_bound_ : float
+        The mean log density (with priors, that of the posterior up to a constant) before the last step.
+    lower_bounds_ : list
+        The same before each step.
+    restarted_ : list
+        Components that lost all their rows, or had shrunk to a point, and were set off again from half of another.
+    certificate_ : Certificate
+        Kind fixed point: how much one more exact step, taken by the judge, would change the objective. Its note names
+        the floor of the covariances and the components that stand on it.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    One pass over the rows an iteration, and two to judge: ``2 n k p (p + 3)`` operations a pass with full covariances,
+    ``n k p`` with diagonal ones; memory for the parameters, and no array of n x k. Runs on dense arrays, files,
+    devices and Dask collections.
+    Seeger, sections 12.2 and 12.3; Cookbook, ch. 13, whose likelihood (13.3) has a sum over the rows in
+    place of a product, and where a component can collapse with two components already, not only with more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import GaussianMixture
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> model = GaussianMixture(n_components=2, random_state=0).fit(X)
+    >>> model.means_[np.argsort(model.means_[:, 0])]
+    array([[ 1.,  2.],
+           [10.,  2.]])
+    >>> model.predict([[0, 0], [12, 3]]) == model.predict([[1, 2], [10, 2]])
+    array([ True,  True])
+    >>> model.certificate_.ok
+    True
+    """
+
+    _claims: ClassVar = Claims(
+        "mixtures of Gaussians by EM; missing values, priors, weights",
+        "one fold an iteration",
+        "fixed point",
+        "S12.2, S12.3, B13",
+        "mixture.GaussianMixture",
+        ("arrays", "files", "Dask", "devices"),
+        "Covariances of sparse rows are dense: take X.toarray(), or TruncatedSVD first.",
+    )
+    _missing: ClassVar[bool] = True
+    _constraints: ClassVar[Constraints] = {
+        "n_components": (integer(1),),
+        "covariance_type": (choice(*KINDS),),
+        "tol": (real(0),),
+        "reg_covar": (real(0),),
+        "max_iter": (integer(0),),
+        "n_init": (integer(1),),
+        "init_params": (choice("kmeans", "random", "random_from_data", "k-means++"),),
+        "weights_init": (nothing(), array_like()),
+        "means_init": (nothing(), array_like()),
+        "precisions_init": (nothing(), array_like()),
+        "random_state": (random_state(),),
+        "warm_start": (boolean(),),
+        "verbose": (integer(0), boolean()),
+        "verbose_interval": (integer(1),),
+        "weight_concentration_prior": (nothing(), real(1)),
+        "mean_precision_prior": (nothing(), real(0)),
+        "mean_prior": (nothing(), array_like()),
+        "degrees_of_freedom_prior": (nothing(), real(0)),
+        "covariance_prior": (nothing(), real(0, np.inf, "neither"), array_like()),
+    }
+
+    weights_: Array
+    means_: Array
+    covariances_: Array
+    precisions_cholesky_: Array
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        weight_concentration_prior: float | None = None,
+        mean_precision_prior: float | None = None,
+        mean_prior: Any = None,
+        degrees_of_freedom_prior: float | None = None,
+        covariance_prior: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.mean_prior = mean_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+
+    @with_callbacks
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find weights, means and covariances.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), table, Dask collection, or an array elsewhere
+            What is not a number is missing.
+        y : not looked at.
+        sample_weight : array-like of shape (n,), default=None
+            Whole numbers count as repeated rows.
+        """
+        check_parameters(self, self._constraints)
+        before = self._mixture() if self.warm_start and hasattr(self, "converged_") else None
+        X = validate_rows(self, X)
+        weight = validate_weights(sample_weight, X)
+        self._refuse_few(X.shape[0])
+        rows = rows_alone(X, weight)
+        k, p = self.n_components, rows.shape[1]
+        start = given(self.covariance_type, k, p, self.weights_init, self.means_init, self.precisions_init)
+        search = Search(
+            k,
+            self.init_params,
+            start,
+            self.n_init,
+            float(self.tol),
+            int(self.max_iter),
+            check_random_state(self.random_state),
+        )
+        watch = watcher(self, X, y, self.max_iter, partial(self._attributes, X=X))
+
+        def found() -> FittedMixture:
+            seen = look(rows)
+            earlier = None if before is None else (before, float(self.lower_bound_))
+            problem = self._problem(seen, p)
+            return fit(problem, rows, seen, search, numpy_dtype(X.dtype), watch=watch, earlier=earlier)
+
+        self._store(refuse_not_finite(self, X, found), X)
+        return self
+
+    def _refuse_few(self, n: int) -> None:
+        if n < 2:
+            raise ValueError(
+                f"Found array with {n} sample(s) (shape=({n}, {self.n_features_in_})) while a minimum of 2 is required "
+                "by GaussianMixture."
+            )
+        if n < self.n_components:
+            raise ValueError(
+                f"Expected n_samples >= n_components but got n_components = {self.n_components}, n_samples = {n}"
+            )
+
+    def _problem(self, seen: Seen | None, p: int) -> Gaussians:
+        """What is maximised; the place of the means is that of the rows unless it is given."""
+        degrees, scale, b = self.degrees_of_freedom_prior, self.covariance_prior, self.mean_precision_prior
+        if (degrees is None) != (scale is None):
+            raise ValueError("Give degrees_of_freedom_prior and covariance_prior, or neither.")
+        kind = self.covariance_type
+        if scale is not None:
+            if kind == "unit":
+                raise ValueError("covariance_type='unit' learns no covariance, and takes no prior on it.")
+            wanted = shape_of(kind, 1, p) if kind == "tied" else shape_of(kind, 1, p)[1:]
+            scale = np.asarray(scale, dtype=np.float64)
+            if scale.shape != wanted:
+                raise ValueError(f"covariance_prior should have the shape {wanted}, but got {scale.shape}")
+            if kind in ("full", "tied"):
+                positive(scale[None], "covariance_prior")
+            elif not np.all(scale > 0.0):
+                raise ValueError("covariance_prior should be positive")
+        mean = 0.0 if seen is None else seen.mean
+        if self.mean_prior is not None:
+            mean = check_array(self.mean_prior, ensure_2d=False, dtype=np.float64, input_name="mean_prior")
+            if mean.shape != (p,):
+                raise ValueError(f"mean_prior should have the shape {(p,)}, but got {mean.shape}")
+        concentration = 1.0 if self.weight_concentration_prior is None else float(self.weight_concentration_prior)
+        return Gaussians(
+            kind, float(self.reg_covar), concentration, 0.0 if b is None else float(b), mean, degrees, scale
+        )
+
+    def _attributes(self, mixture: Any, X: Array) -> dict[str, Any]:
+        return {
+            "weights_": follow(mixture.weights, X),
+            "means_": follow(mixture.means, X),
+            "covariances_": follow(mixture.covariances, X),
+            "precisions_": follow(mixture.precisions, X),
+            "precisions_cholesky_": follow(mixture.triangles, X),
+        }
+
+    def _store(self, fitted: FittedMixture, X: Array) -> None:
+        for name, value in self._attributes(fitted.mixture, X).items():
+            setattr(self, name, value)
+        self.converged_ = fitted.converged
+        self.n_iter_ = len(fitted.bounds)
+        self.lower_bound_ = fitted.bounds[-1] if fitted.bounds else -np.inf
+        self.lower_bounds_ = list(fitted.bounds)
+        self.restarted_ = list(fitted.restarted)
+        self.certificate_ = fitted.certificate
+        if self.max_iter > 0 and not self.converged_:
+            advice = ADVICE.get(fitted.certificate.status, "")
+            message = (
+                "Best performing initialization did not converge. Try different init parameters, or increase max_iter, "
+                f"tol, or check for degenerate data. {fitted.certificate.explain()} {advice}"
+            )
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+
+    def _mixture(self) -> Mixture:
+        """The parameters in float64."""
+        return Mixture(self.covariance_type, wide(self.weights_), wide(self.means_), wide(self.covariances_))
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return partial(_shares, self._mixture())
+
+    def _densities_of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return partial(_densities, self._mixture())
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """`fit`, then `predict` of the same rows."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def predict_proba(self, X: Any) -> Array:
+        """The shares of the components in each row, (n, n_components)."""
+        return self._raw(X)
+
+    def predict(self, X: Any) -> Array:
+        """The number of the component with the largest share in each row, (n,)."""
+        return rowwise(_largest, self._raw(X))
+
+    def score_samples(self, X: Any) -> Array:
+        """The log density of each row, (n,); of the columns that are there where values are missing."""
+        return self._raw(X, self._densities_of_rows)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log density of the rows."""
+        found = self.score_samples(X)
+        return float(found.mean().compute() if is_dask(found) else namespace(found).mean(found))
+
+    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
+        """Random rows (n_samples, n_features) from the mixture, one component after the other, and the number of each
+        row's component.
+        """
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
+        random, mixture = check_random_state(self.random_state), self._mixture()
+        counts = random.multinomial(n_samples, mixture.weights / mixture.weights.sum())
+        rows = [
+            mean + random.standard_normal((count, mixture.shape[1])) @ np.linalg.cholesky(mixture.matrix(k)).T
+            for k, (mean, count) in enumerate(zip(mixture.means, counts, strict=True))
+        ]
+        found, numbers = np.concatenate(rows), np.repeat(np.arange(len(counts)), counts)
+        return (like(found, self.means_), like(numbers, self.means_)) if is_foreign(self.means_) else (found, numbers)
+
+    def _n_parameters(self) -> int:
+        """The number of free parameters."""
+        k, p = self.means_.shape
+        shared = {"full": k * p * (p + 1) // 2, "tied": p * (p + 1) // 2, "diag": k * p, "spherical": k, "unit": 0}
+        return int(shared[self.covariance_type] + k * p + k - 1)
+
+    def bic(self, X: Any) -> float:
+        """Bayes' information criterion on the rows: the lower the better."""
+        return -2.0 * self.score(X) * X.shape[0] + self._n_parameters() * float(np.log(X.shape[0]))
+
+    def aic(self, X: Any) -> float:
+        """Akaike's information criterion on the rows: the lower the better."""
+        return -2.0 * self.score(X) * X.shape[0] + 2.0 * self._n_parameters()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _shares(mixture: Mixture, X: Array) -> Array:
+    return _as(posterior(X, mixture)[1], X)
+
+
+def _densities(mixture: Mixture, X: Array) -> Array:
+    return _as(posterior(X, mixture, shares=False)[0], X)
+
+
+def _as(values: Array, X: Array) -> Array:
+    return namespace(values).astype(values, X.dtype, copy=False) if numpy_dtype(X.dtype) in FLOATS else values
+
+
+def _largest(shares: Array) -> Array:
+    return namespace(shares).argmax(shares, axis=1)

@@ -1,0 +1,77 @@
+"""What users give of a mixture, checked with scikit-learn's words."""
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg as la
+from sklearn.utils import check_array
+
+from tenfold.arrays import FLOATS, Floats, wide
+from tenfold.machine import one_blas_thread
+from tenfold.plans.mixture_start import Given
+
+
+def shape_of(kind: str, k: int, p: int) -> tuple[int, ...]:
+    """The shape of the covariances and precisions of a kind."""
+    return {"full": (k, p, p), "tied": (p, p), "diag": (k, p), "spherical": (k,), "unit": (k,)}[kind]
+
+
+def _of_shape(values: Any, shape: tuple[int, ...], name: str) -> Floats:
+    found = check_array(values, dtype=list(FLOATS), ensure_2d=False, allow_nd=True, input_name=name)
+    if found.shape != shape:
+        raise ValueError(f"The parameter '{name}' should have the shape of {shape}, but got {found.shape}")
+    return wide(found)
+
+
+def given(kind: str, k: int, p: int, weights: Any, means: Any, precisions: Any) -> Given:
+    """The parts of a start that the user gives."""
+    covariances = None
+    if precisions is not None:
+        found = _of_shape(precisions, shape_of(kind, k, p), f"{kind} precision")
+        covariances = _inverses(kind, found)
+    return Given(
+        None if weights is None else _weights(weights, k),
+        None if means is None else _of_shape(means, (k, p), "means"),
+        covariances,
+    )
+
+
+def _weights(weights: Any, k: int) -> Floats:
+    found = _of_shape(weights, (k,), "weights")
+    if np.any(found < 0.0) or np.any(found > 1.0):
+        raise ValueError(
+            "The parameter 'weights' should be in the range [0, 1], but got max value "
+            f"{found.max():.5f}, min value {found.min():.5f}"
+        )
+    single = getattr(weights, "dtype", None) == np.float32
+    if abs(found.sum() - 1.0) > (1e-6 if single else 1e-8):
+        raise ValueError(f"The parameter 'weights' should be normalized, but got sum(weights) = {found.sum():.5f}")
+    return found / found.sum() if single else found
+
+
+def _inverses(kind: str, precisions: Floats) -> Floats:
+    if kind == "unit":
+        if np.any(precisions != 1.0):
+            raise ValueError("'unit precision' should be ones: it is not learned")
+        return precisions
+    if kind in ("diag", "spherical"):
+        if np.any(precisions <= 0.0):
+            raise ValueError(f"'{kind} precision' should be positive")
+        return 1.0 / precisions
+    if kind == "tied":
+        return positive(precisions[None], f"'{kind} precision'", inverse=True)[0]
+    return positive(precisions, f"'{kind} precision'", inverse=True)
+
+
+def positive(matrices: Floats, name: str, inverse: bool = False) -> Floats:
+    """Symmetric, positive definite matrices (k, p, p), or their inverses; refuses others."""
+    found = []
+    for P in matrices:
+        if not np.isfinite(P).all():
+            raise ValueError(f"{name} should hold finite numbers")
+        with one_blas_thread:
+            values, axes = la.eigh(P, check_finite=False)
+        if not np.allclose(P, P.T) or not np.all(values > 0.0):
+            raise ValueError(f"{name} should be symmetric, positive-definite")
+        found.append(np.einsum("ij,j,kj->ik", axes, 1.0 / values, axes) if inverse else P)
+    return np.array(found)

@@ -1,0 +1,102 @@
+"""Neighbours among few prototypes."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tenfold.arrays import Array, Floats, Integers
+from tenfold.distances import Minkowski
+from tenfold.estimators.contract import Claims, all_or_nothing, validate_weights
+from tenfold.estimators.parameters import Constraints, check_parameters, integer, random_state
+from tenfold.judge import Certificate
+from tenfold.judge import prototypes as judge
+from tenfold.plans.neighbours import built, centres_of_classes
+
+
+class PrototypeClassifier(ClassifierMixin, BaseEstimator):
+    """The class of the nearest prototype; prototypes are the centres of clusters within each class.
+
+    k-means in every class leaves a few centres in place of many rows: queries are compared with these alone. With one
+    for each class this is `NearestCentroid`, and with two classes a linear classifier.
+
+    Parameters
+    ----------
+    n_prototypes : int, default=10
+        For each class; a class with fewer distinct rows keeps these.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    prototypes_ : ndarray of shape (m, n_features)
+    prototype_classes_ : ndarray of shape (m,)
+        The class of each.
+    certificate_ : Certificate
+        Kind exact: every prototype is the weighted mean of the rows of its class to which it is the nearest.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    A sample weight counts as repeated rows for the means, though seeds are drawn otherwise. Seeger, sections 2.1 and
+    12.1; Cookbook, ch. 22.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tenfold import PrototypeClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = PrototypeClassifier(n_prototypes=8, random_state=0).fit(X[:1000], y[:1000])
+    >>> model.prototypes_.shape
+    (80, 64)
+    >>> bool(model.score(X[1000:], y[1000:]) > 0.92)
+    True
+    """
+
+    _claims: ClassVar = Claims(
+        "Nearest of few prototypes",
+        "in memory",
+        "exact",
+        "S2.1, S12.1, B22",
+        "-",
+        ("arrays",),
+        "Prototypes are found from rows in memory: load them (numpy.asarray, X.compute()), or take NearestCentroid.",
+    )
+    _constraints: ClassVar[Constraints] = {"n_prototypes": (integer(1),), "random_state": (random_state(),)}
+
+    def __init__(self, n_prototypes: int = 10, *, random_state: Any = None) -> None:
+        self.n_prototypes = n_prototypes
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the prototypes of the rows X, (n, p), of classes y, (n,)."""
+        check_parameters(self, self._constraints)
+        self._claims.refuse(type(self).__name__, X)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        check_classification_targets(y)
+        weight = validate_weights(sample_weight, X)
+        if weight is not None and not weight.all():
+            X, y, weight = np.ascontiguousarray(X[weight > 0]), y[weight > 0], weight[weight > 0]
+        self.classes_, number = np.unique(y, return_inverse=True)
+        random = check_random_state(self.random_state)
+        count = len(self.classes_)
+        self.prototypes_, which = centres_of_classes(X, number, count, weight, self.n_prototypes, random)
+        self.prototype_classes_ = self.classes_[which]
+        self.certificate_ = self.judged(X, number, weight)
+        return self
+
+    def judged(self, X: Floats, number: Integers, weight: Floats | None) -> Certificate:
+        """What is proved of these prototypes for rows, numbers of their classes and weights."""
+        which = np.searchsorted(self.classes_, self.prototype_classes_)
+        return judge.prototypes(X, number, weight, self.prototypes_, which)
+
+    def predict(self, X: Any) -> Array:
+        """The class of the nearest prototype, (m,)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        rows = built(Minkowski(2.0), self.prototypes_).nearest(X, 1)[1][:, 0]
+        return self.prototype_classes_[rows]

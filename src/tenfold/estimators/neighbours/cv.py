@@ -1,0 +1,237 @@
+"""The number of neighbours, chosen by exact leave-one-out."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import Array, Floats, Integers
+from tenfold.choose.neighbours import NeighbourJackknife, list_of, mean_error, means_left_out, votes_left_out
+from tenfold.estimators.contract import all_or_nothing
+from tenfold.estimators.neighbours.asked import NearestAsked
+from tenfold.estimators.neighbours.classes import NO_WEIGHT, Voted
+from tenfold.estimators.neighbours.numbers import Averaged
+from tenfold.estimators.neighbours.searched import SEARCH, WEIGHTS, claims
+from tenfold.estimators.parameters import Constraints, array_like, integer
+from tenfold.plans.neighbours import Near, weighed
+
+
+class Chosen(NearestAsked):
+    """Chooses k among candidates by the leave-one-out errors of one search."""
+
+    _constraints: ClassVar[Constraints] = {"n_neighbors": (integer(1), array_like()), **WEIGHTS, **SEARCH}
+    weights: Any
+
+    def __init__(
+        self,
+        n_neighbors: Any = 50,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep the rows X, (n, p), and their targets y, and choose the number of neighbours."""
+        self._keep(X, y, sample_weight)
+        rows, weight = self._left_out()
+        votes = None if self._votes is None else self._votes[self._inside()]
+        errors = self._errors(rows, weight)
+        self.cv_errors_ = mean_error(errors, votes)
+        best = int(np.argmin(self.cv_errors_))
+        self.n_neighbors_ = int(self.candidates_[best])
+        self.best_score_ = -float(self.cv_errors_[best])
+        self._remember(rows, weight)
+        self.certificate_ = self._judged()
+        return self
+
+    def _remember(self, rows: Integers, weight: Floats) -> None:
+        """What is kept of the lists of neighbours for the chosen number."""
+
+    def _inside(self) -> Integers:
+        """The rows of positive weight."""
+        return np.arange(self.n_samples_fit_) if self._kept is None else self._kept
+
+    def _left_out(self) -> tuple[Integers, Floats]:
+        """Neighbours of all rows that count, in order, for the largest candidate; sets the candidates."""
+        most = self._index.count - 1
+        if most < 1:
+            raise ValueError("Leaving one row out needs two rows: n_samples=1 is too few.")
+        self.candidates_ = list_of(self.n_neighbors, most)
+        if self.candidates_.size == 0 or self.candidates_[0] < 1:
+            raise ValueError(
+                f"n_neighbors must have a number of at least 1 and at most {most}, the number of other rows, got "
+                f"{self.n_neighbors!r}."
+            )
+        distances, rows = self.kneighbors(None, int(self.candidates_[-1]))
+        inside = self._inside()
+        return rows[inside], self._weights_of(distances[inside], rows[inside])
+
+    def _weights_of(self, distances: Floats, rows: Integers) -> Floats:
+        """Weights of neighbours by their distances and their rows."""
+        near = Near(np.arange(0, rows.size + 1, rows.shape[1]), distances.ravel(), rows.ravel())
+        weight = weighed(self.weights, near)
+        found = np.ones(rows.shape) if weight is None else weight.reshape(rows.shape)
+        found = found if self._votes is None else found * self._votes[rows]
+        if np.any(found[:, 0] == 0.0):
+            raise ValueError(NO_WEIGHT)
+        return found
+
+    def _errors(self, rows: Integers, weight: Floats) -> Floats:
+        """The error of each row that is left out, for each candidate, (n, c)."""
+        raise NotImplementedError
+
+    def _checked_k(self, n_neighbors: Any) -> int:
+        return super()._checked_k(self.n_neighbors_ if n_neighbors is None else n_neighbors)
+
+    def _question(self) -> dict[str, Any]:
+        k = min(getattr(self, "n_neighbors_", 1), self._index.count - 1)
+        return {"metric": self.effective_metric_, "params": self.effective_metric_params_, "k": k, "radius": None}
+
+
+class KNeighborsClassifierCV(Voted, Chosen):
+    """k nearest neighbours for classes, k by exact leave-one-out: the errors of all candidates from one search.
+
+    Parameters
+    ----------
+    n_neighbors : int or array-like of int, default=50
+        Candidates: all up to a number, or these. None is larger than the number of other rows.
+    weights, algorithm, leaf_size, p, metric, metric_params, n_jobs : as in KNeighborsClassifier. A function that makes
+        weights of distances must do so one by one.
+
+    Attributes
+    ----------
+    n_neighbors_ : int
+        The candidate with the least error, the smallest of several.
+    candidates_ : ndarray of shape (n_candidates,)
+    cv_errors_ : ndarray of shape (n_candidates,)
+        The weighted share of rows that the others classify wrongly.
+    best_score_ : float
+        Minus the least error.
+    classes_, outputs_2d_, effective_metric_, effective_metric_params_, n_samples_fit_ : as in KNeighborsClassifier.
+    certificate_ : Certificate
+        Kind exact, as in NearestNeighbors, for the chosen number of neighbours.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Leaving a row out of n changes nobody's neighbours but its own list, from which it is missing: one search for the
+    largest candidate has everything. Of several outputs all must be right. Rosasco, 3.3; Welling, ch. 5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tenfold import KNeighborsClassifierCV
+    >>> model = KNeighborsClassifierCV(20).fit(*load_iris(return_X_y=True))
+    >>> model.n_neighbors_, round(model.best_score_, 2)
+    (19, -0.02)
+    """
+
+    _claims: ClassVar = claims("k nearest neighbours, classes, k by leave-one-out", "-", "R3.3, W5, B22")
+
+    def _errors(self, rows: Integers, weight: Floats) -> Floats:
+        inside = self._inside()
+        numbers = self._y.reshape(len(self._y), -1)
+        wrong = np.zeros((len(inside), len(self.candidates_)), dtype=bool)
+        place = np.full(self.n_samples_fit_, -1)
+        place[inside] = np.arange(len(inside))
+        for t, classes in enumerate(self._each_classes()):
+            number = np.ascontiguousarray(numbers[inside, t])
+            found = votes_left_out(place[rows], weight, number, len(classes), self.candidates_)
+            wrong |= found != number[:, None]
+        return wrong.astype(np.float64)
+
+    def predict(self, X: Any) -> Array:
+        """The class of each query, (m,) or (m, n_outputs)."""
+        return self._chosen(self._each_votes(self._near(X)))
+
+    def predict_proba(self, X: Any) -> Any:
+        """Shares of the votes, (m, n_classes), or a list of them for several outputs."""
+        found = [votes / votes.sum(axis=1, keepdims=True) for votes in self._each_votes(self._near(X))]
+        return found if self.outputs_2d_ else found[0]
+
+
+class KNeighborsCV(Averaged, Chosen):
+    """k nearest neighbours for numbers, k by exact leave-one-out: the errors of all candidates from one search; with
+    jackknife+ prediction intervals.
+
+    Parameters
+    ----------
+    n_neighbors, weights, algorithm, leaf_size, p, metric, metric_params, n_jobs : as in KNeighborsClassifierCV.
+
+    Attributes
+    ----------
+    n_neighbors_, candidates_, best_score_ : as in KNeighborsClassifierCV.
+    cv_errors_ : ndarray of shape (n_candidates,)
+        Weighted mean squares of the leave-one-out residuals, the mean over outputs.
+    effective_metric_, effective_metric_params_, n_samples_fit_ : as in NearestNeighbors.
+    certificate_ : Certificate
+        Kind exact, as in NearestNeighbors, for the chosen number of neighbours.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    Rosasco, 3.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tenfold import KNeighborsCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = KNeighborsCV().fit(X, y)
+    >>> model.n_neighbors_
+    18
+    >>> model.predict_interval(X[:1], coverage=0.9).round()
+    array([[ 93., 282.]])
+    """
+
+    _claims: ClassVar = claims("k nearest neighbours, numbers, k by leave-one-out; jackknife+", "-", "R3.3, B22")
+
+    def _errors(self, rows: Integers, weight: Floats) -> Floats:
+        y = self._y.reshape(len(self._y), -1).astype(np.float64)
+        fits = means_left_out(rows, weight, y, self.candidates_)
+        return ((y[self._inside()][:, :, None] - fits) ** 2).mean(axis=1)
+
+    def _remember(self, rows: Integers, weight: Floats) -> None:
+        y = self._y.reshape(len(self._y), -1).astype(np.float64)
+        self._residuals = y[self._inside()] - means_left_out(rows, weight, y, np.array([self.n_neighbors_]))[:, :, 0]
+
+    def predict(self, X: Any) -> Array:
+        """The target of each query, (m,) or (m, n_outputs)."""
+        return self._mean(self._near(X))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
+        """Jackknife+ intervals (m, 2) for new observations, or (m, n_outputs, 2), from the exact leave-one-out
+        residuals.
+
+        For exchangeable rows of any distribution and a number of neighbours that is given they cover with probability
+        at least ``2 coverage - 1``, typically `coverage`; a number chosen on the same rows makes them slightly
+        optimistic. (Barber, Candes, Ramdas and Tibshirani 2021.)
+        """
+        check_is_fitted(self)
+        if not 0.0 < coverage < 1.0:
+            raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
+        inside = self._inside()
+        y = self._y.reshape(len(self._y), -1).astype(np.float64)[inside]
+        place = np.full(self.n_samples_fit_, -1)
+        place[inside] = np.arange(len(inside))
+        distances, rows = self.kneighbors(X, self.n_neighbors_ + 1)
+        weight, rows = self._weights_of(distances, rows), place[rows]
+        found = [
+            NeighbourJackknife(self._residuals[:, t], y[:, t]).interval(rows, weight, coverage)
+            for t in range(y.shape[1])
+        ]
+        return found[0] if self._y.ndim == 1 else np.stack(found, axis=1)

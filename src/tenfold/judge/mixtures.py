@@ -1,0 +1,334 @@
+"""Mixtures of Gaussians judged: one exact step of EM from the stored parameters, and the likelihood again.
+
+With J the mean log-likelihood of the rows plus what the prior adds, and r the responsibilities at the stored
+parameters, the step of EM maximises
+
+    E = (1/W) [sum_k n_k (log pi_k + log|B_k|) - 1/2 sum_k tr(C_k^-1 R_k) + log prior
+               - 1/2 reg sum_k (n_k + f) tr C_k^-1]
+
+R_k the second moments about m_k. Two numbers tell how far the parameters are from rest: how much J changes in the step,
+and how much E rises, which is a divergence between the components before and after it, and zero only where they are
+equal. The larger one counts. Nothing of the solver's loop is used: lengths of rows come from other products, and
+moments of components are moments of rows with responsibilities for weights.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg as la
+
+from tenfold.arrays import Array, Floats, contiguous, like, namespace, on_host, picked, unit_roundoff
+from tenfold.data import Block, Rows, settled, weights_of
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.machine import one_blas_thread
+from tenfold.problems import Gaussians
+from tenfold.stats import Mixture, Moments, class_columns, quadratics, scaled_distances
+
+Numbers = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Weight of the rows, sum of their log densities, and of each component count (k,), means (k, p) and scatter about
+    them (k, p, p), or its diagonal (k, p).
+    """
+
+    weight: float
+    value: float
+    count: Floats
+    mean: Floats
+    scatter: Floats
+
+    def merge(self, other: "_Sums") -> "_Sums":
+        count = self.count + other.count
+        share = np.where(count > 0.0, other.count / np.where(count > 0.0, count, 1.0), 0.0)
+        step = other.mean - self.mean
+        between = (self.count * share)[:, None] * step
+        moved = between[:, :, None] * step[:, None, :] if self.scatter.ndim == 3 else between * step
+        return _Sums(
+            self.weight + other.weight,
+            self.value + other.value,
+            count,
+            self.mean + share[:, None] * step,
+            self.scatter + other.scatter + moved,
+        )
+
+
+@dataclass(frozen=True)
+class _Value:
+    """Weight of the rows and the sum of their log densities."""
+
+    weight: float
+    value: float
+
+    def merge(self, other: "_Value") -> "_Value":
+        return _Value(self.weight + other.weight, self.value + other.value)
+
+
+def _joint(X: Array, mixture: Mixture) -> Array:
+    """log pi_k + log N(x_i; m_k, C_k), (n, k)."""
+    k, p = mixture.shape
+    with np.errstate(divide="ignore"):
+        offset = np.log(mixture.weights) - 0.5 * p * np.log(2.0 * np.pi)
+    if mixture.diagonal:
+        offset = offset - 0.5 * np.sum(np.log(mixture.variances), axis=1)
+        z = scaled_distances(X, mixture.means, 1.0 / np.sqrt(mixture.variances))
+        return like(offset, z) - 0.5 * z
+    matrices = mixture.covariances if mixture.kind == "full" else mixture.covariances[None]
+    with one_blas_thread:
+        lower = [la.cholesky(C, lower=True, check_finite=False) for C in matrices]
+        factors = [la.solve_triangular(L, np.eye(p), lower=True, check_finite=False).T for L in lower]
+    logs = np.array([np.sum(np.log(np.diag(L))) for L in lower])
+    z = quadratics(X, mixture.means, np.ascontiguousarray(np.broadcast_to(factors, (k, p, p))))
+    return like(offset - logs, z) - 0.5 * z
+
+
+def _log_sum(z: Array) -> Array:
+    xp = namespace(z)
+    largest = xp.max(z, axis=1, keepdims=True)
+    return (largest + xp.log(xp.sum(xp.exp(z - largest), axis=1, keepdims=True)))[:, 0]
+
+
+def _total(weight: Array, values: Array) -> float:
+    xp = namespace(values)
+    return float(xp.sum(xp.where(weight > 0.0, weight * values, xp.zeros_like(values))))
+
+
+def _value(mixture: Mixture, missing: bool, block: Block) -> _Value:
+    weight, value = 0.0, 0.0
+    for there, part, w in _patterns(block, missing):
+        own = float(namespace(w).sum(w))
+        weight += own
+        known = mixture if len(there) == mixture.shape[1] else mixture.marginal(there)
+        value += _total(w, _log_sum(_joint(part, known))) if there.size else own * float(np.log(mixture.weights.sum()))
+    return _Value(weight, value)
+
+
+def _sums(mixture: Mixture, missing: bool, block: Block) -> _Sums:
+    total: _Sums | None = None
+    for there, part, w in _patterns(block, missing):
+        more = _of_pattern(mixture, there, part, w)
+        total = more if total is None else total.merge(more)
+    assert total is not None
+    return total
+
+
+def _patterns(block: Block, missing: bool) -> Iterator[tuple[Numbers, Array, Array]]:
+    """For each set of columns that are there together: which they are, their values, and the weights of the rows."""
+    X, weight = block.X, weights_of(block)
+    if not missing:
+        yield np.arange(X.shape[1]), X, weight
+        return
+    lacking = on_host(namespace(X).isnan(X))
+    kinds, numbers = np.unique(lacking, axis=0, return_inverse=True)
+    for number, kind in enumerate(kinds):
+        rows, there = np.flatnonzero(numbers.ravel() == number), np.flatnonzero(~kind)
+        part = namespace(X).take(picked(X, rows), like(there, X), axis=1)
+        yield there, contiguous(part), picked(weight, rows)
+
+
+def _of_pattern(mixture: Mixture, there: Numbers, X: Array, weight: Array) -> _Sums:
+    k, p = mixture.shape
+    own = float(namespace(weight).sum(weight))
+    if not there.size:
+        count = own * mixture.weights
+        scatter = mixture.variances if mixture.diagonal else np.array([mixture.matrix(c) for c in range(k)])
+        times = count.reshape(-1, *[1] * (scatter.ndim - 1))
+        return _Sums(own, own * float(np.log(mixture.weights.sum())), count, mixture.means, times * scatter)
+    whole = len(there) == p
+    z = _joint(X, mixture if whole else mixture.marginal(there))
+    xp, density = namespace(z), _log_sum(z)
+    r = xp.where(weight[:, None] > 0.0, weight[:, None] * xp.exp(z - density[:, None]), xp.zeros_like(z))
+    moments = _diagonal_moments if mixture.diagonal else _moments
+    count, mean, scatter = (np.array(part) for part in zip(*(moments(X, r[:, c]) for c in range(k)), strict=True))
+    if not whole:
+        mean, scatter = _completed(mixture, there, count, mean, scatter)
+    return _Sums(own, _total(weight, density), count, mean, scatter)
+
+
+def _moments(X: Array, weight: Array) -> tuple[float, Floats, Floats]:
+    """Weight, mean and scatter about it of rows with weights."""
+    none = namespace(weight).zeros_like(weight)[:, None][:, :0]
+    found: Moments = settled(Moments.lift(Block(X, none, contiguous(weight))))
+    if found.weight == 0.0:
+        return 0.0, np.zeros(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
+    return found.weight, found.mean, found.weight * found.covariance()
+
+
+def _diagonal_moments(X: Array, weight: Array) -> tuple[float, Floats, Floats]:
+    xp = namespace(weight)
+    group = like(np.zeros(X.shape[0], dtype=np.int32), weight)
+    found = settled(class_columns(1)(Block(X, xp.zeros_like(weight)[:, None], contiguous(weight), group)))
+    return float(found.weight[0]), found.mean[0], found.squares[0]
+
+
+def _completed(mixture: Mixture, there: Numbers, count: Floats, mean: Floats, scatter: Floats) -> tuple[Floats, Floats]:
+    """Moments of all columns, from those that are there: the others follow by regression in each component."""
+    k, p = mixture.shape
+    lacking = np.setdiff1d(np.arange(p), there)
+    means, scatters = np.zeros((k, p)), np.zeros((k, p) if mixture.diagonal else (k, p, p))
+    means[:, there] = mean
+    if mixture.diagonal:
+        means[:, lacking] = mixture.means[:, lacking]
+        scatters[:, there], scatters[:, lacking] = scatter, count[:, None] * mixture.variances[:, lacking]
+        return means, scatters
+    for c in range(k):
+        C = mixture.matrix(c)
+        slopes = la.lstsq(C[np.ix_(there, there)], C[np.ix_(there, lacking)], check_finite=False)[0]
+        means[c, lacking] = mixture.means[c, lacking] + (mean[c] - mixture.means[c, there]) @ slopes
+        complete = np.zeros((len(there), p))
+        complete[:, there], complete[:, lacking] = np.eye(len(there)), slopes
+        scatters[c] = complete.T @ scatter[c] @ complete
+        left = C[np.ix_(lacking, lacking)] - C[np.ix_(lacking, there)] @ slopes
+        scatters[c][np.ix_(lacking, lacking)] += count[c] * left
+    return means, scatters
+
+
+def _step(problem: Gaussians, mixture: Mixture, sums: _Sums) -> Mixture:
+    """The parameters after one exact step."""
+    (k, p), kind, count, b = mixture.shape, problem.kind, sums.count, problem.mean_precision
+    weights = count + problem.concentration - 1.0
+    known = count > 1e-10 * sums.weight
+    own = np.where(known[:, None], sums.mean, mixture.means)
+    means = own if b == 0.0 else (count[:, None] * own + b * problem.mean) / (count + b)[:, None]
+    after = replace(mixture, weights=weights / weights.sum(), means=means)
+    if kind == "unit":
+        return after
+    pull = 0.0 * own if b == 0.0 else np.sqrt(b * count / (count + b))[:, None] * (own - problem.mean)
+    f, reg, V = problem.more((k, p)), problem.reg_covar, 0.0 if problem.scale is None else problem.scale
+    if kind in ("full", "tied"):
+        total = sums.scatter + pull[:, :, None] * pull[:, None, :]
+        if kind == "tied":
+            return replace(after, covariances=(total.sum(axis=0) + V) / (count.sum() + f) + reg * np.eye(p))
+        found = (total + V) / np.where(count + f > 0.0, count + f, 1.0)[:, None, None] + reg * np.eye(p)
+    else:
+        total, divisor = sums.scatter + pull**2, np.where(count + f > 0.0, count + f, 1.0)
+        if kind == "diag":
+            found = (total + V) / divisor[:, None] + reg
+        else:
+            found = (total.sum(axis=1) + V) / (p * divisor) + reg
+    keep = known.reshape(-1, *[1] * (found.ndim - 1)) if problem.degrees is None else np.True_
+    return replace(after, covariances=np.where(keep, found, mixture.covariances))
+
+
+def _expected(problem: Gaussians, mixture: Mixture, sums: _Sums) -> float:
+    """W times E, up to what does not depend on the parameters."""
+    k, count = mixture.shape[0], sums.count
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = float(np.sum(np.where(count > 0.0, count * np.log(mixture.weights), 0.0)))
+    more = problem.more(mixture.shape) / (k if problem.kind == "tied" else 1)
+    for c in range(k):
+        away = sums.mean[c] - mixture.means[c]
+        if mixture.diagonal:
+            variance = mixture.variances[c]
+            logs, along = np.sum(np.log(variance)), np.sum((sums.scatter[c] + count[c] * away**2) / variance)
+            trace = np.sum(1.0 / variance)
+        else:
+            with one_blas_thread:
+                values, axes = la.eigh(mixture.matrix(c), check_finite=False)
+                inside = np.einsum("ij,ik,kj->j", axes, sums.scatter[c], axes) + count[c] * (away @ axes) ** 2
+            logs, along, trace = np.sum(np.log(values)), np.sum(inside / values), np.sum(1.0 / values)
+        ease = 0.0 if problem.kind == "unit" else problem.reg_covar * (count[c] + more) * trace
+        found -= 0.5 * float(count[c] * logs + along + ease)
+    return found + problem.log_prior(mixture)
+
+
+def em_step(
+    rows: Rows,
+    problem: Gaussians,
+    mixture: Mixture,
+    *,
+    missing: bool,
+    tol: float | None = None,
+    dtype: Any = np.float64,
+    triangles: Floats | None = None,
+    status: str = "solved",
+    note: str = "",
+) -> Certificate:
+    """The certificate of the parameters `mixture`, as they are stored in `dtype`; `triangles` are the factors of the
+    precisions that a model keeps beside its covariances.
+    """
+    tol = RULES["fixed point"].tol if tol is None else max(tol, 1e-9)
+    words = [note, *_words(problem, mixture)]
+    try:
+        here = _folded(rows, partial(_sums, mixture, missing))
+        after = _step(problem, mixture, here)
+        there: _Value = rows.fold(partial(_value, after, missing))
+        now = (here.value + problem.log_prior(mixture)) / here.weight
+        then = (there.value + problem.log_prior(after)) / here.weight
+        gain = (_expected(problem, after, here) - _expected(problem, mixture, here)) / here.weight
+    except (la.LinAlgError, ValueError) as reason:
+        return Certificate("fixed point", np.inf, 1.0, tol, 0.0, np.nan, status=status, note=str(reason))
+    parts: tuple[float, ...] = (abs(then - now), abs(gain))
+    if triangles is not None and not _agree(mixture, triangles, dtype):
+        parts = (*parts, np.inf)
+        words.append("The stored factors of the precisions are not those of the covariances.")
+    if abs(mixture.weights.sum() - 1.0) > 64.0 * unit_roundoff(dtype):
+        parts = (*parts, np.inf)
+        words.append(f"The weights of the components sum to {mixture.weights.sum():.6g}.")
+    floor = _floor(problem, mixture, now, dtype)
+    value = max(*parts, floor)
+    return Certificate(
+        "fixed point",
+        value if value == value else np.inf,
+        1.0,
+        tol,
+        floor,
+        -now,
+        status=status,
+        parts=parts,
+        note=" ".join(filter(None, words)),
+    )
+
+
+def _folded(rows: Rows, lift: Callable[[Block], _Sums]) -> _Sums:
+    return rows.fold(lift)
+
+
+def _ends(mixture: Mixture) -> Floats:
+    """The least and the largest variance along any axis, of each covariance, (k, 2); of one where it is tied."""
+    if mixture.diagonal:
+        return np.stack([mixture.variances.min(axis=1), mixture.variances.max(axis=1)], axis=1)
+    matrices = mixture.covariances if mixture.kind == "full" else mixture.covariances[None]
+    with one_blas_thread:
+        return np.array([la.eigvalsh(C, check_finite=False)[[0, -1]] for C in matrices])
+
+
+def _words(problem: Gaussians, mixture: Mixture) -> list[str]:
+    """What is to be said of the floor of the covariances."""
+    if problem.kind == "unit" or problem.reg_covar == 0.0:
+        return []
+    low = np.flatnonzero(_ends(mixture)[:, 0] < 2.0 * problem.reg_covar).tolist()
+    which = "the tied covariance stands" if problem.kind == "tied" else f"components {low} stand"
+    floor = f"No variance is below the floor reg_covar = {problem.reg_covar:g}"
+    return [f"{floor}, and {which} on it: there the likelihood is set by it."] if low else [f"{floor}."]
+
+
+def _agree(mixture: Mixture, triangles: Floats, dtype: Any) -> bool:
+    """Whether B B' is the inverse of the covariance, as far as its condition lets one tell."""
+    if mixture.diagonal:
+        left = np.abs(triangles**2 * mixture.covariances - 1.0)
+        return bool(np.max(left) <= 256.0 * unit_roundoff(dtype))
+    tied = mixture.kind == "tied"
+    covariances, factors = (mixture.covariances[None], triangles[None]) if tied else (mixture.covariances, triangles)
+    turned = np.einsum("kij,kil,klm->kjm", factors, covariances, factors, optimize=True)
+    ends, p = _ends(mixture), mixture.shape[1]
+    away = np.max(np.abs(turned - np.eye(p)), axis=(1, 2))
+    return bool(np.all(away <= 64.0 * p * unit_roundoff(dtype) * ends[:, 1] / ends[:, 0]))
+
+
+def _floor(problem: Gaussians, mixture: Mixture, value: float, dtype: Any) -> float:
+    """Rounding of the log densities, and of the parameters: at rest their squares count, but for weights, whose sum
+    may not be one, and covariances, to which something was added.
+    """
+    ends, p = _ends(mixture), mixture.shape[1]
+    sizes = float(np.max(np.abs(mixture.means) / np.sqrt(mixture.variances)))
+    condition = 1.0 if mixture.diagonal else float(np.max(ends[:, 1] / ends[:, 0]))
+    moved = 4.0 * unit_roundoff(dtype) * (condition + sizes * np.sqrt(condition))
+    rounding = 256.0 * unit_roundoff(np.float64) * (abs(value) + p * (1.0 + np.log(condition)))
+    pulled = unit_roundoff(dtype) * (1.0 + problem.reg_covar * p / float(np.min(ends[:, 0])))
+    return float(rounding + pulled + p * moved**2)

@@ -1,0 +1,90 @@
+"""Clusters by halving: the worst cluster is split in two by k-means until there are enough.
+
+Every split is k-means with two centres on the rows of one cluster. A row is told its cluster by going down the tree:
+at each node to the nearer of two centres.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Array, Floats, Integers
+from tenfold.data import MemoryRows
+from tenfold.plans import clusters as plan
+from tenfold.stats import nearest
+
+Tree = list[tuple[int, int]]
+"""The two children of every node, -1 for leaves; node 0 is the root."""
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The tree, the centre (nodes, p) of every node, the leaves in the order of their clusters, and the number of each
+    row's leaf in that order.
+    """
+
+    tree: Tree
+    centres: Floats
+    leaves: tuple[int, ...]
+    labels: Integers
+
+
+def halve(
+    rows: MemoryRows,
+    seeds: plan.Seeds,
+    k: int,
+    *,
+    starts: int,
+    max_iter: int,
+    tol: float,
+    largest: bool,
+    random: Any,
+) -> Halves:
+    """Split k - 1 times the cluster with the largest energy, or with the most rows (`largest`)."""
+    whole = plan.scale_of(rows)
+    members: list[Any] = [np.arange(rows.X.shape[0])]
+    centres, scores, tree = [whole.place], [np.inf], [(-1, -1)]
+    for _ in range(k - 1):
+        node = max((i for i, pair in enumerate(tree) if pair[0] < 0), key=lambda i: scores[i])
+        part = _part(rows, members[node])
+        found = plan.of_rows(part, seeds, 2, starts=starts, max_iter=max_iter, tol=tol, random=random)
+        number, square = nearest(part.X, np.ascontiguousarray(found.centres))
+        tree[node] = (len(tree), len(tree) + 1)
+        for half in (0, 1):
+            inside = number == half
+            weight = 1.0 if part.weight is None else part.weight[inside]
+            tree.append((-1, -1))
+            centres.append(found.centres[half])
+            members.append(members[node][inside])
+            scores.append(float(np.sum(inside)) if largest else float(np.sum(square[inside] * weight)))
+    leaves = _leaves(tree, 0)
+    labels = np.zeros(rows.X.shape[0], dtype=np.int32)
+    for number_of_leaf, leaf in enumerate(leaves):
+        labels[members[leaf]] = number_of_leaf
+    return Halves(tree, np.array(centres), leaves, labels)
+
+
+def _part(rows: MemoryRows, index: Any) -> MemoryRows:
+    weight = None if rows.weight is None else rows.weight[index]
+    return MemoryRows(rows.X[index], rows.y[index], weight)
+
+
+def _leaves(tree: Tree, node: int) -> tuple[int, ...]:
+    left, right = tree[node]
+    return (node,) if left < 0 else _leaves(tree, left) + _leaves(tree, right)
+
+
+def descend(tree: Tree, centres: Floats, leaves: tuple[int, ...], X: Array) -> Integers:
+    """The number of each row's leaf, down the tree."""
+    labels = np.zeros(X.shape[0], dtype=np.int32)
+    place = {leaf: number for number, leaf in enumerate(leaves)}
+    waiting: list[tuple[int, Any]] = [(0, np.arange(X.shape[0]))]
+    while waiting:
+        node, index = waiting.pop()
+        if tree[node][0] < 0:
+            labels[index] = place[node]
+            continue
+        number, _ = nearest(X[index], np.ascontiguousarray(centres[list(tree[node])]))
+        waiting += [(child, index[number == half]) for half, child in enumerate(tree[node])]
+    return labels

@@ -1,0 +1,189 @@
+"""Mixtures of Gaussians by EM: the two steps, and components that collapse.
+
+With responsibilities r_ik, n_k = sum_i r_ik, x_k = (1/n_k) sum_i r_ik x_i and the scatter S_k about x_k, a step for
+`problems.Gaussians` gives
+
+    pi_k  proportional to  n_k + a - 1
+    m_k = (n_k x_k + b m0) / (n_k + b)
+    C_k = (S_k + b n_k / (n_k + b) (x_k - m0)(x_k - m0)' + V) / (n_k + f) + reg I
+
+A tied covariance adds over the components, a diagonal one is of p columns of one dimension each, and a spherical one
+divides by p. What is added to the diagonal is not part of the likelihood: the step maximises the expected
+log-likelihood less 1/2 reg (n_k + f) tr C_k^-1, so that the bound falls by no more than what this rises by.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg as la
+
+from tenfold.arrays import Floats
+from tenfold.data import Block, Lifted, Rows
+from tenfold.machine import one_blas_thread
+from tenfold.problems import Gaussians
+from tenfold.solvers import em
+from tenfold.solvers.loop import Solution, Status, Watch, run
+from tenfold.stats import Mixture, MixtureSums, Singular, mixture_sums
+
+ROUNDS = 3
+"""So often components that collapsed are set off again."""
+
+EMPTY = 1e-10
+"""A component with a smaller share of the rows has none."""
+
+
+@dataclass(frozen=True)
+class GaussianSteps:
+    """The two steps of EM (see `tenfold.em`)."""
+
+    problem: Gaussians
+    missing: bool
+
+    def expect(self, params: Mixture, block: Block) -> Lifted[MixtureSums]:
+        return mixture_sums(params, self.missing)(block)
+
+    def bound(self, params: Mixture, statistic: MixtureSums) -> float:
+        return (statistic.value + self.problem.log_prior(params)) / statistic.weight
+
+    def maximise(self, statistic: MixtureSums) -> Mixture:
+        before, count, prior = statistic.at, statistic.count, self.problem
+        k, p = before.shape
+        known = count > EMPTY * statistic.weight
+        rows = np.where(known, count, 1.0)
+        step = np.where(known[:, None], statistic.sums / rows[:, None], 0.0)
+        own = before.means + step
+        b = prior.mean_precision
+        means = own if b == 0.0 else (count[:, None] * own + b * prior.mean) / (count + b)[:, None]
+        weights = count + prior.concentration - 1.0
+        pull = np.zeros((k, p)) if b == 0.0 else np.sqrt(b * count / (count + b))[:, None] * (own - prior.mean)
+        found = replace(before, weights=weights / np.sum(weights), means=means)
+        if before.kind == "unit":
+            return found
+        covariances = self._covariances(statistic, step, own, pull)
+        if before.kind != "tied" and not known.all() and prior.degrees is None:
+            covariances = np.where(known.reshape(-1, *[1] * (covariances.ndim - 1)), covariances, before.covariances)
+        found = replace(found, covariances=covariances)
+        _ = found.factors  # refuses what is singular
+        return found
+
+    def _covariances(self, statistic: MixtureSums, step: Floats, own: Floats, pull: Floats) -> Floats:
+        before, count = statistic.at, statistic.count
+        p, kind, scale = before.shape[1], before.kind, self.problem.scale
+        more = self.problem.more(before.shape)
+        if kind == "tied":
+            assert before.centre is not None
+            away = own - before.centre
+            total = statistic.squares[0] - np.einsum("k,ki,kj->ij", count, away, away)
+            total = total + np.einsum("ki,kj->ij", pull, pull) + (0.0 if scale is None else scale)
+            return total / (np.sum(count) + more) + self.problem.reg_covar * np.eye(p)
+        divisor = np.where(count + more > 0.0, count + more, 1.0)
+        if kind == "full":
+            total = statistic.squares - np.einsum("k,ki,kj->kij", count, step, step)
+            total = total + np.einsum("ki,kj->kij", pull, pull) + (0.0 if scale is None else scale)
+            return total / divisor[:, None, None] + self.problem.reg_covar * np.eye(p)
+        total = np.maximum(statistic.squares - count[:, None] * step**2, 0.0) + pull**2
+        if kind == "diag":
+            return (total + (0.0 if scale is None else scale)) / divisor[:, None] + self.problem.reg_covar
+        return (np.sum(total, axis=1) + (0.0 if scale is None else scale)) / (p * divisor) + self.problem.reg_covar
+
+    def allowance(self, before: Mixture, after: Mixture, statistic: MixtureSums) -> float:
+        """By how much what is added to the diagonal, and rounding in nearly singular covariances, may lower the
+        bound.
+        """
+        if before.kind == "unit":
+            return 0.0
+        k, p = before.shape
+        rows = statistic.count + self.problem.more(before.shape) / (k if before.kind == "tied" else 1)
+        eased = 0.5 * self.problem.reg_covar * float(np.sum(rows * (before.traces - after.traces))) / statistic.weight
+        narrow = max(float(np.max(mixture.traces * np.sum(mixture.variances, axis=1))) for mixture in (before, after))
+        return max(eased, 0.0) + p * (64.0 * np.finfo(np.float64).eps * narrow) ** 2
+
+
+class Found(NamedTuple):
+    """Parameters, the bounds of the steps, how it ended, and which components were set off again."""
+
+    mixture: Mixture
+    bounds: tuple[float, ...]
+    status: Status
+    restarted: tuple[int, ...]
+
+    @property
+    def bound(self) -> float:
+        return self.bounds[-1] if self.bounds else -np.inf
+
+
+def ascend(
+    model: GaussianSteps,
+    rows: Rows,
+    start: Mixture,
+    tol: float,
+    max_iter: int,
+    watch: Watch | None = None,
+    bound: float = -np.inf,
+) -> Found:
+    """EM from a start. A component that lost all its rows, or fell on a point, is set off again from half of the
+    largest one, a few times.
+    """
+    restarted: tuple[int, ...] = ()
+    for left in range(ROUNDS, -1, -1):
+        try:
+            found = run(em.steps(model, rows, start, tol, model.allowance, bound), max_iter, None, watch)
+        except Singular as reason:
+            lost = reason.components
+            if left == 0 or start.kind == "tied" or len(lost) == start.shape[0]:
+                raise
+        else:
+            start, lost = found.params, collapsed(found.params, model.problem.reg_covar)
+            if not lost or left == 0 or len(lost) == start.shape[0] or found.status is Status.INTERRUPTED:
+                return _found(found, restarted)
+        restarted += lost
+        start, bound = split(start, lost), -np.inf
+    raise AssertionError("unreachable")
+
+
+def _found(solution: Solution, restarted: tuple[int, ...]) -> Found:
+    bounds = tuple(record.objective for record in solution.trace[1:])
+    return Found(solution.params, bounds, solution.status, restarted)
+
+
+def go_on(model: GaussianSteps, rows: Rows, found: Found, tol: float, max_iter: int, watch: Watch | None) -> Found:
+    """More steps from where EM was content, to a smaller tolerance."""
+    more = run(em.steps(model, rows, found.mixture, tol, model.allowance, found.bound), max_iter, None, watch)
+    bounds = tuple(chain(found.bounds, (record.objective for record in more.trace[1:])))
+    return Found(more.params, bounds, more.status, found.restarted)
+
+
+def collapsed(mixture: Mixture, reg_covar: float) -> tuple[int, ...]:
+    """Components without rows, and those with few of them and no more spread than what was added to it."""
+    k = mixture.shape[0]
+    lost = mixture.weights < EMPTY
+    if mixture.kind not in ("tied", "unit"):
+        spread = np.mean(mixture.variances, axis=1)
+        point = (spread <= 2.0 * reg_covar) & (mixture.weights < 0.5 / k)
+        lost |= point & bool(np.max(spread) > 2.0 * reg_covar)
+    return tuple(np.flatnonzero(lost).tolist())
+
+
+def split(mixture: Mixture, lost: tuple[int, ...]) -> Mixture:
+    """Each lost component takes half of the heaviest of the others, which parts along its longest axis."""
+    weights, means = mixture.weights.copy(), mixture.means.copy()
+    covariances = mixture.covariances.copy()
+    weights[list(lost)] = 0.0
+    for k in lost:
+        heavy = int(np.argmax(weights))
+        step = _longest(mixture.matrix(heavy))
+        weights[[k, heavy]] = weights[heavy] / 2.0
+        means[k], means[heavy] = means[heavy] - step, means[heavy] + step
+        if mixture.kind != "tied":
+            covariances[k] = covariances[heavy]
+    return replace(mixture, weights=weights / np.sum(weights), means=means, covariances=covariances)
+
+
+def _longest(C: Floats) -> Floats:
+    """Half a standard deviation along the longest axis."""
+    with one_blas_thread:
+        values, vectors = la.eigh(C, check_finite=False)
+    axis = vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1])
+    return np.asarray(0.5 * np.sqrt(max(float(values[-1]), 0.0)) * axis)

@@ -1,0 +1,109 @@
+"""A mixture of Gaussians from rows: starts, EM from each, and the judge."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenfold.data import Rows
+from tenfold.judge import Certificate, em_step
+from tenfold.plans.fitted import ATTEMPTS
+from tenfold.plans.mixture import Found, GaussianSteps, ascend, collapsed, go_on
+from tenfold.plans.mixture_start import Given, Seen, start
+from tenfold.problems import Gaussians
+from tenfold.solvers.loop import Status, Watch
+from tenfold.stats import Mixture
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the best parameters are looked for."""
+
+    components: int
+    init: str
+    given: Given
+    inits: int
+    tol: float
+    max_iter: int
+    random: Any
+
+
+@dataclass(frozen=True)
+class FittedMixture:
+    """What was found, as it will be stored, and what the judge says of it."""
+
+    mixture: Mixture
+    bounds: tuple[float, ...]
+    status: Status
+    restarted: tuple[int, ...]
+    certificate: Certificate
+
+    @property
+    def converged(self) -> bool:
+        return self.status is Status.CONVERGED
+
+
+def fit(
+    problem: Gaussians,
+    rows: Rows,
+    seen: Seen,
+    search: Search,
+    dtype: Any,
+    *,
+    watch: Watch | None = None,
+    earlier: tuple[Mixture, float] | None = None,
+) -> FittedMixture:
+    """The best of several starts, or of the one where an earlier fit ended; one that the judge does not find at rest
+    goes on.
+    """
+    model = GaussianSteps(problem, seen.missing)
+    best: Found | None = None
+    for _ in range(search.inits if earlier is None else 1):
+        if earlier is None:
+            first, bound = _start(model, rows, seen, search), -np.inf
+        else:
+            first, bound = earlier
+        found = ascend(model, rows, first, search.tol, search.max_iter, watch, bound)
+        best = found if best is None or found.bound > best.bound else best
+        if found.status in (Status.INTERRUPTED, Status.STOPPED):
+            break
+    assert best is not None
+    certificate = _judged(problem, rows, seen, best, search.tol, dtype)
+    tol = search.tol
+    for _ in range(ATTEMPTS):
+        left = search.max_iter - len(best.bounds)
+        if certificate.ok or best.status is not Status.CONVERGED or left <= 0:
+            break
+        tol /= 10.0
+        best = go_on(model, rows, best, tol, left, watch)
+        certificate = _judged(problem, rows, seen, best, search.tol, dtype)
+    return FittedMixture(stored(best.mixture, dtype), best.bounds, best.status, best.restarted, certificate)
+
+
+def _start(model: GaussianSteps, rows: Rows, seen: Seen, search: Search) -> Mixture:
+    kind = model.problem.kind
+    return start(model, rows, seen, kind, search.components, search.init, search.given, search.random)
+
+
+def stored(mixture: Mixture, dtype: Any) -> Mixture:
+    """As it will be stored, in float64."""
+    parts = (mixture.weights, mixture.means, mixture.covariances)
+    return Mixture(mixture.kind, *(np.asarray(part).astype(dtype).astype(np.float64) for part in parts))
+
+
+def _judged(problem: Gaussians, rows: Rows, seen: Seen, found: Found, tol: float, dtype: Any) -> Certificate:
+    note = ""
+    if found.restarted:
+        note = f"Components {sorted(set(found.restarted))} had collapsed and were set off again."
+        lost = collapsed(found.mixture, problem.reg_covar)
+        note += f" Components {list(lost)} collapsed each time." if lost else ""
+    return em_step(
+        rows,
+        problem,
+        stored(found.mixture, dtype),
+        missing=seen.missing,
+        tol=tol,
+        dtype=dtype,
+        status=found.status.value,
+        note=note,
+    )

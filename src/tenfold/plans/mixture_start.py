@@ -1,0 +1,154 @@
+"""Where EM for a mixture of Gaussians starts: from clusters, from rows, or from chance.
+
+Clusters are looked for in rows equally far apart, all of them unless there are very many; what is missing in them is
+the mean of its column here.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Floats
+from tenfold.data import MemoryRows, NotFinite, Rows, sampling_step
+from tenfold.plans import clusters
+from tenfold.plans.discriminant import as_one_class
+from tenfold.plans.mixture import GaussianSteps
+from tenfold.stats import (
+    ClassColumns,
+    Gathered,
+    Mixture,
+    MixtureSums,
+    back_times,
+    class_columns,
+    known_columns,
+)
+
+SAMPLE = 20_000
+"""So many rows at least are looked at, or all."""
+
+SAMPLE_A_COMPONENT = 256
+"""And so many for each component."""
+
+STEPS = 100
+"""Of k-means, at most."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one pass tells of the columns: means and variances (p,), and whether values are missing."""
+
+    mean: Floats
+    variance: Floats
+    missing: bool
+
+
+def look(rows: Rows) -> Seen:
+    """Refuses rows that are not finite, and columns of which nothing is known."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        found: ClassColumns = as_one_class(rows).fold(class_columns(1))
+    if np.isfinite(found.mean).all() and np.isfinite(found.squares).all():
+        return Seen(found.mean[0], found.squares[0] / found.weight[0], False)
+    found = rows.fold(known_columns)
+    weight, mean, squares = found.weight[0], found.mean[0], found.squares[0]
+    if not (np.isfinite(mean).all() and np.isfinite(squares).all()):
+        raise NotFinite
+    if not np.all(weight > 0.0):
+        raise ValueError(
+            f"Columns {np.flatnonzero(weight <= 0.0).tolist()} have no value in any row: leave them out, for nothing "
+            "can be learned of them."
+        )
+    return Seen(mean, squares / weight, True)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Parts of a start that the user gives: weights (k,), means (k, p) and covariances of the kind; None is found."""
+
+    weights: Floats | None = None
+    means: Floats | None = None
+    covariances: Floats | None = None
+
+    @property
+    def all(self) -> bool:
+        return not any(part is None for part in (self.weights, self.means, self.covariances))
+
+    def over(self, start: Mixture) -> Mixture:
+        return Mixture(
+            start.kind,
+            start.weights if self.weights is None else self.weights,
+            start.means if self.means is None else self.means,
+            start.covariances if self.covariances is None else self.covariances,
+        )
+
+
+def start(
+    model: GaussianSteps, rows: Rows, seen: Seen, kind: str, components: int, init: str, given: Given, random: Any
+) -> Mixture:
+    """The parameters that EM starts from."""
+    if given.all:
+        assert given.weights is not None
+        assert given.means is not None
+        assert given.covariances is not None
+        return Mixture(kind, given.weights, given.means, given.covariances)
+    X, weight = _sample(rows, components, seen)
+    if init == "random":
+        shares = random.uniform(size=(len(X), components))
+        return given.over(_of_shares(model, kind, X, weight, shares / np.sum(shares, axis=1, keepdims=True), seen))
+    if init == "random_from_data":
+        return given.over(_on_rows(model, kind, X[random.choice(len(X), components, replace=False)], seen))
+    sample = MemoryRows(X, np.zeros((len(X), 0)), weight)
+    seeds = clusters.plus_plus(components)
+    if init == "k-means++":
+        return given.over(_on_rows(model, kind, seeds(sample, random), seen))
+    found = clusters.of_rows(sample, seeds, components, starts=1, max_iter=STEPS, tol=1e-4, random=random)
+    label = clusters.labelled(sample, weight, found.centres)[0]
+    return given.over(_of_shares(model, kind, X, weight, np.eye(components)[label], seen))
+
+
+def _sample(rows: Rows, components: int, seen: Seen) -> tuple[Floats, Floats]:
+    """Rows of positive weight, complete, and their weights."""
+    sample: Gathered = rows.thin(sampling_step(rows.shape[0], max(SAMPLE, SAMPLE_A_COMPONENT * components))).fold(
+        Gathered.lift
+    )
+    inside = sample.weight > 0.0
+    X = np.where(np.isnan(sample.X), seen.mean, sample.X) if seen.missing else sample.X
+    X, weight = (X, sample.weight) if inside.all() else (X[inside], sample.weight[inside])
+    if len(X) < components:
+        raise ValueError(
+            f"Expected n_samples >= n_components but got n_components = {components}, n_samples = {len(X)} of positive "
+            "weight"
+        )
+    return np.ascontiguousarray(X), weight
+
+
+def _on_rows(model: GaussianSteps, kind: str, means: Floats, seen: Seen) -> Mixture:
+    """Narrow components of equal weight: the first step gives each row to the nearest."""
+    k, p = means.shape
+    variance = (
+        model.problem.reg_covar if model.problem.reg_covar > 0.0 else 1e-6 * max(float(np.mean(seen.variance)), 1e-300)
+    )
+    return Mixture(kind, np.full(k, 1.0 / k), means, spread(kind, (k, p), np.full(p, variance)))
+
+
+def spread(kind: str, shape: tuple[int, int], variance: Floats) -> Floats:
+    """Covariances of a kind with these variances (p,) in every component."""
+    k = shape[0]
+    if kind in ("spherical", "unit"):
+        return np.full(k, 1.0 if kind == "unit" else float(np.mean(variance)))
+    if kind == "diag":
+        return np.tile(variance, (k, 1))
+    return np.diag(variance) if kind == "tied" else np.tile(np.diag(variance), (k, 1, 1))
+
+
+def _of_shares(model: GaussianSteps, kind: str, X: Floats, weight: Floats, shares: Floats, seen: Seen) -> Mixture:
+    """What the step of maximisation makes of given shares (n, k) of the components in the rows."""
+    p, k = X.shape[1], shares.shape[1]
+    at = Mixture(kind, np.full(k, 1.0 / k), np.tile(seen.mean, (k, 1)), spread(kind, (k, p), np.ones(p)))
+    r, away = np.ascontiguousarray(weight[:, None] * shares), X - seen.mean
+    sums = back_times(away, r)
+    if kind == "full":
+        squares = np.array([back_times(away, r[:, c : c + 1] * away) for c in range(k)])
+    else:
+        squares = back_times(away, weight[:, None] * away)[None] if kind == "tied" else back_times(away**2, r)
+    return model.maximise(MixtureSums(at, float(weight.sum()), 0.0, r.sum(axis=0), sums, squares))

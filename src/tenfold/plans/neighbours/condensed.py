@@ -1,0 +1,33 @@
+"""Few rows that stand for many: centres of clusters within each class."""
+
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Floats, Integers
+from tenfold.data import MemoryRows
+from tenfold.plans import clusters
+
+STEPS = 1000
+
+
+def centres_of_classes(
+    X: Floats, number: Integers, classes: int, weight: Floats | None, k: int, random: Any
+) -> tuple[Floats, Integers]:
+    """Centres (m, p) and the class of each: k-means within every class, until no centre moves; of a class with fewer
+    distinct rows than that, the rows themselves.
+    """
+    found, names = [], []
+    for c in range(classes):
+        inside = number == c
+        rows, own = np.ascontiguousarray(X[inside]), None if weight is None else weight[inside]
+        distinct = np.unique(rows, axis=0)
+        if len(distinct) <= k:
+            centres = distinct
+        else:
+            memory = MemoryRows(rows, np.zeros((len(rows), 0)), own)
+            settings: dict[str, Any] = {"starts": 1, "max_iter": STEPS, "tol": 0.0, "random": random}
+            centres = clusters.of_rows(memory, clusters.plus_plus(k), k, **settings).centres
+        found.append(centres)
+        names.append(np.full(len(centres), c))
+    return np.concatenate(found), np.concatenate(names)

@@ -1,0 +1,140 @@
+"""Densities and local means: sums of windows about queries, normalised, and bandwidths to try."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from tenfold import _core
+from tenfold.arrays import Floats, Integers
+from tenfold.distances import Called, Distance, Entries, Given, Minkowski, Sets
+from tenfold.machine import threads
+from tenfold.plans.neighbours.index import FINISH, LARGEST, POWERS, SIZES, SQUARES, built
+
+WINDOWS = {
+    "gaussian": 0,
+    "exponential": 1,
+    "box": 2,
+    "tophat": 3,
+    "epanechnikov": 4,
+    "linear": 5,
+    "cosine": 6,
+    "cut": 7,
+}
+"""Codes of the compiled windows."""
+NODES = 128
+
+
+def window_sums(
+    distance: Distance,
+    X: Floats,
+    queries: Floats,
+    window: str,
+    bandwidths: Floats,
+    *,
+    weight: Floats | None = None,
+    targets: Floats | None = None,
+    own: Integers | None = None,
+) -> tuple[Floats, Floats]:
+    """Logarithms of the sums of windows (m, b), and means of targets (m, b, t), for each bandwidth."""
+    if isinstance(distance, (Called, Given, Sets)):
+        raise ValueError("Windows need a metric of numbers: Minkowski's, canberra, braycurtis, hamming or haversine.")
+    if isinstance(distance, Minkowski):
+        X, queries = distance.image(X, False), distance.image(queries, True)
+        code = {2.0: SQUARES, 1.0: SIZES, np.inf: LARGEST}.get(distance.p, POWERS)
+        finish = distance.finish if code == SQUARES else "power" if code == POWERS else "same"
+        p = distance.p
+    else:
+        assert isinstance(distance, Entries)
+        code, finish, p = distance.code, distance.finish, 2.0
+    targets = np.zeros((len(X), 0)) if targets is None else targets
+    return _core.window_sums(
+        np.ascontiguousarray(X, dtype=np.float64),
+        np.ascontiguousarray(queries, dtype=np.float64),
+        code,
+        p,
+        FINISH[finish],
+        1.0 / p,
+        WINDOWS[window],
+        np.ascontiguousarray(bandwidths, dtype=np.float64),
+        None if weight is None else np.ascontiguousarray(weight, dtype=np.float64),
+        np.ascontiguousarray(targets, dtype=np.float64),
+        None if own is None else np.ascontiguousarray(own, dtype=np.int64),
+        threads(X.size * max(1, len(queries))),
+    )
+
+
+def log_volume(kernel: str, bandwidths: Floats, d: int) -> Floats:
+    """The logarithm of the integral of a window over d dimensions, for each bandwidth."""
+    ball = 0.5 * d * np.log(np.pi) - gammaln(0.5 * d + 1.0)  # of the unit ball
+    sphere = ball + np.log(d)
+    if kernel == "gaussian":
+        unit = 0.5 * d * np.log(2.0 * np.pi)
+    elif kernel == "tophat":
+        unit = ball
+    elif kernel == "epanechnikov":
+        unit = ball + np.log(2.0 / (d + 2.0))
+    elif kernel == "exponential":
+        unit = sphere + gammaln(d)
+    elif kernel == "linear":
+        unit = ball - np.log(d + 1.0)
+    else:
+        unit = sphere + _cosine_integral(d)
+    return unit + d * np.log(np.asarray(bandwidths, dtype=np.float64))
+
+
+@cache
+def _cosine_integral(d: int) -> float:
+    """log of the integral of r^(d - 1) cos(pi r / 2) over [0, 1], whose closed form has alternating sums: by a rule of
+    Gauss, exact to rounding.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    r = 0.5 * (nodes + 1.0)
+    return float(np.log(np.sum(0.5 * weights * r ** (d - 1.0) * np.cos(0.5 * np.pi * r))))
+
+
+def rule_of_thumb(rule: str, n: int, d: int) -> float:
+    """Scott's or Silverman's bandwidth for columns of variance one."""
+    return float((n if rule == "scott" else n * (d + 2.0) / 4.0) ** (-1.0 / (d + 4.0)))
+
+
+def bandwidths_to_try(distance: Distance, X: Floats, given: Any = None, count: int = 24) -> Floats:
+    """Those given, in order; else from half the usual distance of a row to its nearest to the usual distance of two
+    rows, in equal ratios.
+    """
+    if len(X) < 2:
+        raise ValueError("Leaving one row out needs two rows: n_samples=1 is too few.")
+    if given is not None:
+        tried = np.unique(np.asarray(given, dtype=np.float64))
+        if tried.size == 0 or not np.all(tried > 0):
+            raise ValueError(f"candidates must be positive bandwidths, got {given!r}.")
+        return tried
+    some = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), 256)).astype(np.intp))]
+    index = built(distance, X)
+    near = index.nearest(some, min(len(X), 2))[0][:, -1]
+    far = index.nearest(some, len(X))[0][:, len(X) // 2] if len(X) <= 4096 else _far(distance, some)
+    low, high = _middle(near), _middle(far)
+    return np.geomspace(0.5 * low, max(high, low), count)
+
+
+def _far(distance: Distance, some: Floats) -> Floats:
+    return built(distance, some).nearest(some, len(some))[0][:, len(some) // 2]
+
+
+def _middle(values: Floats) -> float:
+    """The median of what is positive; one where nothing is."""
+    positive = values[values > 0.0]
+    return float(np.median(positive)) if positive.size else 1.0
+
+
+def likelihoods_left_out(
+    distance: Distance, X: Floats, kernel: str, bandwidths: Floats, weight: Floats | None
+) -> Floats:
+    """The weighted mean of the log density of each row by the others, for each bandwidth."""
+    logs, _ = window_sums(distance, X, X, kernel, bandwidths, weight=weight, own=np.arange(len(X)))
+    each = np.ones(len(X)) if weight is None else weight
+    with np.errstate(divide="ignore"):
+        logs = logs - np.log(each.sum() - each)[:, None]
+    found: Any = np.average(logs, axis=0, weights=each) - log_volume(kernel, bandwidths, X.shape[1])
+    return found
