@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
-from tenfold import _core
+from tenfold import GaussianMixture, _core
 from tenfold.data import Block, MemoryRows
 from tenfold.plans.mixture import GaussianSteps
 from tenfold.problems import Gaussians
@@ -126,3 +127,19 @@ def test_no_step_lowers_the_bound(kind, shape, prior, missing):
         assert prior["reg_covar"] == 0.0
     if prior["reg_covar"] == 0.0 and len(bounds) > 2:
         assert np.min(np.diff(bounds[1:])) >= -1e-10 * (1.0 + np.max(np.abs(bounds[1:])))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.05])
+@pytest.mark.parametrize("kind", ["full", "tied", "diag"])
+def test_bits_of_whole_fits(kind, missing):
+    rng = np.random.default_rng(1)
+    rows = block(6_000, 7, rng, True, missing=missing)
+    X = rows.X + 3.0 * np.eye(4, 7)[rng.integers(0, 4, len(rows.X))]
+    found = []
+    for count in (1, 2, 1):
+        with threadpool_limits(count):
+            model = GaussianMixture(4, covariance_type=kind, random_state=0, tol=1e-2)
+            model.fit(X, sample_weight=rows.weight)
+        numbers = [model.means_, model.covariances_, model.lower_bounds_, model.certificate_.value]
+        found.append([np.asarray(part).tobytes() for part in [*numbers, model.predict_proba(X[:500])]])
+    assert found[0] == found[1] == found[2]

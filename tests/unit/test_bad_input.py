@@ -533,3 +533,25 @@ def test_a_constant_column_has_no_weight(row, constant, kind):
     if row.intercept and not row.separates and not row.tied:
         weights = np.atleast_2d(model.coef_)[:, 2]
         np.testing.assert_allclose(weights * constant, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["GaussianNB", "ComplementNB", "MultinomialNB", "LinearDiscriminantAnalysis"])
+def test_a_value_that_is_not_finite_is_seen_in_what_is_said_of_it(name, value):
+    """Many rows are not searched before: scores that are not finite are."""
+    X = np.random.default_rng(0).poisson(3.0, (2000, 6)).astype(np.float64)
+    model = getattr(tenfold, name)().fit(X, np.arange(2000) % 3)
+    X[1234, 5] = value
+    with pytest.raises(ValueError, match="Input X contains"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["QuadraticDiscriminantAnalysis", "PCA", "GaussianPlugIn", "CCA"])
+def test_the_same_of_other_models(name, value):
+    X = np.random.default_rng(0).standard_normal((2000, 6))
+    y = X[:, :2] if name == "CCA" else np.arange(2000) % 3
+    model = getattr(tenfold, name)().fit(X, y)
+    X[1234, 0] = value
+    with pytest.raises(ValueError, match="Input X contains"):
+        (model.predict if hasattr(model, "classes_") else model.transform)(X)

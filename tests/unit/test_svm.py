@@ -12,14 +12,18 @@ import tenfold
 from estimators import classes, parameters, regression
 from tenfold.data import MemoryRows, WithConstant, with_constant
 from tenfold.judge import joint_gap
-from tenfold.losses import JointHinge
+from tenfold.losses import JointHinge, Softmax
 from tenfold.penalties import L2
 from tenfold.problems import Glm
-from tenfold.stats import Params, predictions
+from tenfold.solvers.joint_ascent import JointAscent
+from tenfold.solvers.joint_interior import JointInterior
+from tenfold.solvers.loop import Status, run
+from tenfold.stats import Params, class_hessian, predictions, softmax
 
 X, Y, _ = classes(90, 4, count=3)
 TWO = classes(90, 4)
 NUMBERS = regression(90, 4)
+NUMBERED = np.unique(Y, return_inverse=True)[1].astype(np.float64)[:, None]
 
 
 def message(cls, X, y, **settings):
@@ -225,3 +229,42 @@ def test_rows_with_a_constant_column():
         assert wider.thin(3).shape == (30, 5)
         assert wider.retarget(np.ones((90, 2))).targets == 2
         assert wider.entries >= 90
+
+
+@pytest.mark.parametrize("settings", [{}, {"penalize_intercept": False, "C": 30.0}, {"fit_intercept": False}])
+def test_joint_losses_of_many_rows_and_few_columns_are_solved_by_interior_points(settings):
+    """Where an ascent of the dual takes thousands of epochs; columns of very different units, weights that are zero."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1_500, 5)) * [1.0, 10.0, 0.1, 1.0, 100.0] + [0.0, 5.0, 0.0, 100.0, 0.0]
+    y = np.argmax(X @ rng.standard_normal((5, 4)) / 3.0 + rng.gumbel(size=(1_500, 4)), axis=1)
+    weight = rng.integers(0, 3, 1_500).astype(float)
+    both = {"multi_class": "crammer_singer", **settings}
+    dense = tenfold.LinearSVC(**both).fit(X, y, sample_weight=weight)
+    thin = tenfold.LinearSVC(**both).fit(sparse.csr_array(X), y, sample_weight=weight)
+    assert dense.certificate_.ok
+    assert dense.n_iter_ < 100
+    np.testing.assert_allclose(thin.certificate_.objective, dense.certificate_.objective, atol=1e-6)
+    dense.coef_ = dense.coef_ * 1.1
+    assert not tenfold.certify(dense, X, y, weight).ok
+
+
+def test_both_ways_to_a_joint_loss_agree():
+    rows = MemoryRows(X, NUMBERED)
+    problem = Glm(JointHinge(), L2(0.05), True, 0.01)
+    ends = []
+    for way in (JointInterior(problem, rows, 3, np.zeros(4), 1e-9), JointAscent(problem, rows, 3, 0, 1e-9)):
+        solution = run(way.steps(), 100_000)
+        assert solution.status is Status.CONVERGED
+        np.testing.assert_allclose(way.shares.sum(axis=1), 1.0)
+        assert joint_gap(problem, rows, solution.params, shares=way.shares).value < 1e-8
+        ends.append(solution.params.coef)
+    np.testing.assert_allclose(*ends, atol=1e-3)
+
+
+def test_the_hessian_of_given_probabilities_is_that_of_their_softmax():
+    rng = np.random.default_rng(0)
+    params, weight = Params(rng.standard_normal((3, 4)), rng.standard_normal(3)), rng.uniform(0.0, 2.0, 90)
+    q = Softmax().probabilities(MemoryRows(X, X[:, :1]).map(predictions(params)))
+    found = MemoryRows(X, np.column_stack([weight, q])).fold(class_hessian()).sum
+    expected = MemoryRows(X, NUMBERED, weight).fold(softmax(params, 2)).hessian
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

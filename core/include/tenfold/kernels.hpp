@@ -136,8 +136,8 @@ struct Kernels {
                              const double *weight, double *log_density);
   double (*column_moments)(const double *x, Index step, Index count, Index columns, const double *centre,
                            const double *r, double *sums, double *squares);
-  void (*outer_sums)(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
-                     double *in_lanes, double *tile, double *outer);
+  double (*outer_sums)(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
+                       double *in_lanes, double *tile, double *sums, double *outer);
   // core/src/kernels/near.hpp
   Index near_rows, near_queries; // of one panel and one group
   bool (*near)(const float *rows, const float *numbers, const float *queries, const float *thresholds, Index inner,

@@ -136,9 +136,10 @@ inline Index mixture_slots(const Gaussians &g, Index rows, Index stride) {
 // Scratch of outer_sums.
 struct OuterRoom {
   explicit OuterRoom(Index columns)
-      : in_lanes((columns + 3) / 4 * 4 * ((columns + 3) / 4 * 4) * lanes), tile(2 * 128 * ((columns + 3) / 4 * 4)) {}
+      : in_lanes((columns + 3) / 4 * 4 * ((columns + 3) / 4 * 4) * lanes), tile(2 * 128 * ((columns + 3) / 4 * 4)),
+        ignored(columns) {}
 
-  Buffer in_lanes, tile;
+  Buffer in_lanes, tile, ignored;
 };
 
 // The moments of the rows of a chunk, added to a slot: weight, value, count (K), sums (K p), squares.
@@ -148,15 +149,16 @@ inline void add_moments(const Gaussians &g, const MixtureChunk &chunk, Index cou
   double *counts = slot + 2, *sums = counts + K, *squares = sums + K * p;
   for (Index k = 0; k < K; ++k) {
     const double *r = chunk.q.data() + k * chunk.step, *mean = g.means.data() + k * p;
-    counts[k] += kernel.column_moments(chunk.x.data(), chunk.step, count, p, mean, r, sums + k * p,
-                                       g.diagonal() ? squares + k * p : nullptr);
-    if (!g.diagonal() && !g.shared())
-      kernel.outer_sums(chunk.x.data(), chunk.step, count, p, mean, r, room.in_lanes.data(), room.tile.data(),
-                        squares + k * p * p);
+    if (g.diagonal() || g.shared())
+      counts[k] += kernel.column_moments(chunk.x.data(), chunk.step, count, p, mean, r, sums + k * p,
+                                         g.diagonal() ? squares + k * p : nullptr);
+    else
+      counts[k] += kernel.outer_sums(chunk.x.data(), chunk.step, count, p, mean, r, room.in_lanes.data(),
+                                     room.tile.data(), sums + k * p, squares + k * p * p);
   }
   if (g.shared())
     kernel.outer_sums(chunk.x.data(), chunk.step, count, p, g.centre.data(), chunk.weight.data(), room.in_lanes.data(),
-                      room.tile.data(), squares);
+                      room.tile.data(), room.ignored.data(), squares);
 }
 
 template <class T>

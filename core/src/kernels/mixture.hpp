@@ -124,33 +124,47 @@ double responsibilities(double *q, Index step, Index count, Index components, co
   return sum(total);
 }
 
-// sums_j += sum_i r_i (x_ij - centre_j), and squares_j += sum_i r_i (x_ij - centre_j)^2 unless null; returns sum_i r_i.
-double column_moments(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
-                      double *sums, double *squares) {
-  for (Index j = 0; j < columns; ++j) {
-    const Vector c = all(centre[j]);
-    Vector first[2] = {}, second[2] = {};
-    for (Index i = 0; i < count; i += 2 * width)
-#pragma GCC unroll 2
-      for (Index v = 0; v < 2; ++v) {
-        const Vector d = load(x + j * step + i + v * width) - c, u = load(r + i + v * width) * d;
-        first[v] += u;
-        second[v] += u * d;
-      }
-    sums[j] += sum(first[0] + first[1]);
-    if (squares != nullptr)
-      squares[j] += sum(second[0] + second[1]);
-  }
+inline double sum_of(const double *r, Index count) {
   Vector total{};
   for (Index i = 0; i < count; i += width)
     total += load(r + i);
   return sum(total);
 }
 
-// outer_ab += sum_i r_i (x_ia - centre_a)(x_ib - centre_b) for a <= b, (columns, columns). Scratch: (padded
-// columns)^2 vectors that are zero and are left so, and 2 * 128 * padded columns for a tile.
-void outer_sums(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
-                double *in_lanes, double *tile, double *outer) {
+template <bool both>
+inline void add_column(const double *x, Index count, double centre, const double *r, double *first, double *second) {
+  const Vector c = all(centre);
+  Vector sums[2] = {}, squares[2] = {};
+  for (Index i = 0; i < count; i += 2 * width)
+#pragma GCC unroll 2
+    for (Index v = 0; v < 2; ++v) {
+      const Vector d = load(x + i + v * width) - c, u = load(r + i + v * width) * d;
+      sums[v] += u;
+      if constexpr (both)
+        squares[v] += u * d;
+    }
+  *first += sum(sums[0] + sums[1]);
+  if constexpr (both)
+    *second += sum(squares[0] + squares[1]);
+}
+
+// sums_j += sum_i r_i (x_ij - centre_j), and squares_j += sum_i r_i (x_ij - centre_j)^2 unless null; returns sum_i r_i.
+double column_moments(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
+                      double *sums, double *squares) {
+  for (Index j = 0; j < columns; ++j)
+    if (squares != nullptr)
+      add_column<true>(x + j * step, count, centre[j], r, sums + j, squares + j);
+    else
+      add_column<false>(x + j * step, count, centre[j], r, sums + j, nullptr);
+  return sum_of(r, count);
+}
+
+// outer_ab += sum_i r_i (x_ia - centre_a)(x_ib - centre_b) for a <= b, (columns, columns), and sums_a += sum_i r_i
+// (x_ia
+// - centre_a); returns sum_i r_i. Scratch: (padded columns)^2 vectors that are zero and are left so, and 2 * 128 *
+// padded columns for a tile.
+double outer_sums(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
+                  double *in_lanes, double *tile, double *sums, double *outer) {
   constexpr Index rows = 128;
   const Index padded = (columns + few - 1) / few * few;
   double *d = tile, *u = tile + padded * rows;
@@ -158,20 +172,23 @@ void outer_sums(const double *x, Index step, Index count, Index columns, const d
     const Index used = smaller(rows, count - begin);
     for (Index j = 0; j < columns; ++j) {
       const Vector c = all(centre[j]);
+      Vector total{};
       for (Index i = 0; i < used; i += width) {
-        const Vector away = load(x + j * step + begin + i) - c;
+        const Vector away = load(x + j * step + begin + i) - c, part = away * load(r + begin + i);
         store(d + j * rows + i, away);
-        store(u + j * rows + i, away * load(r + begin + i));
+        store(u + j * rows + i, part);
+        total += part;
       }
+      sums[j] += sum(total);
     }
     for (Index b = 0; b < padded; b += right_few)
       for (Index a = 0; a < b + right_few; a += few) {
-        Vector sums[few][right_few];
+        Vector products[few][right_few];
 #pragma GCC unroll 4
         for (Index s = 0; s < few; ++s)
 #pragma GCC unroll 4
           for (Index t = 0; t < right_few; ++t)
-            sums[s][t] = load(in_lanes + ((a + s) * padded + b + t) * width);
+            products[s][t] = load(in_lanes + ((a + s) * padded + b + t) * width);
         for (Index i = 0; i < used; i += width) {
           Vector right[right_few];
 #pragma GCC unroll 4
@@ -182,14 +199,14 @@ void outer_sums(const double *x, Index step, Index count, Index columns, const d
             const Vector left = load(u + (a + s) * rows + i);
 #pragma GCC unroll 4
             for (Index t = 0; t < right_few; ++t)
-              sums[s][t] += left * right[t];
+              products[s][t] += left * right[t];
           }
         }
 #pragma GCC unroll 4
         for (Index s = 0; s < few; ++s)
 #pragma GCC unroll 4
           for (Index t = 0; t < right_few; ++t)
-            store(in_lanes + ((a + s) * padded + b + t) * width, sums[s][t]);
+            store(in_lanes + ((a + s) * padded + b + t) * width, products[s][t]);
       }
   }
   for (Index a = 0; a < padded; ++a)
@@ -199,6 +216,7 @@ void outer_sums(const double *x, Index step, Index count, Index columns, const d
         outer[a * columns + b] += sum(load(lane));
       store(lane, Vector{});
     }
+  return sum_of(r, count);
 }
 
 } // namespace

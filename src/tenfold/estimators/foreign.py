@@ -87,7 +87,8 @@ def to_predict(model: Any, X: Array) -> Array:
             f"{model.n_features_in_} features as input."
         )
     xp = namespace(X)
-    if not bool(xp.all(xp.isfinite(X))):
+    fine = xp.isfinite(X) | xp.isnan(X) if getattr(model, "_missing", False) else xp.isfinite(X)
+    if not bool(xp.all(fine)):
         raise ValueError("Input X contains NaN or infinity.")
     return X
 

@@ -33,6 +33,11 @@ class Predictor:
     _missing: ClassVar[bool] = False
     """Whether values may be missing."""
 
+    _reveals: ClassVar[bool] = False
+    """Whether a value of a row that is not finite makes what is said of it so: then that is looked at, which is
+    shorter.
+    """
+
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         """A function of rows that were checked, dense or CSR or of another library: it goes to where they are. With
         `few` of them a compiled loop is not worth its call.
@@ -52,9 +57,19 @@ class Predictor:
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
             finite = finiteness(self)
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finite, reset=False)
+        elif self._reveals and X.size >= FEW:
+            return self._looked_at(X, of_rows(False))
         elif not np.isfinite(X).all():
             check_array(X, ensure_all_finite=finiteness(self), input_name="X", estimator=self)
         return of_rows(X.shape[0] * X.shape[1] < FEW)(canonical(X) if is_sparse(X) else contiguous(X))
+
+    def _looked_at(self, X: Array, f: Callable[[Array], Array]) -> Array:
+        """f of plain rows; where it is not finite, the rows are searched for the reason."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = f(contiguous(X))
+        if not np.isfinite(found).all():
+            check_array(X, input_name="X", estimator=self)
+        return found
 
     def _raw_of_table(self, table: Table, of_rows: Callable[[bool], Callable[[Array], Array]]) -> Array:
         """Predictions of all rows, in memory; a table without names is taken by position."""

@@ -191,10 +191,13 @@ def linear(
     """
     coef, intercept = np.atleast_2d(coef), np.ravel(intercept)
     w, b = (coef, intercept) if len(coef) < len(mean) else (coef[1:] - coef[0], intercept[1:] - intercept[0])
+    # all that the rows are multiplied by, in one pass
+    asked = [w, *(part.T for part in (directions, axes) if part is not None)]
+    images = np.split(products(np.vstack(asked)), np.cumsum([len(part) for part in asked])[:-1])
     between = mean[1:] - mean[0]
     spread = np.sqrt(variance)
     scale = spread[None, :] * np.maximum(np.sum(spread * np.abs(w), axis=1), 1e-300)[:, None]
-    left = products(w) - between
+    left = images[0] - between
     middle = b + np.einsum("kp,kp->k", w, 0.5 * (mean[1:] + mean[0]))
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = np.log(priors[1:]) - np.log(priors[0])
@@ -205,14 +208,14 @@ def linear(
         pairs["weights"] = (left, np.zeros_like(left), scale)
     else:  # where classes do not vary at all there is nothing to solve
         V = directions
-        again = V.T @ products(np.ascontiguousarray(V.T)).T
+        again = V.T @ images[1].T
         pairs["directions"] = (again, np.eye(V.shape[1]), 1.0)
         distance = np.sqrt(np.maximum(np.einsum("kp,kp->k", w, between), 0.0))
         pairs["weights"] = (left @ V, np.zeros((len(w), V.shape[1])), np.maximum(distance, 1.0)[:, None])
         inside = (w - (left + between) @ V @ V.T) * spread
         pairs["weights outside the directions"] = (inside, np.zeros_like(inside), np.maximum(distance, 1.0)[:, None])
     if axes is not None and axes.size:
-        pairs["axes"] = (axes.T @ products(np.ascontiguousarray(axes.T)).T, np.eye(axes.shape[1]), 1.0)
+        pairs["axes"] = (axes.T @ images[-1].T, np.eye(axes.shape[1]), 1.0)
     pairs["intercepts"] = (middle, odds, 1.0 + np.abs(middle - b) + np.abs(b))
     floor = max(ROUNDING, 16.0 * unit_roundoff(dtype) * _amplified(w, spread, mean))
     return exact(pairs, floor=floor, note=note)

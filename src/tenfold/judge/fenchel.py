@@ -382,15 +382,17 @@ def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> 
         return np.inf
     y = on_host(rows.map(targets_of))[:, 0]
     weight = on_host(rows.map(weights_of))
-    z = on_host(rows.map(predictions(at, data.centre)))[:, 0]
     loss, best = problem.loss, np.inf
     if dual is not None:
         u = loss.clip(y, np.asarray(dual))
         best = _by_vector(data, here, u, y, weight)
         if best > allowed and loss.kinked and not _free(data):
             best = min(best, _without_penalty(data, here, u, y, weight))
+    if best <= allowed or not loss.kinked:
+        return best
+    z = on_host(rows.map(predictions(at, data.centre)))[:, 0]
     spread = float(np.sqrt(np.average((z - np.average(z, weights=weight)) ** 2, weights=weight))) or 1.0
-    for width in (spread * w for w in WIDTHS) if loss.kinked else ():
+    for width in (spread * w for w in WIDTHS):
         if best <= allowed:
             break
         u = (loss.value(y, z + width) - loss.value(y, z - width)) / (2.0 * width)

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, on_host, unit_roundoff
 from tenfold.data import Rows, targets_of, weights_of
@@ -23,6 +24,7 @@ from tenfold.judge.fenchel import ALL_ZERO, EPS, EXTENDED_EPS, LOOSE, WIDTHS
 from tenfold.judge.kinks import KINKS, picked, shortest
 from tenfold.judge.points import centred, sampled
 from tenfold.losses import JointHinge
+from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
 from tenfold.stats import Params, Total, back_times, predictions
 
@@ -133,13 +135,22 @@ def _gap(data: _Data, p: Floats) -> float:
 
 
 def _raked(data: _Data, p: Floats) -> Floats:
-    """Shares whose sums over the rows are the classes' own, and over the classes one."""
-    wanted = data.share @ data.own
+    """Shares whose sums over the rows are the classes' own, and over the classes one: each class is multiplied by the
+    same in all rows, near the end by as much as Newton's method says.
+    """
+    wanted, K = data.share @ data.own, p.shape[1]
     for _ in range(RAKING):
         found = data.share @ p
         if float(np.max(np.abs(found - wanted))) <= 1e-15:
             break
-        p = p * np.where(found > 0.0, wanted / np.where(found > 0.0, found, 1.0), 1.0)
+        bends = np.diag(found) - np.einsum("ik,il->kl", data.share[:, None] * p, p)
+        # what all classes have in common changes no share
+        bends += np.trace(bends) / K**2 + np.diag(np.full(K, 1e-14 * float(np.max(found))))
+        with one_blas_thread:
+            _, move, info = lapack.dposv(np.asfortranarray(bends), wanted - found, lower=1)
+        if info != 0 or not np.max(np.abs(move)) <= 1.0:
+            move = np.log(np.where((found > 0.0) & (wanted > 0.0), wanted / np.where(found > 0.0, found, 1.0), 1.0))
+        p = p * np.exp(move)
         p = p / p.sum(axis=1, keepdims=True)
     return p
 

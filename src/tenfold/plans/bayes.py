@@ -201,7 +201,9 @@ class GaussianScores:
         """The scores (n, k) in float64, where X is."""
         constant = self.log_prior - 0.5 * np.sum(np.log(2.0 * np.pi * self.variance), axis=1)
         squares = scaled_distances(X, self.mean, 1.0 / np.sqrt(self.variance))
-        return like(constant, squares) - 0.5 * squares
+        squares *= -0.5
+        squares += like(constant, squares)
+        return squares
 
 
 class UnseenCategory(ValueError):

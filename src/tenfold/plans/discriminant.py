@@ -208,4 +208,6 @@ class QuadraticScores:
 
     def __call__(self, X: Array) -> Array:
         z = quadratics(X, self.mean, self.factors)
-        return like(self.offset, z) - 0.5 * z
+        z *= -0.5
+        z += like(self.offset, z)
+        return z

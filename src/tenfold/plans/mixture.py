@@ -14,7 +14,7 @@ log-likelihood less 1/2 reg (n_k + f) tr C_k^-1, so that the bound falls by no m
 
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg as la
@@ -25,7 +25,7 @@ from tenfold.machine import one_blas_thread
 from tenfold.problems import Gaussians
 from tenfold.solvers import em
 from tenfold.solvers.loop import Solution, Status, Watch, run
-from tenfold.stats import Mixture, MixtureSums, Singular, mixture_sums
+from tenfold.stats import Mixture, MixtureSums, Params, Singular, mixture_sums, times
 
 ROUNDS = 3
 """So often components that collapsed are set off again."""
@@ -187,3 +187,15 @@ def _longest(C: Floats) -> Floats:
         values, vectors = la.eigh(C, check_finite=False)
     axis = vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1])
     return np.asarray(0.5 * np.sqrt(max(float(values[-1]), 0.0)) * axis)
+
+
+def drawn(mixture: Mixture, count: int, random: Any) -> tuple[Floats, Any]:
+    """Random rows (count, p), one component after the other, and the number of each row's component."""
+    counts = random.multinomial(count, mixture.weights / mixture.weights.sum())
+    rows = []
+    for k, rows_of in enumerate(counts):
+        with one_blas_thread:
+            L = la.cholesky(mixture.matrix(k), lower=True, check_finite=False)
+        normal = random.standard_normal((int(rows_of), mixture.shape[1]))
+        rows.append(times(normal, Params(np.ascontiguousarray(L), np.ascontiguousarray(mixture.means[k]))))
+    return np.concatenate(rows), np.repeat(np.arange(len(counts)), counts)

@@ -5,7 +5,7 @@
 | squared losses | Newton's method and L-BFGS on the primal | ascent of the dual |
 | losses with kinks | interior points | ascent of the dual |
 | squared hinge, L1 | proximal Newton steps | the same on working sets of columns |
-| joint hinge of several classes | ascent of the dual | ascent of the dual |
+| joint hinge of several classes | interior points | ascent of the dual |
 
 An intercept that is penalised is tied to zero; beside an L1 penalty it is the weight of a constant column.
 """
@@ -29,6 +29,7 @@ from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
 from tenfold.problems import Glm
 from tenfold.solvers.dual_ascent import DualAscent
 from tenfold.solvers.joint_ascent import JointAscent
+from tenfold.solvers.joint_interior import JointInterior
 from tenfold.solvers.loop import Solution, Status, Watch, run
 from tenfold.stats import Params
 
@@ -40,6 +41,10 @@ USUAL = 1e-4
 
 HINT, HINT_STEPS = 0.1, 2000
 """The same where a dual point is all that is wanted, for weights that come without one; and at most so many steps."""
+
+
+JOINT_SIZE, JOINT_PRODUCTS = 512, 3e10
+"""Up to so many coefficients of all classes, and products for their Hessian, interior points solve a joint loss."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +126,10 @@ class Machine:
             found = joint_gap(problem, rows, params, **options)
             if found.ok:
                 return found
-        ascent = JointAscent(problem, rows, len(params.intercept), 0, HINT * RULES["gap"].tol)
-        tight = run(ascent.steps(), HINT_STEPS).status is Status.CONVERGED
-        found = joint_gap(problem, rows, params, shares=ascent.shares, **options)
+        shift = _joint_shift(problem, rows)
+        way = _joint_way(problem, rows, len(params.intercept), shift, 0, HINT * RULES["gap"].tol)
+        tight = run(way.steps(), HINT_STEPS).status is Status.CONVERGED
+        found = joint_gap(problem, rows, params, shares=way.shares, **options)
         return found if found.ok or tight else replace(found, note=f"{found.note} {LOOSE}".strip())
 
 
@@ -210,14 +216,40 @@ def fit_joint(
 ) -> Fitted:
     """Minimise the joint hinge loss of all classes, whose numbers are the targets of the rows."""
     problem = machine.joint
-    ascent = JointAscent(problem, rows, classes, seed, _allowed(tol))
+    shift = _joint_shift(problem, rows)
+    way = _joint_way(problem, rows, classes, shift, seed, _allowed(tol))
+    inside = isinstance(way, JointInterior)
+
+    def outside(params: Params) -> Params:
+        return moved(params, -shift) if inside else params
 
     def judged(solution: Solution) -> Fitted:
-        params, status = stored(solution.params, dtype), solution.status.value
-        certificate = joint_gap(problem, rows, params, shares=ascent.shares, status=status, dtype=dtype)
-        return Fitted(params, certificate, "joint ascent", solution.iterations, solution.trace)
+        params, status = stored(outside(solution.params), dtype), solution.status.value
+        certificate = joint_gap(problem, rows, params, shares=way.shares, status=status, dtype=dtype)
+        name = "interior point" if inside else "joint ascent"
+        return Fitted(params, certificate, name, solution.iterations, solution.trace)
 
-    return certified(ascent.steps(), judged, ascent.tighten, limits.max_iter, limits.time_limit, limits.watch)[1]
+    watch = limits.watch
+    heard: Watch | None = None if watch is None else lambda record, params: watch(record, outside(params))
+    return certified(way.steps(), judged, way.tighten, limits.max_iter, limits.time_limit, heard)[1]
+
+
+def _joint_shift(problem: Glm, rows: Rows) -> Floats:
+    """From where rows are measured: an intercept that is tied belongs to the rows as they are."""
+    return middle(rows, True) if problem.balances else np.zeros(rows.shape[1])
+
+
+def _joint_way(
+    problem: Glm, rows: Rows, classes: int, shift: Floats, seed: int, allowed: float
+) -> JointAscent | JointInterior:
+    """Interior points where the Hessian of all classes is formed at little cost, which an ascent takes many epochs to
+    match; an ascent else.
+    """
+    n, p = rows.shape
+    size = classes * (p + 1)
+    if size <= JOINT_SIZE and n * size**2 <= JOINT_PRODUCTS:
+        return JointInterior(problem, rows, classes, shift, allowed)
+    return JointAscent(problem, rows, classes, seed, allowed)
 
 
 def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted:

@@ -56,7 +56,7 @@ class DualAscent(Ascent):
     @property
     def params(self) -> Params:
         w = self.loop.w
-        return Params(w[None, :-1].copy(), np.array([self.intercept + self.unit * w[-1]]))
+        return Params(w[None, :-1], np.array([self.intercept + self.unit * w[-1]]))
 
     def _spread(self) -> float:
         return float(np.mean(np.abs(self.y - np.median(self.y)))) or float(np.mean(np.abs(self.y))) or 1.0

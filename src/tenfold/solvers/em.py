@@ -61,10 +61,10 @@ def steps(
     allowance: Allowance | None = None,
     bound: float = -inf,
 ) -> Iterator[Step]:
-    """Steps of EM from `start`, where the bound was known to be `bound`. Each has the parameters after it and the bound
-    before it; the measure is the change of the bound since the step before, in units of `tol`.
+    """Steps of EM from `start`, where the bound was `bound`, of other rows perhaps. Each has the parameters after it
+    and the bound before it; the measure is the change of the bound since the step before, in units of `tol`.
     """
-    params, before, allowed = start, bound, 0.0
+    params, before, allowed = start, bound, inf
     yield Step(params, before, inf)
     while True:
         statistic: S = rows.fold(partial(model.expect, params))

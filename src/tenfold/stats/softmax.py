@@ -60,16 +60,38 @@ def _hessian(params: Params, shift: Floats | None, block: Block, least: float = 
     """diag(q) gives a weighted Gram matrix a class, q q' one of the rows times all probabilities; those below `least`
     count as zero.
     """
-    (n, p), K = block.X.shape, len(params.intercept)
     weight = weights_of(block)
+
+    def shares(X: Array, rows: slice) -> tuple[Floats, Floats]:
+        return weight[rows], _noticed(Softmax().probabilities(times(X, params, shift)), least)
+
+    return _joint_hessian(block.X, len(params.intercept), shift, shares)
+
+
+def class_hessian(shift: Floats | None = None) -> Callable[[Block], Total]:
+    """The lift of the Hessian of `softmax` for targets [weight, q] (n, 1 + K), the probabilities as they are given."""
+    return partial(_class_hessian, shift)
+
+
+def _class_hessian(shift: Floats | None, block: Block) -> Total:
+    def shares(_: Array, rows: slice) -> tuple[Floats, Floats]:
+        return contiguous(block.y[rows, 0]), block.y[rows, 1:]
+
+    return Total(_joint_hessian(block.X, block.y.shape[1] - 1, shift, shares))
+
+
+def _joint_hessian(
+    rows: Array, K: int, shift: Floats | None, shares: Callable[[Array, slice], tuple[Floats, Floats]]
+) -> Floats:
+    n, p = rows.shape
     total = np.zeros((K, p + 1, K, p + 1))
     tile = max(1, TILE_ENTRIES // (K * (p + 1)))
     for start in range(0, n, tile):
-        X = some_rows(block.X, slice(start, start + tile))
-        q = _noticed(Softmax().probabilities(times(X, params, shift)), least)
+        part = slice(start, start + tile)
+        X = some_rows(rows, part)
+        w, q = shares(X, part)
         X = X.toarray() if is_sparse(X) else X
         X = np.array(X, dtype=np.float64, order="C") if shift is None else X - shift
-        w = weight[start : start + tile]
         joint = np.empty((X.shape[0], K, p + 1))
         np.multiply(q[:, :, None], X[:, None, :], out=joint[:, :, :p])
         joint[:, :, p] = q

@@ -149,6 +149,7 @@ class MultinomialNB(DiscreteNB):
            [0.571, 0.286, 0.143]])
     """
 
+    _reveals: ClassVar[bool] = True
     _claims: ClassVar = Claims(
         "Naive Bayes of counts", "one fold", "exact", "S6.5, W6", "sklearn.naive_bayes.MultinomialNB"
     )
@@ -233,6 +234,7 @@ class ComplementNB(DiscreteNB):
     array([1])
     """
 
+    _reveals: ClassVar[bool] = True
     _claims: ClassVar = Claims(
         "Complement naive Bayes", "one fold", "exact", "S6.5", "sklearn.naive_bayes.ComplementNB"
     )

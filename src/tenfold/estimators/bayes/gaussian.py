@@ -63,6 +63,7 @@ class GaussianNB(NaiveBayes):
     (0.96, True)
     """
 
+    _reveals: ClassVar[bool] = True
     _claims: ClassVar = Claims(
         "Naive Bayes of numbers",
         "one fold",

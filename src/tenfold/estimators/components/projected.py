@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -17,6 +17,7 @@ from tenfold.stats import Params, times
 class Projected(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, BaseEstimator):
     """A transformer with `components_` (k, p)."""
 
+    _reveals: ClassVar[bool] = True
     components_: Array
 
     def _frame(self) -> tuple[Floats, Floats]:

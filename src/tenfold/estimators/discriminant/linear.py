@@ -82,6 +82,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     array([0.9912, 0.0088])
     """
 
+    _reveals: ClassVar[bool] = True
     _claims: ClassVar = Claims(
         "Linear discriminant analysis",
         "one fold",

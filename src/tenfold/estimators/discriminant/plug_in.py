@@ -64,6 +64,7 @@ class GaussianPlugIn(GaussianClasses):
     (array([[12., 12.]]), array([-48.]))
     """
 
+    _reveals: ClassVar[bool] = True
     _claims: ClassVar = Claims(
         "Gaussian plug-in classifiers",
         "one fold",

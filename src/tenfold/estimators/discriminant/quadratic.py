@@ -71,6 +71,7 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
     (0.98, True)
     """
 
+    _reveals: ClassVar[bool] = True
     _claims: ClassVar = Claims(
         "Quadratic discriminant analysis",
         "one fold",

@@ -37,6 +37,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import Predictor
+from tenfold.plans.mixture import drawn
 from tenfold.plans.mixture_fit import FittedMixture, Search, fit
 from tenfold.plans.mixture_start import Seen, look
 from tenfold.problems import Gaussians
@@ -344,14 +345,9 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         check_is_fitted(self)
         if n_samples < 1:
             raise ValueError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
-        random, mixture = check_random_state(self.random_state), self._mixture()
-        counts = random.multinomial(n_samples, mixture.weights / mixture.weights.sum())
-        rows = [
-            mean + random.standard_normal((count, mixture.shape[1])) @ np.linalg.cholesky(mixture.matrix(k)).T
-            for k, (mean, count) in enumerate(zip(mixture.means, counts, strict=True))
-        ]
-        found, numbers = np.concatenate(rows), np.repeat(np.arange(len(counts)), counts)
-        return (like(found, self.means_), like(numbers, self.means_)) if is_foreign(self.means_) else (found, numbers)
+        found = drawn(self._mixture(), int(n_samples), check_random_state(self.random_state))
+        rows, numbers = (like(part, self.means_) if is_foreign(self.means_) else part for part in found)
+        return rows, numbers
 
     def _n_parameters(self) -> int:
         """The number of free parameters."""

@@ -87,8 +87,8 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
     Notes
     -----
     Few columns: Newton's method, from the solution of a sample where rows are many (squared hinge), or interior points
-    (hinge), some 5 to 20 passes over the rows and p x p memory. Many columns, rows in memory: coordinate descent on the
-    dual, whose point goes to the judge; the same for all classes together. With an L1 penalty: proximal Newton steps.
+    (hinge, and all classes together), some 5 to 50 passes over the rows and p x p memory. Many columns, rows in memory:
+    coordinate descent on the dual, whose point goes to the judge. With an L1 penalty: proximal Newton steps.
     Runs on dense and sparse arrays and files.
     Seeger, ch. 9; Rosasco, ch. 9; Cookbook, ch. 20; Welling, ch. 8. Hsieh et al., *A dual coordinate descent method for
     large-scale linear SVM* (2008). Crammer and Singer, *On the algorithmic implementation of multiclass kernel-based
