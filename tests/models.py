@@ -90,6 +90,7 @@ class Model:
     widths : whether any number of columns will do.
     missing : whether values may be missing.
     parts : whether rows may come in parts.
+    here : whether these settings need NumPy and SciPy arrays, or files.
     step : how far a judged number is moved, relative to one and itself, for the judge to see it.
     """
 
@@ -109,6 +110,7 @@ class Model:
     widths: bool = True
     missing: bool = False
     parts: bool = True
+    here: bool = False
     step: float = 1e-6
 
     @property
@@ -119,7 +121,8 @@ class Model:
 
     @property
     def where(self) -> tuple[str, ...]:
-        return getattr(tenfold, self.name)._claims.where
+        where = getattr(tenfold, self.name)._claims.where
+        return tuple(source for source in where if not self.here or source not in ("Dask", "devices"))
 
     @property
     def peer(self) -> Any:
@@ -325,8 +328,11 @@ MODELS = [
     _mixing(),
     _mixing({"kinds": ["gaussian", "bernoulli", "categorical", "gaussian"]}, data=mixed, checked=False, widths=False),
     _discriminant("LinearDiscriminantAnalysis", learned=DIRECTIONS, methods=("transform", *SCORED)),
-    _discriminant("LinearDiscriminantAnalysis", {"solver": "eigen", "shrinkage": 0.1}, methods=("transform", *SCORED)),
-    _discriminant("LinearDiscriminantAnalysis", {"solver": "lsqr", "shrinkage": "auto"}, checked=False),
+    # whose scores, and directions, are about zero, as in scikit-learn
+    _discriminant(
+        "LinearDiscriminantAnalysis", {"solver": "eigen", "shrinkage": 0.1}, methods=("transform", *SCORED), mean=0.0
+    ),
+    _discriminant("LinearDiscriminantAnalysis", {"solver": "lsqr", "shrinkage": "auto"}, checked=False, mean=0.0),
     _discriminant("QuadraticDiscriminantAnalysis", {"reg_param": 0.1}, **QUADRATIC),
     _discriminant(
         "QuadraticDiscriminantAnalysis", {"solver": "eigen", "shrinkage": "auto"}, checked=False, **QUADRATIC
@@ -337,7 +343,7 @@ MODELS = [
     _centroids(),
     _centroids({"shrink_threshold": 0.5, "priors": "empirical"}),
     _centroids({"metric": "mahalanobis"}, module="", mean=1e4, widths=False, judged=("centroids_", "whitener_")),
-    _centroids({"metric": "manhattan"}, methods=("predict",), parts=False, judged=("centroids_",)),
+    _centroids({"metric": "manhattan"}, methods=("predict",), parts=False, here=True, judged=("centroids_",)),
     Model(
         "BayesClassifier",
         "",

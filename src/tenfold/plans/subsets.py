@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg as la
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.judge import best_subset
+from tenfold.machine import one_blas_thread
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.greedy import with_intercept
 from tenfold.plans.least_squares import fold_moments
@@ -17,6 +19,9 @@ from tenfold.stats import WholeGram
 
 MOST_COLUMNS = 40
 """With more columns a search can take hours; they are refused."""
+
+RANK = 1e-10
+"""Products are rounding up to this part of the largest."""
 
 MOST_SATURATED = 4
 """Where all columns together leave nothing no bound helps a search, and only up to so many are tried."""
@@ -58,7 +63,7 @@ def fit(rows: Rows, size: Size, intercept: bool, seconds: float, *, dtype: Any =
     p = rows.shape[1]
     moments = fold_moments(rows)
     gram = WholeGram.of(moments, intercept)
-    largest = size.count if size.count is not None else _largest(p, moments.count - intercept)
+    largest = size.count if size.count is not None else _largest(gram, moments.count - intercept)
     found, sizes, costs = [], [], []
     coef = np.zeros((gram.target_scales.size, p))
     for t, r in enumerate(gram.target_scales):
@@ -76,9 +81,21 @@ def fit(rows: Rows, size: Size, intercept: bool, seconds: float, *, dtype: Any =
     return Chosen(fitted, tuple(found), tuple(sizes), tuple(costs))
 
 
-def _largest(p: int, free: int) -> int:
+def _largest(gram: WholeGram, free: int) -> int:
     """The largest size that is tried: one degree of freedom is left, without which no criterion tells sizes apart."""
-    return min(p, free - 1) if free > p else max(0, min(MOST_SATURATED, free - 1))
+    p = gram.squares.size
+    return max(0, min(MOST_SATURATED, free - 1)) if free <= p or _leaves_nothing(gram) else min(p, free - 1)
+
+
+def _leaves_nothing(gram: WholeGram) -> bool:
+    """Whether columns that follow from each other fit some target exactly: the different rows are no more than they."""
+    with one_blas_thread:
+        values, axes = la.eigh(gram.matrix, check_finite=False)
+    known = values > RANK * max(values[-1], 0.0)
+    if known.all():
+        return False
+    fitted = np.sum((axes[:, known].T @ gram.with_targets) ** 2 / values[known, None], axis=0)
+    return bool(np.any((gram.target_squares > 0.0) & (gram.target_squares - fitted <= RANK * gram.target_squares)))
 
 
 def _judged(

@@ -31,7 +31,8 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
     Parameters
     ----------
     n_nonzero_coefs : int, default=None
-        How many columns; None lets `alpha` or the criterion decide, among up to 4 where rows do not outnumber columns.
+        How many columns; None lets `alpha` or the criterion decide, among up to 4 where different rows do not
+        outnumber columns.
     alpha : float, default=None
         The price of a column.
     criterion : {"aic", "bic"}, default="bic"
