@@ -41,7 +41,7 @@ def put(array, chunks=17):
 
 def wide_and_chosen(row, shape):
     """Leave-one-out and folds of wide data need the rows in one memory, but for those that live on products."""
-    return row.chooses and shape == "wide" and (row.angles or not row.lasso)
+    return row.chooses and shape == "wide" and row.name not in ("LassoCV", "ElasticNetCV")
 
 
 @every_row
