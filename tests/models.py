@@ -390,3 +390,8 @@ MODELS = [
     _mixture(_three("tied", np.eye(4)), checked=False, widths=False, mean=0.0),
     _mixture(_three("diag", np.ones((3, 4))), checked=False, widths=False, mean=0.0),
 ]
+
+DRAWN = ("BisectingKMeans", "MiniBatchKMeans", "OnlineKMeans")
+"""Classes whose result depends on the order of the rows, or on batches that are drawn, so that the laws of the table do
+not hold for them: tests/unit/test_clusters.py has theirs, and scikit-learn's checks.
+"""

@@ -5,13 +5,14 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn import cluster
 from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detector, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 import tenfold
 from estimators import APART, EVERY, SHAPES, TABLE, parameters, peer_of
-from models import MODELS
+from models import DRAWN, MODELS
 from neighbours import NEIGHBOURS
 
 NAMES = sorted({row.name for row in EVERY})
@@ -26,7 +27,7 @@ def test_the_table_holds_every_public_estimator():
     """A class that is not in the table is not tested."""
     public = [getattr(tenfold, name) for name in tenfold.__all__ if name[0].isupper()]
     classes = {cls.__name__ for cls in public if inspect.isclass(cls) and issubclass(cls, BaseEstimator)}
-    assert classes == {*NAMES, *APART, *(row.name for row in [*MODELS, *NEIGHBOURS])}
+    assert classes == {*NAMES, *APART, *DRAWN, *(row.name for row in [*MODELS, *NEIGHBOURS])}
 
 
 def signature(function):
@@ -51,6 +52,11 @@ def check_signature(ours, his):
 @every_class
 def test_constructor(name):
     check_signature(getattr(tenfold, name), peer_of(name))
+
+
+@pytest.mark.parametrize("name", [name for name in DRAWN if hasattr(cluster, name)])
+def test_constructors_of_clusters(name):
+    check_signature(getattr(tenfold, name), getattr(cluster, name))
 
 
 @every_class
