@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from tenfold.estimators.bayes import GaussianNB as GaussianNB
     from tenfold.estimators.bayes import MixedNB as MixedNB
     from tenfold.estimators.bayes import MultinomialNB as MultinomialNB
-    from tenfold.estimators.clusters import BisectingKMeans as BisectingKMeans
-    from tenfold.estimators.clusters import KMeans as KMeans
-    from tenfold.estimators.clusters import MiniBatchKMeans as MiniBatchKMeans
-    from tenfold.estimators.clusters import OnlineKMeans as OnlineKMeans
-    from tenfold.estimators.clusters import k_means as k_means
-    from tenfold.estimators.clusters import kmeans_plusplus as kmeans_plusplus
     from tenfold.estimators.components import PCA as PCA
     from tenfold.estimators.components import IncrementalPCA as IncrementalPCA
     from tenfold.estimators.components import TruncatedSVD as TruncatedSVD
@@ -53,6 +47,12 @@ if TYPE_CHECKING:
     from tenfold.estimators.greedy import lars_path_gram as lars_path_gram
     from tenfold.estimators.greedy import orthogonal_mp as orthogonal_mp
     from tenfold.estimators.greedy import orthogonal_mp_gram as orthogonal_mp_gram
+    from tenfold.estimators.kmeans import BisectingKMeans as BisectingKMeans
+    from tenfold.estimators.kmeans import KMeans as KMeans
+    from tenfold.estimators.kmeans import MiniBatchKMeans as MiniBatchKMeans
+    from tenfold.estimators.kmeans import OnlineKMeans as OnlineKMeans
+    from tenfold.estimators.kmeans import k_means as k_means
+    from tenfold.estimators.kmeans import kmeans_plusplus as kmeans_plusplus
     from tenfold.estimators.lasso import ElasticNet as ElasticNet
     from tenfold.estimators.lasso import ElasticNetCV as ElasticNetCV
     from tenfold.estimators.lasso import Lasso as Lasso
@@ -120,7 +120,7 @@ _HOME = {
     "BayesClassifier": "estimators.discriminant",
     "BernoulliNB": "estimators.bayes",
     "BestSubset": "estimators.greedy",
-    "BisectingKMeans": "estimators.clusters",
+    "BisectingKMeans": "estimators.kmeans",
     "CCA": "estimators.two_blocks",
     "CategoricalNB": "estimators.bayes",
     "Certificate": "judge",
@@ -137,7 +137,7 @@ _HOME = {
     "Histogram": "estimators.neighbours",
     "HuberRegressor": "estimators.glm",
     "IncrementalPCA": "estimators.components",
-    "KMeans": "estimators.clusters",
+    "KMeans": "estimators.kmeans",
     "KNeighborsCV": "estimators.neighbours",
     "KNeighborsClassifier": "estimators.neighbours",
     "KNeighborsClassifierCV": "estimators.neighbours",
@@ -159,7 +159,7 @@ _HOME = {
     "LogisticRegressionCV": "estimators.logistic",
     "Margins": "geometry",
     "MatchingPursuit": "estimators.greedy",
-    "MiniBatchKMeans": "estimators.clusters",
+    "MiniBatchKMeans": "estimators.kmeans",
     "MixedNB": "estimators.bayes",
     "Moments": "stats",
     "MultiTaskElasticNet": "estimators.lasso",
@@ -170,7 +170,7 @@ _HOME = {
     "MultiviewCCA": "estimators.two_blocks",
     "NearestCentroid": "estimators.discriminant",
     "NearestNeighbors": "estimators.neighbours",
-    "OnlineKMeans": "estimators.clusters",
+    "OnlineKMeans": "estimators.kmeans",
     "OrthogonalMatchingPursuit": "estimators.greedy",
     "OrthogonalMatchingPursuitCV": "estimators.greedy",
     "PCA": "estimators.components",
@@ -205,8 +205,8 @@ _HOME = {
     "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "infer": "certification",
-    "k_means": "estimators.clusters",
-    "kmeans_plusplus": "estimators.clusters",
+    "k_means": "estimators.kmeans",
+    "kmeans_plusplus": "estimators.kmeans",
     "kneighbors_graph": "estimators.neighbours",
     "l1_min_c": "estimators.logistic",
     "lars_path": "estimators.greedy",

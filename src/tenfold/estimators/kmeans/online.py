@@ -7,7 +7,6 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, contiguous, wide
 from tenfold.data import Rows, Table
-from tenfold.estimators.clusters.centres import BASIC, Centred, require_rows, seeds_of
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
@@ -18,6 +17,7 @@ from tenfold.estimators.contract import (
     validate_rows,
     validate_weights,
 )
+from tenfold.estimators.kmeans.centres import BASIC, Centred, require_rows, seeds_of
 from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.plans import batches as plan
 from tenfold.plans import clusters

@@ -6,7 +6,15 @@ from typing import Any, ClassVar, Self
 from sklearn.utils import check_random_state
 
 from tenfold.arrays import numpy_dtype
-from tenfold.estimators.clusters.centres import (
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    refuse_not_finite,
+    validate_rows,
+    validate_weights,
+    warn_unless_certified,
+)
+from tenfold.estimators.kmeans.centres import (
     BASIC,
     Centred,
     kept_rows,
@@ -15,14 +23,6 @@ from tenfold.estimators.clusters.centres import (
     starts_of,
     store_centres,
     warn_of_fewer,
-)
-from tenfold.estimators.contract import (
-    Claims,
-    all_or_nothing,
-    refuse_not_finite,
-    validate_rows,
-    validate_weights,
-    warn_unless_certified,
 )
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice
 from tenfold.judge import lloyd_step

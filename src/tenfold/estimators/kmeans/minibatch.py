@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, contiguous, wide
 from tenfold.data import MemoryRows
-from tenfold.estimators.clusters.centres import BASIC, Centred, require_rows, seeds_of, starts_of
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
@@ -20,6 +19,7 @@ from tenfold.estimators.contract import (
     validate_rows,
     validate_weights,
 )
+from tenfold.estimators.kmeans.centres import BASIC, Centred, require_rows, seeds_of, starts_of
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
 from tenfold.plans import batches as plan
 from tenfold.plans import clusters

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, contiguous, numpy_dtype, wide
-from tenfold.estimators.clusters.centres import BASIC, Centred, require_rows, seeds_of
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
@@ -18,6 +17,7 @@ from tenfold.estimators.contract import (
     validate_rows,
     validate_weights,
 )
+from tenfold.estimators.kmeans.centres import BASIC, Centred, require_rows, seeds_of
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, function, integer
 from tenfold.judge import split_step
 from tenfold.plans import bisection as plan
