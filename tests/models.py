@@ -13,6 +13,7 @@ import numpy as np
 import scipy.stats
 
 import tenfold
+from namespaces import host
 
 
 class Data(NamedTuple):
@@ -148,8 +149,8 @@ class Model:
 def _flat(found: Any) -> Any:
     """One array in float64, of a list of arrays too."""
     if isinstance(found, list):
-        found = np.concatenate([np.zeros(0), *(part.ravel() for part in found)])
-    return np.asarray(found, dtype=np.float64)
+        found = np.concatenate([np.zeros(0), *(host(part).ravel() for part in found)])
+    return np.asarray(host(found), dtype=np.float64)
 
 
 PROBABLE = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "log_odds")

@@ -74,8 +74,10 @@ def is_numpy(array: Array) -> bool:
 
 
 def like(array: Array, other: Array) -> Array:
-    """A NumPy `array` in the namespace and on the device of `other`: how parameters come to the rows."""
-    if not is_foreign(other):
+    """A NumPy `array` in the namespace and on the device of `other`: how parameters come to the rows. What was made
+    from the rows there stays there.
+    """
+    if not is_foreign(other) or is_foreign(array):
         return array
     # torch takes no reversed and no read-only arrays
     array = namespace(other).asarray(np.array(array, order="C"))

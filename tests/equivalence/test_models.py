@@ -8,6 +8,7 @@ from scipy import sparse
 
 import tenfold
 from models import MODELS, weights
+from namespaces import every_namespace, host
 from tenfold.data import blocks
 
 every_model = pytest.mark.parametrize("row", MODELS, ids=lambda row: row.id)
@@ -141,21 +142,20 @@ def test_dask(row, weighted):
 
 
 @of("devices")
+@every_namespace
 @pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weights"])
-def test_other_namespaces(row, weighted):
-    strict = pytest.importorskip("array_api_strict")
+def test_other_namespaces(row, start, weighted):
+    put = start()
     X, y, _ = row.data()
     y = None if y is None else np.unique(y, return_inverse=True)[1]
     w = weights(len(X)) if weighted else None
-    there = row.make().fit(
-        strict.asarray(X), None if y is None else strict.asarray(y), None if w is None else strict.asarray(w)
-    )
+    there = row.make().fit(*(None if part is None else put(part) for part in (X, y, w)))
     here = row.make().fit(X, y, sample_weight=w)
     check_same(row, there, here)
     assert there.certificate_.ok
-    for a, b in zip(row.answers(there, strict.asarray(X)), row.answers(here, X), strict=True):
-        assert type(a) is type(strict.asarray(X))
-        np.testing.assert_allclose(np.asarray(a), b, rtol=1e-9, atol=1e-11)
+    for a, b in zip(row.answers(there, put(X)), row.answers(here, X), strict=True):
+        assert type(a) is type(put(X))
+        np.testing.assert_allclose(host(a), b, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("row", [row for row in MODELS if row.parts], ids=lambda row: row.id)
