@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, Integers, is_sparse
-from tenfold.estimators.neighbours.searched import Searched
+from tenfold.estimators.neighbours.searched import Searched, Told
 from tenfold.plans.neighbours import Near, from_graph
 
 
@@ -77,17 +77,38 @@ class NearestAsked(Searched):
 
     def _near(self, X: Any) -> Near:
         """The nearest rows of queries, as what is said of them reads them."""
-        distances, rows = self.kneighbors(X)
-        k = rows.shape[1]
-        return Near(np.arange(0, rows.size + 1, k), distances.ravel(), rows.ravel())
+        return Near.of_equally_many(*self.kneighbors(X))
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
         """The graph of the nearest rows, CSR (n_queries, n_samples_fit): ones, or distances with mode "distance"."""
         check_is_fitted(self)
         check_mode(mode)
-        distances, rows = self.kneighbors(X, n_neighbors)
-        offsets = np.arange(0, rows.size + 1, rows.shape[1])
-        return graph(Near(offsets, distances.ravel(), rows.ravel()), mode, self.n_samples_fit_)
+        return graph(Near.of_equally_many(*self.kneighbors(X, n_neighbors)), mode, self.n_samples_fit_)
+
+
+class NearestTold(Told, NearestAsked):
+    """What the nearest rows say of queries, by scikit-learn's parameters."""
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
 
 
 class RadiusAsked(Searched):

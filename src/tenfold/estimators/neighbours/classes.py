@@ -1,14 +1,13 @@
 """Classes by the votes of neighbours."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from tenfold.arrays import Array, Floats
-from tenfold.estimators.contract import all_or_nothing
-from tenfold.estimators.neighbours.asked import NearestAsked
-from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Searched, claims
+from tenfold.estimators.neighbours.asked import NearestTold
+from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Told, claims
 from tenfold.estimators.parameters import Constraints
 from tenfold.plans.neighbours import Near, shares, weighed
 
@@ -18,12 +17,11 @@ NO_WEIGHT = (
 )
 
 
-class Voted(ClassifierMixin, Searched):
+class Voted(ClassifierMixin, Told):
     """Classes of queries by the votes of their neighbours."""
 
     classes_: Any
     outputs_2d_: bool
-    weights: Any
 
     def _each_classes(self) -> list[Array]:
         """The classes of each output."""
@@ -58,7 +56,7 @@ class Voted(ClassifierMixin, Searched):
         return tags
 
 
-class KNeighborsClassifier(Voted, NearestAsked):
+class KNeighborsClassifier(Voted, NearestTold):
     """The class that most of the nearest rows have.
 
     Parameters
@@ -97,32 +95,6 @@ class KNeighborsClassifier(Voted, NearestAsked):
 
     _claims: ClassVar = claims("k nearest neighbours, classes", "sklearn.neighbors.KNeighborsClassifier")
     _constraints: ClassVar[Constraints] = {**NEAREST, **WEIGHTS, **SEARCH}
-
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-
-    @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Keep the rows X, (n, p), and their classes y, (n,) or (n, n_outputs)."""
-        return self._keep(X, y, sample_weight)
 
     def predict(self, X: Any) -> Array:
         """The class of each query, (m,) or (m, n_outputs); without X of the rows of the fit, not their own voters."""

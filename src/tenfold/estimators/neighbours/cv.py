@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.choose.neighbours import NeighbourJackknife, list_of, mean_error, means_left_out, votes_left_out
 from tenfold.estimators.contract import all_or_nothing
-from tenfold.estimators.neighbours.asked import NearestAsked
+from tenfold.estimators.neighbours.asked import NearestTold
 from tenfold.estimators.neighbours.classes import NO_WEIGHT, Voted
 from tenfold.estimators.neighbours.numbers import Averaged
 from tenfold.estimators.neighbours.searched import SEARCH, WEIGHTS, claims
@@ -16,11 +16,10 @@ from tenfold.estimators.parameters import Constraints, array_like, integer
 from tenfold.plans.neighbours import Near, weighed
 
 
-class Chosen(NearestAsked):
+class Chosen(NearestTold):
     """Chooses k among candidates by the leave-one-out errors of one search."""
 
     _constraints: ClassVar[Constraints] = {"n_neighbors": (integer(1), array_like()), **WEIGHTS, **SEARCH}
-    weights: Any
 
     def __init__(
         self,
@@ -82,8 +81,7 @@ class Chosen(NearestAsked):
 
     def _weights_of(self, distances: Floats, rows: Integers) -> Floats:
         """Weights of neighbours by their distances and their rows."""
-        near = Near(np.arange(0, rows.size + 1, rows.shape[1]), distances.ravel(), rows.ravel())
-        weight = weighed(self.weights, near)
+        weight = weighed(self.weights, Near.of_equally_many(distances, rows))
         found = np.ones(rows.shape) if weight is None else weight.reshape(rows.shape)
         found = found if self._votes is None else found * self._votes[rows]
         if np.any(found[:, 0] == 0.0):

@@ -1,14 +1,13 @@
 """Graphs of neighbours: as functions of rows, and as transformers."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimators.contract import all_or_nothing
 from tenfold.estimators.neighbours.asked import NearestAsked, RadiusAsked
 from tenfold.estimators.neighbours.nearest import NearestNeighbors
-from tenfold.estimators.neighbours.searched import NEAREST, RADIUS, SEARCH, claims
+from tenfold.estimators.neighbours.searched import NEAREST, RADIUS, SEARCH, Alone, claims
 from tenfold.estimators.parameters import Constraints, boolean, check_arguments, choice, integer, real
 
 MODE = choice("distance", "connectivity")
@@ -114,14 +113,19 @@ def _queries(model: NearestNeighbors, include_self: Any, mode: str) -> Any:
     return model._fit_X if itself else None
 
 
-class Graphed(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class Graphed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Alone):
     """A transformer whose columns are the rows of the fit."""
 
     n_samples_fit_: int
+    transform: Any
 
     @property
     def _n_features_out(self) -> int:
         return self.n_samples_fit_
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """The graph of the rows of the fit."""
+        return self.fit(X).transform(X)
 
 
 class KNeighborsTransformer(Graphed, NearestAsked):
@@ -176,19 +180,10 @@ class KNeighborsTransformer(Graphed, NearestAsked):
         self.metric_params = metric_params
         self.n_jobs = n_jobs
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the rows X, (n, p), or distances (n, n) with metric "precomputed"."""
-        return self._keep(X)
-
     def transform(self, X: Any) -> Any:
         """The graph of neighbours, CSR (n_queries, n_samples_fit), each row by distance."""
         check_is_fitted(self)
         return self.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)  # type: ignore[operator]
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """The graph of the rows of the fit."""
-        return self.fit(X).transform(X)
 
 
 class RadiusNeighborsTransformer(Graphed, RadiusAsked):
@@ -240,16 +235,7 @@ class RadiusNeighborsTransformer(Graphed, RadiusAsked):
         self.metric_params = metric_params
         self.n_jobs = n_jobs
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the rows X, (n, p), or distances (n, n) with metric "precomputed"."""
-        return self._keep(X)
-
     def transform(self, X: Any) -> Any:
         """The graph of neighbours, CSR (n_queries, n_samples_fit), each row by distance."""
         check_is_fitted(self)
         return self.radius_neighbors_graph(X, mode=self.mode, sort_results=True)
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """The graph of the rows of the fit."""
-        return self.fit(X).transform(X)

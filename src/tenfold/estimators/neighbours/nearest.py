@@ -1,14 +1,13 @@
 """Neighbours for their own sake."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from tenfold.estimators.contract import all_or_nothing
 from tenfold.estimators.neighbours.asked import NearestAsked, RadiusAsked
-from tenfold.estimators.neighbours.searched import NEAREST, RADIUS, SEARCH, claims
+from tenfold.estimators.neighbours.searched import NEAREST, RADIUS, SEARCH, Alone, claims
 from tenfold.estimators.parameters import Constraints
 
 
-class NearestNeighbors(NearestAsked, RadiusAsked):
+class NearestNeighbors(Alone, NearestAsked, RadiusAsked):
     """The nearest rows, exactly.
 
     Distances of many columns go by products in float32 whose error is bounded; rows that may be near by this bound are
@@ -84,8 +83,3 @@ class NearestNeighbors(NearestAsked, RadiusAsked):
         self.p = p
         self.metric_params = metric_params
         self.n_jobs = n_jobs
-
-    @all_or_nothing
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the rows X, (n, p), or distances (n, n) with metric "precomputed"."""
-        return self._keep(X)

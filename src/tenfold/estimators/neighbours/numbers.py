@@ -1,22 +1,19 @@
 """Numbers by the means of neighbours."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from tenfold.arrays import Array
-from tenfold.estimators.contract import all_or_nothing
-from tenfold.estimators.neighbours.asked import NearestAsked
-from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Searched, claims
+from tenfold.estimators.neighbours.asked import NearestTold
+from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Told, claims
 from tenfold.estimators.parameters import Constraints
 from tenfold.plans.neighbours import Near, means, weighed
 
 
-class Averaged(RegressorMixin, Searched):
+class Averaged(RegressorMixin, Told):
     """Targets of queries by the means of their neighbours."""
-
-    weights: Any
 
     def _mean(self, near: Near) -> Array:
         y = self._y.reshape(len(self._y), -1)
@@ -30,7 +27,7 @@ class Averaged(RegressorMixin, Searched):
         return float(super().score(X, y, sample_weight=sample_weight))
 
 
-class KNeighborsRegressor(Averaged, NearestAsked):
+class KNeighborsRegressor(Averaged, NearestTold):
     """The mean target of the nearest rows.
 
     Parameters
@@ -60,32 +57,6 @@ class KNeighborsRegressor(Averaged, NearestAsked):
 
     _claims: ClassVar = claims("k nearest neighbours, numbers", "sklearn.neighbors.KNeighborsRegressor", "R2.2, B22")
     _constraints: ClassVar[Constraints] = {**NEAREST, **WEIGHTS, **SEARCH}
-
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-
-    @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs)."""
-        return self._keep(X, y, sample_weight)
 
     def predict(self, X: Any) -> Array:
         """The target of each query, (m,) or (m, n_outputs); without X of the rows of the fit, without themselves."""

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import FLOATS, Array, Integers, is_sparse
 from tenfold.distances import SETS, VALID, VALID_SPARSE, distance_of
-from tenfold.estimators.contract import Claims, canonical, validate_weights
+from tenfold.estimators.contract import Claims, all_or_nothing, canonical, validate_weights
 from tenfold.estimators.parameters import (
     Check,
     Constraints,
@@ -297,6 +297,26 @@ def is_index(X: Any) -> bool:
     import it takes longer than many fits.
     """
     return isinstance(X, Searched) or type(X).__name__ in ("BallTree", "BallTree64", "KDTree", "KDTree64")
+
+
+class Alone(Searched):
+    """Keeps rows without targets."""
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the rows X, (n, p), or distances (n, n) with metric "precomputed"."""
+        return self._keep(X)
+
+
+class Told(Searched):
+    """Keeps rows with their targets, which say something of queries."""
+
+    weights: Any
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs)."""
+        return self._keep(X, y, sample_weight)
 
 
 def with_advice(reason: ValueError) -> ValueError:

@@ -204,11 +204,6 @@ class RadiusNeighborsRegressor(Averaged, RadiusAsked):
         self.metric_params = metric_params
         self.n_jobs = n_jobs
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs)."""
-        return self._keep(X, y, sample_weight)
-
     def predict(self, X: Any) -> Array:
         """The target of each query, (m,) or (m, n_outputs); without X of the rows of the fit, without themselves."""
         found = self._mean(self._within(X, self.radius))

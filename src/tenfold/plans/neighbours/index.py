@@ -33,6 +33,11 @@ class Near(NamedTuple):
     distances: Floats
     rows: Integers
 
+    @classmethod
+    def of_equally_many(cls, distances: Floats, rows: Integers) -> "Near":
+        """From distances and rows (m, k): k neighbours each."""
+        return cls(np.arange(0, rows.size + 1, rows.shape[1]), distances.ravel(), rows.ravel())
+
 
 class Tree(NamedTuple):
     """A flat k-d tree: the order of the rows, the rows in this order, the boxes around their ranges."""
