@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from math import isfinite
 from typing import Any
 
 from jinja2 import Environment
 
 from tenfold.report.pictures import pictures
-from tenfold.report.svg import Range, ranges, said
+from tenfold.report.svg import Range, ranges
+from tenfold.report.words import said, scored, seconds_said, value_said
 
 MOST_COLUMNS, MOST_WEIGHTS, MOST_CLASSES = 200, 40, 30
 Record = Mapping[str, Any]
@@ -87,16 +87,16 @@ def _number(value: float | None) -> float:
 
 
 def _board_row(row: Record, best: str | None) -> dict[str, Any]:
-    interval = "" if row["low"] is None else f"{said(row['low'])} to {said(row['high'])}"
+    score, interval = ("", "") if row["score"] is None else scored(row["score"], row["low"], row["high"])
     cells = (
         row["name"],
-        "" if row["score"] is None else said(row["score"]),
+        score,
         interval,
         "" if row["gap"] is None else f"{row['gap']:+.3g}",
         row["certificate"] or "",
-        ", ".join(f"{name} {_value(value)}" for name, value in row["chosen"].items()),
+        ", ".join(f"{name} {value_said(value)}" for name, value in row["chosen"].items()),
         _tried(row),
-        _seconds(row["fit_seconds"]),
+        seconds_said(row["fit_seconds"]),
         "" if row["predict_us"] is None else f"{said(row['predict_us'])} µs",
         "" if row["memory_mb"] is None else f"{row['memory_mb']:.0f} MB",
         row["note"],
@@ -105,30 +105,20 @@ def _board_row(row: Record, best: str | None) -> dict[str, Any]:
     return {"look": look, "cells": cells}
 
 
-def _value(value: Any) -> str:
-    return said(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
-
-
 def _tried(row: Record) -> str:
     if not row["tried"]:
         return ""
     return f"{row['tried']}, {row['free']} free" if row["free"] else str(row["tried"])
 
 
-def _seconds(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value * 1e3:.0f} ms" if value < 1 else f"{value:.3g} s"
-
-
 def _figure_row(figure: Record) -> dict[str, str]:
-    low, high = figure["low"], figure["high"]
-    known = low is not None and isfinite(low) and high is not None and isfinite(high)
+    known = figure["value"] is not None
+    value, interval = scored(figure["value"], figure["low"], figure["high"]) if known else ("", "")
     return {
         "name": figure["name"].replace("_", " "),
-        "value": "" if figure["value"] is None else said(figure["value"]),
-        "interval": f"{said(low)} to {said(high)}" if known else "",
-        "method": figure["method"] if known else "",
+        "value": value,
+        "interval": interval,
+        "method": figure["method"] if interval else "",
     }
 
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from html import escape
 from math import ceil, floor, isfinite, log10
 
-WIDTH, HEIGHT = 460, 300
+from tenfold.report.words import said
+
+WIDTH, HEIGHT = 380, 300
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 14, 46
 Numbers = Sequence[float]
 
@@ -75,17 +77,8 @@ class Axis:
         return [step * k for k in range(first, floor(self.end / step) + 1)]
 
 
-def said(value: float) -> str:
-    """A number in few characters."""
-    if value == 0:
-        return "0"
-    if 1e-4 < abs(value) < 1e6:
-        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-    return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
-
-
 def _drawn(chart: Chart) -> str:
-    width = HEIGHT if chart.square else WIDTH
+    width = HEIGHT + 20 if chart.square else WIDTH
     across = [value for mark in chart.marks for value in mark.x]
     along = [value for mark in chart.marks for value in (*mark.y, *mark.y2)]
     x = Axis(across, LEFT, width - RIGHT, chart.log_x)
@@ -157,7 +150,7 @@ class Range:
 def ranges(rows: Sequence[Range], title: str, unit: str, mark: float | None = None) -> str:
     """Values with their intervals, one below the other; a dashed line at `mark`, the baseline."""
     height = 30 + 24 * len(rows)
-    left, width = 190, 640
+    left, width = 220, 640
     ends = [v for row in rows for v in (row.low, row.high, row.value) if isfinite(v)]
     x = Axis([*ends, *([] if mark is None else [mark])], left, width - 16)
     parts = [
