@@ -185,8 +185,6 @@ class LassoLarsIC(LeastAngles):
         "lasso-bic",
         "regression",
         {"criterion": "bic"},
-        chosen=("alpha_",),
-        how="the information criterion BIC along the path",
         fast=False,
         most_columns=2000,
         dense=True,
