@@ -96,3 +96,20 @@ class Bar:
     def now(self, what: str, best: str = "", advance: int = 0) -> None:
         """Say what runs."""
         self.progress.update(self.task, description=what[:32].ljust(32), best=best, advance=advance)
+
+
+def table_info(found: Mapping[str, Any]) -> None:
+    """What is in a table, on standard output."""
+    console = output()
+    console.print(f"{found['name']}: {found['rows']:,} rows, {len(found['columns']):,} columns", markup=False)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("column", "taken as", "missing", "distinct", "why"):
+        table.add_column(name, justify="right" if name in ("missing", "distinct") else "left")
+    for column in found["columns"]:
+        cells = (column["name"], column["kind"], f"{column['missing']:,}", f"{column['distinct']:,}", column["reason"])
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    for sentence in (*found["decisions"], *(f"warning: {text}" for text in found["warnings"])):
+        console.print(sentence, markup=False)
+    if found["task"]:
+        console.print(f"task: {found['task']}", markup=False)

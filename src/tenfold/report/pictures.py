@@ -66,6 +66,7 @@ DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
     "reliability": (_reliability, "Probabilities that were said, and how often they came true, with exact intervals."),
     "residuals": (_residuals, "Errors on rows the model has not seen."),
     "errors": (_errors, "Error of every value tried; the dashed line is the one chosen."),
+    "criterion": (_errors, "The criterion of every value tried; the dashed line is the one chosen."),
     "path": (_path, "How the weights shrink as the penalty grows."),
     "spectrum": (_spectrum, "Variance by direction."),
 }

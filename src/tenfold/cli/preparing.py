@@ -1,0 +1,158 @@
+"""From a file to rows and a target: what is read, left out, and noticed, each with a sentence."""
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tenfold.features import TableError, infer_task, read_table, suspects
+
+LABELS = "target", "group", "weight", "time"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows and what belongs to them.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame, the columns to learn from
+    y, groups, weight, time : (n,) arrays, or None
+    task : "regression", "binary", "multiclass" or "structure"
+    rows : the numbers of the rows in the file, from 1, header not counted
+    name, sha256 : of the file
+    decisions, warnings : sentences
+    """
+
+    frame: Any
+    y: Any
+    groups: Any
+    weight: Any
+    time: Any
+    task: str
+    rows: Any
+    name: str
+    sha256: str
+    decisions: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def family(self) -> str:
+        """The task as models know it: regression, classification or structure."""
+        return "classification" if self.task in ("binary", "multiclass") else self.task
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns that are not learned from, by name."""
+
+    target: str | None = None
+    group: str | None = None
+    weight: str | None = None
+    time: str | None = None
+    drop: Sequence[str] = ()
+
+    def check(self, columns: Sequence[str], source: str, *, needed: Sequence[str] = LABELS) -> None:
+        """Refuse names that the table does not have, and one column in two roles."""
+        named = [(role, name) for role in LABELS if (name := getattr(self, role)) is not None]
+        for role, name in [*((r, n) for r, n in named if r in needed), *(("drop", name) for name in self.drop)]:
+            if name not in columns:
+                near = get_close_matches(name, columns, 3) or list(columns[:5])
+                raise TableError(
+                    f"--{role} names a column {name!r}, which the table does not have. Near: {', '.join(near)}.",
+                    source=source,
+                )
+        taken: dict[str, str] = {}
+        for role, name in [*named, *(("drop", name) for name in self.drop)]:
+            if name in taken and taken[name] != role:
+                raise TableError(f"{name!r} is given as --{taken[name]} and as --{role}: take one.", source=source)
+            taken[name] = role
+
+    @property
+    def names(self) -> list[str]:
+        """All columns that are not learned from."""
+        return [name for name in (self.target, self.group, self.weight, self.time, *self.drop) if name is not None]
+
+
+def opened(path: Path) -> tuple[Any, str, str]:
+    """A table, the name of its file and the SHA-256 of its bytes; "-" is the standard input."""
+    if str(path) == "-":
+        content = sys.stdin.buffer.read()
+        return read_table(BytesIO(content)), "standard input", hashlib.sha256(content).hexdigest()
+    reading = read_table(path)
+    with path.open("rb") as file:
+        return reading, path.name, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def prepared(path: Path, roles: Roles, task: str = "auto") -> Prepared:
+    """Read a table and set its columns apart."""
+    reading, name, sha256 = opened(path)
+    frame = reading.frame
+    roles.check(frame.columns, name)
+    decisions = [str(decision) for decision in reading.decisions]
+    rows = np.arange(1, frame.height + 1)
+    for role in ("target", "weight", "group", "time"):
+        column = getattr(roles, role)
+        if column is None:
+            continue
+        there = frame[column].is_not_null().to_numpy()
+        if not there.any():
+            raise TableError(f"the {role} is missing in every row.", source=name, column=column)
+        if not there.all():
+            decisions.append(f"{column}: {np.count_nonzero(~there):,} rows without {role} were left out")
+            frame, rows = frame.filter(there), rows[there]
+    y, kind = None, "structure"
+    if roles.target is not None:
+        y, kind, reason = _target(frame, roles.target, task, name)
+        decisions.append(f"{roles.target}: {reason}")
+    features = frame.drop(roles.names)
+    if features.width == 0:
+        raise TableError("no column is left to learn from.", source=name)
+    found = suspects(frame.drop([column for column in roles.names if column != roles.target]), roles.target)
+    return Prepared(
+        features,
+        y,
+        None if roles.group is None else frame[roles.group].to_numpy(),
+        _weight(frame, roles.weight, name),
+        None if roles.time is None else frame[roles.time].to_numpy(),
+        kind,
+        rows,
+        name,
+        sha256,
+        decisions,
+        [str(finding) for finding in found] if roles.target is not None else [],
+    )
+
+
+def _target(frame: Any, column: str, task: str, source: str) -> tuple[Any, str, str]:
+    """The target, its task and why."""
+    found = infer_task(frame[column])
+    kind, reason = found
+    if task == "regression" and kind != "regression":
+        if not frame[column].dtype.is_numeric():
+            raise TableError("--task regression needs numbers.", source=source, column=column)
+        kind, reason = "regression", "regression, as asked"
+    if task == "classification" and kind == "regression":
+        kind = "binary" if frame[column].n_unique() == 2 else "multiclass"
+        reason = f"{frame[column].n_unique()} classes, as asked"
+    values = frame[column].to_numpy()
+    if kind == "regression":
+        return values.astype(np.float64), kind, reason
+    return values.astype(str) if values.dtype.kind == "O" else values, kind, reason
+
+
+def _weight(frame: Any, column: str | None, source: str) -> Any:
+    if column is None:
+        return None
+    if not frame[column].dtype.is_numeric():
+        raise TableError("weights must be numbers.", source=source, column=column)
+    weight = frame[column].to_numpy().astype(np.float64)
+    if not (np.all(weight >= 0.0) and np.any(weight > 0.0)):
+        raise TableError("weights must be zero or more, and some more.", source=source, column=column)
+    return weight
