@@ -10,6 +10,7 @@ from tenfold.arrays import Array, Floats, Integers
 from tenfold.choose.neighbours import mean_error
 from tenfold.distances import VALID, distance_of
 from tenfold.estimators.contract import Claims, all_or_nothing, validate_weights
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.neighbours.density import KEEPS
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, instance, nothing, real
 from tenfold.judge import windows as judge
@@ -70,6 +71,16 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """
 
     _claims: ClassVar = Claims("Parzen windows, means", "in memory", "exact", "R2.3", "-", ("arrays",), KEEPS)
+    _zoo: ClassVar = Entry(
+        "parzen",
+        "regression",
+        {"bandwidth": "loo"},
+        chosen=("bandwidth_",),
+        how="exact leave-one-out",
+        fast=False,
+        most_rows=10_000,
+        dense=True,
+    )
     _constraints: ClassVar[Constraints] = {
         "bandwidth": (real(0, np.inf, "neither"), choice("loo")),
         "window": (choice(*WINDOWS),),
