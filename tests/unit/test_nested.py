@@ -26,8 +26,10 @@ from tenfold import (
     LarsCV,
     Lasso,
     LassoCV,
+    LassoLarsIC,
     LogisticRegressionCV,
     OrthogonalMatchingPursuitCV,
+    ParzenRegressor,
     Ridge,
     RidgeClassifierCV,
     RidgeCV,
@@ -263,6 +265,16 @@ def test_a_grid_around_a_class_that_chooses(numbers):
     assert (found.tried, found.params) == (4, {"selectkbest__k": 5, "ridgecv__alpha": 1e-3})
 
 
+def test_classes_that_choose_by_a_criterion_of_their_own(numbers):
+    X, y = numbers
+    models = {"parzen": ParzenRegressor("loo"), "fixed": ParzenRegressor(1.0), "bic": LassoLarsIC("bic")}
+    found = nested(models, X[:100], y[:100], outer=3, abandon=False)
+    assert found["parzen"].words == "ParzenRegressor chooses by exact leave-one-out."
+    assert found["parzen"].params["bandwidth"] > 0
+    assert found["fixed"].words == "Nothing to choose."
+    assert "BIC" in found["bic"].words
+
+
 # -- what goes wrong
 
 
@@ -397,14 +409,24 @@ def comparable(found):
     ]
 
 
-def test_the_seed_decides_and_processes_do_not():
+def test_the_seed_decides():
     X, y = load_iris(return_X_y=True)
     candidates = {"forest": RandomForestClassifier(5), "ridge": RidgeClassifierCV(), "guess": DummyClassifier()}
     one = nested(candidates, X, y, random_state=1)
     assert comparable(one) == comparable(nested(candidates, X, y, random_state=1))
-    assert comparable(one) == comparable(nested(candidates, X, y, random_state=1, n_jobs=2))
     assert comparable(one) != comparable(nested(candidates, X, y, random_state=2))
     assert one["guess"].state == "abandoned"
+
+
+@pytest.mark.slow
+def test_processes_change_nothing():
+    X, y = load_iris(return_X_y=True)
+    candidates = {"ridge": RidgeClassifierCV(), "guess": DummyClassifier()}
+    one, two = (nested(candidates, X, y, n_jobs=jobs) for jobs in (1, 2))
+    assert comparable(one) == comparable(two)
+    assert one["guess"].state == "abandoned"
+    endless = nested({"endless": Endless()}, X, y * 1.0, n_jobs=2, per_model_limit=1.0)["endless"]
+    assert endless.state == "timed out"
 
 
 def test_other_containers_give_the_same(numbers):

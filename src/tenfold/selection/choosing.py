@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
+from tenfold.estimators.entries import Entry
 from tenfold.selection.fitting import Data, Params, Scoring, fitted, scores_of, seeded
 from tenfold.selection.protocols import Protocol
 from tenfold.selection.shortcuts import Own, last_step, own_protocol, shortcut
@@ -55,7 +56,7 @@ def choose(
     settings = [{}] if candidate.grid is None else list(ParameterGrid(candidate.grid))
     if own is None:
         if candidate.grid is None:
-            return Choice(fitted(model, data, deadline), {}, 1, 0, "nothing to choose")
+            return _as_it_is(fitted(model, data, deadline))
         words = f"{len(settings)} settings by {inner.words}; the whole pipeline is refitted in each"
         return _by_grid(model, settings, data, inner, scoring, deadline, words)
     how, reason = shortcut(model, exchangeable=inner.exchangeable)
@@ -79,6 +80,23 @@ def choose(
     model = fitted(model, data, deadline)
     chosen, tried = _chosen(last_step(model), own), own.tried(last_step(model))
     return Choice(model, chosen, tried, tried - 1 if own.free else 0, reason)
+
+
+def _as_it_is(model: Any) -> Choice:
+    """A fitted model that nobody asked to choose; some classes do so by a closed form or a criterion of their own."""
+    last = last_step(model)
+    entry = getattr(last, "_zoo", None)
+    if not isinstance(entry, Entry) or not entry.chosen or not _is_set(last, entry):
+        return Choice(model, {}, 1, 0, "Nothing to choose.")
+    found = {name.rstrip("_"): np.asarray(getattr(last, name)).tolist() for name in entry.chosen}
+    tried = max(1, entry.free)
+    return Choice(model, found, tried, tried - 1, f"{type(last).__name__} chooses by {entry.how}.")
+
+
+def _is_set(model: Any, entry: Entry) -> bool:
+    """Whether a model has the settings with which its class chooses."""
+    own = model.get_params(deep=False)
+    return all(own[name] is value or np.array_equal(own[name], value) for name, value in entry.settings.items())
 
 
 def _chosen(last: Any, own: Own) -> Params:
