@@ -26,6 +26,7 @@ class Entry:
     task : a key of `TASKS`
     settings : parameters of the constructor
     grid : values of parameters that inner folds choose among; empty where the class chooses by itself
+    chosen, how : fitted attributes with what the class chose by a criterion of its own, and the criterion in words
     fast : whether it is among the first to be tried
     target : a key of `TARGETS`: targets it is made for
     most_rows, most_columns : beyond these it takes minutes or gigabytes, and stays away unless it is asked for by name
@@ -36,6 +37,8 @@ class Entry:
     task: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    chosen: tuple[str, ...] = ()
+    how: str = ""
     fast: bool = True
     target: str = "any"
     most_rows: int | None = None

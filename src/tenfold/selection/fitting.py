@@ -18,6 +18,7 @@ from tenfold.arrays import Integers
 from tenfold.data import Table
 from tenfold.selection.limits import check, left_inside
 from tenfold.selection.protocols import Pair
+from tenfold.selection.sharing import Shared
 
 Params = dict[str, Any]
 
@@ -35,15 +36,25 @@ def rows_of(X: Any, rows: Integers) -> Any:
 
 @dataclass(frozen=True)
 class Data:
-    """Rows, targets and weights; a part of them by row numbers."""
+    """Rows, targets and weights; a part of them by row numbers. What is `shared` is computed once for all candidates."""
 
     X: Any
     y: Any
     weight: Any = None
+    shared: Shared | None = None
+    place: tuple[str, ...] = ()
 
     def part(self, rows: Integers) -> "Data":
+        """Some of the rows; the same object whenever the same are asked for."""
+        place = (*self.place, hash_of(rows))
+        if self.shared is None:
+            return self._part(rows, place)
+        return self.shared.part(place, lambda: self._part(rows, place))
+
+    def _part(self, rows: Integers, place: tuple[str, ...]) -> "Data":
         weight = None if self.weight is None else self.weight[rows]
-        return Data(rows_of(self.X, rows), None if self.y is None else self.y[rows], weight)
+        y = None if self.y is None else self.y[rows]
+        return Data(rows_of(self.X, rows), y, weight, self.shared, place)
 
 
 def seeded(model: Any, seed: int) -> Any:
@@ -84,7 +95,7 @@ class Chain:
             if len(self._kept) == place or self._kept[place][0] != keys[place]:
                 del self._kept[place:]
                 step, X = _transformed(given, replace(self._data, X=X))
-                test = test if test is None or passes(step) else step.transform(test)
+                test = None if test is None else transformed(step, test, self._data.shared)
                 self._kept.append((keys[place], step, X, test))
                 check(self._deadline)
             _, step, X, test = self._kept[place]
@@ -132,11 +143,24 @@ def _transformed(step: Any, data: Data) -> tuple[Any, Any]:
     """A transformer, fitted, and what it makes of the rows that it was fitted to."""
     if passes(step):
         return step, data.X
+    if data.shared is not None:
+        return data.shared.fitted(step, data, lambda: _fit_transformed(step, data))
+    return _fit_transformed(step, data)
+
+
+def _fit_transformed(step: Any, data: Data) -> tuple[Any, Any]:
     extra = _weights(step, data.weight)
     if hasattr(step, "fit_transform"):
         return step, step.fit_transform(data.X, data.y, **extra)
     step.fit(data.X, data.y, **extra)
     return step, step.transform(data.X)
+
+
+def transformed(step: Any, X: Any, shared: Shared | None = None) -> Any:
+    """Other rows, through a fitted step."""
+    if passes(step):
+        return X
+    return step.transform(X) if shared is None else shared.transformed(step, X, lambda: step.transform(X))
 
 
 def _weights(model: Any, weight: Any) -> dict[str, Any]:
@@ -154,14 +178,16 @@ class Outputs:
     seconds: float = 0.0
 
 
-def outputs(model: Any, X: Any) -> Outputs:
-    """Everything that a model says of rows; the steps before the last run once. Seconds are those of `predict`."""
-    begin = time.perf_counter()
+def outputs(model: Any, X: Any, shared: Shared | None = None) -> Outputs:
+    """Everything that a model says of rows; the steps before the last run once. Seconds are those of the last
+    step's `predict`: what candidates share is not counted against any of them.
+    """
     last = model
     while isinstance(last, Pipeline):
         for _, step in last.steps[:-1]:
-            X = X if passes(step) else step.transform(X)
+            X = transformed(step, X, shared)
         last = last.steps[-1][1]
+    begin = time.perf_counter()
     predictions = np.asarray(last.predict(X))
     seconds = time.perf_counter() - begin
     if not is_classifier(last):

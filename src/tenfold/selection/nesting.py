@@ -22,6 +22,7 @@ from tenfold.selection.limits import OutOfTime, PeakMemory, until
 from tenfold.selection.protocols import Protocol, count_rows, splits_of
 from tenfold.selection.racing import hopeless
 from tenfold.selection.results import Fold, Nested, Result
+from tenfold.selection.sharing import Shared
 from tenfold.selection.shortcuts import last_step
 
 
@@ -201,7 +202,7 @@ class Run:
             raise ValueError(f"sample_weight needs one entry for each of the {n} rows, got shape {given.shape}.")
         strata = None if classes is None else y
         protocol = splits_of(X, y, strata, cv=outer, groups=groups, time=time, random_state=seed)
-        return cls(some, Data(X, y, given), protocol, Scoring(scoring, classes), classes, seed)
+        return cls(some, Data(X, y, given, Shared()), protocol, Scoring(scoring, classes), classes, seed)
 
     def events(
         self, time_limit: float | None, per_model_limit: float | None, jobs: int, refit: bool, abandon: bool
@@ -287,7 +288,7 @@ class Run:
             choice = choose(candidate, self.data.part(train), inside, self.scoring, seed=self.seed, deadline=deadline)
             seconds = time.perf_counter() - begin
             left_out = self.data.part(test)
-            said = outputs(choice.model, left_out.X)
+            said = outputs(choice.model, left_out.X, self.data.shared)
             score = self.scoring.of_outputs(last_step(choice.model), left_out, said)
         return Fold(
             test, len(train), score, said, choice.params, choice.tried, choice.free, choice.words, seconds,

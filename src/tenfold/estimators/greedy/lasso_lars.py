@@ -185,6 +185,8 @@ class LassoLarsIC(LeastAngles):
         "lasso-bic",
         "regression",
         {"criterion": "bic"},
+        chosen=("alpha_",),
+        how="the information criterion BIC along the path",
         fast=False,
         most_columns=2000,
         dense=True,

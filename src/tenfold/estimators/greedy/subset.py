@@ -87,6 +87,8 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
         "best-subset",
         "regression",
         {"criterion": "bic"},
+        chosen=("n_nonzero_coefs_",),
+        how="the information criterion BIC over all subsets",
         fast=False,
         most_columns=30,
         dense=True,

@@ -75,6 +75,8 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "parzen",
         "regression",
         {"bandwidth": "loo"},
+        chosen=("bandwidth_",),
+        how="exact leave-one-out",
         fast=False,
         most_rows=10_000,
         dense=True,
