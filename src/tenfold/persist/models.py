@@ -62,10 +62,7 @@ def why_not(name: str, model: Any, attributes: Mapping[str, Any]) -> str:
     if not attributes and name.startswith("tenfold."):
         return ""  # not fitted yet: fit looks at the parameters
     try:
-        if name.startswith("sklearn."):
-            model._validate_params()  # some of its transformers take them to C without another look
-        else:
-            check_parameters(model, getattr(model, "_constraints", {}))
+        _check_parameters(name, model)
         fitted = any(key not in ("n_features_in_", "feature_names_in_", "_sklearn_output_config") for key in attributes)
         for words, rule in schema.rules.items() if fitted else ():
             if not rule(model):
@@ -73,6 +70,14 @@ def why_not(name: str, model: Any, attributes: Mapping[str, Any]) -> str:
     except WRONG as wrong:
         return str(wrong)
     return ""
+
+
+def _check_parameters(name: str, model: Any) -> None:
+    """Refuse parameters that fit would refuse: some of scikit-learn's transformers hand them to C without a look."""
+    if name.startswith("tenfold."):
+        check_parameters(model, getattr(model, "_constraints", {}))
+    elif hasattr(model, "_parameter_constraints"):
+        model._validate_params()
 
 
 def write(writer: Writer, value: Any, where: str) -> Any:
@@ -175,7 +180,8 @@ class Instances:
             raise LoadError(f"The {short} of the file is not one that can be used: {reason}.")
         if found:
             self._derive(model, schema, short)
-        self._route(model, {key: reader.read(value, depth) for key, value in _items(routing)}, short)
+        for method, requests in _items(routing):
+            self._route(model, method, {key: reader.read(value, depth) for key, value in _items(requests)})
         return model
 
     def _made(self, cls: Any, parameters: dict[str, Any], short: str) -> Any:
@@ -194,16 +200,16 @@ class Instances:
             except (*WRONG, ArithmeticError, MemoryError) as reason:
                 raise LoadError(f"The {short} of the file cannot be made ready: {reason}") from reason
 
-    def _route(self, model: Any, wanted: dict[str, Any], short: str) -> None:
-        for method, requests in wanted.items():
-            setter = getattr(model, f"set_{method}_request", None) if method.isidentifier() else None
-            if setter is None:
-                raise LoadError(f"{short} has no method {method!r} that anything is routed to.")
-            with config_context(enable_metadata_routing=True):
-                try:
-                    setter(**requests)
-                except (TypeError, ValueError) as reason:
-                    raise LoadError(f"What is routed to {short}.{method} cannot be: {reason}") from reason
+    def _route(self, model: Any, method: str, requests: dict[str, Any]) -> None:
+        short = type(model).__name__
+        setter = getattr(model, f"set_{method}_request", None)
+        if setter is None:
+            raise LoadError(f"{short} has no method {method!r} that anything is routed to.")
+        with config_context(enable_metadata_routing=True):
+            try:
+                setter(**requests)
+            except (TypeError, ValueError) as reason:
+                raise LoadError(f"What is routed to {short}.{method} cannot be: {reason}") from reason
 
     def _compare_versions(self, short: str) -> None:
         if self._version.split(".")[:2] != self._here.split(".")[:2] and not self._warned:

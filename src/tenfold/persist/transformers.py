@@ -261,7 +261,7 @@ TRANSFORMERS: dict[str, tuple[str, Schema]] = {
     "CountVectorizer": ("sklearn.feature_extraction.text", _row(VOCABULARY, WORDS, STOP)),
     "TfidfVectorizer": ("sklearn.feature_extraction.text", _row({**VOCABULARY, "_tfidf": model}, WORDS, STOP)),
     "TfidfTransformer": ("sklearn.feature_extraction.text", _row({"idf_": floats("p")})),
-    "HashingVectorizer": ("sklearn.feature_extraction.text", _row()),
+    "HashingVectorizer": ("sklearn.feature_extraction.text", _row(derived=STOP)),
     "DictVectorizer": (
         "sklearn.feature_extraction",
         _row({"feature_names_": many(anything()), "vocabulary_": mapping(anything(), whole())}, WORDS),

@@ -73,8 +73,10 @@ class Writer:
     def _compound(self, value: Any, kind: Any, where: str) -> Any:
         if kind is list:
             return self._all(value, where)
-        if kind in (tuple, set, frozenset):
-            return {kind.__name__: self._all(value, where)}
+        if kind is tuple:
+            return {"tuple": self._all(value, where)}
+        if kind in (set, frozenset):  # in one order, so that equal models are equal files
+            return {kind.__name__: self._all(sorted(value, key=repr), where)}
         if kind is dict:
             pairs = [[self.write(k, f"a key of {where}"), self.write(v, f"{where}[{k!r}]")] for k, v in value.items()]
             return {"dict": pairs}
