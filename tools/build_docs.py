@@ -23,7 +23,7 @@ from pygments.lexers import get_lexer_by_name
 import tenfold
 from tenfold import judge
 
-PAGES = ["index", "certificates", "methods", "glm", "large", "cluster", "arrays", "numerics", "performance", "api"]
+PAGES = ["index", "certificates", "methods", "glm", "large", "cluster", "arrays", "numerics", "persistence", "performance", "api"]
 STYLE = """
 body { max-width: 60rem; margin: 0 auto; padding: 1rem 1.5rem 4rem; font: 16px/1.55 system-ui, sans-serif; }
 nav { border-bottom: 1px solid #d0d4da; padding-bottom: .6rem; } nav a { margin-right: 1.2rem; }

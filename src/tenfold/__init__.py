@@ -230,7 +230,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds",)
+_MODULES = ("bounds", "persist")
 """Modules that are public as they are."""
 
 
