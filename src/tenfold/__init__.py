@@ -108,6 +108,9 @@ if TYPE_CHECKING:
     from tenfold.estimators.two_blocks import PLSCanonical as PLSCanonical
     from tenfold.estimators.two_blocks import PLSRegression as PLSRegression
     from tenfold.estimators.undecided import ambiguity as ambiguity
+    from tenfold.evaluation import Evaluation as Evaluation
+    from tenfold.evaluation import Figure as Figure
+    from tenfold.evaluation import evaluate as evaluate
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
@@ -129,6 +132,8 @@ _HOME = {
     "ComplementNB": "estimators.bayes",
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
+    "Evaluation": "evaluation",
+    "Figure": "evaluation",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
     "GaussianMixture": "estimators.mixture",
@@ -206,6 +211,7 @@ _HOME = {
     "certify": "certification",
     "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
+    "evaluate": "evaluation",
     "infer": "certification",
     "k_means": "estimators.kmeans",
     "kmeans_plusplus": "estimators.kmeans",
@@ -230,7 +236,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds", "persist")
+_MODULES = ("bounds", "persist", "selection")
 """Modules that are public as they are."""
 
 
