@@ -234,7 +234,9 @@ def test_a_model_learns_on_from_a_file(path):
         model.partial_fit(batch)
     tenfold.save(model, path)
     loaded = tenfold.load(path)
-    assert np.array_equal(loaded.partial_fit(batches[2]).cluster_centers_, model.partial_fit(batches[2]).cluster_centers_)
+    assert np.array_equal(
+        loaded.partial_fit(batches[2]).cluster_centers_, model.partial_fit(batches[2]).cluster_centers_
+    )
 
 
 def test_a_file_takes_the_place_of_another_whole_or_not_at_all(path, monkeypatch):
@@ -247,7 +249,7 @@ def test_a_file_takes_the_place_of_another_whole_or_not_at_all(path, monkeypatch
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(SaveError, match="No space left on device.*nothing was left"):
+        with pytest.raises(SaveError, match=r"No space left on device.*nothing was left"):
             tenfold.save(model, path)
     assert path.read_bytes() == b"before"
     assert os.listdir(path.parent) == [path.name]
@@ -483,7 +485,9 @@ def test_an_array_of_objects_is_no_pickle(path, ridge):
     refused(path, ridge, "header")
 
 
-@pytest.mark.parametrize("shape", ["(1099511627776,)", "(4, 4)", "(0,)", "(3, 18446744073709551616)", "(-3,)", "(3", ""])
+@pytest.mark.parametrize(
+    "shape", ["(1099511627776,)", "(4, 4)", "(0,)", "(3, 18446744073709551616)", "(-3,)", "(3", ""]
+)
 def test_a_header_that_lies_takes_no_memory(path, ridge, shape):
     name = f"arrays/{attributes(ridge)['coef_']['array']}.npy"
     header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
@@ -548,7 +552,7 @@ def test_sparse_indices_stay_inside(path):
     tenfold.save(model, path)
     assert np.array_equal(tenfold.load(path).predict(X), model.predict(X))
     contents = Contents(path.read_bytes())
-    name, shape, data, indices, indptr = attributes(contents)["coef_"]["sparse"]
+    _, _, data, indices, indptr = attributes(contents)["coef_"]["sparse"]
     for number, array in [
         (indices, np.array([0, 1, 3], np.int32)),
         (indices, np.array([0, 1, -1], np.int32)),
