@@ -36,7 +36,7 @@ def rows_of(X: Any, rows: Integers) -> Any:
 
 @dataclass(frozen=True)
 class Data:
-    """Rows, targets and weights; a part of them by row numbers. What is `shared` is computed once for all candidates."""
+    """Rows, targets and weights; a part of them by row numbers. What is `shared` is computed once."""
 
     X: Any
     y: Any

@@ -14,8 +14,8 @@ ROOM = 1 << 30
 class Shared:
     """Parts of the rows, and steps of pipelines fitted to them, by what they are of.
 
-    A step is known by its class and parameters, rows by the object that holds them: parts are kept too, so that the same
-    rows are the same object. Fitted steps are shared and must not be changed, as nobody changes a fitted step.
+    A step is known by its class and parameters, rows by the object that holds them; parts are kept too, so that equal
+    rows are one object. Fitted steps are shared and must not be changed, as nobody changes a fitted step.
     """
 
     def __init__(self, room: int = ROOM) -> None:
