@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from tenfold import __version__
+
 GOOD, USAGE, DATA, LATE = 0, 2, 3, 4
 """The exit codes: good, a wrong command, a problem with the data, out of time with results so far."""
 
@@ -72,7 +74,7 @@ def _sentence(problem: BaseException) -> str:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="tenfold", prog_name="tenfold")
+@click.version_option(__version__, prog_name="tenfold")
 def tenfold() -> None:
     """A table in; an honest leaderboard, a report and a saved model out.
 

@@ -16,7 +16,7 @@ from tenfold.cli.scoring import metric_for
 from tenfold.cli.structure import found as found_structure
 from tenfold.cli.writing import write
 from tenfold.cli.zoo import BASELINE, lines
-from tenfold.datasets import make_table
+from tenfold.datasets import load_demo, write_csv
 from tenfold.selection import Event
 
 
@@ -79,7 +79,7 @@ def _league(
         best = best_of_ours(standing)
         record = record_of_league(job, table, metric, why, found, standing, best, away, cv)
         bar.now("writing")
-        write(job, table, record, best, found, metric)
+        write(job, table, record, best, metric)
     late = found.interrupted or any(one.result.state in ("timed out", "not started") for one in standing)
     return _shown(record, job, json, late)
 
@@ -111,10 +111,11 @@ def demo(out: Path, *, quiet: bool) -> int:
     """Fit a table of mixed columns that is made here."""
     out.parent.mkdir(parents=True, exist_ok=True)
     data = out.parent / f"{out.name}.csv"
-    make_table(1000, task="classification", random_state=0).write_csv(data)
+    columns, target = load_demo()
+    write_csv(columns, data)
     return run(
         data=data,
-        target="target",
+        target=target,
         task="auto",
         metric="auto",
         time_limit=60.0,

@@ -17,18 +17,30 @@ from tenfold.selection import Candidate, Event, Nested, Result, nested
 SHARE = 0.4
 """The share of the time that one model may take."""
 
+MOST_ROWS_BY_MEANS = 20_000
+"""Larger tables take the rare levels of a category together, instead of the mean target of each level."""
 
-def pipeline(line: Line) -> Pipeline:
-    """What is fitted in each fold: the encoder of the table, then the model."""
+
+def encoder_of(data: Prepared, line: Line) -> TableEncoder:
+    """The encoder of a table for a model.
+
+    Categories of many levels are encoded by mean targets, which makes every inner fold refit everything, as long as the
+    table is small enough for that; else their rare levels are one. Without such categories nothing looks at the target.
+    """
+    schema = data.schema
+    many = any(schema[name].distinct > TableEncoder().max_levels for name in schema.of("category"))
+    means = many and data.frame.height <= MOST_ROWS_BY_MEANS
     dense = line.entry is None or line.entry.dense
-    encoder = TableEncoder(scale=True, sparse_output=False if dense else "auto")
-    return Pipeline([("table", encoder), ("model", line.model)])
+    return TableEncoder(
+        scale=True, many_levels="target" if means else "group", sparse_output=False if dense else "auto"
+    )
 
 
-def candidate(line: Line) -> Candidate:
-    """A line as selection takes it; the baseline is never given up."""
+def candidate(data: Prepared, line: Line) -> Candidate:
+    """A line as selection takes it: the encoder, then the model; the baseline is never given up."""
     grid = {f"model__{name}": list(values) for name, values in (line.entry.grid if line.entry else {}).items()}
-    return Candidate(line.name, pipeline(line), grid or None, keep=line.name == BASELINE)
+    model = Pipeline([("table", encoder_of(data, line)), ("model", line.model)])
+    return Candidate(line.name, model, grid or None, keep=line.name == BASELINE)
 
 
 def played(
@@ -43,7 +55,7 @@ def played(
 ) -> Nested:
     """All models in nested cross-validation."""
     return nested(
-        [candidate(line) for line in lines],
+        [candidate(data, line) for line in lines],
         data.frame,
         data.y,
         outer=cv,

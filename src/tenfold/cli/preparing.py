@@ -5,15 +5,17 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tenfold.features import TableError, infer_task, read_table, suspects
+from tenfold.features import Schema, TableError, infer_schema, read_table, split_target, suspects
 
-LABELS = "target", "group", "weight", "time"
+ASIDE = ("group", "weight", "time")
+LABELS = ("target", *ASIDE)
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class Prepared:
     sha256: str
     decisions: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The kinds of the columns."""
+        return infer_schema(self.frame)
 
     @property
     def family(self) -> str:
@@ -97,7 +104,8 @@ def prepared(path: Path, roles: Roles, task: str = "auto") -> Prepared:
     roles.check(frame.columns, name)
     decisions = [str(decision) for decision in reading.decisions]
     rows = np.arange(1, frame.height + 1)
-    for role in ("target", "weight", "group", "time"):
+    frame = frame.drop(roles.drop)
+    for role in ASIDE:
         column = getattr(roles, role)
         if column is None:
             continue
@@ -107,52 +115,27 @@ def prepared(path: Path, roles: Roles, task: str = "auto") -> Prepared:
         if not there.all():
             decisions.append(f"{column}: {np.count_nonzero(~there):,} rows without {role} were left out")
             frame, rows = frame.filter(there), rows[there]
-    y, kind = None, "structure"
+    y, kind, warnings = None, "structure", []
+    aside = {role: frame[name] for role, name in vars(roles).items() if role in ASIDE and name is not None}
+    frame = frame.drop([column.name for column in aside.values()])
     if roles.target is not None:
-        y, kind, reason = _target(frame, roles.target, task, name)
-        decisions.append(f"{roles.target}: {reason}")
-    features = frame.drop(roles.names)
-    if features.width == 0:
+        found = split_target(frame, roles.target, task=task)
+        y, kind = found.y, found.task
+        decisions += [str(decision) for decision in found.decisions]
+        warnings = [str(finding) for finding in suspects(frame, roles.target)]
+        frame, rows = found.frame, rows[found.rows]
+        aside = {role: column[found.rows] for role, column in aside.items()}
+    if frame.width == 0:
         raise TableError("no column is left to learn from.", source=name)
-    found = suspects(frame.drop([column for column in roles.names if column != roles.target]), roles.target)
-    return Prepared(
-        features,
-        y,
-        None if roles.group is None else frame[roles.group].to_numpy(),
-        _weight(frame, roles.weight, name),
-        None if roles.time is None else frame[roles.time].to_numpy(),
-        kind,
-        rows,
-        name,
-        sha256,
-        decisions,
-        [str(finding) for finding in found] if roles.target is not None else [],
-    )
+    weight = _weight(aside["weight"], name) if "weight" in aside else None
+    groups, time = (aside[role].to_numpy() if role in aside else None for role in ("group", "time"))
+    return Prepared(frame, y, groups, weight, time, kind, rows, name, sha256, decisions, warnings)
 
 
-def _target(frame: Any, column: str, task: str, source: str) -> tuple[Any, str, str]:
-    """The target, its task and why."""
-    found = infer_task(frame[column])
-    kind, reason = found
-    if task == "regression" and kind != "regression":
-        if not frame[column].dtype.is_numeric():
-            raise TableError("--task regression needs numbers.", source=source, column=column)
-        kind, reason = "regression", "regression, as asked"
-    if task == "classification" and kind == "regression":
-        kind = "binary" if frame[column].n_unique() == 2 else "multiclass"
-        reason = f"{frame[column].n_unique()} classes, as asked"
-    values = frame[column].to_numpy()
-    if kind == "regression":
-        return values.astype(np.float64), kind, reason
-    return values.astype(str) if values.dtype.kind == "O" else values, kind, reason
-
-
-def _weight(frame: Any, column: str | None, source: str) -> Any:
-    if column is None:
-        return None
-    if not frame[column].dtype.is_numeric():
-        raise TableError("weights must be numbers.", source=source, column=column)
-    weight = frame[column].to_numpy().astype(np.float64)
+def _weight(column: Any, source: str) -> Any:
+    if not column.dtype.is_numeric():
+        raise TableError("weights must be numbers.", source=source, column=column.name)
+    weight = column.to_numpy().astype(np.float64)
     if not (np.all(weight >= 0.0) and np.any(weight > 0.0)):
-        raise TableError("weights must be zero or more, and some more.", source=source, column=column)
+        raise TableError("weights must be zero or more, and some more.", source=source, column=column.name)
     return weight

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+import tenfold
 from tenfold.cli.drawing import confusion_of, pictures_of, weights_of
 from tenfold.cli.folder import FORMAT
 from tenfold.cli.league import EMPTY, Standing, board, certified
@@ -21,7 +22,7 @@ from tenfold.features import TableEncoder, profile
 from tenfold.report.words import scored
 from tenfold.selection import Nested
 
-USED = ("tenfold", "numpy", "scipy", "scikit-learn", "polars")
+USED = ("numpy", "scipy", "scikit-learn", "polars")
 QUANTILES = 1000
 
 
@@ -53,7 +54,7 @@ def _common(job: Task, table: Prepared, encoder: TableEncoder | None) -> dict[st
     return {
         "format": FORMAT,
         "created": job.created,
-        "versions": {name: version(name) for name in USED},
+        "versions": {"tenfold": tenfold.__version__, **{name: version(name) for name in USED}},
         "seed": job.seed,
         "data": {
             "name": table.name,
@@ -75,7 +76,7 @@ def _common(job: Task, table: Prepared, encoder: TableEncoder | None) -> dict[st
 
 
 def _columns(encoder: TableEncoder) -> list[dict[str, str]]:
-    return [{"name": column.name, "kind": column.kind, "reason": column.reason} for column in encoder.schema_]
+    return [{"name": column.name, "kind": column.kind, "reason": column.reason} for column in encoder.schema_.columns]
 
 
 def record_of_league(

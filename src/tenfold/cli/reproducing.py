@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tenfold.cli.league import Standing, candidate
+from tenfold.cli.preparing import Prepared
 from tenfold.cli.recording import Task
 from tenfold.cli.scoring import Metric
-from tenfold.selection import Nested
 
 HEAD = '''\
 """Repeats the predictions of a run of tenfold {tenfold}, seed {seed}.
@@ -36,12 +36,14 @@ with open(DATA, "rb") as file:
     if hashlib.file_digest(file, "sha256").hexdigest() != {sha256!r}:
         print("the data are not those of the run: predictions will differ", file=sys.stderr)
 
-frame = read_table(DATA).frame{kept}
-X = frame.drop({labels!r})
+frame = read_table(DATA).frame.drop({drop!r})
 '''
 
-TARGET = """\
-y = frame[{target!r}].to_numpy(){cast}
+ASIDE = """\
+frame = frame.with_row_index({row!r}, 1).drop_nulls({aside!r})
+table = split_target(frame, {target!r}, task={task!r})
+frame, y = table.frame, table.y
+X = frame.drop({labels!r})
 """
 
 MODEL = """\
@@ -98,14 +100,14 @@ with open("predictions.csv", "w", newline="", encoding="utf-8") as file:
 """
 
 
-def script(job: Task, record: Mapping[str, Any], best: Any, found: Nested | None, metric: Metric | None) -> str:
+def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, metric: Metric | None) -> str:
     """The script of a run."""
     league = isinstance(best, Standing)
-    given = candidate(best.line) if league else None
+    given = candidate(table, best.line) if league else None
     pipeline = given.model if given is not None else best
     encoder, last = (step for _, step in pipeline.steps)
     imports = sorted({"TableEncoder", "read_table", type(last).__name__}, key=str.lower)
-    labels = [name for name in (*(record[role] for role in ("target", "weight", "group", "time")),) if name is not None]
+    aside = [record[role] for role in ("weight", "group", "time") if record[role] is not None]
     parts = [
         HEAD.format(
             tenfold=record["versions"]["tenfold"],
@@ -113,18 +115,17 @@ def script(job: Task, record: Mapping[str, Any], best: Any, found: Nested | None
             name=record["data"]["name"],
             sha256=record["data"]["sha256"],
             imports=", ".join(imports),
-            more="from tenfold.selection import Candidate, nested\n" if league else "",
-            kept=f".with_row_index({ROW!r}, 1).drop_nulls({labels!r})" if league else "",
-            labels=[*([ROW] if league else []), *labels, *record["drop"]],
+            more=LEAGUE if league else "",
+            drop=record["drop"],
         )
     ]
     if league:
-        cast = ".astype(float)" if record["task"] == "regression" else ""
-        if record["classes"] and isinstance(record["classes"][0], str):
-            cast = ".astype(str)"
-        parts.append(TARGET.format(target=record["target"], cast=cast))
+        names = {"row": ROW, "aside": aside, "target": record["target"], "task": record["task"]}
+        parts.append(ASIDE.format(**names, labels=[ROW, *aside]))
+    else:
+        parts.append("X = frame\n")
     parts.append(MODEL.format(encoder=constructed(encoder), model=constructed(last)))
-    if given is not None and found is not None and metric is not None:
+    if given is not None and metric is not None:
         parts.append(
             FOLDS.format(
                 name=given.name,
@@ -146,6 +147,7 @@ def script(job: Task, record: Mapping[str, Any], best: Any, found: Nested | None
     return "\n".join([*parts, TAIL])
 
 
+LEAGUE = "from tenfold.features import split_target\nfrom tenfold.selection import Candidate, nested\n"
 ROW = "tenfold row"
 """A column of the numbers of rows, of a name that no table should have."""
 

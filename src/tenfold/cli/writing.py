@@ -15,7 +15,7 @@ from tenfold.cli.reproducing import script
 from tenfold.cli.scoring import Metric
 from tenfold.persist import save
 from tenfold.report import page
-from tenfold.selection import Nested, Result
+from tenfold.selection import Result
 
 BOARD = (
     "name", "class", "status", "score", "low", "high", "interval", "gap", "certificate", "chosen", "tried", "free",
@@ -28,7 +28,6 @@ def write(
     table: Prepared,
     record: dict[str, Any],
     best: Any,
-    found: Nested | None = None,
     metric: Metric | None = None,
 ) -> None:
     """All files of a run, or none."""
@@ -37,7 +36,7 @@ def write(
         if model is not None:
             save(model, folder / MODEL)
             predictions(job, table, best, model, folder / "predictions.csv")
-            (folder / "reproduce.py").write_text(script(job, record, best, found, metric), encoding="utf-8")
+            (folder / "reproduce.py").write_text(script(job, table, record, best, metric), encoding="utf-8")
         leaderboard(record, folder / "leaderboard.csv")
         (folder / RECORD).write_text(as_json(record), encoding="utf-8")
         (folder / PAGE).write_text(page(record), encoding="utf-8")
