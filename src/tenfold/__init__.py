@@ -117,6 +117,8 @@ if TYPE_CHECKING:
     from tenfold.persist import load as load
     from tenfold.persist import save as save
     from tenfold.stats import Moments as Moments
+    from tenfold.features import TableEncoder as TableEncoder
+    from tenfold.features import read_table as read_table
 
 __version__ = "0.1.0"
 
@@ -204,6 +206,7 @@ _HOME = {
     "SGDOneClassSVM": "estimators.sgd",
     "SGDRegressor": "estimators.sgd",
     "StructuredPerceptron": "estimators.structured",
+    "TableEncoder": "features",
     "TruncatedSVD": "estimators.components",
     "TweedieRegressor": "estimators.glm",
     "VotedPerceptron": "estimators.perceptron",
@@ -226,6 +229,7 @@ _HOME = {
     "orthogonal_mp_gram": "estimators.greedy",
     "principal_angles": "estimators.components",
     "radius_neighbors_graph": "estimators.neighbours",
+    "read_table": "features",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",
