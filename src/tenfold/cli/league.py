@@ -32,7 +32,11 @@ def encoder_of(data: Prepared, line: Line) -> TableEncoder:
     means = many and data.frame.height <= MOST_ROWS_BY_MEANS
     dense = line.entry is None or line.entry.dense
     return TableEncoder(
-        scale=True, many_levels="target" if means else "group", sparse_output=False if dense else "auto"
+        types=schema.plain(),
+        task=data.family,
+        scale=True,
+        many_levels="target" if means else "group",
+        sparse_output=False if dense else "auto",
     )
 
 

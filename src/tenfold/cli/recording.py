@@ -177,7 +177,7 @@ def record_of_structure(
 ) -> tuple[dict[str, Any], Any]:
     """The record of a table without a target, and the model that is kept: the clusters."""
     begin = time.perf_counter()
-    encoder = TableEncoder(scale=True, sparse_output=False)
+    encoder = TableEncoder(types=table.schema.plain(), scale=True, sparse_output=False)
     Z = encoder.fit_transform(table.frame)
     found = list(find(Z, begin + seconds))
     rows = [

@@ -115,7 +115,7 @@ def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, met
             name=record["data"]["name"],
             sha256=record["data"]["sha256"],
             imports=", ".join(imports),
-            more=LEAGUE if league else "",
+            more=LEAGUE if league else "from tenfold.features import infer_schema\n",
             drop=record["drop"],
         )
     ]
@@ -124,7 +124,9 @@ def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, met
         parts.append(ASIDE.format(**names, labels=[ROW, *aside]))
     else:
         parts.append("X = frame\n")
-    parts.append(MODEL.format(encoder=constructed(encoder), model=constructed(last)))
+    parts.append(
+        MODEL.format(encoder=f"{constructed(encoder)[:-1]}, types=infer_schema(X).plain())", model=constructed(last))
+    )
     if given is not None and metric is not None:
         parts.append(
             FOLDS.format(
@@ -147,7 +149,7 @@ def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, met
     return "\n".join([*parts, TAIL])
 
 
-LEAGUE = "from tenfold.features import split_target\nfrom tenfold.selection import Candidate, nested\n"
+LEAGUE = "from tenfold.features import infer_schema, split_target\nfrom tenfold.selection import Candidate, nested\n"
 ROW = "tenfold row"
 """A column of the numbers of rows, of a name that no table should have."""
 
@@ -160,7 +162,7 @@ def constructed(model: BaseEstimator) -> str:
     """An estimator as the call that makes it: the parameters that are not its defaults."""
     defaults = type(model)().get_params(deep=False)
     given = model.get_params(deep=False)
-    changed = {name: value for name, value in given.items() if not _same(value, defaults[name])}
+    changed = {name: value for name, value in given.items() if name != "types" and not _same(value, defaults[name])}
     return f"{type(model).__name__}({', '.join(f'{name}={written(value)}' for name, value in changed.items())})"
 
 

@@ -184,14 +184,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def supervised(self) -> bool:
-        """Whether the target was used."""
-        check_is_fitted(self)
+        """Whether the target was used; before fit, whether it may be."""
+        if not hasattr(self, "columns_"):
+            return self.many_levels == "target"
         return any(name == "many" for name, _, _ in self._steps())
 
     @property
     def row_wise(self) -> bool:
-        """Whether leaving rows out changes no number of the others."""
-        check_is_fitted(self)
+        """Whether leaving rows out changes no number of the others; False before fit, when nobody knows."""
+        if not hasattr(self, "columns_"):
+            return False
         for name, step, _ in self._steps():
             last = step[-1] if isinstance(step, Pipeline) else step
             if name in ("many", "texts"):
@@ -201,6 +203,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if isinstance(last, Levels) and any(last.rare_):
                 return False
         return True
+
+    @property
+    def scales_(self) -> Any:
+        """How many units of its column one unit of each encoded column is: standard deviations where it was scaled."""
+        found = [_scales(step, len(step.get_feature_names_out())) for _, step, _ in self._steps()]
+        return np.concatenate(found) if found else np.zeros(0)
 
     def _steps(self) -> list[tuple[str, Any, list[str]]]:
         """The fitted blocks, each with its name and the names of its columns."""
@@ -365,6 +373,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _scales(step: Any, width: int) -> Any:
+    last = step[-1] if isinstance(step, Pipeline) else step
+    scales = np.ones(width)
+    if isinstance(last, Numbers):
+        scales[: len(last.scales_)] = last.scales_  # marks of missing values come after the numbers
+    return scales
 
 
 def _then(*steps: Any) -> Pipeline:
