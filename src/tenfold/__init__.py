@@ -232,7 +232,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds",)
+_MODULES = ("bounds", "datasets")
 """Modules that are public as they are."""
 
 
