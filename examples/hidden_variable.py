@@ -22,7 +22,7 @@ for noise, (X, y, hidden) in views.items():
     columns = np.abs(np.corrcoef(np.hstack([X, y]).T)[:2, 2:]).max()
     words = noise.replace("_", " ")
     print(
-        f"  noise {noise.replace('_', ' '):13}  CCA {canonical:.3f}  PCA {principal:.3f}  (columns of the views: at most {columns:.3f})"
+        f"  noise {words:13}  CCA {canonical:.3f}  PCA {principal:.3f}  (columns of the views: at most {columns:.3f})"
     )
     assert (canonical > 0.999) == (noise == "one_direction")
     assert principal < 0.3
