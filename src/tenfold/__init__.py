@@ -240,7 +240,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds", "persist", "selection")
+_MODULES = ("bounds", "datasets", "persist", "selection")
 """Modules that are public as they are."""
 
 
