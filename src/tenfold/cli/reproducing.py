@@ -36,11 +36,11 @@ with open(DATA, "rb") as file:
     if hashlib.file_digest(file, "sha256").hexdigest() != {sha256!r}:
         print("the data are not those of the run: predictions will differ", file=sys.stderr)
 
-frame = read_table(DATA).frame.drop({drop!r})
+frame = read_table(DATA).frame{drop}
 '''
 
 ASIDE = """\
-frame = frame.with_row_index({row!r}, 1).drop_nulls({aside!r})
+frame = frame.with_row_index({row!r}, 1){there}
 table = split_target(frame, {target!r}, task={task!r})
 frame, y = table.frame, table.y
 X = frame.drop({labels!r})
@@ -81,6 +81,9 @@ columns = [rows[seen], fold[seen], y[seen], found.predictions[seen]]
 if found.probabilities is not None:
     head += [f"p({{name}})" for name in found.classes]
     columns += list(found.probabilities[seen].T)
+elif found.decisions is not None and found.decisions.ndim == 1:
+    head.append("score")
+    columns.append(found.decisions[seen])
 """
 
 NEW = """\
@@ -116,11 +119,12 @@ def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, met
             sha256=record["data"]["sha256"],
             imports=", ".join(imports),
             more=LEAGUE if league else "from tenfold.features import infer_schema\n",
-            drop=record["drop"],
+            drop=f".drop({record['drop']!r})" if record["drop"] else "",
         )
     ]
     if league:
-        names = {"row": ROW, "aside": aside, "target": record["target"], "task": record["task"]}
+        there = f".drop_nulls({aside!r})" if aside else ""
+        names = {"row": ROW, "there": there, "target": record["target"], "task": record["task"]}
         parts.append(ASIDE.format(**names, labels=[ROW, *aside]))
     else:
         parts.append("X = frame\n")
@@ -174,6 +178,10 @@ def _same(value: Any, default: Any) -> bool:
 
 def written(value: Any) -> str:
     """A value as Python writes it, with all digits."""
+    if isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 2 and np.min(value) > 0:
+        ends = [round(float(np.log10(end))) for end in (value[0], value[-1])]
+        if np.array_equal(value, np.logspace(*ends, len(value))):
+            return f"np.logspace({ends[0]}, {ends[1]}, {len(value)})"
     if isinstance(value, np.ndarray | np.generic):
         return written(value.tolist())
     if isinstance(value, Mapping):

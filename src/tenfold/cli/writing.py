@@ -92,6 +92,9 @@ def out_of_fold(result: Result, table: Prepared) -> tuple[list[str], Iterator[li
     if result.probabilities is not None:
         head += [f"p({name})" for name in result.classes]
         columns += list(result.probabilities[seen].T)
+    elif result.decisions is not None and result.decisions.ndim == 1:
+        head.append("score")
+        columns.append(result.decisions[seen])
     return head, _rows(columns)
 
 
