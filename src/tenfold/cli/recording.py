@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ import tenfold
 from tenfold.cli.drawing import confusion_of, pictures_of, weights_of
 from tenfold.cli.folder import FORMAT
 from tenfold.cli.league import EMPTY, Standing, board, certified
-from tenfold.cli.preparing import Prepared, Roles
+from tenfold.cli.preparing import Prepared, Roles, opened
 from tenfold.cli.scoring import Metric, evaluated
 from tenfold.cli.structure import Found
 from tenfold.cli.zoo import CHALLENGER
-from tenfold.features import TableEncoder, profile
+from tenfold.evaluation import evaluate
+from tenfold.features import TableEncoder, profile, split_target
 from tenfold.report.words import scored
 from tenfold.selection import Nested
 
@@ -36,6 +38,11 @@ class Task:
     out: Path
     seed: int
     created: str
+
+    @cached_property
+    def new(self) -> Any:
+        """The frame of the test table, or None."""
+        return None if self.test is None else opened(self.test)[0].frame
 
 
 def describe(table: Prepared, console: Any) -> None:
@@ -118,7 +125,24 @@ def record_of_league(
         "pictures": pictures_of(best.result, evaluation, table),
         "weights": weights_of(best.result.model, found.classes),
         "residuals": _residuals(best, table),
+        "test": _tested(job, table, best.result.model),
     }
+
+
+def _tested(job: Task, table: Prepared, model: Any) -> dict[str, Any] | None:
+    """Figures of the test table, where it has the target."""
+    if job.new is None or job.roles.target is None or job.roles.target not in job.new.columns:
+        return None
+    found = split_target(job.new, job.roles.target, task=table.task)
+    has = hasattr(model, "predict_proba")
+    evaluation = evaluate(
+        found.y,
+        model.predict(found.frame),
+        proba=model.predict_proba(found.frame) if has else None,
+        classes=model.classes_ if has else None,
+        task="regression" if table.task == "regression" else "classification",
+    )
+    return {"rows": len(found.y), "figures": [figure.to_dict() for figure in evaluation.figures.values()]}
 
 
 def _residuals(best: Standing, table: Prepared) -> list[float] | None:

@@ -179,9 +179,9 @@ def _same(value: Any, default: Any) -> bool:
 def written(value: Any) -> str:
     """A value as Python writes it, with all digits."""
     if isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 2 and np.min(value) > 0:
-        ends = [round(float(np.log10(end))) for end in (value[0], value[-1])]
-        if np.array_equal(value, np.logspace(*ends, len(value))):
-            return f"np.logspace({ends[0]}, {ends[1]}, {len(value)})"
+        low, high = (round(float(np.log10(end))) for end in (value[0], value[-1]))
+        if np.array_equal(value, np.logspace(low, high, len(value))):
+            return f"np.logspace({low}, {high}, {len(value)})"
     if isinstance(value, np.ndarray | np.generic):
         return written(value.tolist())
     if isinstance(value, Mapping):

@@ -9,7 +9,7 @@ import numpy as np
 
 from tenfold.cli.folder import MODEL, PAGE, RECORD, as_json, written
 from tenfold.cli.league import Standing
-from tenfold.cli.preparing import Prepared, opened
+from tenfold.cli.preparing import Prepared
 from tenfold.cli.recording import Task
 from tenfold.cli.reproducing import script
 from tenfold.cli.scoring import Metric
@@ -63,9 +63,8 @@ def _plain(value: Any) -> Any:
 
 def predictions(job: Task, table: Prepared, best: Any, model: Any, path: Path) -> None:
     """Predictions of the test table, or else of the rows at hand by models that had not seen them."""
-    if job.test is not None:
-        reading, _, _ = opened(job.test)
-        write_rows(path, *predicted(model, reading.frame, proba=True))
+    if job.new is not None:
+        write_rows(path, *predicted(model, job.new, proba=True))
     elif isinstance(best, Standing):
         write_rows(path, *out_of_fold(best.result, table))
     else:

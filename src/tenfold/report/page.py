@@ -55,6 +55,8 @@ def _context(record: Record) -> dict[str, Any]:
         "best": record["best"],
         "certificate": record.get("certificate"),
         "figures": [_figure_row(figure) for figure in record.get("figures", ())],
+        "tests": [_figure_row(figure) for figure in (record.get("test") or {}).get("figures", ())],
+        "tests_rows": f"{(record.get('test') or {}).get('rows', 0):,}",
         "confusion": _confusion(record.get("confusion")),
         "pictures": pictures(record),
         "weights": [
@@ -97,7 +99,7 @@ def _board_row(row: Record, best: str | None) -> dict[str, Any]:
         ", ".join(f"{name} {value_said(value)}" for name, value in row["chosen"].items()),
         _tried(row),
         seconds_said(row["fit_seconds"]),
-        "" if row["predict_us"] is None else f"{said(row['predict_us'])} µs",
+        "" if row["predict_us"] is None else f"{row['predict_us']:.2g} µs",
         "" if row["memory_mb"] is None else f"{row['memory_mb']:.0f} MB",
         row["note"],
     )
