@@ -230,7 +230,8 @@ def evaluate_online(
     """
     if not hasattr(model, "partial_fit"):
         raise TypeError(
-            f"{type(model).__name__} has no partial_fit: it cannot learn row by row. Take one that has, as SGDClassifier."
+            f"{type(model).__name__} has no partial_fit: it cannot learn row by row. Take one that has, "
+            "as SGDClassifier."
         )
     for name, value in (("window", window), ("batch_size", batch_size)):
         if not value >= 1:
