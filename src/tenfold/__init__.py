@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from tenfold.evaluation import evaluate as evaluate
     from tenfold.features import TableEncoder as TableEncoder
     from tenfold.features import read_table as read_table
+    from tenfold.evaluation import evaluate_online as evaluate_online
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
@@ -215,6 +216,7 @@ _HOME = {
     "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "evaluate": "evaluation",
+    "evaluate_online": "evaluation",
     "infer": "certification",
     "k_means": "estimators.kmeans",
     "kmeans_plusplus": "estimators.kmeans",

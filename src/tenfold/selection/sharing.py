@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from joblib import hash as hash_of
-from scipy import sparse
+
+from tenfold.arrays import is_sparse
 
 ROOM = 1 << 30
 """Bytes that are kept; beyond them, what was not used for the longest time goes."""
@@ -60,7 +61,7 @@ def _bytes_of_part(data: Any) -> int:
 
 def _bytes(rows: Any) -> int:
     """The memory of rows, as far as they tell."""
-    if sparse.issparse(rows):
+    if is_sparse(rows):
         return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
     if hasattr(rows, "estimated_size"):  # polars
         return int(rows.estimated_size())
