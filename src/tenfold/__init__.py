@@ -111,14 +111,14 @@ if TYPE_CHECKING:
     from tenfold.evaluation import Evaluation as Evaluation
     from tenfold.evaluation import Figure as Figure
     from tenfold.evaluation import evaluate as evaluate
+    from tenfold.features import TableEncoder as TableEncoder
+    from tenfold.features import read_table as read_table
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
     from tenfold.persist import load as load
     from tenfold.persist import save as save
     from tenfold.stats import Moments as Moments
-    from tenfold.features import TableEncoder as TableEncoder
-    from tenfold.features import read_table as read_table
 
 __version__ = "0.1.0"
 
