@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from tenfold.evaluation import Evaluation as Evaluation
     from tenfold.evaluation import Figure as Figure
     from tenfold.evaluation import evaluate as evaluate
+    from tenfold.evaluation import evaluate_online as evaluate_online
     from tenfold.features import TableEncoder as TableEncoder
     from tenfold.features import read_table as read_table
     from tenfold.geometry import Margins as Margins
@@ -215,6 +216,7 @@ _HOME = {
     "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "evaluate": "evaluation",
+    "evaluate_online": "evaluation",
     "infer": "certification",
     "k_means": "estimators.kmeans",
     "kmeans_plusplus": "estimators.kmeans",
@@ -240,7 +242,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds", "persist", "selection")
+_MODULES = ("bounds", "datasets", "persist", "selection")
 """Modules that are public as they are."""
 
 
