@@ -111,9 +111,9 @@ if TYPE_CHECKING:
     from tenfold.evaluation import Evaluation as Evaluation
     from tenfold.evaluation import Figure as Figure
     from tenfold.evaluation import evaluate as evaluate
+    from tenfold.evaluation import evaluate_online as evaluate_online
     from tenfold.features import TableEncoder as TableEncoder
     from tenfold.features import read_table as read_table
-    from tenfold.evaluation import evaluate_online as evaluate_online
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate

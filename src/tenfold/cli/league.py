@@ -25,17 +25,14 @@ def encoder_of(data: Prepared, line: Line) -> TableEncoder:
     """The encoder of a table for a model.
 
     Categories of many levels are encoded by mean targets, which makes every inner fold refit everything, as long as the
-    table is small enough for that; else their rare levels are one. Without such categories nothing looks at the target.
+    table is small enough for that; else their rare levels are one.
     """
-    schema = data.schema
-    many = any(schema[name].distinct > TableEncoder().max_levels for name in schema.of("category"))
-    means = many and data.frame.height <= MOST_ROWS_BY_MEANS
     dense = line.entry is None or line.entry.dense
     return TableEncoder(
-        types=schema.plain(),
+        types=data.schema.plain(),
         task=data.family,
         scale=True,
-        many_levels="target" if means else "group",
+        many_levels="target" if data.frame.height <= MOST_ROWS_BY_MEANS else "group",
         sparse_output=False if dense else "auto",
     )
 

@@ -141,8 +141,8 @@ class Ranks(_Block):
             if wrong.any():
                 row = wrong.arg_max() or 0
                 raise TableError(
-                    f"{text[row]!r} is none of the declared levels {', '.join(map(repr, levels))}. Correct it, or add it "
-                    "to ordinal=...",
+                    f"{text[row]!r} is none of the declared levels {', '.join(map(repr, levels))}. Correct it, or add "
+                    "it to ordinal=...",
                     column=series.name,
                     row=row + 1,
                 )

@@ -64,6 +64,8 @@ def _by(text: pl.Series, form: str) -> pl.Series:
         found = found.dt.replace_time_zone(None)
     if "%Y" in form:  # the year 13 is 2013, by another format
         found = found.set(found.dt.year() < 1000, None)
+    elif "%y" in form:  # 1.2.3 is no date
+        found = found.set(~text.str.contains(r"[-./]\d\d( |$)"), None)
     return found
 
 

@@ -205,6 +205,13 @@ def delimiter_of(data: bytes, start: int, line: int, suffix: str) -> tuple[str, 
     return sign, f"{kind}: it divides {score:.0%} of the first lines alike"
 
 
+def _years(cells: list[str], below: list[list[str]]) -> bool:
+    """Whether numbers above numbers are years that name columns: all different, and not those of the rows."""
+    years = [cell.strip() for cell in cells]
+    values = {cell.strip() for row in below for cell in row}
+    return len(set(years)) == len(years) and all(re.match(r"(1[89]|20)\d\d$", y) and y not in values for y in years)
+
+
 def header_of(rows: list[list[str]], missing: frozenset[str]) -> tuple[bool, str]:
     """Whether the first record names the columns, and why.
 
@@ -217,15 +224,15 @@ def header_of(rows: list[list[str]], missing: frozenset[str]) -> tuple[bool, str
         if len(numbers) > len(first) / 2:
             return False, "no header: the only line has numbers"
         return True, "the only line names the columns"
-    alike = 0
+    alike = False
     for j, cell in enumerate(first):
         column = [row[j].strip() for row in below if len(row) > j and row[j].strip() not in missing]
         if not column or not all(NUMBER.match(value) for value in column):
             continue
         if cell.strip() and cell.strip() not in missing and not NUMBER.match(cell.strip()):
             return True, f"the first line names the columns: {cell.strip()!r} stands above numbers"
-        alike += bool(NUMBER.match(cell.strip()))
-    if alike:
+        alike = alike or bool(NUMBER.match(cell.strip()))
+    if alike and not _years([cell for cell in first if NUMBER.match(cell.strip())], below):
         return False, "no header: the first line has numbers where the next lines have them"
     if any(NUMBER.match(cell.strip()) for cell in first) or len(set(first)) < len(first):
         again = any(cell.strip() and cell in {row[j] for row in below if len(row) > j} for j, cell in enumerate(first))

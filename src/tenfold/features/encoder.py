@@ -18,7 +18,7 @@ from tenfold.features.blocks import CountBins, DateParts, Levels, Numbers, Ranks
 from tenfold.features.canonical import typed
 from tenfold.features.faults import Decision, TableError, some
 from tenfold.features.frames import frame_of, is_frame, pl
-from tenfold.features.kinds import DROPPED, Declared, Schema, infer_schema
+from tenfold.features.kinds import DROPPED, ColumnType, Declared, Schema, infer_schema
 from tenfold.features.reading import Reading
 from tenfold.features.text import Texts
 
@@ -35,9 +35,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     - ordinal (declared): the rank r of L levels as r/L.
     - category: one column of zeros and ones a level, ``colour=red``; none is dropped; rare levels are one,
       ``colour=(rare)``; missing values are one, ``colour=(missing)``. With more than `max_levels` levels: the mean
-      target of the level, by scikit-learn's `TargetEncoder`.
-    - date: ``.year``, ``.month``, ``.weekday``, ``.yearday_sin``, ``.yearday_cos``, ``.hour``, ``.days`` since the first;
-      those that differ.
+      target of the level, shrunk towards that of all rows and taken from other folds.
+    - date: ``.year``, ``.month``, ``.weekday``, ``.yearday_sin``, ``.yearday_cos``, ``.hour``, ``.days`` since the
+      first; those that differ.
     - text: tf-idf weights of words, ``text: word``.
     - constant, empty, identifier, nested: left out.
 
@@ -47,8 +47,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     types : name -> kind, `Schema` or `Schema.plain()`, default=None
-        Columns whose kind is known: number, count, category, boolean, date, text, identifier. With the schema of a whole
-        table, all folds of it have the same kinds of columns.
+        Columns whose kind is known: number, count, category, boolean, date, text, identifier. With the schema of a
+        whole table, all folds of it have the same kinds of columns.
     ordinal : name -> levels from the lowest on, default=None
         ``{"size": ["S", "M", "L"]}``.
     scale : bool, default=False
@@ -90,8 +90,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     -----
     `transform` names a column that is missing, and the row and value of what is not of its kind; further columns are
     ignored with a warning, and the order is free. A new level of a category is rare, or zero in all columns: `unseen`
-    counts these. As in scikit-learn, ``fit_transform(X, y)`` is not ``fit(X, y).transform(X)`` where mean targets are used:
-    rows in fit get the means of other folds. Cookbook, chapters 3 and 4; Welling, sections 1.1 and 6.1.
+    counts these. As in scikit-learn, ``fit_transform(X, y)`` is not ``fit(X, y).transform(X)`` where mean targets are
+    used: rows in fit get the means of other folds. Cookbook, chapters 3 and 4; Welling, sections 1.1 and 6.1.
 
     Examples
     --------
@@ -186,14 +186,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def supervised(self) -> bool:
         """Whether the target was used; before fit, whether it may be."""
         if not hasattr(self, "columns_"):
-            return self.many_levels == "target"
+            known = self._declared()
+            many = [c for c in known or () if c.kind == "category" and c.distinct > self.max_levels]
+            return self.many_levels == "target" and (known is None or bool(many))
         return any(name == "many" for name, _, _ in self._steps())
 
     @property
     def row_wise(self) -> bool:
-        """Whether leaving rows out changes no number of the others; False before fit, when nobody knows."""
+        """Whether leaving rows out changes no number of the others; before fit, whether that is sure."""
         if not hasattr(self, "columns_"):
-            return False
+            known = self._declared()
+            sure = [c.kind not in ("category", "text") and not c.missing for c in known or ()]
+            return known is not None and all(sure) and not self.scale
         for name, step, _ in self._steps():
             last = step[-1] if isinstance(step, Pipeline) else step
             if name in ("many", "texts"):
@@ -217,14 +221,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         fitted = [step for step in self.columns_.transformers_ if step[0] != "remainder"]
         return [(name, step, [self.used_[j] for j in places]) for name, step, places in fitted]
 
+    def _declared(self) -> tuple[ColumnType, ...] | None:
+        """All columns, where `types` is the schema of a table."""
+        if isinstance(self.types, list):
+            return Schema.from_plain(self.types).columns
+        return self.types.columns if isinstance(self.types, Schema) else None
+
     def _learn(self, X: Any, y: Any) -> Array:
         self._check_parameters()
         frame, named = self._given(X)
         if frame.height < 1 or frame.width < 1:
             rows = frame.height if frame.width else 0
             raise TableError(
-                f"Found array with {rows} sample(s) and {frame.width} feature(s), while a minimum of 1 is required: the "
-                "table has no rows or no columns."
+                f"Found array with {rows} sample(s) and {frame.width} feature(s), while a minimum of 1 is required: "
+                "the table has no rows or no columns."
             )
         schema = infer_schema(frame, types=self.types, ordinal=self.ordinal, dayfirst=self.dayfirst)
         steps = self._plan(schema, frame.height, y)
@@ -338,7 +348,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _check_input_names(self, names: list[Any]) -> None:
         if len(names) != self.n_features_in_:
             raise ValueError(
-                f"input_features should have length equal to number of features ({self.n_features_in_}), got {len(names)}"
+                "input_features should have length equal to number of features "
+                f"({self.n_features_in_}), got {len(names)}"
             )
         if hasattr(self, "feature_names_in_") and names != list(self.feature_names_in_):
             raise ValueError("input_features is not equal to feature_names_in_")

@@ -45,17 +45,18 @@ def frame_of(table: Any) -> pl.DataFrame:
 
 def is_frame(table: Any) -> bool:
     """Whether a table has names of its own."""
-    return hasattr(table, "columns") or hasattr(table, "__arrow_c_stream__")
+    return isinstance(table, pl.LazyFrame) or hasattr(table, "columns") or hasattr(table, "__arrow_c_stream__")
 
 
 def _foreign(table: Any) -> pl.DataFrame:
-    native = narwhals.from_native(table, eager_only=True, pass_through=True)
-    names = [str(name) for name in native.columns] if isinstance(native, narwhals.DataFrame) else []
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise TableError(f"two columns are named {twice!r}. Rename one of them.", column=twice)
+    try:
+        native = narwhals.from_native(table, eager_only=True, pass_through=True)
+    except narwhals.exceptions.DuplicateError:
+        twice = next(str(name) for i, name in enumerate(table.columns) if name in list(table.columns[:i]))
+        raise TableError(f"two columns are named {twice!r}. Rename one of them.", column=twice) from None
     if not isinstance(native, narwhals.DataFrame):
         return pl.DataFrame(table)
+    names = [str(name) for name in native.columns]
     if not names:
         return pl.DataFrame()
     if narwhals.get_native_namespace(native).__name__ != "pandas":

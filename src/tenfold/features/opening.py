@@ -103,13 +103,7 @@ def _bytes_of(source: Any) -> tuple[str, list[str], bytes]:
         except OSError as reason:
             why = reason.strerror or str(reason)
             raise TableError(f"the file cannot be read ({why}). Check its permissions.", source=name) from reason
-    read = getattr(source, "read", None)
-    if read is None:
-        raise TypeError(
-            "A table is a path, '-', a binary stream, a pandas or polars frame or an Arrow table; "
-            f"{type(source).__name__} was given."
-        )
-    data = read()
+    data = source.read()
     called = getattr(source, "name", None)
     name = called if isinstance(called, str) and called != "<stdin>" else "standard input"
     suffixes = [s.lower() for s in PurePath(name).suffixes]
@@ -211,6 +205,8 @@ def _nulls_refused(data: bytes, name: str) -> bytes:
     if at < 0:
         return data
     start = data[:400]
+    if sum(b < 9 or 13 < b < 32 for b in start if b) > 0.05 * len(start):
+        raise TableError("this is a binary file, not a table of text, Parquet or Arrow.", source=name)
     for code, offset in (("utf-16-le", 1), ("utf-16-be", 0)):
         if len(start) > 3 and start[offset::2].count(0) > 0.9 * len(start[offset::2]):
             raise TableError(f"this looks like {code} without a byte-order mark. Give encoding={code!r}.", source=name)

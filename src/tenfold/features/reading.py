@@ -7,6 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+
 from tenfold.features.dialect import (
     NAMES,
     Dialect,
@@ -19,7 +21,7 @@ from tenfold.features.dialect import (
     sample_of,
 )
 from tenfold.features.faults import Decision, TableError, some
-from tenfold.features.frames import frame_of, pl
+from tenfold.features.frames import frame_of, is_frame, pl
 from tenfold.features.opening import Opened, opened
 
 MISSING = ("", "NA", "N/A", "n/a", "na", "#N/A", "null", "NULL", "None", "none", "nan", "NaN", "NAN", "?", "-")
@@ -121,7 +123,7 @@ def read_table(
     [1.5, None, 2.25]
     >>> print(*table.decisions, sep="\\n")
     semicolon: it divides 100% of the first lines alike
-    the first line is taken for the names of the columns
+    the first line names the columns: 'price' stands above numbers
     decimal comma: 'price' has numbers such as '1,5'
     1 cell of 1 column is missing: '?' (1)
     """
@@ -130,6 +132,11 @@ def read_table(
     if infinite not in ("error", "missing"):
         raise ValueError(f"infinite is 'error' or 'missing', not {infinite!r}.")
     if not isinstance(source, (str, os.PathLike)) and not hasattr(source, "read"):
+        if not is_frame(source) and np.ndim(source) != 2:
+            raise TypeError(
+                "A table is a path, '-', a binary stream, a pandas or polars frame, an Arrow table or an array of rows "
+                f"and columns; {type(source).__name__} was given."
+            )
         frame = frame_of(source)
         return _finished(frame, [], type(source).__module__.partition(".")[0] + " frame", "frame", infinite)
     found = opened(source, encoding=encoding)
