@@ -236,7 +236,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds", "persist", "selection")
+_MODULES = ("bounds", "persist", "plots", "selection")
 """Modules that are public as they are."""
 
 

@@ -5,6 +5,7 @@ A crash ends the process, and so the test. `make sanitize-python` runs these on 
 
 import copy
 import warnings
+import zlib
 from functools import cache
 from typing import Any
 
@@ -56,27 +57,35 @@ def use(folder: Any, file: bytes, X: Any) -> None:
         warnings.simplefilter("ignore")
         try:
             model = tenfold.load(path, max_bytes=1 << 28)
-        except LoadError as reason:
-            assert str(reason)
+        except LoadError:
             return
         for name in METHODS:
-            if hasattr(model, name):
-                try:
-                    getattr(model, name)(X)
-                except Exception as reason:  # noqa: BLE001 - any error is better than a crash
-                    assert not isinstance(reason, SystemError)
+            try:
+                getattr(model, name)(X)
+            except SystemError:  # what Python says where compiled code was wrong
+                raise
+            except Exception:
+                continue
 
 
-models = st.integers(0, len(KEPT) - 1)
+drawn = st.integers(0, (1 << 32) - 1)
 
 
-@given(number=models, places=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), max_size=4))
+def pick(number: int, count: int) -> int:
+    """One of so many, all alike: drawn numbers themselves are mostly small."""
+    return zlib.crc32(number.to_bytes(4, "little")) % count
+
+
+models = drawn.map(lambda number: pick(number, len(KEPT)))
+
+
+@given(number=models, places=st.lists(st.tuples(drawn, st.integers(1, 255)), max_size=4))
 @settings(max_examples=settings().max_examples * 3)
 def test_bytes_that_were_changed(number, places, folder):
     file, _, X = written(number, folder)
     changed = bytearray(file)
     for place, bits in places:
-        changed[int(place * len(changed))] ^= bits
+        changed[pick(place, len(changed))] ^= bits
     use(folder, bytes(changed), X)
 
 
@@ -106,25 +115,27 @@ SCALARS = st.one_of(
 )
 
 
-@given(number=models, changes=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), SCALARS), min_size=1, max_size=2))
+@given(number=models, changes=st.lists(st.tuples(drawn, SCALARS, st.booleans()), min_size=1, max_size=2))
 @settings(max_examples=settings().max_examples * 6)
 def test_values_that_were_changed(number, changes, folder):
     _, contents, X = written(number, folder)
     changed = contents.copy()
-    for place, value in changes:
+    for place, value, alike in changes:
         places = places_of(changed.json["model"], [])
-        container, key = places[int(place * len(places))]
+        if alike:  # a value for one of its type, which most checks let through
+            places = [(inside, key) for inside, key in places if type(inside[key]) is type(value)] or places
+        container, key = places[pick(place, len(places))]
         container[key] = copy.deepcopy(value)
     use(folder, changed.file(), X)
 
 
-@given(number=models, one=st.floats(0, 1, exclude_max=True), other=st.floats(0, 1, exclude_max=True))
+@given(number=models, one=drawn, other=drawn)
 @settings(max_examples=settings().max_examples * 2)
 def test_values_that_stand_elsewhere(number, one, other, folder):
     _, contents, X = written(number, folder)
     changed = contents.copy()
     places = places_of(changed.json["model"], [])
-    (a, i), (b, j) = places[int(one * len(places))], places[int(other * len(places))]
+    (a, i), (b, j) = places[pick(one, len(places))], places[pick(other, len(places))]
     a[i], b[j] = copy.deepcopy(b[j]), copy.deepcopy(a[i])
     use(folder, changed.file(), X)
 
@@ -152,47 +163,47 @@ def reshaped(array: Any, shape: str, dtype: str) -> Any:
 
 @given(
     number=models,
-    which=st.floats(0, 1, exclude_max=True),
+    which=drawn,
     shape=st.sampled_from(SHAPES),
     dtype=st.sampled_from(["f4", "f8", "i1", "i4", "i8", "u8", "?"]),
     value=st.sampled_from(EXTREMES),
-    place=st.floats(0, 1, exclude_max=True),
+    place=drawn,
     everywhere=st.booleans(),
 )
 @settings(max_examples=settings().max_examples * 8)
 def test_arrays_that_were_changed(number, which, shape, dtype, value, place, everywhere, folder):
     _, contents, X = written(number, folder)
     changed = contents.copy()
-    chosen = int(which * len(changed.entries))
+    chosen = pick(which, len(changed.entries))
     array = changed.array(chosen).copy()
     if array.size and array.dtype.kind in "biuf":
         if array.dtype.kind in "iu":
             limits = np.iinfo(array.dtype)
             value = int(np.clip(np.nan_to_num(value, nan=-1.0), limits.min, limits.max - 1023))
         with np.errstate(all="ignore"):
-            array[... if everywhere else np.unravel_index(int(place * array.size), array.shape)] = value
+            array[... if everywhere else np.unravel_index(pick(place, array.size), array.shape)] = value
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         changed.put(chosen, reshaped(array, shape, dtype))
     use(folder, changed.file(), X)
 
 
-@given(number=models, one=st.floats(0, 1, exclude_max=True), other=st.floats(0, 1, exclude_max=True))
+@given(number=models, one=drawn, other=drawn)
 @settings(max_examples=settings().max_examples * 2)
 def test_arrays_that_were_exchanged(number, one, other, folder):
     _, contents, X = written(number, folder)
     changed = contents.copy()
     names = sorted(changed.entries)
-    a, b = names[int(one * len(names))], names[int(other * len(names))]
+    a, b = names[pick(one, len(names))], names[pick(other, len(names))]
     changed.entries[a], changed.entries[b] = changed.entries[b], changed.entries[a]
     use(folder, changed.file(), X)
 
 
-@given(number=models, which=st.floats(0, 1, exclude_max=True))
+@given(number=models, which=drawn)
 def test_names_that_are_missing(number, which, folder):
     _, contents, X = written(number, folder)
     changed = contents.copy()
     places = [(inside, key) for inside, key in places_of(changed.json["model"], []) if isinstance(inside, dict)]
-    container, key = places[int(which * len(places))]
+    container, key = places[pick(which, len(places))]
     del container[key]
     use(folder, changed.file(), X)
