@@ -35,6 +35,7 @@ PAGES = [
     "arrays",
     "numerics",
     "persistence",
+    "plots",
     "performance",
     "api",
 ]

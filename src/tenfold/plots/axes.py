@@ -17,6 +17,13 @@ def axes_of(ax: Any) -> tuple[Any, Any]:
     return ax, ax.figure
 
 
+def colours(count: int) -> Any:
+    """As many colours, those of matplotlib's lines."""
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap([f"C{k % 10}" for k in range(count)])
+
+
 def label(ax: Any, x: str, y: str, title: str = "") -> None:
     ax.set(xlabel=x, ylabel=y)
     if title:
