@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from tenfold.evaluation import Evaluation as Evaluation
     from tenfold.evaluation import Figure as Figure
     from tenfold.evaluation import evaluate as evaluate
+    from tenfold.evaluation import evaluate_online as evaluate_online
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
@@ -212,6 +213,7 @@ _HOME = {
     "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "evaluate": "evaluation",
+    "evaluate_online": "evaluation",
     "infer": "certification",
     "k_means": "estimators.kmeans",
     "kmeans_plusplus": "estimators.kmeans",
@@ -236,7 +238,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds", "persist", "plots", "selection")
+_MODULES = ("bounds", "datasets", "persist", "plots", "selection")
 """Modules that are public as they are."""
 
 
