@@ -242,7 +242,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds", "datasets", "persist", "selection")
+_MODULES = ("bounds", "datasets", "persist", "plots", "selection")
 """Modules that are public as they are."""
 
 

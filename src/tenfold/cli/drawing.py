@@ -6,6 +6,7 @@ import numpy as np
 
 from tenfold.cli.preparing import Prepared
 from tenfold.evaluation import Evaluation
+from tenfold.plots import LeaveOneOutDisplay, PathDisplay
 from tenfold.report.svg import thinned
 from tenfold.selection import Result
 
@@ -35,6 +36,32 @@ def pictures_of(result: Result, evaluation: Evaluation, table: Prepared) -> dict
         }
     if evaluation.task == "regression":
         held["residuals"] = _residuals(result, table)
+    return held | _tried(result.model)
+
+
+def _tried(model: Any) -> dict[str, Any]:
+    """The errors of all values that the model tried by itself, and the path of its weights, where it kept them."""
+    held: dict[str, Any] = {}
+    try:
+        tried = LeaveOneOutDisplay.of(model)
+    except ValueError:  # it chose nothing by itself
+        return held
+    order = np.argsort(tried.x)
+    held["errors"] = {
+        "x": tried.x[order].tolist(),
+        "y": tried.error[order].tolist(),
+        "chosen": tried.chosen,
+        "title": f"Error by {tried.x_name}",
+        "x_name": tried.x_name,
+        "y_name": tried.y_name,
+        "log": bool(tried.x.min() > 0.0 and tried.x.max() > 30.0 * tried.x.min()),
+    }
+    try:
+        path = PathDisplay.of(model)
+    except ValueError:  # it keeps none
+        return held
+    largest = np.argsort(-np.abs(path.coefs).max(axis=0))[:MOST_CURVES]
+    held["path"] = {"x": path.x.tolist(), "curves": path.coefs[:, largest].T.tolist(), "x_name": path.x_name}
     return held
 
 

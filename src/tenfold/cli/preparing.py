@@ -122,8 +122,8 @@ def prepared(path: Path, roles: Roles, task: str = "auto") -> Prepared:
         found = split_target(frame, roles.target, task=task)
         y, kind = found.y, found.task
         decisions += [str(decision) for decision in found.decisions]
-        warnings = [str(finding) for finding in suspects(frame, roles.target)]
         frame, rows = found.frame, rows[found.rows]
+        warnings = [str(suspect) for suspect in suspects(frame, y)]
         aside = {role: column[found.rows] for role, column in aside.items()}
     if frame.width == 0:
         raise TableError("no column is left to learn from.", source=name)

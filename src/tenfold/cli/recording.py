@@ -78,7 +78,7 @@ def _common(job: Task, table: Prepared, encoder: TableEncoder | None) -> dict[st
         "columns": [] if encoder is None else _columns(encoder),
         "decisions": [*table.decisions, *decisions],
         "warnings": table.warnings,
-        "profile": profile(table.frame).to_dict(),
+        "profile": profile(table.frame, types=table.schema),
     }
 
 

@@ -13,7 +13,7 @@ from tenfold.cli.commands import DATA, GOOD
 from tenfold.cli.folder import MODEL, PAGE, as_json, record_of, replaced
 from tenfold.cli.preparing import Roles, opened, prepared
 from tenfold.cli.writing import predicted, write_rows
-from tenfold.features import Profile, check_table, infer_schema, infer_task, suspects
+from tenfold.features import check_table, infer_schema, infer_task, suspects
 from tenfold.persist import load
 from tenfold.report import page
 
@@ -122,6 +122,6 @@ def check(data: Path, against: Path) -> int:
     frame = reading.frame
     known = [record[role] for role in ("target", "group", "weight", "time") if record[role]] + record["drop"]
     frame = frame.drop([name for name in known if name in frame.columns])
-    found = check_table(frame, against=Profile.from_dict(record["profile"]))
+    found = check_table(frame, against=record["profile"])
     sys.stdout.write(f"{found}\n")
     return GOOD if found.ok else DATA
