@@ -70,9 +70,8 @@ class Roles:
         named = [(role, name) for role in LABELS if (name := getattr(self, role)) is not None]
         for role, name in [*((r, n) for r, n in named if r in needed), *(("drop", name) for name in self.drop)]:
             if name not in columns:
-                near = get_close_matches(name, columns, 3) or list(columns[:5])
                 raise TableError(
-                    f"--{role} names a column {name!r}, which the table does not have. Near: {', '.join(near)}.",
+                    f"--{role} names a column {name!r}, which the table does not have. {_hint(name, columns)}",
                     source=source,
                 )
         taken: dict[str, str] = {}
@@ -85,6 +84,11 @@ class Roles:
     def names(self) -> list[str]:
         """All columns that are not learned from."""
         return [name for name in (self.target, self.group, self.weight, self.time, *self.drop) if name is not None]
+
+
+def _hint(name: str, columns: Sequence[str]) -> str:
+    alike = [column for column in columns if column.lower() == name.lower()] or get_close_matches(name, columns, 1)
+    return f"Did you mean {alike[0]!r}?" if alike else f"It has {', '.join(map(repr, columns[:10]))}."
 
 
 def opened(path: Path) -> tuple[Any, str, str]:
