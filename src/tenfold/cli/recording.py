@@ -134,11 +134,13 @@ def _tested(job: Task, table: Prepared, model: Any) -> dict[str, Any] | None:
     if job.new is None or job.roles.target is None or job.roles.target not in job.new.columns:
         return None
     found = split_target(job.new, job.roles.target, task=table.task)
+    names = set(table.frame.columns)
+    new = found.frame.select([name for name in found.frame.columns if name in names])
     has = hasattr(model, "predict_proba")
     evaluation = evaluate(
         found.y,
-        model.predict(found.frame),
-        proba=model.predict_proba(found.frame) if has else None,
+        model.predict(new),
+        proba=model.predict_proba(new) if has else None,
         classes=model.classes_ if has else None,
         task="regression" if table.task == "regression" else "classification",
     )

@@ -88,6 +88,7 @@ elif found.decisions is not None and found.decisions.ndim == 1:
 
 NEW = """\
 new = {new}
+new = new.select([name for name in new.columns if name in X.columns])
 head = ["row", "prediction"]
 columns = [np.arange(1, new.height + 1), model.predict(new)]
 if hasattr(model, "predict_proba"):
@@ -97,7 +98,7 @@ if hasattr(model, "predict_proba"):
 
 TAIL = """\
 with open("predictions.csv", "w", newline="", encoding="utf-8") as file:
-    writer = csv.writer(file)
+    writer = csv.writer(file, lineterminator="\n")
     writer.writerow(head)
     writer.writerows(zip(*(np.asarray(column).tolist() for column in columns), strict=True))
 """

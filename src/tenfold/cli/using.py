@@ -12,7 +12,7 @@ from tenfold.cli import screen
 from tenfold.cli.commands import DATA, GOOD
 from tenfold.cli.folder import MODEL, PAGE, as_json, record_of, replaced
 from tenfold.cli.preparing import Roles, opened, prepared
-from tenfold.cli.writing import predicted, write_rows
+from tenfold.cli.writing import known, predicted, put_rows, write_rows
 from tenfold.features import check_table, infer_schema, infer_task, suspects
 from tenfold.persist import load
 from tenfold.report import page
@@ -32,7 +32,7 @@ def predict(run: Path, data: Path, output: Path | None, *, proba: bool, interval
         rows = ([*row, float(a), float(b)] for row, a, b in zip(rows, low, high, strict=True))
         screen.errors().print(f"intervals: {how}", style="dim")
     if output is None:
-        write_rows(Path("/dev/stdout"), head, rows)
+        put_rows(sys.stdout, head, rows)
     else:
         with replaced(output) as part:
             write_rows(part, head, rows)
@@ -44,7 +44,7 @@ def interval_of(model: Any, record: dict[str, Any], frame: Any, coverage: float)
     """Intervals of predictions: jackknife+ where the model has it, else by its errors on rows it had not seen."""
     last = model.steps[-1][1]
     if hasattr(last, "predict_interval"):
-        ends = last.predict_interval(model[:-1].transform(frame), coverage=coverage)
+        ends = last.predict_interval(model[:-1].transform(known(model, frame)), coverage=coverage)
         return ends[:, 0], ends[:, 1], f"jackknife+, coverage {coverage:.0%}"
     if not record.get("residuals"):
         raise ValueError("Intervals are of numbers, and this run predicts classes: ask for --proba.")
@@ -52,7 +52,7 @@ def interval_of(model: Any, record: dict[str, Any], frame: Any, coverage: float)
     # the smallest error that at least this share of the rows, and one row more, stays within
     rows = record["data"]["rows"]
     place = min(int(np.ceil(coverage * (1 + 1 / rows) * (len(errors) - 1))), len(errors) - 1)
-    middle = np.asarray(model.predict(frame), dtype=np.float64)
+    middle = np.asarray(model.predict(known(model, frame)), dtype=np.float64)
     how = f"quantile {coverage:.0%} of the absolute errors on {rows:,} rows that the model had not seen"
     return middle - errors[place], middle + errors[place], how
 

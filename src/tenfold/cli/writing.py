@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -71,8 +71,15 @@ def predictions(job: Task, table: Prepared, best: Any, model: Any, path: Path) -
         write_rows(path, *predicted(model, table.frame, proba=True))
 
 
+def known(model: Any, frame: Any) -> Any:
+    """The columns of a table that a model knows; what is missing, its encoder says."""
+    names = set(model.steps[0][1].feature_names_in_)
+    return frame.select([name for name in frame.columns if name in names])
+
+
 def predicted(model: Any, frame: Any, *, proba: bool) -> tuple[list[str], Iterator[list[Any]]]:
     """What a model says of a table: the head and the rows of a file."""
+    frame = known(model, frame)
     head, columns = ["row", "prediction"], [np.arange(1, frame.height + 1), model.predict(frame)]
     if proba and hasattr(model, "predict_proba"):
         head += [f"p({name})" for name in model.classes_]
@@ -105,6 +112,11 @@ def _rows(columns: list[Any]) -> Iterator[list[Any]]:
 def write_rows(path: Path, head: list[str], rows: Iterator[list[Any]]) -> None:
     """A CSV file; numbers with all their digits."""
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(head)
-        writer.writerows(rows)
+        put_rows(file, head, rows)
+
+
+def put_rows(file: TextIO, head: list[str], rows: Iterator[list[Any]]) -> None:
+    """The lines of a CSV file."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)

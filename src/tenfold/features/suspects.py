@@ -1,7 +1,12 @@
 """Columns that predict the target alone: a leak, or at least a question.
 
+<<<<<<< HEAD
 What a column explains alone is measured by leaving one row out: numbers are cut into bins of equal counts, missing values
 are a bin of their own, and a row is predicted by the other rows of its bin or level.
+=======
+What a column explains alone is measured by leaving one row out: numbers are cut into bins of equal counts, missing
+values are a bin of their own, and a row is predicted by the other rows of its bin or level.
+>>>>>>> tables
 """
 
 from dataclasses import dataclass
@@ -68,7 +73,12 @@ def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = 
     >>> y = np.random.default_rng(0).standard_normal(200)
     >>> table = pl.DataFrame({"y": y, "doubled": 2 * y + 1, "noise": np.random.default_rng(1).standard_normal(200)})
     >>> print(*suspects(table, "y"))
+<<<<<<< HEAD
     doubled: predicts the target all but perfectly (correlation 1.000): has it been computed from it?
+=======
+    doubled: predicts the target all but perfectly (explains 100.0% of the variance of the target, correlation 1.000):
+    has it been computed from it?
+>>>>>>> tables
     """
     if isinstance(target, str):
         found = split_target(table, target)
@@ -90,12 +100,19 @@ def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = 
 
 
 def _looked_at(series: pl.Series, column: ColumnType, y: Any, number: bool) -> Suspect | None:
+<<<<<<< HEAD
     correlation = None
     kind = "number" if column.kind == "identifier" and series.dtype.is_numeric() else column.kind
+=======
+    kind = "number" if column.kind == "identifier" and series.dtype.is_numeric() else column.kind
+    shares: dict[str, float] = {}
+    correlation = None
+>>>>>>> tables
     if kind in ("number", "count", "date", "boolean"):
         typed = canonical(series, ColumnType(column.name, kind, "", formats=column.formats, numerals=column.numerals))
         values = (typed.cast(pl.Int64) / DAY if kind == "date" else typed).cast(pl.Float64).to_numpy()
         group = _bins(values)
+<<<<<<< HEAD
         correlation = _correlation(values, y) if number else None
     else:
         group = as_text(series).rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
@@ -117,6 +134,50 @@ def _looked_at(series: pl.Series, column: ColumnType, y: Any, number: bool) -> S
     return Suspect(column.name, "strong", explained, correlation, sentence)
 
 
+=======
+        if number:
+            correlation, ranked = _correlation(values, y), _correlation(_ranks(values), _ranks(y))
+            shares = {f"correlation {correlation:.3f}": correlation**2, f"rank correlation {ranked:.3f}": ranked**2}
+        else:
+            shares = {"by the nearest value": _errors_of_neighbours(values, y)}
+    else:
+        group = as_text(series).rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    shares = {"": _variance_explained(group, y) if number else _errors_removed(group, y), **shares}
+    # the first of equals: a straight line before an order of ranks
+    shown = max(shares, key=lambda how: round(shares[how], 6))
+    explained = shares[shown]
+    if explained < (STRONG if number else STRONG_CLASSES):
+        return None
+    what = "of the variance of the target" if number else "of the errors of always guessing the most frequent class"
+    verb = "explains" if number else "removes"
+    said = f"{verb} {explained:.{1 if explained > 0.99 else 0}%} {what}" + (f", {shown}" if shown else "")
+    if explained >= PERFECT or abs(correlation or 0.0) > PERFECT:
+        sentence = f"predicts the target all but perfectly ({said}): has it been computed from it?"
+        return Suspect(column.name, "leak", explained, correlation, sentence)
+    sentence = f"alone {said}: strong; is it known at prediction time?"
+    return Suspect(column.name, "strong", explained, correlation, sentence)
+
+
+def _ranks(values: Floats) -> Floats:
+    return pl.Series(values).fill_nan(None).rank().fill_null(float("nan")).to_numpy()
+
+
+def _errors_of_neighbours(values: Floats, y: Integers) -> float:
+    """As `_errors_removed`, each row guessed to be what the row with the nearest value is."""
+    known = np.flatnonzero(~np.isnan(values))
+    wrong = len(y) - int(np.bincount(y).max())
+    if len(known) < 3 or not wrong:
+        return 0.0
+    order = known[np.argsort(values[known], kind="stable")]
+    steps = np.diff(values[order])
+    before, after = np.concatenate([[np.inf], steps]), np.concatenate([steps, [np.inf]])
+    place = np.arange(len(order))
+    near = np.where(before <= after, np.maximum(place - 1, 0), np.minimum(place + 1, len(order) - 1))
+    right = int((y[order] == y[order[near]]).sum())
+    return (right - (len(y) - wrong)) / wrong
+
+
+>>>>>>> tables
 def _bins(values: Floats) -> Integers:
     """Bins of about equal counts, all different values where they are few; missing values are bin 0."""
     given = values[~np.isnan(values)]
@@ -127,6 +188,7 @@ def _bins(values: Floats) -> Integers:
     return np.where(np.isnan(values), 0, np.searchsorted(edges, values, side="right"))
 
 
+<<<<<<< HEAD
 def _correlation(values: Floats, y: Floats) -> float | None:
     known = ~np.isnan(values)
     if known.sum() < 3:
@@ -135,6 +197,16 @@ def _correlation(values: Floats, y: Floats) -> float | None:
     scale = np.sqrt(np.sum(a * a) * np.sum(b * b))
     # rows without a value are not explained
     return float(np.sum(a * b) / scale) * float(np.sqrt(known.mean())) if scale > 0 else None
+=======
+def _correlation(values: Floats, y: Floats) -> float:
+    known = ~np.isnan(values)
+    if known.sum() < 3:
+        return 0.0
+    a, b = values[known] - values[known].mean(), y[known] - y[known].mean()
+    scale = np.sqrt(np.sum(a * a) * np.sum(b * b))
+    # rows without a value are not explained
+    return float(np.sum(a * b) / scale) * float(np.sqrt(known.mean())) if scale > 0 else 0.0
+>>>>>>> tables
 
 
 def _variance_explained(group: Integers, y: Floats) -> float:
