@@ -97,26 +97,15 @@ def check_table(new: Any, against: Any, *, level: float = 0.01) -> TableCheck:
     --------
     >>> import polars as pl
     >>> from tenfold import check_table
-<<<<<<< HEAD
-    >>> old = pl.DataFrame({"x": list(range(100)), "c": ["a", "b"] * 50})
-    >>> new = pl.DataFrame({"x": list(range(50, 150)), "c": ["a", "z"] * 50})
-=======
     >>> old = pl.DataFrame({"x": [i / 10 for i in range(100)], "c": ["a", "b"] * 50})
     >>> new = pl.DataFrame({"x": [i / 10 for i in range(50, 150)], "c": ["a", "b"] * 49 + ["a", "z"]})
->>>>>>> tables
     >>> check = check_table(new, old)
     >>> check.ok
     False
     >>> print(*check.findings, sep="\\n")
-<<<<<<< HEAD
-    warning: x: 50 values above the largest so far, 99, up to 149
-    warning: x: drift: the distributions differ by 0.50 at 49
-    warning: c: 50 rows have a level that is new: 'z' (50)
-=======
     warning: x: 50 values above the largest so far, 9.9, up to 14.9
     warning: x: drift: the distributions differ by 0.50 at 4.9
     warning: c: 1 row has a level that is new: 'z' (1)
->>>>>>> tables
     """
     if not 0 < level < 1:
         raise ValueError(f"level is a chance between 0 and 1, not {level!r}.")
@@ -124,14 +113,9 @@ def check_table(new: Any, against: Any, *, level: float = 0.01) -> TableCheck:
     old = _profile_of(against)
     schema = schema_of(old)
     found = _columns(frame, schema)
-<<<<<<< HEAD
-    for name in schema:
-        if name in frame.columns and schema[name].kind not in DROPPED:
-=======
     given = set(frame.columns)
     for name in schema:
         if name in given and schema[name].kind not in DROPPED:
->>>>>>> tables
             found += _column(frame.get_column(name), schema[name], old["columns"].get(name), old["rows"])
     if "duplicates" in old:
         found += _rate(
@@ -161,30 +145,18 @@ def _remembered(encoder: TableEncoder) -> dict[str, Any]:
 
 
 def _columns(frame: pl.DataFrame, schema: Schema) -> list[Finding]:
-<<<<<<< HEAD
-    given, known = frame.columns, [name for name in schema if schema[name].kind not in DROPPED]
-    extra = [name for name in given if name not in schema]
-    found = []
-    for name in known:
-        if name not in given:
-=======
     given, there = frame.columns, set(frame.columns)
     extra = [name for name in given if name not in schema]
     found = []
     for name in schema:
         if name not in there and schema[name].kind not in DROPPED:
->>>>>>> tables
             near = difflib.get_close_matches(name, extra, n=1)
             hint = f"; is {near[0]!r} meant?" if near else ""
             found.append(Finding("error", name, "columns", f"the column is missing{hint}"))
     if extra:
         found.append(Finding("note", None, "columns", f"columns that were not there before: {some(extra)}"))
     common = [name for name in given if name in schema]
-<<<<<<< HEAD
-    if common != [name for name in schema if name in set(given)]:
-=======
     if common != [name for name in schema if name in there]:
->>>>>>> tables
         found.append(Finding("note", None, "columns", "the columns come in another order"))
     return found
 
@@ -211,11 +183,7 @@ def _rate(about: str, column: str | None, what: str, now: int, rows: int, before
     """Two binomials by Fisher's exact test."""
     if not rows or not old:
         return []
-<<<<<<< HEAD
-    p = float(stats.fisher_exact([[now, rows - now], [before, old - before]])[1])
-=======
     p = float(stats.fisher_exact(np.array([[now, rows - now], [before, old - before]]))[1])
->>>>>>> tables
     share, past = now / rows, before / old
     sentence = f"{share:.1%} of the {what}, {past:.1%} before"
     severity = "note" if abs(share - past) < SMALL_RATE else "warning"

@@ -16,31 +16,25 @@ DAY = 86_400e6
 def profile(table: Any, *, types: Declared = None, ordinal: Any = None, dayfirst: bool | None = None) -> dict[str, Any]:
     """Kinds, ranges, distributions, levels and missing values of a table, as plain data for JSON.
 
-        Parameters
-        ----------
-        table : frame or `Reading`
-        types, ordinal, dayfirst : see `infer_schema`.
+    Parameters
+    ----------
+    table : frame or `Reading`
+    types, ordinal, dayfirst : see `infer_schema`.
 
-        Returns
-        -------
-        dict
-    <<<<<<< HEAD
-            ``rows``, ``duplicates`` (rows that came before), ``schema``, and ``columns``: for numbers and dates ``points`` and
-            ``shares``, the share of values up to each of at most 200 points; for categories ``levels``, the counts of the
-            1000 most frequent.
-    =======
-            ``rows``, ``duplicates`` (rows that came before), ``schema``, and ``columns``: for numbers and dates ``points``
-            and ``shares``, the share of values up to each of at most 200 points; for categories ``levels``, the counts of
-            the 1000 most frequent.
-    >>>>>>> tables
+    Returns
+    -------
+    dict
+        ``rows``, ``duplicates`` (rows that came before), ``schema``, and ``columns``: for numbers and dates ``points``
+        and ``shares``, the share of values up to each of at most 200 points; for categories ``levels``, the counts of
+        the 1000 most frequent.
 
-        Examples
-        --------
-        >>> import polars as pl
-        >>> from tenfold.features import profile
-        >>> found = profile(pl.DataFrame({"x": [1, 3, None, 2], "c": ["a", "b", "a", "a"]}))
-        >>> found["columns"]["c"]["levels"], found["columns"]["x"]["points"], found["columns"]["x"]["missing"]
-        ({'a': 3, 'b': 1}, [1.0, 2.0, 3.0], 1)
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tenfold.features import profile
+    >>> found = profile(pl.DataFrame({"x": [1, 3, None, 2], "c": ["a", "b", "a", "a"]}))
+    >>> found["columns"]["c"]["levels"], found["columns"]["x"]["points"], found["columns"]["x"]["missing"]
+    ({'a': 3, 'b': 1}, [1.0, 2.0, 3.0], 1)
     """
     frame = frame_of(getattr(table, "frame", table))
     schema = infer_schema(frame, types=types, ordinal=ordinal, dayfirst=dayfirst)

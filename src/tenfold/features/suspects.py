@@ -1,12 +1,7 @@
 """Columns that predict the target alone: a leak, or at least a question.
 
-<<<<<<< HEAD
-What a column explains alone is measured by leaving one row out: numbers are cut into bins of equal counts, missing values
-are a bin of their own, and a row is predicted by the other rows of its bin or level.
-=======
 What a column explains alone is measured by leaving one row out: numbers are cut into bins of equal counts, missing
 values are a bin of their own, and a row is predicted by the other rows of its bin or level.
->>>>>>> tables
 """
 
 from dataclasses import dataclass
@@ -73,12 +68,8 @@ def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = 
     >>> y = np.random.default_rng(0).standard_normal(200)
     >>> table = pl.DataFrame({"y": y, "doubled": 2 * y + 1, "noise": np.random.default_rng(1).standard_normal(200)})
     >>> print(*suspects(table, "y"))
-<<<<<<< HEAD
-    doubled: predicts the target all but perfectly (correlation 1.000): has it been computed from it?
-=======
     doubled: predicts the target all but perfectly (explains 100.0% of the variance of the target, correlation 1.000):
     has it been computed from it?
->>>>>>> tables
     """
     if isinstance(target, str):
         found = split_target(table, target)
@@ -100,41 +91,13 @@ def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = 
 
 
 def _looked_at(series: pl.Series, column: ColumnType, y: Any, number: bool) -> Suspect | None:
-<<<<<<< HEAD
-    correlation = None
-    kind = "number" if column.kind == "identifier" and series.dtype.is_numeric() else column.kind
-=======
     kind = "number" if column.kind == "identifier" and series.dtype.is_numeric() else column.kind
     shares: dict[str, float] = {}
     correlation = None
->>>>>>> tables
     if kind in ("number", "count", "date", "boolean"):
         typed = canonical(series, ColumnType(column.name, kind, "", formats=column.formats, numerals=column.numerals))
         values = (typed.cast(pl.Int64) / DAY if kind == "date" else typed).cast(pl.Float64).to_numpy()
         group = _bins(values)
-<<<<<<< HEAD
-        correlation = _correlation(values, y) if number else None
-    else:
-        group = as_text(series).rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
-    explained = _variance_explained(group, y) if number else _errors_removed(group, y)
-    straight = 0.0 if correlation is None else correlation**2
-    shown = f"correlation {correlation:.3f}" if correlation is not None and straight >= explained else ""
-    explained = max(explained, straight)
-    if explained < (STRONG if number else STRONG_CLASSES):
-        return None
-    what = "of the variance of the target" if number else "of the errors of always guessing the most frequent class"
-    if explained >= PERFECT or abs(correlation or 0.0) > PERFECT:
-        how = shown or f"it removes {explained:.1%} {what}"
-        sentence = f"predicts the target all but perfectly ({how}): has it been computed from it?"
-        return Suspect(column.name, "leak", explained, correlation, sentence)
-    verb = "explains" if number else "removes"
-    sentence = (
-        f"alone {verb} {explained:.0%} {what}{f' ({shown})' if shown else ''}: strong; is it known at prediction time?"
-    )
-    return Suspect(column.name, "strong", explained, correlation, sentence)
-
-
-=======
         if number:
             correlation, ranked = _correlation(values, y), _correlation(_ranks(values), _ranks(y))
             shares = {f"correlation {correlation:.3f}": correlation**2, f"rank correlation {ranked:.3f}": ranked**2}
@@ -177,7 +140,6 @@ def _errors_of_neighbours(values: Floats, y: Integers) -> float:
     return (right - (len(y) - wrong)) / wrong
 
 
->>>>>>> tables
 def _bins(values: Floats) -> Integers:
     """Bins of about equal counts, all different values where they are few; missing values are bin 0."""
     given = values[~np.isnan(values)]
@@ -188,16 +150,6 @@ def _bins(values: Floats) -> Integers:
     return np.where(np.isnan(values), 0, np.searchsorted(edges, values, side="right"))
 
 
-<<<<<<< HEAD
-def _correlation(values: Floats, y: Floats) -> float | None:
-    known = ~np.isnan(values)
-    if known.sum() < 3:
-        return None
-    a, b = values[known] - values[known].mean(), y[known] - y[known].mean()
-    scale = np.sqrt(np.sum(a * a) * np.sum(b * b))
-    # rows without a value are not explained
-    return float(np.sum(a * b) / scale) * float(np.sqrt(known.mean())) if scale > 0 else None
-=======
 def _correlation(values: Floats, y: Floats) -> float:
     known = ~np.isnan(values)
     if known.sum() < 3:
@@ -206,7 +158,6 @@ def _correlation(values: Floats, y: Floats) -> float:
     scale = np.sqrt(np.sum(a * a) * np.sum(b * b))
     # rows without a value are not explained
     return float(np.sum(a * b) / scale) * float(np.sqrt(known.mean())) if scale > 0 else 0.0
->>>>>>> tables
 
 
 def _variance_explained(group: Integers, y: Floats) -> float:
