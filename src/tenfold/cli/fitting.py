@@ -64,6 +64,7 @@ def _outer(cv: str) -> Any:
 def _league(
     table: Prepared, job: Task, metric_name: str, models: str, cv: Any, seconds: float, quiet: bool, json: bool
 ) -> int:
+    begin = time.perf_counter()
     metric, why = metric_for(table.task, metric_name, table.y)
     chosen, away = lines(table.family, models, table.y, table.frame.shape, job.seed)
     with screen.Bar(len(chosen), quiet) as bar:
@@ -74,13 +75,13 @@ def _league(
             bar.now(f"{event.name} {event.fold}/{event.folds}", words, event.kind == "finished")
 
         found = played(chosen, table, metric, cv=cv, seconds=seconds, seed=job.seed, tell=tell)
+        late = found.interrupted or time.perf_counter() - begin >= seconds
         bar.now("scoring")
         standing = standings(chosen, found, metric, table)
         best = best_of_ours(standing)
         record = record_of_league(job, table, metric, why, found, standing, best, away, cv)
         bar.now("writing")
         write(job, table, record, best, metric)
-    late = found.interrupted or any(one.result.state in ("timed out", "not started") for one in standing)
     return _shown(record, job, json, late)
 
 

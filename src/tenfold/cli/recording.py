@@ -25,7 +25,7 @@ from tenfold.report.words import scored
 from tenfold.selection import Nested
 
 USED = ("numpy", "scipy", "scikit-learn", "polars")
-QUANTILES = 1000
+QUANTILES = 200
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ if hasattr(model, "predict_proba"):
 
 TAIL = """\
 with open("predictions.csv", "w", newline="", encoding="utf-8") as file:
-    writer = csv.writer(file, lineterminator="\n")
+    writer = csv.writer(file, lineterminator="\\n")
     writer.writerow(head)
     writer.writerows(zip(*(np.asarray(column).tolist() for column in columns), strict=True))
 """
