@@ -20,7 +20,7 @@ from tenfold.persist.errors import LoadError, SaveError
 from tenfold.persist.ours import OTHERWISE, PLAIN
 from tenfold.persist.records import BUILT, FUNCTIONS, RECORDS
 from tenfold.persist.schema import Schema
-from tenfold.persist.tables import INNER, TABLES
+from tenfold.persist.tables import TABLES
 from tenfold.persist.transformers import TRANSFORMERS
 from tenfold.persist.values import Reader, Writer
 
@@ -33,19 +33,20 @@ WRONG = (ValueError, TypeError, AttributeError, LookupError)
 def class_of(name: str) -> Any:
     """The class of a name of the file, or None."""
     library, _, short = name.partition(".")
+    if library == "tenfold" and short in TABLES:
+        return getattr(import_module("tenfold.features"), short)
     if library == "tenfold" and short in tenfold.__all__:
         found = getattr(tenfold, short)
         return found if isinstance(found, type) and issubclass(found, BaseEstimator) else None
-    table = {"sklearn": TRANSFORMERS, "tenfold": INNER}.get(library, {})
-    return getattr(import_module(table[short][0]), short) if short in table else None
+    if library == "sklearn" and short in TRANSFORMERS:
+        return getattr(import_module(TRANSFORMERS[short][0]), short)
+    return None
 
 
 def schema_of(name: str) -> Schema:
     """What a fitted model of this class must be."""
     library, _, short = name.partition(".")
-    if library == "sklearn":
-        return TRANSFORMERS[short][1]
-    return INNER[short][1] if short in INNER else (OTHERWISE | TABLES).get(short, PLAIN)
+    return TRANSFORMERS[short][1] if library == "sklearn" else TABLES.get(short) or OTHERWISE.get(short, PLAIN)
 
 
 def _name_of(value: Any) -> str:
