@@ -17,7 +17,7 @@ from tenfold.arrays import Array, Floats, namespace, on_host
 from tenfold.data import Block, Lifted, NotFinite, Rows, targets_of, weights_of
 from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
-from tenfold.problems import Glm, evaluate_ahead
+from tenfold.problems import Glm, evaluate_ahead, evaluate_roughly
 from tenfold.solvers.loop import Step
 from tenfold.stats import Columns, Params, Total, back_times, predictions
 
@@ -27,6 +27,9 @@ AHEAD = 4
 """Once the full step has failed, a pass over scattered rows looks ahead at so many halvings of the next."""
 
 EPS = float(np.finfo(np.float64).eps)
+
+ROUGH = 1e-8
+"""What is left of the errors of single precision, relatively, in a mean over many rows."""
 
 Map = Callable[[Floats], Floats]
 Measure = Callable[[Floats, float], float]
@@ -91,6 +94,8 @@ class Points:
     """One pass a trial, value and gradient together: for a map so good that few trials are in vain."""
 
     trusting: ClassVar[bool] = True
+    noise = 4.0 * EPS
+    """Objectives that differ by less, relatively, are equal."""
 
     def __init__(self, problem: Glm, rows: Rows, shift: Floats, outputs: int = 1) -> None:
         self.problem, self.rows, self.shift, self.outputs = problem, rows, shift, outputs
@@ -105,7 +110,7 @@ class Points:
         return Place(x, float(found.value[0]), found.gradient[0]), values
 
     def along(self, place: Place, d: Floats, fall: float) -> Place | None:
-        length, still = 1.0, place.f + 4.0 * EPS * abs(place.f)
+        length, still = 1.0, place.f + self.noise * abs(place.f)
         known: dict[float, float] = {}
         while length > 1e-8:
             if not known.get(length, -np.inf) <= still:
@@ -122,6 +127,24 @@ class Points:
             shrink = fall / (fall + slope) if np.isfinite(slope) and slope > 0.0 else 0.5
             length *= 0.5 if ahead else float(np.clip(shrink, 0.05, 0.7))
         return None
+
+
+class Rough(Points):
+    """The same for the softmax of dense rows with products in single precision, until `sharpen`."""
+
+    noise = ROUGH
+
+    def sharpen(self) -> None:
+        """From now on every digit counts."""
+        self.noise = Points.noise
+
+    def _read(self, x: Floats, others: list[Floats]) -> tuple[Place, list[float]]:
+        if self.noise == ROUGH:
+            found = evaluate_roughly(self.problem, self.rows, _unpack(x, self.outputs), self.shift)
+            if np.isfinite(found.value).all() and np.isfinite(found.gradient).all():
+                return Place(x, float(found.value[0]), found.gradient[0]), []
+            self.sharpen()  # single precision ends at 3e38
+        return super()._read(x, others)
 
 
 class Margins:

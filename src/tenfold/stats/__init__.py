@@ -48,7 +48,14 @@ from tenfold.stats.scaled import Scaled, scaled
 from tenfold.stats.scatter import Scattered, scattered
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
-from tenfold.stats.softmax import class_curvatures, class_hessian, noticed_hessian, of_right_margins, softmax
+from tenfold.stats.softmax import (
+    class_curvatures,
+    class_hessian,
+    noticed_hessian,
+    of_right_margins,
+    rough_softmax,
+    softmax,
+)
 from tenfold.stats.tables import ClassTables, NegativeCategory, NotACategory, class_tables, observed_columns
 from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
@@ -140,6 +147,7 @@ __all__ = [
     "scaled_distances",
     "scattered",
     "score_products",
+    "rough_softmax",
     "softmax",
     "times",
     "together",

@@ -56,6 +56,21 @@ def _softmax(params: Params, order: int, shift: Floats | None, block: Block) -> 
     return Derivatives(weight, value, slope, gradient, _hessian(params, shift, block) if order == 2 else None)
 
 
+def rough_softmax(params: Params, shift: Floats) -> Callable[[Block], Derivatives]:
+    """The lift of `softmax` at order 1 with products in single precision, for dense rows: margins and the share of each
+    row have seven digits, sums are in double.
+    """
+    return partial(_rough_softmax, params, shift)
+
+
+def _rough_softmax(params: Params, shift: Floats, block: Block) -> Derivatives:
+    X = block.X
+    spend(products(X, len(params.intercept), 1))
+    return Derivatives(
+        *_core.rough_softmax(X, block.y, block.weight, params.coef, params.intercept, shift, threads(entries(X))), None
+    )
+
+
 def _hessian(params: Params, shift: Floats | None, block: Block, least: float = 0.0) -> Floats:
     """diag(q) gives a weighted Gram matrix a class, q q' one of the rows times all probabilities; those below `least`
     count as zero.
@@ -138,15 +153,23 @@ def _gram(X: Floats, weight: Floats) -> Floats:
 
 def class_curvatures(params: Params, shift: Floats) -> Callable[[Block], Total]:
     """The lift of the blocks (K, p + 1, p + 1) on the diagonal of the Hessian: sum_i weight q_k (1 - q_k) z z' of each
-    class, z = [x - shift, 1].
+    class, z = [x - shift, 1]; of dense rows with products in single precision. At zero all are alike, and one is given.
     """
     return partial(_class_curvatures, params, shift)
 
 
 def _class_curvatures(params: Params, shift: Floats, block: Block) -> Total:
-    q = Softmax().probabilities(times(block.X, params, shift))
-    shares = weights_of(block)[:, None] * q * (1.0 - q)
-    zero = Params(np.zeros((1, block.X.shape[1])), np.zeros(1))
+    X, K = block.X, len(params.intercept)
+    weight = weights_of(block)[:, None]
+    if params.coef.any() or params.intercept.any():
+        q = Softmax().probabilities(times(X, params, shift))
+        shares = weight * q * (1.0 - q)
+    else:
+        shares = weight * ((K - 1) / K**2)
+    if is_numpy(X) and not is_sparse(X):
+        spend(shares.shape[1] * products(X, 1, 2))
+        return Total(_core.class_grams(X, contiguous(shares), shift, threads(entries(X))))
+    zero = Params(np.zeros((1, X.shape[1])), np.zeros(1))
     found = [
         settled(derivatives(Square(), zero, 2, shift)(replace(block, weight=contiguous(shares[:, k]))))
         for k in range(shares.shape[1])
