@@ -2,6 +2,7 @@
 #include "sparse.hpp"
 
 #include "tenfold/rough.hpp"
+#include "tenfold/softmax_margins.hpp"
 
 namespace tenfold {
 namespace {
@@ -88,9 +89,57 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
       "softmax of compressed sparse rows.");
 }
 
+Margins checked_margins(const In<double, 2> &Y, const In<double, 2> &Z, const In<double, 1> &weight) {
+  const Margins m{Y.span(), Z.span(), weight.span(), Z.shape(1)};
+  require(Y.shape(1) == 1 && Y.shape(0) == Z.shape(0), "Y must be (rows of Z, 1)");
+  require(weight.shape(0) == Z.shape(0), "weight must have one entry a row");
+  require(m.classes >= 1, "Z must have a column for each class");
+  for (const double y : m.y)
+    require(y >= 0.0 && y < static_cast<double>(m.classes), "Y must hold numbers of classes");
+  return m;
+}
+
+void bind_margins(nb::module_ &m) {
+  m.def(
+      "softmax_at",
+      [](const In<double, 2> &Y, const In<double, 2> &Z, const In<double, 1> &weight, int threads) {
+        const Margins margins = checked_margins(Y, Z, weight);
+        const Index K = margins.classes;
+        const int workers = checked_threads(threads);
+        const Out<double, 2> u({margins.rows(), K});
+        Buffer sums;
+        {
+          const nb::gil_scoped_release release;
+          sums = softmax_at(margins, workers, u.span());
+        }
+        const double *first = sums.data() + 1;
+        return nb::make_tuple(sums[0], give<double, 1>(std::vector<double>(first, first + K), {K}),
+                              give<double, 1>(std::vector<double>(first + K, first + 2 * K), {K}), u.give());
+      },
+      nb::arg("Y"), nb::arg("Z"), nb::arg("weight"), nb::arg("threads"),
+      "The softmax loss of class numbers Y at margins Z: (value, slope, bend, u).");
+  m.def(
+      "softmax_along",
+      [](const In<double, 2> &Y, const In<double, 2> &Z, const In<double, 2> &D, double length,
+         const In<double, 1> &weight, int threads) {
+        const Margins margins = checked_margins(Y, Z, weight);
+        require(D.shape(0) == Z.shape(0) && D.shape(1) == Z.shape(1), "D must have the shape of Z");
+        const int workers = checked_threads(threads);
+        Buffer sums;
+        {
+          const nb::gil_scoped_release release;
+          sums = softmax_along(margins, D.span(), length, workers);
+        }
+        return nb::make_tuple(sums[0], sums[1]);
+      },
+      nb::arg("Y"), nb::arg("Z"), nb::arg("D"), nb::arg("length"), nb::arg("weight"), nb::arg("threads"),
+      "The first two derivatives in t of the softmax loss at Z + t D, at t = length.");
+}
+
 } // namespace
 
 void bind_softmax(nb::module_ &m) {
+  bind_margins(m);
   bind_dense<float>(m);
   bind_dense<double>(m);
   bind_sparse<float, std::int32_t>(m);

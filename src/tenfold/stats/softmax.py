@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -69,6 +70,27 @@ def _rough_softmax(params: Params, shift: Floats, block: Block) -> Derivatives:
     return Derivatives(
         *_core.rough_softmax(X, block.y, block.weight, params.coef, params.intercept, shift, threads(entries(X))), None
     )
+
+
+class AtMargins(NamedTuple):
+    """The weighted sum of the softmax loss at given margins, the slopes (K,) and curvatures (K,) of the intercepts, and
+    the weighted slopes of each row (n, K).
+    """
+
+    value: float
+    slope: Floats
+    bend: Floats
+    u: Floats
+
+
+def softmax_at(y: Floats, z: Floats, weight: Floats) -> AtMargins:
+    """For targets (n, 1) of class numbers, margins (n, K) and weights (n,), all of NumPy."""
+    return AtMargins(*_core.softmax_at(y, z, weight, threads(z.size)))
+
+
+def softmax_along(y: Floats, z: Floats, dz: Floats, length: float, weight: Floats) -> tuple[float, float]:
+    """The first two derivatives in t of the loss at margins z + t dz, at t = length."""
+    return _core.softmax_along(y, z, dz, length, weight, threads(z.size))  # type: ignore[no-any-return]
 
 
 def _hessian(params: Params, shift: Floats | None, block: Block, least: float = 0.0) -> Floats:
@@ -168,13 +190,23 @@ def _class_curvatures(params: Params, shift: Floats, block: Block) -> Total:
         shares = weight * ((K - 1) / K**2)
     if is_numpy(X) and not is_sparse(X):
         spend(shares.shape[1] * products(X, 1, 2))
-        return Total(_core.class_grams(X, contiguous(shares), shift, threads(entries(X))))
+        rough = _core.class_grams(X, contiguous(shares), shift, threads(entries(X)))
+        if _in_range(rough, X, shift):
+            return Total(rough)
     zero = Params(np.zeros((1, X.shape[1])), np.zeros(1))
     found = [
         settled(derivatives(Square(), zero, 2, shift)(replace(block, weight=contiguous(shares[:, k]))))
         for k in range(shares.shape[1])
     ]
     return Total(np.array([one.hessian for one in found]))
+
+
+def _in_range(rough: Floats, X: Array, shift: Floats) -> bool:
+    """Whether single precision has room for the squares of all columns."""
+    if not np.isfinite(rough).all():
+        return False
+    small = np.flatnonzero(rough[0].diagonal()[:-1] < float(np.finfo(np.float32).tiny))
+    return not small.size or bool((X[:, small] == shift[small]).all())
 
 
 def softmax_in_arrays(params: Params, order: int, shift: Floats | None, block: Block) -> Derivatives:
