@@ -67,9 +67,8 @@ def rough_softmax(params: Params, shift: Floats) -> Callable[[Block], Derivative
 def _rough_softmax(params: Params, shift: Floats, block: Block) -> Derivatives:
     X = block.X
     spend(products(X, len(params.intercept), 1))
-    return Derivatives(
-        *_core.rough_softmax(X, block.y, block.weight, params.coef, params.intercept, shift, threads(entries(X))), None
-    )
+    found = _core.rough_softmax(X, block.y, block.weight, params.coef, params.intercept, shift, threads(entries(X)))
+    return Derivatives(*found, hessian=None)
 
 
 class AtMargins(NamedTuple):
@@ -90,7 +89,7 @@ def softmax_at(y: Floats, z: Floats, weight: Floats) -> AtMargins:
 
 def softmax_along(y: Floats, z: Floats, dz: Floats, length: float, weight: Floats) -> tuple[float, float]:
     """The first two derivatives in t of the loss at margins z + t dz, at t = length."""
-    return _core.softmax_along(y, z, dz, length, weight, threads(z.size))  # type: ignore[no-any-return]
+    return _core.softmax_along(y, z, dz, length, weight, threads(z.size))
 
 
 def _hessian(params: Params, shift: Floats | None, block: Block, least: float = 0.0) -> Floats:
