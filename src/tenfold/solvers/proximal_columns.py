@@ -30,6 +30,11 @@ Measure = Callable[[Params, Evaluation], float]
 """From a point and the smooth part there to the number that the stopping rule compares with one."""
 
 
+def dot(a: Floats, b: Floats) -> float:
+    """Not by NumPy's BLAS, whose threads go on waiting for work while ours do theirs."""
+    return float(np.einsum("i,i->", a, b))
+
+
 def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
     """Steps of one target in the coordinates z = (x - shift).w + b."""
     loss, penalty, y = problem.loss, problem.penalty, rows.y
@@ -38,16 +43,16 @@ def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure:
     columns = None
     share = np.asarray(weights_of(rows.whole()))[:, None]
     share = share / share.sum()
-    w, b = start.coef[0].copy(), float(start.intercept[0] - start.coef[0] @ shift)
+    w, b = start.coef[0].copy(), float(start.intercept[0]) - dot(start.coef[0], shift)
     z = times(rows.X, Params(w[None, :], np.array([b])))
     while True:
         u, curvature = share * loss.slope(y, z), share * loss.curvature(y, z)
         pull, slope = back_times(rows.X, u)[0] + l2 * w, float(u.sum()) * problem.intercept
-        smooth = float(np.sum(share * loss.value(y, z))) + 0.5 * l2 * float(w @ w)
+        smooth = float(np.sum(share * loss.value(y, z))) + 0.5 * l2 * dot(w, w)
         f = smooth + l1 * float(np.abs(w).sum())
         if not (np.isfinite(f) and np.isfinite(pull).all()):
             raise NotFinite
-        params = Params(w[None, :], np.array([b + w @ shift]))
+        params = Params(w[None, :], np.array([b + dot(w, shift)]))
         gradient = np.append(pull - slope * shift, slope)[None, :]
         yield Step(params, f, measure(params, Evaluation(np.array([smooth]), gradient, None)))
         moving = np.flatnonzero((w != 0.0) | (np.abs(pull) > l1))
@@ -62,11 +67,11 @@ def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure:
         d = np.zeros_like(w)
         d[known] = part
         spend(2.0 * sweeps * float(np.diff(columns.indptr)[places].sum()))
-        fall = -float(pull @ d) - slope * move - l1 * (float(np.abs(w + d).sum()) - float(np.abs(w).sum()))
+        fall = -dot(pull, d) - slope * move - l1 * (float(np.abs(w + d).sum()) - float(np.abs(w).sum()))
         for length in (0.5**k for k in range(14)):
             new, there = w + length * d, z + length * dz[:, None]
             with np.errstate(over="ignore", invalid="ignore"):  # a trial may be out of range, and is refused then
-                value = float(np.sum(share * loss.value(y, there))) + 0.5 * l2 * float(new @ new)
+                value = float(np.sum(share * loss.value(y, there))) + 0.5 * l2 * dot(new, new)
                 value += l1 * float(np.abs(new).sum())
             if value <= f - 1e-4 * length * fall + 4.0 * EPS * abs(f):
                 break
