@@ -28,11 +28,13 @@ PAGES = [
     "certificates",
     "methods",
     "selection",
+    "evaluation",
     "glm",
     "large",
     "cluster",
     "arrays",
     "numerics",
+    "persistence",
     "performance",
     "api",
 ]
@@ -61,7 +63,7 @@ def rules() -> str:
 def entry(name: str, thing: Any, level: int) -> Iterable[str]:
     """The Markdown lines of one public thing: its signature, its docstring, its public methods."""
     yield f"{'#' * level} `{name}`"
-    if callable(thing):
+    if callable(thing) and not (isinstance(thing, type) and issubclass(thing, Exception)):
         given = inspect.signature(thing).parameters.values()
         shown = [p.replace(annotation=p.empty) for p in given if p.name != "self" and not p.name.startswith("_")]
         yield f"```python\n{name.rpartition('.')[2]}{inspect.Signature(shown)}\n```"

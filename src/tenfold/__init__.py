@@ -114,6 +114,8 @@ if TYPE_CHECKING:
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
+    from tenfold.persist import load as load
+    from tenfold.persist import save as save
     from tenfold.stats import Moments as Moments
 
 __version__ = "0.1.0"
@@ -218,6 +220,7 @@ _HOME = {
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
     "lasso_path": "estimators.lasso",
+    "load": "persist",
     "margins": "geometry",
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",
@@ -226,13 +229,14 @@ _HOME = {
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",
+    "save": "persist",
     "separability": "estimators.separability",
 }
 
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds", "selection")
+_MODULES = ("bounds", "datasets", "persist", "selection")
 """Modules that are public as they are."""
 
 

@@ -19,6 +19,8 @@ from tenfold.selection.protocols import (
     time_ordered,
 )
 from tenfold.selection.results import Fold, Interval, Nested, Result
+from tenfold.selection.rules import one_standard_error
+from tenfold.selection.search import Search, search
 from tenfold.selection.shortcuts import shortcut
 
 __all__ = [
@@ -29,13 +31,16 @@ __all__ = [
     "Nested",
     "Protocol",
     "Result",
+    "Search",
     "ThreeWay",
     "hold_out",
     "k_fold",
     "leave_one_out",
     "nested",
     "nested_events",
+    "one_standard_error",
     "repeated",
+    "search",
     "shortcut",
     "splits_for",
     "three_way",

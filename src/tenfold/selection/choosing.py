@@ -11,9 +11,11 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
 from tenfold.estimators.entries import Entry
-from tenfold.selection.fitting import Data, Params, Scoring, fitted, scores_of, seeded
+from tenfold.selection.fitting import Data, Params, fitted, seeded
 from tenfold.selection.protocols import Protocol
+from tenfold.selection.scoring import Scoring
 from tenfold.selection.shortcuts import Own, last_step, own_protocol, shortcut
+from tenfold.selection.trying import scores_of
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 

@@ -17,11 +17,12 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import is_classifier
 
 from tenfold.selection.choosing import Candidate, choose
-from tenfold.selection.fitting import Data, Scoring, outputs
+from tenfold.selection.fitting import Data
 from tenfold.selection.limits import OutOfTime, PeakMemory, until
-from tenfold.selection.protocols import Protocol, count_rows, splits_of
+from tenfold.selection.protocols import Protocol, splits_of
 from tenfold.selection.racing import hopeless
 from tenfold.selection.results import Fold, Nested, Result
+from tenfold.selection.scoring import Scoring, outputs
 from tenfold.selection.shortcuts import last_step
 
 
@@ -189,19 +190,14 @@ class Run:
     ) -> "Run":
         """Check what was given."""
         some = tuple(_candidates(candidates))
-        n, y = count_rows(X), np.asarray(y)
-        if y.ndim == 0 or len(y) != n:
-            raise ValueError(f"y needs one entry for each of the {n} rows, got shape {y.shape}.")
+        data = Data.of(X, y, weight)
         kinds = {is_classifier(last_step(one.model)) for one in some}
         if len(kinds) > 1:
             raise ValueError("Some candidates predict classes and some numbers: they cannot be compared.")
-        classes = np.unique(y) if kinds == {True} else None
-        given = None if weight is None else np.asarray(weight, dtype=np.float64)
-        if given is not None and given.shape != (n,):
-            raise ValueError(f"sample_weight needs one entry for each of the {n} rows, got shape {given.shape}.")
-        strata = None if classes is None else y
-        protocol = splits_of(X, y, strata, cv=outer, groups=groups, time=time, random_state=seed)
-        return cls(some, Data(X, y, given), protocol, Scoring(scoring, classes), classes, seed)
+        classes = np.unique(data.y) if kinds == {True} else None
+        strata = None if classes is None else data.y
+        protocol = splits_of(data.X, data.y, strata, cv=outer, groups=groups, time=time, random_state=seed)
+        return cls(some, data, protocol, Scoring(scoring, classes), classes, seed)
 
     def events(
         self, time_limit: float | None, per_model_limit: float | None, jobs: int, refit: bool, abandon: bool

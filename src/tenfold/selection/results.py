@@ -8,8 +8,9 @@ from scipy import stats
 from sklearn.pipeline import Pipeline
 
 from tenfold.arrays import Floats, Integers
-from tenfold.selection.fitting import Outputs, Params
+from tenfold.selection.fitting import Params
 from tenfold.selection.protocols import Protocol
+from tenfold.selection.scoring import Outputs
 
 State = Literal["running", "ok", "abandoned", "timed out", "failed", "interrupted", "not started"]
 """How a candidate ended."""
