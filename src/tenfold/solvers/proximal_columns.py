@@ -1,9 +1,9 @@
 """Penalties with a kink on sparse rows of many columns: proximal Newton steps without a Hessian.
 
 The quadratic model of the smooth part plus l1 ||w||_1 is minimised by coordinate descent along the columns themselves,
-with the curvature of every row at hand (Yuan, Ho and Lin 2012). Only columns that have a weight, or
-whose pull exceeds l1, move, and only these and those next to them are ever compressed; margins are kept, so that a line search reads no rows. One pass over the rows a step for
-the pulls of all columns, and some sweeps over the columns that move.
+with the curvature of every row at hand (Yuan, Ho and Lin 2012). Only columns that have a weight, or whose pull exceeds
+l1, move, and only these and those next to them are ever compressed; margins are kept, so that a line search reads no
+rows. One pass over the rows a step for the pulls of all columns, and some sweeps over the columns that move.
 """
 
 from collections.abc import Callable, Iterator
