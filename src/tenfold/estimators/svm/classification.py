@@ -123,7 +123,6 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
         "classification",
         {"penalize_intercept": False},
         {"C": (1e-3, 1e-2, 0.1, 1.0)},
-        how="inner folds",
     )
     _constraints: ClassVar[Constraints] = {
         "penalty": (choice("l1", "l2"),),

@@ -106,7 +106,6 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         "regression",
         {"loss": "squared_epsilon_insensitive", "penalize_intercept": False},
         {"C": (0.01, 1.0, 100.0)},
-        how="inner folds",
         fast=False,
     )
     _constraints: ClassVar[Constraints] = {
