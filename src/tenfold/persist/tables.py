@@ -56,7 +56,6 @@ TABLES: dict[str, Schema] = {
             "used_": strings,
             "names_out_": strings,
             "sparse_output_": flag(),
-            "n_rows_": whole(1),
             "columns_": model | nothing(),
         },
         {FIT_TOGETHER: _kinds},
