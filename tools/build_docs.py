@@ -27,6 +27,7 @@ PAGES = [
     "index",
     "certificates",
     "methods",
+    "tables",
     "selection",
     "evaluation",
     "glm",

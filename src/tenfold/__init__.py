@@ -111,6 +111,9 @@ if TYPE_CHECKING:
     from tenfold.evaluation import Evaluation as Evaluation
     from tenfold.evaluation import Figure as Figure
     from tenfold.evaluation import evaluate as evaluate
+    from tenfold.evaluation import evaluate_online as evaluate_online
+    from tenfold.features import TableEncoder as TableEncoder
+    from tenfold.features import read_table as read_table
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
@@ -204,6 +207,7 @@ _HOME = {
     "SGDOneClassSVM": "estimators.sgd",
     "SGDRegressor": "estimators.sgd",
     "StructuredPerceptron": "estimators.structured",
+    "TableEncoder": "features",
     "TruncatedSVD": "estimators.components",
     "TweedieRegressor": "estimators.glm",
     "VotedPerceptron": "estimators.perceptron",
@@ -212,6 +216,7 @@ _HOME = {
     "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "evaluate": "evaluation",
+    "evaluate_online": "evaluation",
     "infer": "certification",
     "k_means": "estimators.kmeans",
     "kmeans_plusplus": "estimators.kmeans",
@@ -226,6 +231,7 @@ _HOME = {
     "orthogonal_mp_gram": "estimators.greedy",
     "principal_angles": "estimators.components",
     "radius_neighbors_graph": "estimators.neighbours",
+    "read_table": "features",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",
