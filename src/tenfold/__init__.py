@@ -244,7 +244,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds", "datasets", "decide", "persist", "selection")
+_MODULES = ("bounds", "datasets", "decide", "persist", "plots", "selection")
 """Modules that are public as they are."""
 
 
