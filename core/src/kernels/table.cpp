@@ -15,6 +15,7 @@
 #include "nearest.hpp"
 #include "pack.hpp"
 #include "product.hpp"
+#include "singles.hpp"
 #include "softmax.hpp"
 #include "sparse.hpp"
 #include "vectors.hpp"
@@ -79,6 +80,9 @@ constexpr Kernels kernels = {
     singles,
     nearest,
     gains,
+    single_sums,
+    single_softmax,
+    turn,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

@@ -112,9 +112,10 @@ def _write_model(writer: Writer, model: Any, where: str) -> dict[str, Any]:
     name = _name_of(model)
     short = type(model).__name__
     if not name:
+        instead = "Save its best_estimator_" if hasattr(model, "best_estimator_") else "Leave it out"
         raise SaveError(
             f"{where} is a {type(model).__module__}.{short}, which is not kept. Those of tenfold are, and of "
-            f"scikit-learn {', '.join(sorted(TRANSFORMERS))}. Leave it out, or use pickle among people whom you trust."
+            f"scikit-learn {', '.join(sorted(TRANSFORMERS))}. {instead}, or use pickle among people whom you trust."
         )
     parameters = model.get_params(deep=False)
     derived = schema_of(name).derived
