@@ -319,7 +319,7 @@ class Run:
                 result = replace(result, state="interrupted", reason=why)
             results.append(result)
         words = f"Score: {self.scoring.name}, larger is better. Outer folds: {self.protocol.words}."
-        return Nested(tuple(results), self.protocol, self.scoring.name, self.classes, words, interrupted)
+        return Nested(tuple(results), self.protocol, self.scoring.name, self.classes, self.data.y, words, interrupted)
 
 
 def _fold_elsewhere(run: Run, candidate: Candidate, split: int, seconds: float) -> Fold | None:
