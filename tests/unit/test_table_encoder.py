@@ -15,7 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tenfold import LinearRegression, Ridge, TableEncoder
+import tenfold
+from tenfold import LinearRegression, Ridge, TableEncoder, check_table
 from tenfold.features import CountBins, DateParts, Levels, Numbers, Ranks, TableError, TargetMeans, Texts, infer_schema
 
 
@@ -338,6 +339,21 @@ def test_a_block_alone():
     assert DateParts().fit(table.select(pl.col("on").str.to_date())).names_out_[0] == "on.year"
     empty = Texts().fit(pl.DataFrame({"t": ["", None]}))
     assert empty.transform(pl.DataFrame({"t": ["word"]})).shape == (1, 0)
+
+
+@pytest.mark.parametrize("many", ["target", "group"])
+def test_saved_and_loaded(tmp_path, many):
+    table, rng = mixed(300, seed=8), np.random.default_rng(0)
+    table = table.with_columns(shop=pl.Series([f"s{i}" for i in rng.integers(150, size=300)]))
+    y = rng.standard_normal(300)
+    types = infer_schema(table, ordinal=SIZES).plain()
+    model = make_pipeline(TableEncoder(types=types, scale=True, many_levels=many, max_levels=20), Ridge()).fit(table, y)
+    tenfold.save(model, tmp_path / "model.tenfold")
+    again = tenfold.load(tmp_path / "model.tenfold")
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    assert again[0].decisions_ == model[0].decisions_
+    assert again[0].supervised is (many == "target")
+    assert check_table(table, again).ok
 
 
 def test_in_a_pipeline_of_ours():

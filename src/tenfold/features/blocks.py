@@ -293,7 +293,11 @@ class Levels(_Block):
 
     def unseen(self, X: Any) -> dict[str, dict[str, int]]:
         """The levels of each column that fit did not see, and how often they come."""
-        return _unseen(self._columns(X), [k + r for k, r in zip(self.levels_, self.rare_, strict=True)])
+        return _unseen(self._columns(X), self.seen())
+
+    def seen(self) -> list[list[str]]:
+        """All levels of each column that fit saw."""
+        return [levels + rare for levels, rare in zip(self.levels_, self.rare_, strict=True)]
 
 
 class TargetMeans(_Block):
@@ -360,6 +364,10 @@ class TargetMeans(_Block):
     def unseen(self, X: Any) -> dict[str, dict[str, int]]:
         """The levels of each column that fit did not see, and how often they come."""
         return _unseen(self._columns(X), self.levels_)
+
+    def seen(self) -> list[list[str]]:
+        """All levels of each column that fit saw."""
+        return list(self.levels_)
 
     def _learn(self, X: Any, y: Any) -> tuple[list[Any], Floats]:
         frame, y = self._names(X), np.asarray(y)

@@ -84,7 +84,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Whether nothing but kinds, levels and first days was learned from other rows: no medians, scales, rare levels,
         words or targets. Leaving rows out then changes no number of the others.
     sparse_output_ : bool
-    n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_, n_rows_
 
     Notes
     -----
@@ -162,10 +162,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Levels of categories that fit did not see, and how many rows have them, by column."""
         check_is_fitted(self)
         (frame, _), found = self._frame(X), {}
-        for name, step, columns in self._steps():
-            if name in ("categories", "many"):
-                block = step[0] if isinstance(step, Pipeline) else step
+        for _, step, columns in self._steps():
+            block = step[0] if isinstance(step, Pipeline) else step
+            if isinstance(block, (Levels, TargetMeans)):
                 found.update(block.unseen(frame.select(columns)))
+        return found
+
+    def levels(self) -> dict[str, list[str]]:
+        """The levels of categories that fit saw, by column."""
+        check_is_fitted(self)
+        found: dict[str, list[str]] = {}
+        for _, step, columns in self._steps():
+            block = step[0] if isinstance(step, Pipeline) else step
+            if isinstance(block, (Levels, TargetMeans)):
+                found.update(zip(columns, block.seen(), strict=True))
         return found
 
     @property
@@ -240,6 +250,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         steps = self._plan(schema, frame.height, y)
         self.kinds_ = schema.plain()
         self.n_features_in_ = len(schema)
+        self.n_rows_ = frame.height
         if named:
             self.feature_names_in_ = np.asarray(list(schema), dtype=object)
         elif hasattr(self, "feature_names_in_"):
