@@ -4,6 +4,7 @@
 #include "delta.hpp"
 #include "distances.hpp"
 #include "elementwise.hpp"
+#include "gains.hpp"
 #include "gradient.hpp"
 #include "gram.hpp"
 #include "loo.hpp"
