@@ -158,6 +158,8 @@ struct Kernels {
                   Index panel_count, float *best, float *second, std::int32_t *number);
   // core/src/kernels/gains.hpp
   void (*gains)(const Gains &in, const Index *list, Index panels, float *totals, std::uint32_t *marks);
+  // core/src/kernels/drift.hpp
+  void (*drift)(float *bounds, Index stride, Index groups, Index count, float keep, const float *fall, float *least);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

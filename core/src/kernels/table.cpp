@@ -3,6 +3,7 @@
 #include "cross.hpp"
 #include "delta.hpp"
 #include "distances.hpp"
+#include "drift.hpp"
 #include "elementwise.hpp"
 #include "gains.hpp"
 #include "gradient.hpp"
@@ -80,6 +81,7 @@ constexpr Kernels kernels = {
     singles,
     nearest,
     gains,
+    drift,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,
