@@ -4,6 +4,7 @@
 #include "matrix.hpp"
 
 #include "tenfold/assign.hpp"
+#include "tenfold/assign_in_double.hpp"
 #include "tenfold/lloyd.hpp"
 #include "tenfold/online.hpp"
 #include "tenfold/seed.hpp"
@@ -79,6 +80,11 @@ void test_assignment(const Rows &rows, const Matrix<T> &x, double size, std::str
     same(one.sums, plain.sums, 1e-12 * size, what + ", sums");
     check_close(one.energy, plain.energy, 1e-12 * size * (1.0 + plain.energy), what + ", energy");
     check(one.sums == three.sums && one.energy == three.energy, what + ", bits of threads");
+    const Assigned judged = assign_in_double(rows, w, centres, k, place, 2);
+    same(judged.weight, plain.weight, 0.0, what + ", weights in double precision");
+    same(judged.sums, plain.sums, 1e-12 * size, what + ", sums in double precision");
+    check_close(judged.energy, plain.energy, 1e-12 * size * (1.0 + plain.energy),
+                what + ", energy in double precision");
   }
 }
 
