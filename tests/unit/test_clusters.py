@@ -316,3 +316,21 @@ def test_threads_change_no_bits():
             found.append(KMeans(9, random_state=0, max_iter=6).fit(X))
     np.testing.assert_array_equal(found[0].cluster_centers_, found[1].cluster_centers_)
     assert found[0].inertia_ == found[1].inertia_
+
+
+def test_verbose_says_what_scikit_learn_says(capsys):
+    X = blobs()
+    KMeans(3, random_state=0, verbose=1, n_init=2).fit(X)
+    said = capsys.readouterr().out
+    assert said.count("Initialization complete") == 2
+    assert "Iteration 0, inertia " in said
+    assert said.count("Converged at iteration") == 2
+    assert "strict convergence." in said or " within tolerance " in said
+    KMeans(3, init=X[:3], n_init=1, tol=0.3, verbose=1).fit(X)
+    assert " within tolerance " in capsys.readouterr().out
+    MiniBatchKMeans(3, random_state=0, verbose=1, n_init=2, batch_size=100).fit(X)
+    said = capsys.readouterr().out
+    assert "Inertia for init 2/2: " in said
+    assert "Minibatch step 1/" in said
+    assert ", ewa inertia: " in said
+    assert "Converged (lack of improvement in inertia) at step" in said

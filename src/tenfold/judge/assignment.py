@@ -16,8 +16,8 @@ from tenfold.stats.clusters import assigned_in_arrays
 
 
 def judged_assignment(centres: Floats, place: Floats) -> Callable[[Block], Lifted[Assigned]]:
-    """The lift of `Assigned` for centres (k, p), with sums about `place` (p,); arrays of other libraries are compared by
-    their own products in float64.
+    """The lift of `Assigned` for centres (k, p), with sums about `place` (p,). Arrays of other libraries are compared
+    by their own products in float64.
     """
     return partial(_judged, centres, place)
 
