@@ -160,6 +160,12 @@ struct Kernels {
   void (*gains)(const Gains &in, const Index *list, Index panels, float *totals, std::uint32_t *marks);
   // core/src/kernels/drift.hpp
   void (*drift)(float *bounds, Index stride, Index groups, Index count, float keep, const float *fall, float *least);
+  // core/src/kernels/singles.hpp
+  void (*single_sums)(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b,
+                      Index b_step, Index groups, float *out, Index out_step);
+  void (*single_softmax)(const float *y, float *z, Index step, Index classes, const float *b, const float *weight,
+                         Index count, double *value, double *slope, float *u);
+  void (*turn)(const float *from, Index step, Index rows, Index columns, float *out, Index out_step);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

@@ -17,6 +17,7 @@
 #include "nearest.hpp"
 #include "pack.hpp"
 #include "product.hpp"
+#include "singles.hpp"
 #include "softmax.hpp"
 #include "sparse.hpp"
 #include "vectors.hpp"
@@ -82,6 +83,9 @@ constexpr Kernels kernels = {
     nearest,
     gains,
     drift,
+    single_sums,
+    single_softmax,
+    turn,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

@@ -208,6 +208,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 return False
         return True
 
+    @property
+    def scales_(self) -> Any:
+        """How many units of its column one unit of each encoded column is: standard deviations where it was scaled."""
+        found = [_scales(step, len(step.get_feature_names_out())) for _, step, _ in self._steps()]
+        return np.concatenate(found) if found else np.zeros(0)
+
     def _steps(self) -> list[tuple[str, Any, list[str]]]:
         """The fitted blocks, each with its name and the names of its columns."""
         if self.columns_ is None:
@@ -378,6 +384,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _scales(step: Any, width: int) -> Any:
+    last = step[-1] if isinstance(step, Pipeline) else step
+    scales = np.ones(width)
+    if isinstance(last, Numbers):
+        scales[: len(last.scales_)] = last.scales_  # marks of missing values come after the numbers
+    return scales
 
 
 def _then(*steps: Any) -> Pipeline:

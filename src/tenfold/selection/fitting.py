@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from tenfold.arrays import Integers
 from tenfold.data import Table
 from tenfold.selection.limits import check, left_inside
+from tenfold.selection.sharing import Shared
 
 Params = dict[str, Any]
 
@@ -30,11 +31,13 @@ def rows_of(X: Any, rows: Integers) -> Any:
 
 @dataclass(frozen=True)
 class Data:
-    """Rows, targets and weights; a part of them by row numbers."""
+    """Rows, targets and weights; a part of them by row numbers. What is `shared` is computed once."""
 
     X: Any
     y: Any
     weight: Any = None
+    shared: Shared | None = None
+    place: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, X: Any, y: Any = None, weight: Any = None) -> "Data":
@@ -49,8 +52,16 @@ class Data:
         return cls(X, None if y is None else np.asarray(y), weight)
 
     def part(self, rows: Integers) -> "Data":
+        """Some of the rows; where they are shared, the same object whenever the same are asked for."""
+        place = (*self.place, hash_of(rows))
+        if self.shared is None:
+            return self._part(rows, place)
+        return self.shared.part(place, lambda: self._part(rows, place))
+
+    def _part(self, rows: Integers, place: tuple[str, ...]) -> "Data":
         weight = None if self.weight is None else self.weight[rows]
-        return Data(rows_of(self.X, rows), None if self.y is None else self.y[rows], weight)
+        y = None if self.y is None else self.y[rows]
+        return Data(rows_of(self.X, rows), y, weight, self.shared, place)
 
 
 def seeded(model: Any, seed: int) -> Any:
@@ -100,7 +111,7 @@ class Chain:
             if len(self._kept) == place or self._kept[place][0] != keys[place]:
                 del self._kept[place:]
                 step, X = _transformed(given, replace(self._data, X=X))
-                test = test if test is None or passes(step) else step.transform(test)
+                test = None if test is None else transformed(step, test, self._data.shared)
                 self._kept.append((keys[place], step, X, test))
                 check(self._deadline)
             _, step, X, test = self._kept[place]
@@ -145,11 +156,24 @@ def _transformed(step: Any, data: Data) -> tuple[Any, Any]:
     """A transformer, fitted, and what it makes of the rows that it was fitted to."""
     if passes(step):
         return step, data.X
+    if data.shared is not None:
+        return data.shared.fitted(step, data, lambda: _fit_transformed(step, data))
+    return _fit_transformed(step, data)
+
+
+def _fit_transformed(step: Any, data: Data) -> tuple[Any, Any]:
     extra = _weights(step, data.weight)
     if hasattr(step, "fit_transform"):
         return step, step.fit_transform(data.X, data.y, **extra)
     step.fit(data.X, data.y, **extra)
     return step, step.transform(data.X)
+
+
+def transformed(step: Any, X: Any, shared: Shared | None = None) -> Any:
+    """Other rows, through a fitted step."""
+    if passes(step):
+        return X
+    return step.transform(X) if shared is None else shared.transformed(step, X, lambda: step.transform(X))
 
 
 def _weights(model: Any, weight: Any) -> dict[str, Any]:

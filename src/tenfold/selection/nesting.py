@@ -23,6 +23,7 @@ from tenfold.selection.protocols import Protocol, splits_of
 from tenfold.selection.racing import hopeless
 from tenfold.selection.results import Fold, Nested, Result
 from tenfold.selection.scoring import Scoring, outputs
+from tenfold.selection.sharing import Shared
 from tenfold.selection.shortcuts import last_step
 
 
@@ -190,7 +191,7 @@ class Run:
     ) -> "Run":
         """Check what was given."""
         some = tuple(_candidates(candidates))
-        data = Data.of(X, y, weight)
+        data = replace(Data.of(X, y, weight), shared=Shared())
         kinds = {is_classifier(last_step(one.model)) for one in some}
         if len(kinds) > 1:
             raise ValueError("Some candidates predict classes and some numbers: they cannot be compared.")
@@ -283,7 +284,7 @@ class Run:
             choice = choose(candidate, self.data.part(train), inside, self.scoring, seed=self.seed, deadline=deadline)
             seconds = time.perf_counter() - begin
             left_out = self.data.part(test)
-            said = outputs(choice.model, left_out.X)
+            said = outputs(choice.model, left_out.X, self.data.shared)
             score = self.scoring.of_outputs(last_step(choice.model), left_out, said)
         return Fold(
             test, len(train), score, said, choice.params, choice.tried, choice.free, choice.words, seconds,

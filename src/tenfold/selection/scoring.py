@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import brier_score_loss, get_scorer, log_loss
 from sklearn.pipeline import Pipeline
 
-from tenfold.selection.fitting import Data, passes
+from tenfold.selection.fitting import Data, transformed
+from tenfold.selection.sharing import Shared
 
 
 @dataclass(frozen=True)
@@ -23,14 +24,16 @@ class Outputs:
     seconds: float = 0.0
 
 
-def outputs(model: Any, X: Any) -> Outputs:
-    """Everything that a model says of rows; the steps before the last run once. Seconds are those of `predict`."""
-    begin = time.perf_counter()
+def outputs(model: Any, X: Any, shared: Shared | None = None) -> Outputs:
+    """Everything that a model says of rows; the steps before the last run once. Seconds are those of the last step's
+    `predict`: what candidates share is not counted against any of them.
+    """
     last = model
     while isinstance(last, Pipeline):
         for _, step in last.steps[:-1]:
-            X = X if passes(step) else step.transform(X)
+            X = transformed(step, X, shared)
         last = last.steps[-1][1]
+    begin = time.perf_counter()
     predictions = np.asarray(last.predict(X))
     seconds = time.perf_counter() - begin
     if not is_classifier(last):
