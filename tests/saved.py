@@ -115,6 +115,20 @@ def _sparse_rows(name: str, **settings: Any) -> Kept:
     return Kept(f"{name}, sparse rows", make)
 
 
+def _decided(count: int, method: str) -> Kept:
+    def make() -> tuple[Any, Any]:
+        X, y, _ = classes(count=count)
+        inner = tenfold.decide.Calibrator(tenfold.RidgeClassifier(), method=method)
+        return tenfold.decide.DecisionClassifier(inner, reject_cost=0.2).fit(X, y), X[:20]
+
+    return Kept(f"DecisionClassifier, {method}", make)
+
+
+def _calibrated() -> tuple[Any, Any]:
+    X, y, _ = classes()
+    return tenfold.decide.Calibrator(tenfold.GaussianNB(), cv=3).fit(X, y), X[:20]
+
+
 BAYES = next(row for row in MODELS if row.name == "BayesClassifier")
 
 TABLE = [
@@ -134,6 +148,9 @@ TABLE = [
     _sparse_rows("VotedPerceptron", random_state=0),
     _sparse_rows("SGDClassifier", average=True, random_state=0),
     _sparse_rows("LogisticRegression"),
+    _decided(2, "sigmoid"),
+    _decided(3, "isotonic"),
+    Kept("Calibrator", _calibrated),
 ]
 
 
@@ -180,9 +197,32 @@ def whole_table() -> tuple[Any, Any]:
     return wrapped.fit(X, y), frame(20, 1)[0]
 
 
-PIPELINES = [
-    Kept("all transformers", whole_table),
-]
+def encoded(scale: bool = True) -> tuple[Any, Any]:
+    """A table of all kinds of columns behind our own encoder, and new rows."""
+
+    def made(n: int, seed: int) -> tuple[Any, Any]:
+        table, y = frame(n, seed)
+        rng = np.random.default_rng(seed)
+        table["when"] = pd.Timestamp("2020-03-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
+        table["grade"] = rng.choice(["low", "middle", "high"], n)
+        table["visits"] = rng.integers(0, 5, n)
+        table["place"] = [f"place {k}" for k in rng.integers(0, 20, n)]
+        return table, y
+
+    settings = {"ordinal": {"grade": ["low", "middle", "high"]}, "types": {"visits": "count", "words": "text"}}
+    encoder = tenfold.TableEncoder(scale=scale, max_levels=12, min_frequency=2, **settings)
+    X, y = made(150, 0)
+    return make_pipeline(encoder, tenfold.Ridge()).fit(X, y), made(20, 1)[0]
+
+
+def _encoder() -> tuple[Any, Any]:
+    model, X = encoded()
+    return model[0], X
+
+
+TABLE.append(Kept("TableEncoder", _encoder))
+
+PIPELINES = [Kept("all transformers", whole_table), Kept("a table behind our encoder", encoded)]
 
 
 def answers(model: Any, X: Any) -> dict[str, Any]:

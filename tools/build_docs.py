@@ -36,6 +36,7 @@ PAGES = [
     "arrays",
     "numerics",
     "persistence",
+    "plots",
     "performance",
     "api",
 ]

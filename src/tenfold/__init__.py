@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from tenfold.evaluation import evaluate as evaluate
     from tenfold.evaluation import evaluate_online as evaluate_online
     from tenfold.features import TableEncoder as TableEncoder
+    from tenfold.features import check_table as check_table
     from tenfold.features import read_table as read_table
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
@@ -213,6 +214,7 @@ _HOME = {
     "VotedPerceptron": "estimators.perceptron",
     "ambiguity": "estimators.undecided",
     "certify": "certification",
+    "check_table": "features",
     "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "evaluate": "evaluation",
@@ -242,7 +244,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds", "datasets", "persist", "selection")
+_MODULES = ("bounds", "datasets", "decide", "persist", "plots", "selection")
 """Modules that are public as they are."""
 
 

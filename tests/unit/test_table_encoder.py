@@ -15,8 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tenfold import LinearRegression, Ridge, TableEncoder
+import tenfold
+from tenfold import LinearRegression, Ridge, RidgeCV, TableEncoder, check_table
 from tenfold.features import CountBins, DateParts, Levels, Numbers, Ranks, TableError, TargetMeans, Texts, infer_schema
+from tenfold.selection import shortcut
 
 
 @parametrize_with_checks([TableEncoder(), TableEncoder(scale=True, sparse_output=True, many_levels="group")])
@@ -269,6 +271,18 @@ def test_whether_rows_are_encoded_alone():
     assert TableEncoder(types=infer_schema(many_levels())).supervised
 
 
+def test_protocols_ask_the_encoder():
+    """Exact shortcuts are taken unless the target may be used."""
+    protocol, reason = shortcut(make_pipeline(TableEncoder(), RidgeCV()))
+    assert protocol is None
+    assert "TableEncoder looks at the target" in reason
+    assert shortcut(make_pipeline(TableEncoder(many_levels="group"), RidgeCV()))[0] == "leave-one-out"
+    plain = infer_schema(pl.DataFrame({"x": [1.0, 2.5, 3.0]})).plain()
+    assert shortcut(make_pipeline(TableEncoder(types=plain), RidgeCV()))[0] == "leave-one-out"
+    many = infer_schema(many_levels()).plain()
+    assert shortcut(make_pipeline(TableEncoder(types=many), RidgeCV()))[0] is None
+
+
 def test_folds_with_the_schema_of_the_table_have_the_same_columns():
     table = mixed(300, seed=5)
     encoder = TableEncoder(types=infer_schema(table, ordinal=SIZES).plain())
@@ -338,6 +352,21 @@ def test_a_block_alone():
     assert DateParts().fit(table.select(pl.col("on").str.to_date())).names_out_[0] == "on.year"
     empty = Texts().fit(pl.DataFrame({"t": ["", None]}))
     assert empty.transform(pl.DataFrame({"t": ["word"]})).shape == (1, 0)
+
+
+@pytest.mark.parametrize("many", ["target", "group"])
+def test_saved_and_loaded(tmp_path, many):
+    table, rng = mixed(300, seed=8), np.random.default_rng(0)
+    table = table.with_columns(shop=pl.Series([f"s{i}" for i in rng.integers(150, size=300)]))
+    y = rng.standard_normal(300)
+    types = infer_schema(table, ordinal=SIZES).plain()
+    model = make_pipeline(TableEncoder(types=types, scale=True, many_levels=many, max_levels=20), Ridge()).fit(table, y)
+    tenfold.save(model, tmp_path / "model.tenfold")
+    again = tenfold.load(tmp_path / "model.tenfold")
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    assert again[0].decisions_ == model[0].decisions_
+    assert again[0].supervised is (many == "target")
+    assert check_table(table, again).ok
 
 
 def test_in_a_pipeline_of_ours():

@@ -10,6 +10,7 @@ from typing import Any
 from tenfold.persist.checks import (
     Check,
     Scope,
+    anything,
     array,
     failed,
     flag,
@@ -160,6 +161,25 @@ RECORDS: dict[str, Record] = {
             "varies": array("b", "p"),
         },
     ),
+    "Sigmoid": Record(
+        "tenfold.decide", {"slope": number(), "intercept": number(), "certificate": record("Certificate")}
+    ),
+    "Isotonic": Record(
+        "tenfold.decide",
+        {
+            "scores": floats("m"),
+            "values": floats("m", low=0.0, high=1.0 + 1e-9),
+            "certificate": record("Certificate"),
+        },
+    ),
+    "Threshold": Record("tenfold.decide", dict.fromkeys(("probability", "log_odds"), real)),
+    "ColumnType": Record(
+        "tenfold.features.kinds",
+        dict.fromkeys(("name", "kind", "reason"), text())
+        | {"missing": whole(), "distinct": whole(), "formats": many(text()), "levels": many(anything())}
+        | {"numerals": many(text(), "3") | nothing(), "declared": flag()},
+    ),
+    "Schema": Record("tenfold.features.kinds", {"columns": many(record("ColumnType"))}),
     **{
         name: Record("tenfold.losses", {})
         for name in (

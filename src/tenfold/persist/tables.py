@@ -52,6 +52,7 @@ TABLES: dict[str, Schema] = {
             **ANY,
             "kinds_": many(mapping(text(), anything()), "p"),
             "said_": many(mapping(text(), text() | nothing())),
+            "n_rows_": whole(1),
             "used_": strings,
             "names_out_": strings,
             "sparse_output_": flag(),

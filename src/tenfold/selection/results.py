@@ -207,6 +207,7 @@ class Nested:
     protocol : the outer splits.
     scoring : the name of the score; larger is better.
     classes : of a classifier's target, sorted; else None.
+    y : the targets.
     words : what was done, in sentences.
     interrupted : whether somebody ended it early.
     """
@@ -215,6 +216,7 @@ class Nested:
     protocol: Protocol
     scoring: str
     classes: Any
+    y: Any = field(repr=False)
     words: str
     interrupted: bool = False
 
