@@ -30,7 +30,7 @@ class Candidate:
     name : what it is called.
     model : an estimator or a Pipeline; it may choose hyper-parameters by itself.
     grid : parameters to choose from, as for GridSearchCV; None where there are none.
-    keep : whether it is never abandoned, as a baseline that others are compared with.
+    keep : whether it is never given up, and nobody is given up for it, as a baseline that others are compared with.
     """
 
     name: str

@@ -222,7 +222,8 @@ class Run:
                 result = replace(result, reason=f"The time for {which} was over after {len(result.folds)} folds.")
                 if not result.folds and here >= end:
                     result = replace(result, state="not started", reason=f"The time for {which} was over before.")
-            if result.state == "ok" and not np.isnan(result.score) and (best is None or result.score > best.score):
+            whole = result.state == "ok" and not np.isnan(result.score) and not candidate.keep
+            if whole and (best is None or result.score > best.score):
                 best = result
             yield self._event("finished", result, number, begin, best)
 
