@@ -18,6 +18,9 @@ SEARCHES = {GRID: "benchmarks.searches"}
 SPECIALISTS = {"celer": "benchmarks.celer_peers", "skglm": "benchmarks.skglm_peers"}
 """Libraries of sparse models, which live beside another scikit-learn."""
 
+COMPILE = ("skglm",)
+"""Libraries that compile at their first call, however long that takes: later calls say more."""
+
 MODULES = {OURS: "tenfold", SKLEARN: "sklearn.linear_model", INTELEX: "sklearnex.linear_model"}
 HOMES = {
     "BernoulliNB": "naive_bayes",
