@@ -16,8 +16,9 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tenfold
-from tenfold import LinearRegression, Ridge, TableEncoder, check_table
+from tenfold import LinearRegression, Ridge, RidgeCV, TableEncoder, check_table
 from tenfold.features import CountBins, DateParts, Levels, Numbers, Ranks, TableError, TargetMeans, Texts, infer_schema
+from tenfold.selection import shortcut
 
 
 @parametrize_with_checks([TableEncoder(), TableEncoder(scale=True, sparse_output=True, many_levels="group")])
@@ -110,6 +111,44 @@ def test_objects_of_pandas():
     assert names == ["3", "3.missing", "a=1", "a=x", "a=(missing)", "b=u", "b=v"]
     with pytest.raises(TableError, match="two columns are named 'a'"):
         TableEncoder().fit(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+def test_types_of_all_sorts():
+    rows, hours = 30, [dt.datetime(2020, 1, 1) + dt.timedelta(hours=i) for i in range(30)]
+    frame = pl.DataFrame(
+        {
+            "small": pl.Series(range(rows), dtype=pl.UInt8) % 7,
+            "float": pl.Series(np.linspace(0, 1, rows), dtype=pl.Float32),
+            "decimal": pl.Series([f"{i}.25" for i in range(rows)]).cast(pl.Decimal(10, 2)),
+            "category": pl.Series(["a", "b"] * 15).cast(pl.Categorical),
+            "zone": pl.Series(hours).dt.replace_time_zone("Europe/Berlin"),
+            "milli": pl.Series(hours).cast(pl.Datetime("ms")),
+            "duration": [dt.timedelta(minutes=i) for i in range(rows)],
+            "time": [dt.time(i % 24, 30) for i in range(rows)],
+            "bytes": [b"x", b"y"] * 15,
+            "struct": [{"a": 1}] * rows,
+            "nan": [float("nan")] * rows,
+        }
+    )
+    encoder = TableEncoder().fit(frame)
+    column = dict(zip(encoder.get_feature_names_out(), encoder.transform(frame).T, strict=True))
+    assert encoder.schema_.of("nested", "empty") == ["bytes", "struct", "nan"]
+    np.testing.assert_allclose(column["duration"], np.arange(rows) / 1440)
+    np.testing.assert_allclose(column["time"], np.arange(rows) % 24 + 0.5)
+    assert column["zone.hour"][1] == 0.0  # one o'clock in Berlin is midnight in Greenwich
+    np.testing.assert_allclose(column["decimal"], np.arange(rows) + 0.25)
+    pandas = pd.DataFrame(
+        {
+            "whole": pd.array([1, None, 3] * 10, dtype="Int64"),
+            "truth": pd.array([True, None, False] * 10, dtype="boolean"),
+            "period": pd.period_range("2020-01", periods=rows, freq="M"),
+            "interval": pd.cut(np.arange(rows), 3),
+            "sparse": pd.arrays.SparseArray([0.0, 0.0, 2.0] * 10),
+            "date": [dt.date(2020, 1, 1), None, dt.date(2021, 1, 1)] * 10,
+        }
+    )
+    kinds = [c.kind for c in TableEncoder().fit(pandas).schema_.columns]
+    assert kinds == ["number", "boolean", "date", "category", "number", "date"]
 
 
 def test_clone_pickle_and_names_for_pandas():
@@ -268,6 +307,18 @@ def test_whether_rows_are_encoded_alone():
     assert not known.supervised
     assert known.row_wise
     assert TableEncoder(types=infer_schema(many_levels())).supervised
+
+
+def test_protocols_ask_the_encoder():
+    """Exact shortcuts are taken unless the target may be used."""
+    protocol, reason = shortcut(make_pipeline(TableEncoder(), RidgeCV()))
+    assert protocol is None
+    assert "TableEncoder looks at the target" in reason
+    assert shortcut(make_pipeline(TableEncoder(many_levels="group"), RidgeCV()))[0] == "leave-one-out"
+    plain = infer_schema(pl.DataFrame({"x": [1.0, 2.5, 3.0]})).plain()
+    assert shortcut(make_pipeline(TableEncoder(types=plain), RidgeCV()))[0] == "leave-one-out"
+    many = infer_schema(many_levels()).plain()
+    assert shortcut(make_pipeline(TableEncoder(types=many), RidgeCV()))[0] is None
 
 
 def test_folds_with_the_schema_of_the_table_have_the_same_columns():
