@@ -31,6 +31,7 @@ PAGES = [
     "tables",
     "selection",
     "evaluation",
+    "decisions",
     "glm",
     "large",
     "cluster",
