@@ -5,6 +5,7 @@ largest, so that far from all rows nothing vanishes.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ LOGS: dict[str, Callable[[Floats, float], Floats]] = {
 """Logarithms of windows."""
 
 
-def _inside(where: Floats, height: Floats) -> Floats:
+def _inside(where: Any, height: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(where, np.log(np.where(where, height, 1.0)), -np.inf)
 
