@@ -42,7 +42,6 @@ class Row:
     once : whether a fit reads the rows only once, where that says enough.
     lasso : whether the loss is the square and the penalty L1, a group's, or an elastic net.
     iterative : whether the setting max_iter cuts a fit short on any data.
-    chooses : whether a penalty is chosen from the data by cross-validation.
     sequential : whether rows are looked at one after the other, so that results depend on their order and a weight is
         the length of a step, not a number of repetitions.
     linear : whether predictions are those of `coef_` and `intercept_`.

@@ -55,8 +55,7 @@ class Chosen(NearestTold):
         self.n_neighbors_ = int(self.candidates_[best])
         self.best_score_ = -float(self.cv_errors_[best])
         self._remember(rows, weight)
-        self.certificate_ = self._judged()
-        return self
+        return self._certified()
 
     def _remember(self, rows: Integers, weight: Floats) -> None:
         """What is kept of the lists of neighbours for the chosen number."""

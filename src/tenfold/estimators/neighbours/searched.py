@@ -109,7 +109,6 @@ class Searched(MultiOutputMixin, BaseEstimator):
         self._votes = weight
         self._kept = np.flatnonzero(weight) if weight is not None and not weight.all() else None
         self._index = self._indexed()
-        self.certificate_ = self._judged()
         return self
 
     def _indexed(self) -> Index:
@@ -274,6 +273,10 @@ class Searched(MultiOutputMixin, BaseEstimator):
         """Numbers of rows of the fit from those of the index."""
         return rows if self._kept is None else self._kept[rows]
 
+    def _certified(self) -> Self:
+        self.certificate_ = self._judged()
+        return self
+
     def _judged(self) -> Certificate:
         """What is proved of the index."""
         rows = self._fit_X if self._kept is None else self._fit_X[self._kept]
@@ -317,7 +320,7 @@ class Alone(Searched):
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the rows X, (n, p), or distances (n, n) with metric "precomputed"."""
-        return self._keep(X)
+        return self._keep(X)._certified()
 
 
 class Told(Searched):
@@ -328,7 +331,7 @@ class Told(Searched):
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs)."""
-        return self._keep(X, y, sample_weight)
+        return self._keep(X, y, sample_weight)._certified()
 
 
 def with_advice(reason: ValueError) -> ValueError:

@@ -86,7 +86,7 @@ class RadiusNeighborsClassifier(Voted, RadiusAsked):
         """Keep the rows X, (n, p), and their classes y, (n,) or (n, n_outputs)."""
         self._keep(X, y, sample_weight)
         self.outlier_label_ = self._labels()
-        return self
+        return self._certified()
 
     def _labels(self) -> Any:
         """The label of queries without a neighbour, for each output."""
