@@ -35,15 +35,9 @@ public:
   Index step() const { return panels_ * side_; }
 
   void multiply(const Blas &blas, const double *a, Index a_step, Index count, double *out) const {
-    if (packed()) {
-      const Index together = upper_ ? 4 : panels_;
-      for (Index j = 0; j < panels_; j += together) {
-        const Index panels = std::min(together, panels_ - j);
-        const Index inner = upper_ ? std::min(inner_, (j + panels) * side_) : inner_;
-        kernels().product(a, a_step, count, inner, packed_.data() + j * stride_, stride_, panels, out + j * side_,
-                          step());
-      }
-    } else
+    if (packed())
+      kernels().product(a, a_step, count, inner_, packed_.data(), stride_, panels_, upper_, out, step());
+    else
       gemm(blas, {a, a_step, false}, {b_, transposed_ ? inner_ : columns_, transposed_}, count, columns_, inner_, out,
            step());
   }
