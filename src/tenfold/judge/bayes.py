@@ -1,7 +1,8 @@
 """Naive Bayes judged.
 
-The sums of the classes are formed again as products of the rows with the marks of their classes, means and variances as
-sums about the stored means; the estimates then by division instead of differences of logarithms.
+The sums of the classes are formed again from the rows of one class after the other, or as products with the marks of
+the classes; means and variances as sums about the stored means; the estimates then by division instead of differences
+of logarithms.
 """
 
 from collections.abc import Sequence
@@ -11,17 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Floats, Integers, is_sparse, namespace, unit_roundoff
+from tenfold.arrays import Floats, Integers, is_numpy, is_sparse, namespace, unit_roundoff
 from tenfold.data import Block, Lifted, Pending, Rows, weights_of
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.exact import Pair, exact
 from tenfold.stats import (
     ClassColumns,
+    ClassProducts,
     ClassSums,
     ClassTables,
     Several,
     back_times,
     class_errors,
+    class_products,
     groups_of,
     marks,
     memberships,
@@ -37,9 +40,14 @@ def sums_again(rows: Rows, classes: int, threshold: float | None = None) -> Clas
 
 
 def _sums_again(classes: int, threshold: float | None, block: Block) -> Lifted[ClassSums]:
-    own = memberships(block, classes)
     X = block.X if threshold is None else marks(block.X, threshold)
-    if is_sparse(X) or isinstance(X, np.ndarray):
+    if is_numpy(X):
+        places, none = np.zeros((classes, X.shape[1])), np.zeros((1, 0, X.shape[1]))
+        found = class_products(places, none)(replace(block, X=X))
+        assert isinstance(found, ClassProducts)
+        return ClassSums(found.weight, found.sums, np.inf)
+    own = memberships(block, classes)
+    if is_sparse(X):
         return ClassSums(np.sum(own, axis=0), back_times(X, own), np.inf)
     xp = namespace(own)
     return Pending.of([xp.sum(own, axis=0), xp.matmul(own.T, xp.astype(X, xp.float64, copy=False))], _as_sums)

@@ -200,10 +200,10 @@ class GaussianScores:
     def __call__(self, X: Array) -> Array:
         """The scores (n, k) in float64, where X is."""
         constant = self.log_prior - 0.5 * np.sum(np.log(2.0 * np.pi * self.variance), axis=1)
-        squares = scaled_distances(X, self.mean, 1.0 / np.sqrt(self.variance))
-        squares *= -0.5
-        squares += like(constant, squares)
-        return squares
+        halves = scaled_distances(X, self.mean, np.sqrt(0.5 / self.variance))
+        halves *= -1.0
+        halves += like(constant, halves)
+        return halves
 
 
 class UnseenCategory(ValueError):
