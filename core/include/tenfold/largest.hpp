@@ -8,22 +8,33 @@
 
 namespace tenfold {
 
+// Several rows at a time: each waits for its own comparisons only.
+template <Index rows> void largest_of(const double *z, Index classes, std::int64_t *number) {
+  double best[rows];
+  for (Index i = 0; i < rows; ++i) {
+    best[i] = z[i * classes];
+    number[i] = 0;
+  }
+  for (Index k = 1; k < classes; ++k)
+    for (Index i = 0; i < rows; ++i) {
+      const double score = z[i * classes + k];
+      const bool better = !(score <= best[i]) && best[i] == best[i];
+      best[i] = better ? score : best[i];
+      number[i] = better ? k : number[i];
+    }
+}
+
 inline void largest(std::span<const double> scores, Index classes, int threads, std::span<std::int64_t> number) {
+  constexpr Index few = 8;
   const Index rows = static_cast<Index>(number.size());
   const Index slots = slot_count(rows, static_cast<double>(classes), 64);
   parallel(slots, threads, [&](Index slot, int) {
     const Range range = slot_range(rows, slots, slot);
-    for (Index i = range.begin; i < range.end; ++i) {
-      const double *z = scores.data() + i * classes;
-      double best = z[0];
-      std::int64_t found = 0;
-      for (Index k = 1; k < classes; ++k) {
-        const bool better = !(z[k] <= best) && best == best;
-        best = better ? z[k] : best;
-        found = better ? k : found;
-      }
-      number[static_cast<std::size_t>(i)] = found;
-    }
+    Index i = range.begin;
+    for (; i + few <= range.end; i += few)
+      largest_of<few>(scores.data() + i * classes, classes, number.data() + i);
+    for (; i < range.end; ++i)
+      largest_of<1>(scores.data() + i * classes, classes, number.data() + i);
   });
 }
 

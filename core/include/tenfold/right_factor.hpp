@@ -23,9 +23,11 @@ public:
     if (!packed())
       return;
     packed_ = Buffer(panels_ * stride_);
-    for (Index j = 0; j < columns; ++j)
+    for (Index j = 0; j < columns; ++j) {
+      double *to = packed_.data() + j / side_ * stride_ + j % side_;
       for (Index k = 0; k < inner; ++k)
-        packed_[j / side_ * stride_ + k * side_ + j % side_] = transposed ? b[j * inner + k] : b[k * columns + j];
+        to[k * side_] = transposed ? b[j * inner + k] : b[k * columns + j];
+    }
   }
 
   static bool fits(Index inner, Index columns) { return inner <= 1024 && inner * columns <= 1024 * 1024; }
