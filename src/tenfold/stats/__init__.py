@@ -49,7 +49,14 @@ from tenfold.stats.scatter import Scattered, scattered
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import class_curvatures, class_hessian, noticed_hessian, of_right_margins, softmax
-from tenfold.stats.tables import ClassTables, NegativeCategory, NotACategory, class_tables, observed_columns
+from tenfold.stats.tables import (
+    ClassTables,
+    NegativeCategory,
+    NotACategory,
+    class_tables,
+    observed_columns,
+    some_missing,
+)
 from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
 
@@ -141,6 +148,7 @@ __all__ = [
     "scattered",
     "score_products",
     "softmax",
+    "some_missing",
     "times",
     "together",
     "total_weight",
