@@ -11,11 +11,6 @@ constexpr const char *dgemm_signature =
     "__pyx_t_5scipy_6linalg_11cython_blas_d *, int *, __pyx_t_5scipy_6linalg_11cython_blas_d *, int *, "
     "__pyx_t_5scipy_6linalg_11cython_blas_d *, __pyx_t_5scipy_6linalg_11cython_blas_d *, int *)";
 
-constexpr const char *sgemm_signature =
-    "void (char *, char *, int *, int *, int *, __pyx_t_5scipy_6linalg_11cython_blas_s *, "
-    "__pyx_t_5scipy_6linalg_11cython_blas_s *, int *, __pyx_t_5scipy_6linalg_11cython_blas_s *, int *, "
-    "__pyx_t_5scipy_6linalg_11cython_blas_s *, __pyx_t_5scipy_6linalg_11cython_blas_s *, int *)";
-
 constexpr const char *dpotrf_signature =
     "void (char *, int *, __pyx_t_5scipy_6linalg_13cython_lapack_d *, int *, int *)";
 constexpr const char *dpotrs_signature =
@@ -48,7 +43,6 @@ const Blas &scipy_blas() {
     const nb::object factors = capsules_of("scipy.linalg.cython_lapack");
     blas.dpotrf = reinterpret_cast<Dpotrf>(pointer(factors, "dpotrf", dpotrf_signature));
     blas.dpotrs = reinterpret_cast<Dpotrs>(pointer(factors, "dpotrs", dpotrs_signature));
-    blas.sgemm = reinterpret_cast<Sgemm>(pointer(simple, "sgemm", sgemm_signature));
     blas.dgemm = reinterpret_cast<Dgemm>(pointer(simple, "dgemm", dgemm_signature));
     ready.store(true);
   }

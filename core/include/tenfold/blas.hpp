@@ -5,38 +5,31 @@
 #include "tenfold/types.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace tenfold {
 
 using Dgemm = void (*)(char *transa, char *transb, int *m, int *n, int *k, double *alpha, double *a, int *lda,
                        double *b, int *ldb, double *beta, double *c, int *ldc);
 
-using Sgemm = void (*)(char *transa, char *transb, int *m, int *n, int *k, float *alpha, float *a, int *lda, float *b,
-                       int *ldb, float *beta, float *c, int *ldc);
-
 using Dpotrf = void (*)(char *uplo, int *n, double *a, int *lda, int *info);
 using Dpotrs = void (*)(char *uplo, int *n, int *sides, double *a, int *lda, double *b, int *ldb, int *info);
 
 struct Blas {
   Dgemm dgemm = nullptr;
-  Sgemm sgemm = nullptr;
   Dpotrf dpotrf = nullptr;
   Dpotrs dpotrs = nullptr;
 };
 
 // A C-ordered matrix, rows `step` apart; transposed: it stands for its transpose.
-template <class T> struct Operand {
-  const T *data;
+struct Operand {
+  const double *data;
   Index step;
   bool transposed;
 };
 
-// c = a b + before c, with a (m x k), b (k x n), c (m x n) in C order, rows of c `c_step` apart. BLAS counts in 32
-// bits: rows are taken in pieces, so that no array that it sees reaches 2^31 elements; n, k and the steps must be below
-// 2^31.
-template <class T>
-void gemm(const Blas &blas, Operand<T> a, Operand<T> b, Index m, Index n, Index k, T *c, Index c_step, T before = {}) {
+// c = a b, with a (m x k), b (k x n), c (m x n) in C order, rows of c `c_step` apart. BLAS counts in 32 bits: rows are
+// taken in pieces, so that no array that it sees reaches 2^31 elements; n, k and the steps must be below 2^31.
+inline void gemm(const Blas &blas, Operand a, Operand b, Index m, Index n, Index k, double *c, Index c_step) {
   constexpr Index limit = 2147483647;
   const auto length = [](Index value) { return static_cast<int>(std::max<Index>(1, value)); };
   const Index piece = std::max<Index>(1, limit / std::max<Index>(1, std::max(a.step, c_step)));
@@ -45,16 +38,10 @@ void gemm(const Blas &blas, Operand<T> a, Operand<T> b, Index m, Index n, Index 
     char left = b.transposed ? 'T' : 'N', right = a.transposed ? 'T' : 'N';
     int rows = static_cast<int>(n), columns = static_cast<int>(std::min(piece, m - begin)), inner = static_cast<int>(k);
     int left_step = length(b.step), right_step = length(a.step), out_step = length(c_step);
-    T one{1}, *left_data = const_cast<T *>(b.data);
-    T *right_data = const_cast<T *>(a.data + (a.transposed ? begin : begin * a.step));
-    const auto multiply = [&](auto call) {
-      call(&left, &right, &rows, &columns, &inner, &one, left_data, &left_step, right_data, &right_step, &before,
-           c + begin * c_step, &out_step);
-    };
-    if constexpr (std::is_same_v<T, double>)
-      multiply(blas.dgemm);
-    else
-      multiply(blas.sgemm);
+    double one = 1.0, zero = 0.0;
+    const double *rows_of_a = a.data + (a.transposed ? begin : begin * a.step);
+    blas.dgemm(&left, &right, &rows, &columns, &inner, &one, const_cast<double *>(b.data), &left_step,
+               const_cast<double *>(rows_of_a), &right_step, &zero, c + begin * c_step, &out_step);
   }
 }
 

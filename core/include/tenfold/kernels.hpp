@@ -148,6 +148,12 @@ struct Kernels {
   Index singles; // centres of one panel
   void (*nearest)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
                   Index panel_count, float *best, float *second, std::int32_t *number);
+  // core/src/kernels/singles.hpp
+  void (*singles_times)(const float *x, Index step, Index count, Index columns, const float *v, Index stride,
+                        Index panels, float *z);
+  void (*singles_back)(const float *x, Index step, Index count, Index columns, const float *z, Index width_z,
+                       Index vectors, float *out);
+  // core/src/kernels/nearest.hpp
   void (*gains)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
                 Index panel_count, const float *start, const float *weight, float *totals, float *most);
   DenseKernels<float> f32;

@@ -15,6 +15,7 @@
 #include "nearest.hpp"
 #include "pack.hpp"
 #include "product.hpp"
+#include "singles.hpp"
 #include "softmax.hpp"
 #include "sparse.hpp"
 #include "vectors.hpp"
@@ -79,6 +80,8 @@ constexpr Kernels kernels = {
     near,
     singles,
     nearest,
+    singles_times,
+    singles_back,
     gains,
     dense<float>,
     dense<double>,
