@@ -11,6 +11,7 @@ import argparse
 import numpy as np
 
 from tenfold import LinearRegression, LogisticRegression
+from tenfold.datasets import make_distant
 
 
 def angle(u: np.ndarray, v: np.ndarray) -> float:
@@ -23,11 +24,8 @@ def main() -> None:
     parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
     arguments = parser.parse_args()
 
-    rng = np.random.default_rng(8)
-    t = np.repeat([-1, 1], 60)
-    X = rng.standard_normal((120, 2)) + 0.9 * t[:, None] * np.array([1.0, 0.5])
-    far = np.array([12.0, -4.0]) + 0.3 * rng.standard_normal((8, 2))
-    X_far, t_far = np.vstack([X, far]), np.append(t, np.ones(8, dtype=int))
+    X_far, t_far = make_distant(128, n_distant=8, random_state=8)
+    X, t, far = X_far[:120], t_far[:120], X_far[120:]
 
     models = {}
     for name, kind in {"least squares": LinearRegression(), "logistic": LogisticRegression(C=np.inf)}.items():

@@ -12,15 +12,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from tenfold import GaussianMixture
+from tenfold.datasets import make_gaussian_mixture
 
-MEANS = np.array([[0.0, 0.0], [4.0, 1.0], [1.0, 5.0]])
-ROOTS = np.array([[[1.2, 0.0], [0.9, 0.5]], [[0.5, 0.0], [-0.6, 1.2]], [[1.2, 0.0], [0.0, 0.4]]])
 SHOWN = (1, 2, 5, 10, 20)
-
-
-def rows(rng: np.random.Generator, n: int = 500) -> np.ndarray:
-    which = rng.choice(3, n, p=[0.4, 0.35, 0.25])
-    return np.einsum("nj,nij->ni", rng.standard_normal((n, 2)), ROOTS[which]) + MEANS[which]
 
 
 def main() -> None:
@@ -28,7 +22,7 @@ def main() -> None:
     parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
     arguments = parser.parse_args()
 
-    X = rows(np.random.default_rng(123))
+    X = make_gaussian_mixture(500, random_state=123)[0]
     start = {"weights_init": np.full(3, 1 / 3), "means_init": X[:3], "precisions_init": np.tile(np.eye(2), (3, 1, 1))}
     model = GaussianMixture(3, max_iter=1, warm_start=True, tol=1e-8, **start)
     shown, bounds = {}, []

@@ -7,30 +7,22 @@ isotropic noise, as the text prints it, nothing can be found).
 import numpy as np
 
 from tenfold import CCA, PCA
+from tenfold.datasets import make_two_views
 
-rng = np.random.default_rng(0)
-n, strength = 1000, 0.1
-hidden = rng.standard_normal(n)
-views = {}
-for noise in ("one direction", "isotropic"):
-    pair = []
-    for _ in range(2):
-        shared = rng.standard_normal(2)
-        shared /= np.linalg.norm(shared)
-        directions = rng.standard_normal((1, 2)) if noise == "one direction" else np.eye(2)
-        own = rng.standard_normal((n, len(directions))) @ directions
-        pair.append(strength * np.outer(hidden, shared) + (1.0 - strength**2) * own)
-    views[noise] = pair
+views = {
+    noise: make_two_views(1000, noise=noise, hidden=True, random_state=0) for noise in ("one_direction", "isotropic")
+}
 
 print("correlation of what was found with the hidden variable")
-for noise, (X, y) in views.items():
+for noise, (X, y, hidden) in views.items():
     model = CCA(1).fit(X, y)
     assert model.certificate_.ok
     canonical = abs(np.corrcoef(model.transform(X)[:, 0], hidden)[0, 1])
     principal = abs(np.corrcoef(PCA(1).fit_transform(X)[:, 0], hidden)[0, 1])
     columns = np.abs(np.corrcoef(np.hstack([X, y]).T)[:2, 2:]).max()
+    words = noise.replace("_", " ")
     print(
-        f"  noise {noise:13}  CCA {canonical:.3f}  PCA {principal:.3f}  (columns of the views: at most {columns:.3f})"
+        f"  noise {words:13}  CCA {canonical:.3f}  PCA {principal:.3f}  (columns of the views: at most {columns:.3f})"
     )
-    assert (canonical > 0.999) == (noise == "one direction")
+    assert (canonical > 0.999) == (noise == "one_direction")
     assert principal < 0.3

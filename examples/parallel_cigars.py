@@ -12,11 +12,7 @@ import argparse
 import numpy as np
 
 from tenfold import PCA, GaussianMixture, KMeans, LinearDiscriminantAnalysis
-
-
-def cigars(rng: np.random.Generator, n: int = 600) -> tuple[np.ndarray, np.ndarray]:
-    which = np.repeat([0, 1], n // 2)
-    return np.column_stack([8.0 * rng.standard_normal(n), rng.standard_normal(n) + 6.0 * which]), which
+from tenfold.datasets import make_cigars
 
 
 def angle(direction: np.ndarray) -> float:
@@ -32,7 +28,7 @@ def main() -> None:
     parser.add_argument("--plot", metavar="PATH", help="save a picture here (needs matplotlib)")
     arguments = parser.parse_args()
 
-    X, which = cigars(np.random.default_rng(13))
+    X, which = make_cigars(random_state=13)
     print(f"first principal component: {angle(PCA(1).fit(X).components_[0]):4.1f} degrees from the long axis")
     print(f"Fisher's discriminant:     {angle(LinearDiscriminantAnalysis().fit(X, which).scalings_[:, 0]):4.1f}")
     means = np.array([X[which == k].mean(axis=0) for k in (0, 1)])

@@ -5,11 +5,9 @@
 import numpy as np
 
 from tenfold import KMeans, certify
+from tenfold.datasets import make_rings
 
-rng = np.random.default_rng(0)
-angle, ring = rng.uniform(0.0, 2.0 * np.pi, 600), np.repeat([0, 1], 300)
-radius = np.where(ring == 0, 1.0, 4.0) + 0.1 * rng.standard_normal(600)
-X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+X, ring = make_rings(600, radii=(1.0, 4.0), noise=0.1, random_state=0)
 
 model = KMeans(2, n_init=50, random_state=0).fit(X)
 right = np.mean(model.labels_ == ring)

@@ -23,7 +23,21 @@ from pygments.lexers import get_lexer_by_name
 import tenfold
 from tenfold import judge
 
-PAGES = ["index", "certificates", "methods", "glm", "large", "cluster", "arrays", "numerics", "performance", "api"]
+PAGES = [
+    "index",
+    "certificates",
+    "methods",
+    "selection",
+    "evaluation",
+    "glm",
+    "large",
+    "cluster",
+    "arrays",
+    "numerics",
+    "persistence",
+    "performance",
+    "api",
+]
 STYLE = """
 body { max-width: 60rem; margin: 0 auto; padding: 1rem 1.5rem 4rem; font: 16px/1.55 system-ui, sans-serif; }
 nav { border-bottom: 1px solid #d0d4da; padding-bottom: .6rem; } nav a { margin-right: 1.2rem; }
@@ -49,7 +63,7 @@ def rules() -> str:
 def entry(name: str, thing: Any, level: int) -> Iterable[str]:
     """The Markdown lines of one public thing: its signature, its docstring, its public methods."""
     yield f"{'#' * level} `{name}`"
-    if callable(thing):
+    if callable(thing) and not (isinstance(thing, type) and issubclass(thing, Exception)):
         given = inspect.signature(thing).parameters.values()
         shown = [p.replace(annotation=p.empty) for p in given if p.name != "self" and not p.name.startswith("_")]
         yield f"```python\n{name.rpartition('.')[2]}{inspect.Signature(shown)}\n```"
@@ -82,7 +96,11 @@ def prose(doc: str) -> Iterable[str]:
 
 def api() -> str:
     """Every public name, from the docstrings."""
-    return "\n\n".join(line for name in tenfold.__all__ for line in entry(name, getattr(tenfold, name), 2))
+    things = [(name, getattr(tenfold, name)) for name in tenfold.__all__]
+    for home in tenfold._MODULES:
+        module = getattr(tenfold, home)
+        things += [(f"{home}.{name}", getattr(module, name)) for name in getattr(module, "__all__", ())]
+    return "\n\n".join(line for name, thing in things for line in entry(name, thing, 2))
 
 
 def coloured(code: str, language: str, _: str) -> str:

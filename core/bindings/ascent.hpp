@@ -51,6 +51,7 @@ template <class T, class I, class State> void bind_sparse(nb::class_<State> &c) 
 template <class State> void bind_ascent(nb::class_<State> &c) {
   c.def("take_all", &State::take_all, "Take the rows again that were left out.");
   c.def_prop_ro("complete", [](const State &s) { return s.active == static_cast<Index>(s.order.size()); });
+  c.def_prop_ro("gap", [](const State &s) { return s.gap; }, "The sum of the gaps of rows that the last epoch met.");
   bind_dense<float>(c);
   bind_dense<double>(c);
   bind_sparse<float, std::int32_t>(c);

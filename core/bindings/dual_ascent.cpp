@@ -10,17 +10,19 @@ std::vector<double> copied(const In<double, 1> &array) {
 }
 
 DualAscent make(const In<double, 1> &target, const In<double, 1> &low, const In<double, 1> &high,
-                const In<double, 1> &curvature, double epsilon, double unit, std::uint64_t seed) {
+                const In<double, 1> &curvature, double epsilon, double unit, Index run, std::uint64_t seed) {
+  require(run >= 1, "a run has at least one row");
   for (const In<double, 1> *part : {&low, &high, &curvature})
     require(part->shape(0) == target.shape(0), "target, low, high and curvature must have one entry a row");
   DualAscent state;
   state.target = copied(target), state.low = copied(low), state.high = copied(high);
-  state.curvature = copied(curvature), state.epsilon = epsilon, state.unit = unit, state.random = Random(seed);
+  state.curvature = copied(curvature), state.epsilon = epsilon, state.unit = unit, state.run = run;
+  state.random = Random(seed);
   return state;
 }
 
-nb::object vector(const std::vector<double> &values) {
-  return give<double, 1>(values, {static_cast<Index>(values.size())});
+template <class Vector> nb::object vector(const Vector &values) {
+  return give<double, 1>({values.begin(), values.end()}, {static_cast<Index>(values.size())});
 }
 
 } // namespace
@@ -31,10 +33,10 @@ void bind_dual_ascent(nb::module_ &m) {
   c.def(
       "__init__",
       [](DualAscent *self, const In<double, 1> &target, const In<double, 1> &low, const In<double, 1> &high,
-         const In<double, 1> &curvature, double epsilon, double unit,
-         std::uint64_t seed) { new (self) DualAscent(make(target, low, high, curvature, epsilon, unit, seed)); },
+         const In<double, 1> &curvature, double epsilon, double unit, Index run,
+         std::uint64_t seed) { new (self) DualAscent(make(target, low, high, curvature, epsilon, unit, run, seed)); },
       nb::arg("target"), nb::arg("low"), nb::arg("high"), nb::arg("curvature"), nb::arg("epsilon"), nb::arg("unit"),
-      nb::arg("seed"));
+      nb::arg("run"), nb::arg("seed"));
   c.def(
       "retarget",
       [](DualAscent &state, const In<double, 1> &target) {
@@ -44,7 +46,7 @@ void bind_dual_ascent(nb::module_ &m) {
       },
       nb::arg("target"), "Go on with other targets.");
   c.def_prop_ro("b", [](const DualAscent &s) { return vector(s.b); });
-  c.def_prop_ro("w", [](const DualAscent &s) { return vector({s.w.begin(), s.w.end()}); });
+  c.def_prop_ro("w", [](const DualAscent &s) { return vector(s.w); });
   bind_ascent(c);
 }
 

@@ -14,10 +14,11 @@ constexpr Index epochs = 5000;
 
 // Hinge (curvature 0) or squared hinge, targets of -1 and +1; with a tube, numbers as targets.
 template <class Rows, class T>
-void test_dual(const Matrix<T> &x, const Rows &rows, double curvature, double epsilon, const std::string &what) {
+void test_dual(const Matrix<T> &x, const Rows &rows, double curvature, double epsilon, Index run,
+               const std::string &what) {
   const double far = curvature > 0.0 ? std::numeric_limits<double>::infinity() : 0.3;
   DualAscent s;
-  s.unit = 0.5, s.epsilon = epsilon;
+  s.unit = 0.5, s.epsilon = epsilon, s.run = run;
   s.target = normal(index(x.n), 7);
   s.curvature.assign(index(x.n), curvature);
   for (double &t : s.target) {
@@ -33,6 +34,7 @@ void test_dual(const Matrix<T> &x, const Rows &rows, double curvature, double ep
       s.take_all(), violation = 1.0;
   }
   check(violation <= 1e-10, what + ": ends");
+  check(0.0 <= s.gap && s.gap <= 1e-8, what + ": no gap is left");
   for (Index j = 0; j <= x.p; ++j) {
     double sum = 0.0;
     for (Index i = 0; i < x.n; ++i)
@@ -93,8 +95,9 @@ template <class T> void test_all(const std::string &isa) {
   const Matrix<T> x(60, 7, 0.5, 3);
   for (const auto &[curvature, epsilon] : {std::pair{0.0, 0.0}, {0.5, 0.0}, {0.0, 0.2}, {0.5, 0.2}}) {
     const std::string what = isa + " curvature " + std::to_string(curvature) + " tube " + std::to_string(epsilon);
-    test_dual(x, x.dense(), curvature, epsilon, what + " dense");
-    test_dual(x, x.sparse(), curvature, epsilon, what + " sparse");
+    test_dual(x, x.dense(), curvature, epsilon, 1, what + " dense");
+    test_dual(x, x.sparse(), curvature, epsilon, 1, what + " sparse");
+    test_dual(x, x.sparse(), curvature, epsilon, 3, what + " sparse, in runs");
   }
   test_joint(x, x.dense(), isa + " joint dense");
   test_joint(x, x.sparse(), isa + " joint sparse");

@@ -108,9 +108,14 @@ if TYPE_CHECKING:
     from tenfold.estimators.two_blocks import PLSCanonical as PLSCanonical
     from tenfold.estimators.two_blocks import PLSRegression as PLSRegression
     from tenfold.estimators.undecided import ambiguity as ambiguity
+    from tenfold.evaluation import Evaluation as Evaluation
+    from tenfold.evaluation import Figure as Figure
+    from tenfold.evaluation import evaluate as evaluate
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
+    from tenfold.persist import load as load
+    from tenfold.persist import save as save
     from tenfold.stats import Moments as Moments
 
 __version__ = "0.1.0"
@@ -127,6 +132,8 @@ _HOME = {
     "ComplementNB": "estimators.bayes",
     "ElasticNet": "estimators.lasso",
     "ElasticNetCV": "estimators.lasso",
+    "Evaluation": "evaluation",
+    "Figure": "evaluation",
     "ForwardSelection": "estimators.greedy",
     "GammaRegressor": "estimators.glm",
     "GaussianMixture": "estimators.mixture",
@@ -204,6 +211,7 @@ _HOME = {
     "certify": "certification",
     "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
+    "evaluate": "evaluation",
     "infer": "certification",
     "k_means": "estimators.kmeans",
     "kmeans_plusplus": "estimators.kmeans",
@@ -212,6 +220,7 @@ _HOME = {
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
     "lasso_path": "estimators.lasso",
+    "load": "persist",
     "margins": "geometry",
     "orthogonal_mp": "estimators.greedy",
     "orthogonal_mp_gram": "estimators.greedy",
@@ -220,13 +229,14 @@ _HOME = {
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",
+    "save": "persist",
     "separability": "estimators.separability",
 }
 
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds",)
+_MODULES = ("bounds", "datasets", "persist", "selection")
 """Modules that are public as they are."""
 
 

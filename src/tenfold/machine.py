@@ -211,6 +211,25 @@ def _field(file: Path, name: str) -> int:
     return 0
 
 
+class Resident(NamedTuple):
+    """Resident memory of the process in bytes: now, and the most since the peak was reset or the process began."""
+
+    now: int
+    peak: int
+
+
+def resident_memory(*, reset_peak: bool = False) -> Resident | None:
+    """What the process has in memory; None where the system does not tell. Linux can forget the peak so far."""
+    status = Path("/proc/self/status")
+    if reset_peak:
+        try:
+            Path("/proc/self/clear_refs").write_text("5")
+        except OSError:
+            return None  # without it a peak of long ago would be taken for one of now
+    now, peak = _field(status, "VmRSS:"), _field(status, "VmHWM:")
+    return Resident(1024 * now, 1024 * peak) if now and peak else None
+
+
 def require_memory(what: str, size: int, instead: str) -> None:
     """Refuse before the work starts when `size` bytes for `what` are not there."""
     if size > 1 << 26 and size > available_memory():

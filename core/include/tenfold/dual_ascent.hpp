@@ -8,7 +8,12 @@
 // d = 1 / (2 C_i); the losses with a tube: the same on both sides of 0. One epoch takes every row that is not left out
 // once, in a shuffled order:
 //   b_i <- the minimum along b_i alone,  w <- w + (change of b_i) [x_i, unit].
+// The order shuffles runs of neighbours in memory, and then the rows of every few runs together. It is as good as one
+// that shuffles all rows at once, and reads the memory some kilobytes at a time, which takes half of the time; rows of
+// one run after the other would need several times as many epochs.
 // The violation of a row is how fast the objective falls where its interval lets b_i go; an epoch returns the largest.
+// Its part of the duality gap is how far the row's own terms and z b_i, z = w.[x_i, unit], can fall together; an epoch
+// leaves the sum of what it has met, which takes no other pass, and is mostly more than what is left after it.
 // Flops: 4 an entry of the rows that move, 2 of the others; bytes: the rows that are taken, once an epoch.
 #pragma once
 
@@ -21,6 +26,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace tenfold {
@@ -32,23 +38,34 @@ struct DualAscent {
   // where it is: the last entry of w belongs to `unit`
   Weights w;
   std::vector<double> b, square;
-  std::vector<Index> order; // the rows, those that are taken first
-  Index active = 0;
+  std::vector<Index> order;       // the rows that are taken, as in memory, and room for the others
+  std::vector<Index> runs, taken; // scratch: the order of an epoch
+  std::vector<char> out;          // the rows that are left out
+  Index active = 0, run = 1;
   double reach = std::numeric_limits<double>::infinity(); // the largest violation of the epoch before
+  double gap = 0.0;                                       // the sum of the gaps that the last epoch met
   Random random{0};
 
   Index rows() const { return static_cast<Index>(target.size()); }
   Index vectors() const { return 1; } // of weights
   void take_all() {
     active = static_cast<Index>(order.size());
+    std::iota(order.begin(), order.end(), Index{0});
+    std::fill(out.begin(), out.end(), char{0});
     reach = std::numeric_limits<double>::infinity();
   }
-  void leave(Index &place) {
-    --active;
-    std::swap(order[static_cast<std::size_t>(place)], order[static_cast<std::size_t>(active)]);
-    --place;
+  // The others stay in their places, so that runs stay runs.
+  void forget_those_out() {
+    const auto end = order.begin() + active;
+    active = std::remove_if(order.begin(), end, [&](Index i) { return out[static_cast<std::size_t>(i)] != 0; }) -
+             order.begin();
   }
 };
+
+inline void shuffle(std::span<Index> order, Random &random) {
+  for (std::size_t k = 0; k < order.size(); ++k)
+    std::swap(order[k], order[k + static_cast<std::size_t>(random.below(order.size() - k))]);
+}
 
 // From b = 0.
 template <class Rows> void begin(const Rows &x, DualAscent &state) {
@@ -59,8 +76,7 @@ template <class Rows> void begin(const Rows &x, DualAscent &state) {
   state.square.resize(n);
   for (std::size_t i = 0; i < n; ++i)
     state.square[i] = row.squares(static_cast<Index>(i)) + state.unit * state.unit;
-  state.order.resize(n);
-  std::iota(state.order.begin(), state.order.end(), Index{0});
+  state.order.resize(n), state.out.resize(n), state.taken.reserve(n);
   state.take_all();
 }
 
@@ -80,42 +96,65 @@ struct Sides {
 // The minimum along b_i alone, where the slope at b is g and the curvature q.
 inline double best_along(double g, double q, double b, double low, double high, double epsilon) {
   if (!(q > 0.0))
-    return g < 0.0 ? high : low;
+    return g < -epsilon ? high : (g > epsilon || epsilon == 0.0 ? low : 0.0);
   const double free = b - g / q, threshold = epsilon / q;
   const double moved = free > threshold ? free - threshold : (free < -threshold ? free + threshold : 0.0);
   return std::clamp(moved, low, high);
 }
 
+// Moves b_i, and w with it. Returns the violation; a row that is held where it is is left out from now on.
+template <class Row> double move(const Row &row, Index i, DualAscent &state, double &last) {
+  const auto s = static_cast<std::size_t>(i);
+  const double b = state.b[s], d = state.curvature[s], low = state.low[s], high = state.high[s];
+  const double g = row.dot(i, state.w.data()) + last * state.unit - state.target[s] + d * b;
+  const Sides sides(g, b, low, high, state.epsilon);
+  if (sides.violation == 0.0) {
+    state.out[s] = sides.held(b, low, high, state.epsilon, state.reach);
+    return 0.0;
+  }
+  const double far = best_along(g, d, b, low, high, state.epsilon);
+  state.gap += (b - far) * (g + 0.5 * d * (far - b)) + state.epsilon * (std::fabs(b) - std::fabs(far));
+  const double moved = best_along(g, state.square[s] + d, b, low, high, state.epsilon);
+  if (moved != b && std::isfinite(moved)) {
+    state.b[s] = moved;
+    row.add(i, moved - b, state.w.data());
+    last += (moved - b) * state.unit;
+  }
+  return sides.violation;
+}
+
+// Fills `taken`: the order of an epoch.
+inline void draw(DualAscent &state) {
+  constexpr std::size_t together = 16; // so many runs
+  const Index runs = (state.active + state.run - 1) / state.run;
+  state.runs.resize(static_cast<std::size_t>(runs));
+  std::iota(state.runs.begin(), state.runs.end(), Index{0});
+  shuffle(state.runs, state.random);
+  state.taken.clear();
+  std::size_t begin = 0;
+  for (std::size_t k = 0; k < state.runs.size(); ++k) {
+    const Index first = state.runs[k] * state.run, end = std::min(first + state.run, state.active);
+    state.taken.insert(state.taken.end(), state.order.begin() + first, state.order.begin() + end);
+    if ((k + 1) % together == 0 || k + 1 == state.runs.size()) {
+      shuffle(std::span(state.taken).subspan(begin), state.random);
+      begin = state.taken.size();
+    }
+  }
+}
+
 // One epoch. Returns the largest violation.
 template <class Rows> double epoch(const Rows &x, DualAscent &state) {
-  constexpr Index ahead = 2;
+  constexpr std::size_t ahead = 2;
   const auto row = row_of(x);
-  for (Index k = 0; k < state.active; ++k) {
-    const Index other = k + static_cast<Index>(state.random.below(static_cast<std::uint64_t>(state.active - k)));
-    std::swap(state.order[static_cast<std::size_t>(k)], state.order[static_cast<std::size_t>(other)]);
+  draw(state);
+  double largest = 0.0;
+  state.gap = 0.0;
+  for (std::size_t k = 0; k < state.taken.size(); ++k) {
+    if (k + ahead < state.taken.size())
+      row.fetch(state.taken[k + ahead]);
+    largest = std::max(largest, move(row, state.taken[k], state, state.w.back()));
   }
-  double largest = 0.0, &last = state.w.back();
-  for (Index k = 0; k < state.active; ++k) {
-    if (k + ahead < state.active)
-      row.fetch(state.order[static_cast<std::size_t>(k + ahead)]);
-    const Index i = state.order[static_cast<std::size_t>(k)];
-    const auto s = static_cast<std::size_t>(i);
-    const double b = state.b[s], d = state.curvature[s], low = state.low[s], high = state.high[s];
-    const double g = row.dot(i, state.w.data()) + last * state.unit - state.target[s] + d * b;
-    const Sides sides(g, b, low, high, state.epsilon);
-    if (sides.violation == 0.0) {
-      if (sides.held(b, low, high, state.epsilon, state.reach))
-        state.leave(k);
-      continue;
-    }
-    largest = std::max(largest, sides.violation);
-    const double moved = best_along(g, state.square[s] + d, b, low, high, state.epsilon);
-    if (moved != b && std::isfinite(moved)) {
-      state.b[s] = moved;
-      row.add(i, moved - b, state.w.data());
-      last += (moved - b) * state.unit;
-    }
-  }
+  state.forget_those_out();
   state.reach = largest > 0.0 ? largest : std::numeric_limits<double>::infinity();
   return largest;
 }

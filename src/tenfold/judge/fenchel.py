@@ -27,7 +27,7 @@ from tenfold.arrays import Array, Floats, contiguous, namespace, on_host, unit_r
 from tenfold.data import Block, Lifted, Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import factored, newton_bound, newton_step, tilted_bound
-from tenfold.judge.points import Data, Point, centred, local, outer_intercept, prepare, read
+from tenfold.judge.points import Data, Point, centred, local, outer_intercept, prepare, read, valued
 from tenfold.judge.truncated import Truncated
 from tenfold.losses import Loss, Square
 from tenfold.penalties import L2, ElasticNet
@@ -75,7 +75,9 @@ def fenchel_gap(
     above all: there the parameters do not tell the slopes of rows that sit on one.
     """
     data = prepare(problem, rows)
-    here = read(data, centred(params, data.centre) if problem.intercept else params, 1)
+    pointed = problem.loss.kinked or dual is not None
+    at = centred(params, data.centre) if problem.intercept else params
+    here = valued(data, at) if pointed else read(data, at, 1)
     floor = _floor(data, here, dtype)
     tol = RULES["gap"].tol if tol is None else tol
     note = "" if np.any(params.coef) else ALL_ZERO
@@ -83,7 +85,7 @@ def fenchel_gap(
         "gap", here.value, data.scale, tol, floor, here.value, 0.0, status=status, parts=(here.value,), note=note
     )
     loose = False
-    if problem.loss.kinked or dual is not None:
+    if pointed:
         value = _by_points(data, here, dual, certificate.allowed)
         loose = dual is None
     else:

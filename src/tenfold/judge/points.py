@@ -9,7 +9,17 @@ from tenfold.arrays import Floats, on_host
 from tenfold.data import Block, Lifted, MemoryRows, Rows, sampling_step, targets_of, weights_of
 from tenfold.losses import Loss
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Derivatives, Params, best_constant, derivatives, mean_loss, of_columns, together
+from tenfold.stats import (
+    Columns,
+    Derivatives,
+    Params,
+    best_constant,
+    derivatives,
+    mean_loss,
+    of_columns,
+    squares_of_columns,
+    together,
+)
 
 SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
 """How many rows the judge reads first, to place the centre and to balance slopes; and at most so many numbers."""
@@ -53,8 +63,11 @@ def sampled(rows: Rows) -> tuple[Floats, Rows, Floats]:
     if isinstance(rows, MemoryRows) and (place := rows.place()) is not None:
         return place[0], sample, place[1]
     # any centre is right; one amid the rows keeps digits, but not those of sparse rows, which are never centred
-    columns, *extremes = sample.fold(together([Columns.lift] if rows.sparse else [Columns.lift, of_columns])).parts
-    centre = columns.middle(extremes[0]) if extremes else np.zeros(p)
+    if rows.sparse:
+        sums = sample.fold(squares_of_columns).sum
+        return np.zeros(p), sample, sums[:-1] / (sums[-1] or 1.0)
+    columns, extremes = sample.fold(together([Columns.lift, of_columns])).parts
+    centre = columns.middle(extremes)
     with np.errstate(over="ignore", invalid="ignore"):  # rows that are not finite are found when all are read
         return centre, sample, columns.squares_about(centre)
 
@@ -132,6 +145,12 @@ def read(data: Data, params: Params, order: int) -> Point:
     return point_of(data, params, data.rows.fold(reading(data, params, order)))
 
 
+def valued(data: Data, params: Params) -> Point:
+    """The point at `params` with its objective alone: half of a pass over sparse rows of many columns."""
+    sums = data.rows.fold(reading(data, params, 0))
+    return Point(params, sums.weight, _value(data, params, sums), np.empty(0), None)
+
+
 def reading(data: Data, params: Params, order: int) -> Callable[[Block], Lifted[Derivatives]]:
     """The lift of what makes a point."""
     return derivatives(data.problem.loss, local(data, params), order, data.centre)
@@ -141,7 +160,6 @@ def point_of(data: Data, params: Params, sums: Derivatives) -> Point:
     """The point at `params`, from sums over the rows."""
     problem, c = data.problem, data.centre
     assert sums.gradient is not None
-    value = float(sums.value[0]) / sums.weight + float(problem.penalty.value(params.coef)[0])
     g, slope = sums.gradient[0] / sums.weight, sums.slope / sums.weight
     hessian = None if sums.hessian is None else sums.hessian / sums.weight
     if problem.intercept:
@@ -158,10 +176,16 @@ def point_of(data: Data, params: Params, sums: Derivatives) -> Point:
         hessian[np.arange(p), np.arange(p)] += data.strength
     if problem.tie > 0.0:
         b, ends = outer_intercept(data, params), np.append(-c, 1.0)
-        value += 0.5 * problem.tie * b * b
         g += problem.tie * b * ends
         hessian = None if hessian is None else hessian + problem.tie * np.outer(ends, ends)
-    return Point(params, sums.weight, value, g, hessian)
+    return Point(params, sums.weight, _value(data, params, sums), g, hessian)
+
+
+def _value(data: Data, params: Params, sums: Derivatives) -> float:
+    """The objective, from sums over the rows."""
+    problem = data.problem
+    value = float(sums.value[0]) / sums.weight + float(problem.penalty.value(params.coef)[0])
+    return value + (0.5 * problem.tie * outer_intercept(data, params) ** 2 if problem.tie > 0.0 else 0.0)
 
 
 def length(x: Floats) -> float:

@@ -96,13 +96,19 @@ class Machine:
         return Params(np.ascontiguousarray(params.coef[:, :-1]), params.coef[:, -1] * self.unit)
 
     def judged(self, rows: Rows, params: Params, *, dual: Floats | None = None, **options: Any) -> Certificate:
-        """The judge's word; where the loss has kinks and no dual point comes along, one is looked for."""
+        """The judge's word; where no dual point comes along, and parameters do not tell it (the loss has kinks, or
+        columns are too many for a square matrix), one is looked for.
+        """
         problem, rows, params = self.problem, self.wider(rows), self.inside(params)
-        if not self.loss.kinked or dual is not None:
-            return gap(problem, rows, params, dual=dual, **options)
         wide = _at_hand(rows) and rows.shape[1] > NEWTON_COLUMNS
+        if dual is not None or self.sparse or not (self.loss.kinked or wide):
+            return gap(problem, rows, params, dual=dual, **options)
         found: list[Certificate] = []
-        for width in () if wide else KINKS:
+        if not self.loss.kinked:
+            found.append(gap(problem, rows, params, search=0, **options))
+            if found[-1].ok:
+                return found[-1]
+        for width in KINKS if self.loss.kinked and not wide else ():
             slopes = at_kinks(problem, rows, params, options.get("dtype", np.float64), width)
             found.append(gap(problem, rows, params, dual=slopes, **options))
             if found[-1].ok:

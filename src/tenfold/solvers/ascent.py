@@ -17,15 +17,17 @@ from tenfold.problems import Glm
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params
 
-FIRST, LAST = 0.1, 1e-14
-"""Violations, in units of the targets, at which the gap is looked at first, and below which there is only rounding."""
+FIRST, LAST = 0.01, 1e-14
+"""The share of the first gap at which free intercepts are moved first; violations, in units of the targets, below which
+there is only rounding.
+"""
 
 ENTRIES = 1 << 16
 """A step takes epochs until it has read about so many entries, once for each class."""
 
-TIGHTER, CLOSER = 0.03, 0.1
-"""So much smaller is the gap that is allowed after one that was not certified, and at least so much smaller the
-violation that is asked for after a gap that was too large.
+TIGHTER, CLOSER = 0.03, 0.01
+"""So much smaller is the gap that is allowed after one that was not certified; and at most so much smaller that which
+is asked for before free intercepts are moved again.
 """
 
 
@@ -44,7 +46,9 @@ class Ascent:
         self.X, self.y = contiguous(block.X), np.ascontiguousarray(block.y[:, 0])
         weight = np.ones(rows.shape[0]) if block.weight is None else np.asarray(block.weight)
         self.share = weight / weight.sum()
-        self.cost = self.share / float(np.max(problem.penalty.strength))
+        self.strength = float(np.max(problem.penalty.strength))
+        self.cost = self.share / self.strength
+        self.met = np.inf
         self.unit = self._unit()
 
     @property
@@ -70,7 +74,7 @@ class Ascent:
         if not problem.intercept:
             return 0.0
         if problem.tie > 0.0:
-            return float(np.sqrt(np.max(problem.penalty.strength) / problem.tie))
+            return float(np.sqrt(self.strength / problem.tie))
         squares = np.square(self.X.data).sum() if is_sparse(self.X) else np.einsum("ij,ij->", self.X, self.X)
         return float(np.sqrt(squares / self.X.shape[0])) or 1.0
 
@@ -80,14 +84,18 @@ class Ascent:
             return getattr(self.loop, f"{name}_csr")(X.data, X.indices, X.indptr, X.shape[1])
         return getattr(self.loop, name)(X)
 
-    def _epochs(self, wanted: float) -> float:
-        """Epochs until the largest violation is what is wanted, as many as a step has; the violation of the last."""
-        violation = np.inf
+    def _epochs(self, wanted: float, least: float) -> tuple[float, float]:
+        """Epochs until the gap ahead is what is wanted, as many as a step has; the largest violation of the last, and
+        the gap that is then expected: an epoch knows those of its rows when it met them, and the next will do as much.
+        """
+        violation = ahead = np.inf
         for _ in range(self.sweeps):
-            violation = self._call("epoch")
-            if violation <= wanted:
+            violation, before = self._call("epoch"), self.met
+            self.met = float(self.loop.gap) * self.strength
+            ahead = self.met * min(1.0, self.met / before) if before > 0.0 else self.met
+            if ahead <= wanted or violation <= least:
                 break
-        return violation
+        return violation, ahead
 
     def tighten(self) -> None:
         """Ask for more."""
@@ -95,26 +103,28 @@ class Ascent:
 
     def steps(self) -> Iterator[Step]:
         """An epoch a step, or several where they are short; objective and measure are those of the last look at the
-        gap.
+        gap. Rows that were left out count in it, too: they are taken again where it is too large.
         """
         self._call("begin")
-        spread = self._spread()
-        wanted, least = FIRST * spread, LAST * spread
+        least = LAST * self._spread()
         objective, gap = self._gap()
         yield Step(self.params, objective, gap / self.allowed)
+        wanted = FIRST * gap
         while True:
-            violation = self._epochs(wanted)
+            if not self.problem.balances:
+                wanted = self.allowed
+            violation, ahead = self._epochs(wanted, least)
             if not np.isfinite(violation):
                 raise NotFinite
-            if violation > wanted or not self.loop.complete:
-                if violation <= wanted:
-                    self.loop.take_all()
+            if ahead > wanted and violation > least:
                 yield Step(self.params, objective, max(gap / self.allowed, 1.0 + 1e-9))
                 continue
             value, gap = self._gap()
             objective = min(objective, value)
             yield Step(self.params, objective, gap / self.allowed)
             moved = self._move_intercepts() if self.problem.balances else 0.0
-            if violation <= least and moved <= least:
+            if violation <= least and moved <= least and self.loop.complete:
                 return
-            wanted = max(min(violation, wanted) * max(CLOSER, min(0.5, float(np.sqrt(self.allowed / gap)))), least)
+            if not self.loop.complete:
+                self.loop.take_all()
+            wanted = min(ahead, wanted) * max(CLOSER, min(0.25, self.allowed / gap))

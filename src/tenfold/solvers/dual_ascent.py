@@ -16,6 +16,9 @@ from tenfold.problems import Glm
 from tenfold.solvers.ascent import Ascent
 from tenfold.stats import Params, predictions
 
+RUN = 1 << 11
+"""Neighbours in memory of about so many entries are taken near each other."""
+
 
 class Intervals(NamedTuple):
     """Ends and curvature (n,) of the dual of each row's loss, and half of the width of the tube."""
@@ -46,7 +49,8 @@ class DualAscent(Ascent):
         super().__init__(problem, rows, 1, allowed)
         self.intercept = 0.0
         low, high, curvature, epsilon = Intervals.of(problem.loss, self.y, self.cost)
-        self.loop = _core.DualAscent(self.y, low, high, curvature, epsilon, self.unit, seed)
+        run = max(1, RUN * rows.shape[0] // max(rows.entries, 1))
+        self.loop = _core.DualAscent(self.y, low, high, curvature, epsilon, self.unit, run, seed)
 
     @property
     def slopes(self) -> Floats:
@@ -71,9 +75,9 @@ class DualAscent(Ascent):
     def _gap(self) -> tuple[float, float]:
         """The objective, and the duality gap, with what slopes that do not balance could change of it."""
         problem, params = self.problem, self.params
-        z, u = self.rows.map(predictions(params))[:, 0], self.slopes
+        b, u = float(params.intercept[0]), self.slopes
+        z = self.rows.map(predictions(params))[:, 0] if np.any(params.coef) else np.full_like(self.y, b)
         loss = problem.loss.value(self.y, z)
-        b = float(params.intercept[0])
         objective = float(np.sum(self.share * loss)) + float(problem.penalty.value(params.coef)[0])
         gap = float(np.sum(self.share * (loss + problem.loss.conjugate(self.y, u) - u * z)))
         if problem.balances:

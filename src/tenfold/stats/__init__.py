@@ -22,7 +22,7 @@ from tenfold.stats.classes import (
     scaled_distances,
 )
 from tenfold.stats.clusters import Assigned, Assigner, Farthest, assigned, assigner, distances_to, farthest, nearest
-from tenfold.stats.columns import Aligned, Columns
+from tenfold.stats.columns import Aligned, Columns, squares_of_columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import (
     Derivatives,
@@ -149,6 +149,7 @@ __all__ = [
     "score_products",
     "softmax",
     "some_missing",
+    "squares_of_columns",
     "times",
     "together",
     "total_weight",

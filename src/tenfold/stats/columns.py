@@ -10,7 +10,7 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, namespace, on_host
 from tenfold.data import Block, Lifted, Pending, weights_of
 from tenfold.machine import threads
-from tenfold.stats.derivatives import back_times
+from tenfold.stats.derivatives import Total, back_times
 from tenfold.stats.extremes import Extremes
 from tenfold.stats.moments import Moments, is_noise
 
@@ -130,6 +130,14 @@ def _lifted(block: Block, weight: Floats, pulling: Floats | None) -> tuple[Colum
     my, sy, _ = _dense(block.y, weight, weight)
     columns = Columns(block.X.shape[1], float(np.sum(weight)), np.concatenate([mx, my]), np.concatenate([sx, sy]))
     return columns, None if pulling is None else products
+
+
+def squares_of_columns(block: Block) -> Total:
+    """The lift of the weight and the weighted sums of squares (p,) of the columns of compressed rows."""
+    X, weight = block.X, weights_of(block)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squares = type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
+        return Total(np.append(back_times(squares, weight[:, None])[0], np.sum(weight)))
 
 
 SHIFTED = 64.0

@@ -13,6 +13,7 @@ from tenfold.data import Rows
 from tenfold.estimators.bayes.learned import NaiveBayes
 from tenfold.estimators.by_class import PARTS
 from tenfold.estimators.contract import Claims
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, nothing, real
 from tenfold.judge import Certificate
 from tenfold.judge import bayes as judge
@@ -321,6 +322,9 @@ class BernoulliNB(DiscreteNB):
 
     _claims: ClassVar = Claims(
         "Naive Bayes of marks", "one fold", "exact", "S6.5, W6, B14", "sklearn.naive_bayes.BernoulliNB"
+    )
+    _zoo: ClassVar = Entry(
+        "naive-bayes-marks", "classification", {}, {"alpha": (0.1, 1.0)}, how="inner folds", fast=False
     )
     _constraints: ClassVar[Constraints] = {
         **DiscreteNB._constraints,

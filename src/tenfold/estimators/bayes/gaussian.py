@@ -11,6 +11,7 @@ from tenfold.data import Rows
 from tenfold.estimators.bayes.learned import NaiveBayes
 from tenfold.estimators.by_class import PARTS, given_priors
 from tenfold.estimators.contract import Claims, follow
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, nothing, real
 from tenfold.judge import Certificate
 from tenfold.judge import bayes as judge
@@ -72,6 +73,9 @@ class GaussianNB(NaiveBayes):
         "sklearn.naive_bayes.GaussianNB",
         ("arrays", "files", "Dask", "devices"),
         "Take MultinomialNB or BernoulliNB for counts.",
+    )
+    _zoo: ClassVar = Entry(
+        "naive-bayes", "classification", {}, {"var_smoothing": (1e-9, 1e-3, 0.1)}, how="inner folds", dense=True
     )
     _constraints: ClassVar[Constraints] = {
         "priors": (nothing(), array_like()),

@@ -19,6 +19,7 @@ from tenfold.estimators.contract import (
     validate_rows,
     validate_weights,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -163,6 +164,7 @@ class PCA(Principal):
         "S11.1, R10, B7, W2",
         "sklearn.decomposition.PCA",
     )
+    _zoo: ClassVar = Entry("principal-components", "structure")
     _constraints: ClassVar[Constraints] = {
         "n_components": (nothing(), integer(0), real(0, 1, "neither"), choice("mle")),
         "copy": (boolean(),),

@@ -12,6 +12,7 @@ from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, ByClass, TooFewRows
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, odds, probabilities
 from tenfold.estimators.contract import Claims
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.judge import Certificate
 from tenfold.judge import centroids as judge
@@ -68,6 +69,14 @@ class NearestCentroid(ByClass):
 
     _claims: ClassVar = Claims(
         "Nearest centroids", "one fold", "exact", "S2.1, R5.1, B15", "sklearn.neighbors.NearestCentroid"
+    )
+    _zoo: ClassVar = Entry(
+        "nearest-centroid",
+        "classification",
+        {},
+        {"shrink_threshold": (None, 1.0)},
+        how="inner folds",
+        dense=True,
     )
     _constraints: ClassVar[Constraints] = {
         "metric": (choice("euclidean", "manhattan", "mahalanobis"),),

@@ -12,6 +12,7 @@ from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, TooFewRows
 from tenfold.estimators.contract import Claims, follow
 from tenfold.estimators.discriminant.gaussian import GaussianClasses
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, integer, nothing, real
 from tenfold.judge import Certificate
 from tenfold.judge import discriminant as judge
@@ -91,6 +92,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
         ("arrays", "files", "Dask", "devices"),
         "Covariances of sparse rows are dense: take X.toarray().",
+    )
+    _zoo: ClassVar = Entry(
+        "lda",
+        "classification",
+        {"solver": "lsqr", "shrinkage": "auto"},
+        how="the closed form of Ledoit and Wolf",
+        most_columns=2000,
+        dense=True,
     )
     _constraints: ClassVar[Constraints] = {
         "solver": (choice("svd", "lsqr", "eigen"),),

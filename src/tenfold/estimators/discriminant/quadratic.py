@@ -12,6 +12,7 @@ from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, TooFewRows
 from tenfold.estimators.contract import Claims
 from tenfold.estimators.discriminant.gaussian import GaussianClasses
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, nothing, real
 from tenfold.judge import Certificate
 from tenfold.judge import discriminant as judge
@@ -80,6 +81,15 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
         "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis",
         ("arrays", "files", "Dask", "devices"),
         "Covariances of sparse rows are dense: take X.toarray().",
+    )
+    _zoo: ClassVar = Entry(
+        "qda",
+        "classification",
+        {},
+        {"reg_param": (1e-3, 0.1, 0.5)},
+        how="inner folds",
+        most_columns=500,
+        dense=True,
     )
     _constraints: ClassVar[Constraints] = {
         "solver": (choice("svd", "eigen"),),

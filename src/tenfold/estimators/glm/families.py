@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from tenfold.estimators.contract import Claims
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.glm.deviance import CONSTRAINTS, DevianceRegressor
 from tenfold.estimators.parameters import Constraints, choice, real
 from tenfold.losses import Gamma, Loss, Poisson, deviance
@@ -75,6 +76,14 @@ class PoissonRegressor(DevianceRegressor):
     """
 
     _claims: ClassVar = Claims("Poisson regression", "fold an iteration", "gap", "S8.1.2", "PoissonRegressor")
+    _zoo: ClassVar = Entry(
+        "poisson",
+        "regression",
+        {"max_iter": 300},
+        {"alpha": (1e-4, 1e-2, 1.0)},
+        how="inner folds",
+        target="counts",
+    )
 
     def __init__(
         self,
@@ -170,6 +179,15 @@ class GammaRegressor(DevianceRegressor):
     """
 
     _claims: ClassVar = Claims("Gamma regression", "fold an iteration", "gap", "S8.1.2", "GammaRegressor")
+    _zoo: ClassVar = Entry(
+        "gamma",
+        "regression",
+        {"max_iter": 300},
+        {"alpha": (1e-4, 1e-2, 1.0)},
+        how="inner folds",
+        fast=False,
+        target="positive",
+    )
 
     def __init__(
         self,

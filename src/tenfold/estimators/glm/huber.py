@@ -22,6 +22,7 @@ from tenfold.estimators.contract import (
     validate_weights,
     warn_unless_certified,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.earlier import earlier
 from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
@@ -95,6 +96,14 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
     """
 
     _claims: ClassVar = Claims("Huber's robust regression", "fold an iteration", "gap", "S8.1.2", "HuberRegressor")
+    _zoo: ClassVar = Entry(
+        "huber",
+        "regression",
+        {"max_iter": 1000},
+        {"alpha": (1e-4, 1.0, 100.0)},
+        how="inner folds",
+        fast=False,
+    )
     _constraints: ClassVar[Constraints] = {
         "epsilon": (real(1),),
         "max_iter": (integer(0),),

@@ -18,6 +18,7 @@ from tenfold.estimators.contract import (
     validate_weights,
     warn_unless_certified,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
 from tenfold.estimators.parameters import (
@@ -104,6 +105,16 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
         "QuantileRegressor",
         where=("arrays", "sparse", "files"),
         instead=IN_MEMORY,
+    )
+    _zoo: ClassVar = Entry(
+        "median",
+        "regression",
+        {"quantile": 0.5},
+        {"alpha": (0.0, 1e-3, 1e-2)},
+        how="inner folds",
+        fast=False,
+        most_rows=100_000,
+        most_columns=500,
     )
     _constraints: ClassVar[Constraints] = {
         "quantile": (real(0, 1, "neither"),),

@@ -16,6 +16,7 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.greedy.lars import EPS, PATH, Ends, LeastAngles
 from tenfold.estimators.parameters import (
     Constraints,
@@ -180,6 +181,16 @@ class LassoLarsIC(LeastAngles):
     """
 
     _claims: ClassVar = Claims("Lasso, alpha by an information criterion", "fold", "gap", "B18", "LassoLarsIC")
+    _zoo: ClassVar = Entry(
+        "lasso-bic",
+        "regression",
+        {"criterion": "bic"},
+        chosen=("alpha_",),
+        how="the information criterion BIC along the path",
+        fast=False,
+        most_columns=2000,
+        dense=True,
+    )
     _lasso: ClassVar[bool] = True
     _constraints: ClassVar[Constraints] = {
         **PATH,

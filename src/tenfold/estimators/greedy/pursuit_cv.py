@@ -19,6 +19,7 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.greedy.folds import ByFolds
 from tenfold.estimators.greedy.pursuit import PREMATURE, TOO_MANY
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
@@ -90,6 +91,15 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
         "Orthogonal matching pursuit, columns chosen by folds", "fold", "residual", "R3.3, R11.2",
         "OrthogonalMatchingPursuitCV",
     )  # fmt: skip
+    _zoo: ClassVar = Entry(
+        "orthogonal-matching-pursuit",
+        "regression",
+        {"cv": 4},
+        chosen=("n_nonzero_coefs_",),
+        how="4 inner folds, all counts by one path each",
+        fast=False,
+        dense=True,
+    )
     _constraints: ClassVar[Constraints] = {
         "copy": (boolean(),),
         "fit_intercept": (boolean(),),

@@ -15,6 +15,7 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.plans.subsets import MOST_COLUMNS, Chosen, Size, fit
@@ -82,6 +83,16 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
     """
 
     _claims: ClassVar = Claims("Best subset of the columns", "fold", "exact", "R11.1", "")
+    _zoo: ClassVar = Entry(
+        "best-subset",
+        "regression",
+        {"criterion": "bic"},
+        chosen=("n_nonzero_coefs_",),
+        how="the information criterion BIC over all subsets",
+        fast=False,
+        most_columns=30,
+        dense=True,
+    )
     _constraints: ClassVar[Constraints] = {
         "n_nonzero_coefs": (integer(0), nothing()),
         "alpha": (real(0), nothing()),

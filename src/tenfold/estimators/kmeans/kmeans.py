@@ -14,6 +14,7 @@ from tenfold.estimators.contract import (
     validate_weights,
     warn_unless_certified,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.kmeans.centres import (
     BASIC,
     Centred,
@@ -99,6 +100,9 @@ class KMeans(Centred):
 
     _claims: ClassVar = Claims(
         "k-means", "one fold a step", "fixed point, lower bound", "S12.1, W11, B12", "sklearn.cluster.KMeans"
+    )
+    _zoo: ClassVar = Entry(
+        "k-means", "structure", {"n_init": 10, "random_state": 0}, {"n_clusters": (2, 3, 4, 5, 6, 8)}, dense=True
     )
     _constraints: ClassVar[Constraints] = {
         **BASIC,

@@ -23,6 +23,7 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.lasso.fitting import SparseModel, settings_of
 from tenfold.estimators.lasso.functions import enet_path, lasso_path
 from tenfold.estimators.lasso.grid import alphas_from, given, largest
@@ -206,6 +207,9 @@ class LassoCV(SparseModelCV):
     """
 
     _claims: ClassVar = Claims("Lasso, alpha by k-fold", "fold once", "gap", "R3.3, R11.3, B18", "LassoCV")
+    _zoo: ClassVar = Entry(
+        "lasso", "regression", {"cv": 4}, free=100, chosen=("alpha_",), how="4 inner folds, all values by one path each"
+    )
     _constraints: ClassVar[Constraints] = {**PATH, **SINGLE}
 
     path = staticmethod(lasso_path)
@@ -279,6 +283,14 @@ class ElasticNetCV(SparseModelCV):
 
     _claims: ClassVar = Claims(
         "Elastic net, alpha and share by k-fold", "fold once", "gap", "R3.3, R11.3", "ElasticNetCV"
+    )
+    _zoo: ClassVar = Entry(
+        "elastic-net",
+        "regression",
+        {"cv": 4, "l1_ratio": (0.1, 0.5, 0.9)},
+        free=300,
+        chosen=("alpha_", "l1_ratio_"),
+        how="4 inner folds, all values by one path each",
     )
     _constraints: ClassVar[Constraints] = {**PATH, **SINGLE, "l1_ratio": (real(0, 1, "both"), array_like())}
 

@@ -28,6 +28,7 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.least_squares.ridge import Ridge, RidgeClassification, RidgeClassifier
 from tenfold.estimators.parameters import (
     Constraints,
@@ -442,6 +443,14 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, _RidgeCV):
         "S10.2.2, B C.3, R3.3",
         "RidgeCV",
     )
+    _zoo: ClassVar = Entry(
+        "ridge",
+        "regression",
+        {"alphas": np.logspace(-4, 6, 101)},
+        free=101,
+        chosen=("alpha_",),
+        how="exact leave-one-out",
+    )
     _constraints: ClassVar[Constraints] = {
         **_RidgeCV._constraints,
         "gcv_mode": (choice("auto", "svd", "eigen"), nothing()),
@@ -540,6 +549,14 @@ class RidgeClassifierCV(RidgeClassification, _RidgeCV):
         "residual",
         "R3.3, R5.3",
         "RidgeClassifierCV",
+    )
+    _zoo: ClassVar = Entry(
+        "ridge-classifier",
+        "classification",
+        {"alphas": np.logspace(-4, 6, 101)},
+        free=101,
+        chosen=("alpha_",),
+        how="exact leave-one-out",
     )
     _constraints: ClassVar[Constraints] = {
         **_RidgeCV._constraints,

@@ -17,6 +17,7 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.inferred import Inferred
 from tenfold.estimators.least_squares.from_moments import PartialRegression
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
@@ -84,6 +85,7 @@ class LinearRegression(
     _claims: ClassVar = Claims(
         "Ordinary least squares", "fold twice", "residual", "S4, R4, B17, W10", "LinearRegression"
     )
+    _zoo: ClassVar = Entry("least-squares", "regression")
     _constraints: ClassVar[Constraints] = {
         "fit_intercept": (boolean(),),
         "copy_X": (boolean(),),

@@ -26,6 +26,7 @@ from tenfold.estimators.contract import (
     validate,
     validate_weights,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.labels import numbered_classes, shares, weighted
 from tenfold.estimators.logistic.regression import LogisticRegression
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear, strength
@@ -112,6 +113,20 @@ class LogisticRegressionCV(LogisticRegression):
         "LogisticRegressionCV",
         ("arrays", "sparse"),
         "Choose C on a sample in memory, then fit LogisticRegression to all rows.",
+    )
+    _zoo: ClassVar = Entry(
+        "logistic",
+        "classification",
+        {
+            "Cs": np.logspace(-4, 4, 20),
+            "l1_ratios": (0.0,),
+            "cv": 4,
+            "scoring": "neg_log_loss",
+            "use_legacy_attributes": False,
+        },
+        free=20,
+        chosen=("C_",),
+        how="4 inner folds, all values by curves through some",
     )
     _constraints: ClassVar[Constraints] = {
         **{

@@ -24,6 +24,7 @@ from tenfold.estimators.contract import (
     validate_rows,
     validate_weights,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.mixture.given import given, positive, shape_of
 from tenfold.estimators.parameters import (
     Constraints,
@@ -130,6 +131,14 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         "mixture.GaussianMixture",
         ("arrays", "files", "Dask", "devices"),
         "Covariances of sparse rows are dense: take X.toarray(), or TruncatedSVD first.",
+    )
+    _zoo: ClassVar = Entry(
+        "mixture",
+        "structure",
+        {"random_state": 0, "n_init": 3},
+        {"n_components": (1, 2, 3, 4, 6)},
+        how="the information criterion BIC",
+        dense=True,
     )
     _missing: ClassVar[bool] = True
     _constraints: ClassVar[Constraints] = {

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.distances import Minkowski
 from tenfold.estimators.contract import Claims, all_or_nothing, validate_weights
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, integer, random_state
 from tenfold.judge import Certificate
 from tenfold.judge import prototypes as judge
@@ -64,6 +65,15 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         "-",
         ("arrays",),
         "Prototypes are found from rows in memory: load them (numpy.asarray, X.compute()), or take NearestCentroid.",
+    )
+    _zoo: ClassVar = Entry(
+        "prototypes",
+        "classification",
+        {"random_state": 0},
+        {"n_prototypes": (1, 5, 20)},
+        how="inner folds",
+        fast=False,
+        dense=True,
     )
     _constraints: ClassVar[Constraints] = {"n_prototypes": (integer(1),), "random_state": (random_state(),)}
 

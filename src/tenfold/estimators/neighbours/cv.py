@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.choose.neighbours import NeighbourJackknife, list_of, mean_error, means_left_out, votes_left_out
 from tenfold.estimators.contract import all_or_nothing
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.neighbours.asked import NearestTold
 from tenfold.estimators.neighbours.classes import NO_WEIGHT, Voted
 from tenfold.estimators.neighbours.numbers import Averaged
@@ -139,6 +140,16 @@ class KNeighborsClassifierCV(Voted, Chosen):
     """
 
     _claims: ClassVar = claims("k nearest neighbours, classes, k by leave-one-out", "-", "R3.3, W5, B22")
+    _zoo: ClassVar = Entry(
+        "neighbours-classifier",
+        "classification",
+        {"n_neighbors": 50},
+        free=50,
+        chosen=("n_neighbors_",),
+        how="exact leave-one-out",
+        most_rows=50_000,
+        dense=True,
+    )
 
     def _errors(self, rows: Integers, weight: Floats) -> Floats:
         inside = self._inside()
@@ -197,6 +208,16 @@ class KNeighborsCV(Averaged, Chosen):
     """
 
     _claims: ClassVar = claims("k nearest neighbours, numbers, k by leave-one-out; jackknife+", "-", "R3.3, B22")
+    _zoo: ClassVar = Entry(
+        "neighbours",
+        "regression",
+        {"n_neighbors": 50},
+        free=50,
+        chosen=("n_neighbors_",),
+        how="exact leave-one-out",
+        most_rows=50_000,
+        dense=True,
+    )
 
     def _errors(self, rows: Integers, weight: Floats) -> Floats:
         y = self._y.reshape(len(self._y), -1).astype(np.float64)

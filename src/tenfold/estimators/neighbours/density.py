@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import Floats
-from tenfold.distances import VALID, distance_of
+from tenfold.distances import VALID, Distance, distance_of
 from tenfold.estimators.contract import Claims, all_or_nothing, validate_weights
 from tenfold.estimators.parameters import (
     Constraints,
@@ -137,12 +137,16 @@ class KernelDensity(BaseEstimator):
         if weight is not None and not weight.all():
             X, weight = np.ascontiguousarray(X[weight > 0]), weight[weight > 0]
         self._rows, self._weight = X, weight
-        self._distance = distance_of(self.metric, self.metric_params or {}, X)
+        self._distance = self._measured()
         for name in ("candidates_", "likelihoods_"):
             self.__dict__.pop(name, None)
         self.bandwidth_ = self._chosen()
         self.certificate_ = self.judged(X, weight)
         return self
+
+    def _measured(self) -> Distance:
+        """The distance; what the parameters do not say is read off the rows."""
+        return distance_of(self.metric, self.metric_params or {}, self._rows)
 
     def _chosen(self) -> float:
         n, d = self._rows.shape

@@ -8,8 +8,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.choose.neighbours import mean_error
-from tenfold.distances import VALID, distance_of
+from tenfold.distances import VALID, Distance, distance_of
 from tenfold.estimators.contract import Claims, all_or_nothing, validate_weights
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.neighbours.density import KEEPS
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, instance, nothing, real
 from tenfold.judge import windows as judge
@@ -70,6 +71,16 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """
 
     _claims: ClassVar = Claims("Parzen windows, means", "in memory", "exact", "R2.3", "-", ("arrays",), KEEPS)
+    _zoo: ClassVar = Entry(
+        "parzen",
+        "regression",
+        {"bandwidth": "loo"},
+        chosen=("bandwidth_",),
+        how="exact leave-one-out",
+        fast=False,
+        most_rows=10_000,
+        dense=True,
+    )
     _constraints: ClassVar[Constraints] = {
         "bandwidth": (real(0, np.inf, "neither"), choice("loo")),
         "window": (choice(*WINDOWS),),
@@ -107,12 +118,16 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             X, y, weight = np.ascontiguousarray(X[weight > 0]), y[weight > 0], weight[weight > 0]
         self._rows, self._weight, self._flat = X, weight, y.ndim == 1
         self._targets = np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
-        self._distance = distance_of(self.metric, self.metric_params or {}, X)
+        self._distance = self._measured()
         for name in ("candidates_", "cv_errors_", "best_score_"):
             self.__dict__.pop(name, None)
         self.bandwidth_ = self._chosen()
         self.certificate_ = self.judged(X, self._targets, weight)
         return self
+
+    def _measured(self) -> Distance:
+        """The distance; what the parameters do not say is read off the rows."""
+        return distance_of(self.metric, self.metric_params or {}, self._rows)
 
     def _chosen(self) -> float:
         if not isinstance(self.bandwidth, str):

@@ -103,11 +103,16 @@ class Searched(MultiOutputMixin, BaseEstimator):
         self.n_samples_fit_ = X.shape[0]
         self._votes = weight
         self._kept = np.flatnonzero(weight) if weight is not None and not weight.all() else None
-        rows = X if self._kept is None else X[self._kept] if self.metric != "precomputed" else X[:, self._kept]
-        distance = distance_of(self.effective_metric_, self.effective_metric_params_, X)
-        self._index = built(distance, rows, self.algorithm)
+        self._index = self._indexed()
         self.certificate_ = self._judged()
         return self
+
+    def _indexed(self) -> Index:
+        """The index of the rows that are kept and count."""
+        X, kept = self._fit_X, self._kept
+        rows = X if kept is None else X[kept] if self.metric != "precomputed" else X[:, kept]
+        distance = distance_of(self.effective_metric_, self.effective_metric_params_, X)
+        return built(distance, rows, self.algorithm)
 
     def _taken(self, X: Any, y: Any) -> tuple[Array, Any]:
         """Rows and targets as scikit-learn checks them; another index gives its own rows."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Linear, Mistaken, problem_of
 from tenfold.plans.perceptron import fit_mean
@@ -75,6 +76,7 @@ class AveragedPerceptron(Mistaken, Linear):
     """
 
     _claims: ClassVar = Claims("Averaged perceptron", "scan", "count", "C12-30", "", WHERE, INSTEAD)
+    _zoo: ClassVar = Entry("averaged-perceptron", "classification", {"max_iter": 20}, fast=False)
     _constraints: ClassVar[Constraints] = COMMON
 
     def __init__(

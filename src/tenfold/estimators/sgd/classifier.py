@@ -14,6 +14,7 @@ from tenfold.arrays import Array, contiguous
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered, refuse_numbers, unknown_classes
 from tenfold.estimators.contract import Claims, all_or_nothing, validate, validate_weights
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import (
     Constraints,
     check_parameters,
@@ -290,6 +291,14 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
         "SGDClassifier",
         WHERE,
         INSTEAD,
+    )
+    _zoo: ClassVar = Entry(
+        "sgd-classifier",
+        "classification",
+        {"loss": "log_loss", "random_state": 0},
+        {"alpha": (1e-5, 1e-3)},
+        how="inner folds",
+        fast=False,
     )
     _constraints: ClassVar[Constraints] = {
         **SHARED,

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.contract import Claims, all_or_nothing, validate, validate_weights
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.sgd.online import (
@@ -144,6 +145,14 @@ class SGDRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
         "SGDRegressor",
         WHERE,
         INSTEAD,
+    )
+    _zoo: ClassVar = Entry(
+        "sgd-regression",
+        "regression",
+        {"random_state": 0},
+        {"alpha": (1e-5, 1e-3)},
+        how="inner folds",
+        fast=False,
     )
     _constraints: ClassVar[Constraints] = {
         **SHARED,

@@ -17,6 +17,7 @@ from tenfold.estimators.contract import (
     validate_weights,
     warn_unless_certified,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.labels import numbered_classes
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, nothing
 from tenfold.estimators.predictors import Scored, Sparsified
@@ -116,6 +117,13 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
         "LinearSVC",
         where=WHERE,
         instead=INSTEAD,
+    )
+    _zoo: ClassVar = Entry(
+        "linear-svm",
+        "classification",
+        {"penalize_intercept": False},
+        {"C": (1e-3, 1e-2, 0.1, 1.0)},
+        how="inner folds",
     )
     _constraints: ClassVar[Constraints] = {
         "penalty": (choice("l1", "l2"),),

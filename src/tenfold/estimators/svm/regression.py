@@ -17,6 +17,7 @@ from tenfold.estimators.contract import (
     validate_weights,
     warn_unless_certified,
 )
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, real
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.svm.machines import COMMON, INSTEAD, WHERE, Fits, Task, ascends, machine_of, rows_of
@@ -99,6 +100,14 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         "LinearSVR",
         where=WHERE,
         instead=INSTEAD,
+    )
+    _zoo: ClassVar = Entry(
+        "linear-svr",
+        "regression",
+        {"loss": "squared_epsilon_insensitive", "penalize_intercept": False},
+        {"C": (0.01, 1.0, 100.0)},
+        how="inner folds",
+        fast=False,
     )
     _constraints: ClassVar[Constraints] = {
         "epsilon": (real(0.0),),

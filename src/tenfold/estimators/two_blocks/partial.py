@@ -8,6 +8,7 @@ import numpy as np
 from tenfold.arrays import Array, Floats, like, namespace, numpy_dtype, wide
 from tenfold.data import Block, Rows
 from tenfold.estimators.contract import Claims
+from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer
 from tenfold.estimators.two_blocks.blocks import ITERATED, Regressing, TwoBlocks, latent
 from tenfold.judge import Certificate
@@ -70,6 +71,16 @@ class PLSRegression(Regressing):
         "spectral",
         "",
         "sklearn.cross_decomposition.PLSRegression",
+    )
+    _zoo: ClassVar = Entry(
+        "partial-least-squares",
+        "regression",
+        {"scale": False},
+        {"n_components": (1, 2, 4, 8)},
+        how="inner folds",
+        fast=False,
+        most_columns=2000,
+        dense=True,
     )
     _constraints: ClassVar[Constraints] = ITERATED
 

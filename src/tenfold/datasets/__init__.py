@@ -1,0 +1,73 @@
+"""Toy data that the texts imply, and tables to try things on; every generator takes `random_state`."""
+
+from tenfold.datasets.classes import (
+    make_cauchy,
+    make_chessboard,
+    make_cigars,
+    make_distant,
+    make_gaussian_classes,
+    make_gaussian_mixture,
+    make_informative_and_noise,
+    make_noise,
+    make_rings,
+    make_scores,
+    make_separable,
+    make_spurious,
+    make_xor,
+)
+from tenfold.datasets.numbers import (
+    make_cosine_with_gap,
+    make_counts,
+    make_linear,
+    make_missing,
+    make_sine,
+    make_sine_cosine_views,
+    make_two_views,
+)
+from tenfold.datasets.streams import make_drift
+from tenfold.datasets.table import load_demo, make_table, write_csv
+from tenfold.datasets.words import (
+    BOXES_AND_FRUIT,
+    SPAM_WORDS,
+    load_mails,
+    make_boxes_and_fruit,
+    make_mail,
+    make_sentences,
+    make_tagged_sentences,
+    make_topics,
+)
+
+__all__ = [
+    "BOXES_AND_FRUIT",
+    "SPAM_WORDS",
+    "load_demo",
+    "load_mails",
+    "make_boxes_and_fruit",
+    "make_cauchy",
+    "make_chessboard",
+    "make_cigars",
+    "make_cosine_with_gap",
+    "make_counts",
+    "make_distant",
+    "make_drift",
+    "make_gaussian_classes",
+    "make_gaussian_mixture",
+    "make_informative_and_noise",
+    "make_linear",
+    "make_mail",
+    "make_missing",
+    "make_noise",
+    "make_rings",
+    "make_scores",
+    "make_sentences",
+    "make_separable",
+    "make_sine",
+    "make_sine_cosine_views",
+    "make_spurious",
+    "make_table",
+    "make_tagged_sentences",
+    "make_topics",
+    "make_two_views",
+    "make_xor",
+    "write_csv",
+]

@@ -1,0 +1,304 @@
+"""What an evaluation holds: figures with their intervals, and how they are shown."""
+
+import html
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from tenfold.arrays import Floats, Integers
+from tenfold.evaluation.intervals import Interval
+
+Better: TypeAlias = Literal["higher", "lower", "zero"]
+
+AVERAGES = ("macro", "weighted", "micro")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of merit with its confidence interval.
+
+    Attributes
+    ----------
+    name : what it is.
+    value : of the rows at hand; nan where it is undefined.
+    low, high : the ends of the interval of the figure on new rows of the same kind; nan where there is none.
+    confidence : of the interval.
+    method : how the interval was found, or why the figure is undefined.
+    better : "higher", "lower" or "zero".
+
+    Examples
+    --------
+    >>> from tenfold import evaluate
+    >>> print(evaluate([0, 1, 1, 1], [0, 1, 1, 0])["sensitivity"])
+    sensitivity 0.6667 [0.0943, 0.9916]
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    confidence: float
+    method: str
+    better: Better
+
+    @classmethod
+    def of(cls, name: str, interval: Interval, confidence: float, better: Better = "higher") -> "Figure":
+        return cls(name, interval.value, interval.low, interval.high, confidence, interval.method, better)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strings and numbers only; None where a number is not finite."""
+        return {
+            "name": self.name,
+            "value": plain(self.value),
+            "low": plain(self.low),
+            "high": plain(self.high),
+            "confidence": self.confidence,
+            "method": self.method,
+            "better": self.better,
+        }
+
+    def __str__(self) -> str:
+        if math.isnan(self.value):
+            return f"{self.name} {self.method}"
+        if math.isnan(self.low):
+            return f"{self.name} {short(self.value)}"
+        return f"{self.name} {short(self.value)} [{short(self.low)}, {short(self.high)}]"
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Predicted probabilities against how often they came true, in bins.
+
+    Attributes
+    ----------
+    edges : (bins + 1,)
+    count : (bins,) rows; bins without any are left out of all arrays but `edges`.
+    share : (bins,) of the weight.
+    predicted : (bins,) mean predicted probability.
+    observed, low, high : (bins,) how often it came true, and the interval of it.
+    method : of the intervals.
+    error : the expected calibration error: the mean of ``|observed - predicted|``, weighted by the bins' shares.
+    largest : the largest of these gaps.
+    """
+
+    edges: Floats
+    count: Integers
+    share: Floats
+    predicted: Floats
+    observed: Floats
+    low: Floats
+    high: Floats
+    method: str
+
+    @property
+    def error(self) -> float:
+        return float(np.sum(self.share * np.abs(self.observed - self.predicted)))
+
+    @property
+    def largest(self) -> float:
+        return float(np.max(np.abs(self.observed - self.predicted)))
+
+    def to_dict(self) -> dict[str, Any]:
+        names = ("edges", "count", "share", "predicted", "observed", "low", "high")
+        return {**{name: getattr(self, name).tolist() for name in names}, "method": self.method}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A ROC curve: rates of false and of true positives at each threshold of the score, from none to all."""
+
+    false_positives: Floats
+    true_positives: Floats
+    thresholds: Floats
+
+    def thinned(self, points: int = 200) -> "Curve":
+        """At most so many points, the ends among them, evenly along the curve."""
+        if len(self.thresholds) <= points:
+            return self
+        along = self.false_positives + self.true_positives
+        keep = np.unique(np.searchsorted(along, np.linspace(0.0, along[-1], points)).clip(0, len(along) - 1))
+        keep = np.union1d(keep, [0, len(along) - 1])
+        return Curve(self.false_positives[keep], self.true_positives[keep], self.thresholds[keep])
+
+    def to_dict(self) -> dict[str, Any]:
+        curve = self.thinned()
+        return {
+            "false_positives": curve.false_positives.tolist(),
+            "true_positives": curve.true_positives.tolist(),
+            "thresholds": [plain(value) for value in curve.thresholds],
+        }
+
+
+@dataclass(frozen=True)
+class Evaluation(Mapping[str, Figure]):
+    """Figures of predictions, each with its interval; a mapping from names to `Figure`.
+
+    ``evaluation["accuracy"]`` is a figure of all rows, ``evaluation["f1_macro"]`` an average over classes,
+    ``evaluation.per_class["cat"]["precision"]`` that of one class against the rest.
+
+    Attributes
+    ----------
+    task : "classification" or "regression".
+    figures : those of all rows, by name; with two classes, also those of the second against the first.
+    per_class : figures of each class against the rest, by class.
+    averages : "macro", "weighted" and "micro" to figures by name.
+    classes : the classes, in the order of `confusion`.
+    confusion : (K, K) rows (weights) of each true class in each predicted one.
+    roc : ROC curves by class; with two classes, that of the second.
+    calibration : `Reliability` of the second of two classes, or of the predicted one of several; None without
+        probabilities.
+    rows, groups, effective_rows : how many; groups is 0 where rows are independent, effective_rows allows for weights.
+    notes : what should be looked at.
+
+    Examples
+    --------
+    >>> from tenfold import evaluate
+    >>> found = evaluate(["cat", "cat", "cow", "dog", "dog", "dog"], ["cat", "cow", "cow", "dog", "dog", "cat"])
+    >>> print(found.per_class["dog"]["sensitivity"])
+    sensitivity 0.6667 [0.0943, 0.9916]
+    >>> round(found["sensitivity_macro"].value, 3)
+    0.722
+    """
+
+    task: str
+    figures: Mapping[str, Figure]
+    rows: int
+    effective_rows: float
+    groups: int = 0
+    confidence: float = 0.95
+    per_class: Mapping[Any, Mapping[str, Figure]] = field(default_factory=dict)
+    averages: Mapping[str, Mapping[str, Figure]] = field(default_factory=dict)
+    classes: tuple[Any, ...] = ()
+    confusion: Floats | None = None
+    roc: Mapping[Any, Curve] = field(default_factory=dict)
+    calibration: Reliability | None = None
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Figure:
+        if name in self.figures:
+            return self.figures[name]
+        stem, _, average = name.rpartition("_")
+        if average in self.averages and stem in self.averages[average]:
+            return self.averages[average][stem]
+        raise KeyError(f"{name!r} is none of the figures: {', '.join(self)}")
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.figures
+        for average, figures in self.averages.items():
+            yield from (f"{name}_{average}" for name in figures)
+
+    def __len__(self) -> int:
+        return len(self.figures) + sum(len(figures) for figures in self.averages.values())
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each figure: name, of (all, an average, or the class), value, low, high, method and better."""
+        parts: list[tuple[Any, Mapping[str, Figure]]] = [("all", self.figures), *self.averages.items()]
+        parts += [(native(label), figures) for label, figures in self.per_class.items()]
+        return [
+            {
+                "name": name,
+                "of": of,
+                "value": figure.value,
+                "low": figure.low,
+                "high": figure.high,
+                "confidence": figure.confidence,
+                "method": figure.method,
+                "better": figure.better,
+            }
+            for of, figures in parts
+            for name, figure in figures.items()
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in lists, strings and numbers, for JSON; curves are thinned to 200 points."""
+
+        def named(figures: Mapping[str, Figure]) -> dict[str, Any]:
+            return {name: figure.to_dict() for name, figure in figures.items()}
+
+        return {
+            "task": self.task,
+            "rows": self.rows,
+            "effective_rows": self.effective_rows,
+            "groups": self.groups,
+            "confidence": self.confidence,
+            "figures": named(self.figures),
+            "averages": {average: named(figures) for average, figures in self.averages.items()},
+            "per_class": {str(native(label)): named(figures) for label, figures in self.per_class.items()},
+            "classes": [native(label) for label in self.classes],
+            "confusion": None if self.confusion is None else self.confusion.tolist(),
+            "roc": {str(native(label)): curve.to_dict() for label, curve in self.roc.items()},
+            "calibration": None if self.calibration is None else self.calibration.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        of = f"{self.rows} rows"
+        if self.groups:
+            of += f" in {self.groups} groups"
+        elif self.effective_rows < self.rows:
+            of += f" ({self.effective_rows:.1f} effective)"
+        lines = [f"{self.task} of {of}; intervals of {100 * self.confidence:g}%"]
+        rows = [("", f, self.figures[f]) for f in self.figures]
+        if len(self.classes) > 2:
+            rows += [(average, name, part[name]) for average, part in self.averages.items() for name in part]
+        wide = max(len(self._called(average, name)) for average, name, _ in rows)
+        for average, name, figure in rows:
+            lines.append(f"  {self._called(average, name):<{wide}}  {_cells(figure)}  {figure.method}")
+        if self.confusion is not None and len(self.classes) <= 12:
+            lines += ["confusion (rows: true, columns: predicted)", *_matrix(self.classes, self.confusion)]
+        return "\n".join(lines + [f"note: {note}" for note in self.notes])
+
+    @staticmethod
+    def _called(average: str, name: str) -> str:
+        return f"{name} ({average})" if average else name
+
+    __repr__ = __str__
+    __hash__ = None  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{short(figure.value)}</td><td>{_between(figure)}</td>"
+            f"<td>{html.escape(figure.method)}</td></tr>"
+            for name, figure in self.figures.items()
+        )
+        head = f"<tr><th>{self.task}</th><th>value</th><th>{100 * self.confidence:g}% interval</th><th>method</th></tr>"
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return f"<table>{head}{cells}</table>{notes}"
+
+
+def plain(value: float) -> float | None:
+    """`value` for JSON, which knows no number that is not finite."""
+    return float(value) if math.isfinite(value) else None
+
+
+def native(label: Any) -> Any:
+    """A label as Python has it."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def short(value: float) -> str:
+    """Four digits that say something."""
+    if not math.isfinite(value):
+        return "-" if math.isnan(value) else f"{value}"
+    return f"{value:.4f}" if 1e-3 <= abs(value) < 100 or value == 0 else f"{value:.4g}"
+
+
+def _between(figure: Figure) -> str:
+    return "" if math.isnan(figure.low) else f"[{short(figure.low)}, {short(figure.high)}]"
+
+
+def _cells(figure: Figure) -> str:
+    return f"{short(figure.value):>9}  {_between(figure):<22}"
+
+
+def _matrix(classes: tuple[Any, ...], confusion: Floats) -> list[str]:
+    names = [str(native(label)) for label in classes]
+    cells = [[f"{count:g}" for count in row] for row in confusion]
+    wide = max(max(map(len, names)), *(len(cell) for row in cells for cell in row))
+    lines = ["  " + " " * wide + "  " + "  ".join(f"{name:>{wide}}" for name in names)]
+    for name, row in zip(names, cells, strict=True):
+        lines.append(f"  {name:>{wide}}  " + "  ".join(f"{cell:>{wide}}" for cell in row))
+    return lines

@@ -1,0 +1,155 @@
+"""One candidate on some rows: hyper-parameters chosen by the cheapest honest protocol, then a fit to all of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import inf
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
+
+from tenfold.estimators.entries import Entry
+from tenfold.selection.fitting import Data, Params, Scoring, fitted, scores_of, seeded
+from tenfold.selection.protocols import Protocol
+from tenfold.selection.shortcuts import Own, last_step, own_protocol, shortcut
+
+Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model to be compared with others.
+
+    Attributes
+    ----------
+    name : what it is called.
+    model : an estimator or a Pipeline; it may choose hyper-parameters by itself.
+    grid : parameters to choose from, as for GridSearchCV; None where there are none.
+    keep : whether it is never abandoned, as a baseline that others are compared with.
+    """
+
+    name: str
+    model: Any
+    grid: Grid | None = None
+    keep: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A fitted model, what was chosen, among how many, for how many of them no fit was needed, and how it was done."""
+
+    model: Any
+    params: Params
+    tried: int
+    free: int
+    words: str
+
+
+def choose(
+    candidate: Candidate, data: Data, inner: Protocol, scoring: Scoring, *, seed: int = 0, deadline: float = inf
+) -> Choice:
+    """Choose hyper-parameters of a candidate on these rows and fit it to all of them."""
+    model = seeded(candidate.model, seed)
+    own = own_protocol(last_step(model))
+    settings = [{}] if candidate.grid is None else list(ParameterGrid(candidate.grid))
+    if own is None:
+        if candidate.grid is None:
+            return _as_it_is(fitted(model, data, deadline))
+        words = f"{len(settings)} settings by {inner.words}; the whole pipeline is refitted in each"
+        return _by_grid(model, settings, data, inner, scoring, deadline, words)
+    how, reason = shortcut(model, exchangeable=inner.exchangeable)
+    where = _prefix(model)
+    last = last_step(model)
+    if how is None:
+        plain, more = _one_by_one(model, own, data, deadline)
+        more = [{where + name: value for name, value in one.items()} for one in more]
+        settings = [{**setting, **one} for setting in settings for one in more]
+        words = f"{len(settings)} settings by {inner.words}. {reason}"
+        return _by_grid(plain, settings, data, inner, scoring, deadline, words)
+    if how == "folds" and not hasattr(last.cv, "split"):
+        model.set_params(**{f"{where}cv": [tuple(pair) for pair in inner.pairs]})
+    if isinstance(getattr(last, "scoring", None), str) and last.scoring == "warn":
+        model.set_params(**{f"{where}scoring": scoring.name if scoring.by_outputs else "neg_log_loss"})
+    if candidate.grid is not None:
+        # the folds of the class itself are numbered within all of these rows, not within those of an inner fold
+        model.set_params(**({f"{where}cv": last_step(candidate.model).cv} if how == "folds" else {}))
+        words = f"{len(settings)} settings by {inner.words}, and within each: {reason}"
+        return _by_grid(model, settings, data, inner, scoring, deadline, words)
+    model = fitted(model, data, deadline)
+    chosen, tried = _chosen(last_step(model), own), own.tried(last_step(model))
+    return Choice(model, chosen, tried, tried - 1 if own.free else 0, reason)
+
+
+def _as_it_is(model: Any) -> Choice:
+    """A fitted model that nobody asked to choose; some classes do so by a closed form or a criterion of their own."""
+    last = last_step(model)
+    entry = getattr(last, "_zoo", None)
+    if not isinstance(entry, Entry) or not entry.chosen or not _is_set(last, entry):
+        return Choice(model, {}, 1, 0, "Nothing to choose.")
+    found = {name.rstrip("_"): np.asarray(getattr(last, name)).tolist() for name in entry.chosen}
+    tried = max(1, entry.free)
+    return Choice(model, found, tried, tried - 1, f"{type(last).__name__} chooses by {entry.how}.")
+
+
+def _is_set(model: Any, entry: Entry) -> bool:
+    """Whether a model has the settings with which its class chooses."""
+    own = model.get_params(deep=False)
+    return all(own[name] is value or np.array_equal(own[name], value) for name, value in entry.settings.items())
+
+
+def _chosen(last: Any, own: Own) -> Params:
+    """What a class chose by itself."""
+    found = {name: np.asarray(getattr(last, attribute)) for name, attribute in own.chosen.items()}
+    return {name: value.item() if value.size == 1 else value.tolist() for name, value in found.items()}
+
+
+def _by_grid(
+    model: Any,
+    settings: list[Params],
+    data: Data,
+    inner: Protocol,
+    scoring: Scoring,
+    deadline: float,
+    words: str,
+) -> Choice:
+    """The setting with the largest mean score over the inner folds, the first of several, fitted to all rows."""
+    scores = np.full((len(settings), len(inner)), np.nan)
+    error: Exception | None = None
+    for split, pair in enumerate(inner):
+        for tried in scores_of(model, dict(enumerate(settings)), data, pair, scoring, deadline):
+            scores[tried.setting, split] = tried.score
+            error = error or tried.error
+    mean = scores.mean(axis=1)
+    if np.isnan(mean).all():
+        raise error or ValueError(f"No setting has a score {scoring.name} on every inner fold.")
+    best = settings[int(np.nanargmax(mean))]
+    return Choice(fitted(model.set_params(**best), data, deadline), best, len(settings), 0, words)
+
+
+def _prefix(model: Any) -> str:
+    """What the parameters of the last step are called by, within a pipeline."""
+    if not isinstance(model, Pipeline):
+        return ""
+    name, last = model.steps[-1]
+    return f"{name}__{_prefix(last)}"
+
+
+def _one_by_one(model: Any, own: Own, data: Data, deadline: float) -> tuple[Any, list[Params]]:
+    """The pipeline with the class that fits one candidate at its end, and all candidates.
+
+    Some grids begin where the data say, so the class that chooses is fitted once; what it chose is not looked at.
+    """
+    last = last_step(model)
+    settings = own.settings(last_step(fitted(seeded(model, 0), data, deadline)))
+    assert own.plain is not None
+    plain = getattr(import_module(type(last).__module__.rpartition(".")[0]), own.plain)()
+    usual, shared = type(last)().get_params(deep=False), plain.get_params(deep=False).keys() - own.chosen.keys()
+    for name, value in last.get_params(deep=False).items():
+        # what was left as it is may have another default there
+        if name in shared and value is not usual[name]:
+            plain.set_params(**{name: value})
+    if not isinstance(model, Pipeline):
+        return plain, settings
+    return model.set_params(**{_prefix(model).removesuffix("__"): plain}), settings

@@ -1,0 +1,355 @@
+"""Nested cross-validation of many candidates: the engine under a leaderboard.
+
+Each outer fold is predicted by a model whose hyper-parameters were chosen on the other folds, so that its score knows
+nothing of what was chosen. The outer folds are also the inner ones: a fold that is left out outside is left out
+everywhere, and the k - 1 others test in turn inside (Cookbook, section 6.2).
+"""
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import is_classifier
+
+from tenfold.selection.choosing import Candidate, choose
+from tenfold.selection.fitting import Data, Scoring, outputs
+from tenfold.selection.limits import OutOfTime, PeakMemory, until
+from tenfold.selection.protocols import Protocol, count_rows, splits_of
+from tenfold.selection.racing import hopeless
+from tenfold.selection.results import Fold, Nested, Result
+from tenfold.selection.shortcuts import last_step
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened: a candidate was started, one of its folds is done, or it is finished.
+
+    Attributes
+    ----------
+    kind : "started", "fold" or "finished".
+    result : the candidate so far.
+    number, count : of the candidate, from 1, and of all candidates.
+    fold, folds : outer folds that are done, and all.
+    seconds : since the begin of everything.
+    best : the best candidate with all its folds so far, or None.
+    """
+
+    kind: Literal["started", "fold", "finished"]
+    result: Result
+    number: int
+    count: int
+    fold: int
+    folds: int
+    seconds: float
+    best: Result | None
+
+    @property
+    def name(self) -> str:
+        """The name of the candidate."""
+        return self.result.name
+
+
+def nested(
+    candidates: Any,
+    X: Any,
+    y: Any,
+    *,
+    outer: Any = 5,
+    scoring: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    time_limit: float | None = None,
+    per_model_limit: float | None = None,
+    callback: Callable[[Event], Any] | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = 1,
+    refit: bool = True,
+    abandon: bool = True,
+) -> Nested:
+    """Tune and evaluate candidates by nested cross-validation, and fit each to all rows.
+
+    Within each outer fold a candidate chooses its hyper-parameters on the other folds: a class of ours that ends in CV
+    by its own exact protocol where that is honest (`shortcut`), anything with a grid by the k - 1 other folds, each of
+    which refits the whole pipeline. What fails, takes too long or cannot win any more never ends the others. Ctrl-C
+    gives what is there.
+
+    Parameters
+    ----------
+    candidates : list of Candidate, of (name, model) or (name, model, grid), or a dict of models by name
+    X, y : the rows, in memory (arrays, sparse, frames), and their targets.
+    outer : int, "auto", "loo", "hold-out", splitter, pairs or Protocol, default=5
+        As `cv` of `splits_for`.
+    scoring : str, callable or None, default=None
+        As in scikit-learn; None is accuracy for classifiers and R2 for regressors.
+    groups, time : as in `splits_for`.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of rows in fits and scores.
+    time_limit, per_model_limit : float, default=None
+        Seconds for all, and for each candidate.
+    callback : callable, default=None
+        Called with an `Event`; a true answer ends everything.
+    random_state : int, default=0
+        The seed of splits, and of every estimator that has none.
+    n_jobs : int, default=1
+        Processes that outer folds of a candidate are computed in; the result does not depend on it.
+    refit : bool, default=True
+        Whether each candidate is fitted to all rows.
+    abandon : bool, default=True
+        Whether candidates that are worse than the best by more than 3 standard errors are given up (`hopeless`).
+
+    Returns
+    -------
+    Nested
+
+    Notes
+    -----
+    Without limits and interruption the result is a function of the arguments, bit for bit. Cookbook, section 6.2;
+    Seeger, section 10.2.1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.dummy import DummyRegressor
+    >>> from tenfold import KNeighborsCV, RidgeCV
+    >>> from tenfold.selection import nested
+    >>> found = nested({"mean": DummyRegressor(), "ridge": RidgeCV(), "neighbours": KNeighborsCV()},
+    ...                *load_diabetes(return_X_y=True))
+    >>> [(one.name, round(one.score, 2)) for one in found.ranking]
+    [('ridge', 0.49), ('neighbours', 0.44), ('mean', -0.0)]
+    >>> found["ridge"].words
+    'RidgeCV chooses by exact leave-one-out.'
+    """
+    run = Run.of(candidates, X, y, outer, scoring, groups, time, sample_weight, random_state)
+    events = run.events(time_limit, per_model_limit, effective_n_jobs(n_jobs), refit, abandon)
+    found: dict[str, Result] = {}
+    interrupted = False
+    try:
+        for event in events:
+            found[event.name] = event.result
+            if callback is not None and callback(event):
+                interrupted = True
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    return run.collected(found, interrupted)
+
+
+def nested_events(
+    candidates: Any,
+    X: Any,
+    y: Any,
+    *,
+    outer: Any = 5,
+    scoring: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    time_limit: float | None = None,
+    per_model_limit: float | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = 1,
+    refit: bool = True,
+    abandon: bool = True,
+) -> Iterator[Event]:
+    """The same as `nested`, event by event: whoever stops asking keeps what was there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tenfold import RidgeClassifierCV
+    >>> from tenfold.selection import nested_events
+    >>> events = nested_events({"ridge": RidgeClassifierCV()}, *load_iris(return_X_y=True), outer=3)
+    >>> [event.kind for event in events]
+    ['started', 'fold', 'fold', 'fold', 'finished']
+    """
+    run = Run.of(candidates, X, y, outer, scoring, groups, time, sample_weight, random_state)
+    return run.events(time_limit, per_model_limit, effective_n_jobs(n_jobs), refit, abandon)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Candidates, rows and splits that belong together."""
+
+    candidates: tuple[Candidate, ...]
+    data: Data
+    protocol: Protocol
+    scoring: Scoring
+    classes: Any
+    seed: int
+
+    @classmethod
+    def of(
+        cls, candidates: Any, X: Any, y: Any, outer: Any, scoring: Any, groups: Any, time: Any, weight: Any, seed: int
+    ) -> "Run":
+        """Check what was given."""
+        some = tuple(_candidates(candidates))
+        n, y = count_rows(X), np.asarray(y)
+        if y.ndim == 0 or len(y) != n:
+            raise ValueError(f"y needs one entry for each of the {n} rows, got shape {y.shape}.")
+        kinds = {is_classifier(last_step(one.model)) for one in some}
+        if len(kinds) > 1:
+            raise ValueError("Some candidates predict classes and some numbers: they cannot be compared.")
+        classes = np.unique(y) if kinds == {True} else None
+        given = None if weight is None else np.asarray(weight, dtype=np.float64)
+        if given is not None and given.shape != (n,):
+            raise ValueError(f"sample_weight needs one entry for each of the {n} rows, got shape {given.shape}.")
+        strata = None if classes is None else y
+        protocol = splits_of(X, y, strata, cv=outer, groups=groups, time=time, random_state=seed)
+        return cls(some, Data(X, y, given), protocol, Scoring(scoring, classes), classes, seed)
+
+    def events(
+        self, time_limit: float | None, per_model_limit: float | None, jobs: int, refit: bool, abandon: bool
+    ) -> Iterator[Event]:
+        """Candidate by candidate, fold by fold."""
+        begin = time.perf_counter()
+        end = inf if time_limit is None else begin + time_limit
+        best: Result | None = None
+        for number, candidate in enumerate(self.candidates, 1):
+            here = time.perf_counter()
+            deadline = min(end, inf if per_model_limit is None else here + per_model_limit)
+            kind: Literal["started", "fold"] = "started"
+            result = Result(candidate.name, self.protocol, self.classes)
+            grown = self._candidate(candidate, result, deadline, best if abandon else None, jobs, refit)
+            for result in grown:
+                yield self._event(kind, result, number, begin, best)
+                kind = "fold"
+            result = replace(result, seconds=time.perf_counter() - here)
+            if result.state == "timed out":
+                which = "all candidates together" if deadline == end else "a candidate"
+                result = replace(result, reason=f"The time for {which} was over after {len(result.folds)} folds.")
+                if not result.folds and here >= end:
+                    result = replace(result, state="not started", reason=f"The time for {which} was over before.")
+            if result.state == "ok" and not np.isnan(result.score) and (best is None or result.score > best.score):
+                best = result
+            yield self._event("finished", result, number, begin, best)
+
+    def _event(self, kind: Any, result: Result, number: int, begin: float, best: Result | None) -> Event:
+        done, seconds = len(result.folds), time.perf_counter() - begin
+        return Event(kind, result, number, len(self.candidates), done, len(self.protocol), seconds, best)
+
+    def _candidate(
+        self, candidate: Candidate, result: Result, deadline: float, best: Result | None, jobs: int, refit: bool
+    ) -> Iterator[Result]:
+        """The result as it grows; the last one says how it ended."""
+        yield result
+        try:
+            for fold in self._folds(candidate, deadline, jobs):
+                result = replace(result, folds=(*result.folds, fold))
+                left = len(self.protocol) - len(result.folds)
+                reason = None if best is None or candidate.keep or not left else self._hopeless(result, best)
+                if reason is not None:
+                    yield replace(result, state="abandoned", reason=reason)
+                    return
+                if left:
+                    yield result
+            yield self._refitted(candidate, result, deadline) if refit else replace(result, state="ok")
+        except OutOfTime:
+            yield replace(result, state="timed out")
+        except Exception as error:
+            where = (
+                "the refit on all rows" if len(result.folds) == len(self.protocol) else f"fold {len(result.folds) + 1}"
+            )
+            yield replace(result, state="failed", reason=f"{type(error).__name__} in {where}: {_first_line(error)}")
+
+    def _folds(self, candidate: Candidate, deadline: float, jobs: int) -> Iterator[Fold]:
+        """The outer folds in order."""
+        splits = range(len(self.protocol))
+        if jobs == 1:
+            yield from (self.fold(candidate, split, deadline) for split in splits)
+            return
+        left = deadline - time.perf_counter()
+        tasks = (delayed(_fold_elsewhere)(self, candidate, split, left) for split in splits)
+        done = Parallel(n_jobs=jobs, return_as="generator")(tasks)
+        try:
+            for fold in done:
+                if fold is None:
+                    raise OutOfTime
+                yield fold
+        finally:
+            with warnings.catch_warnings():
+                # folds of a candidate that is given up are not needed
+                warnings.filterwarnings("ignore", category=UserWarning)
+                done.close()
+
+    def fold(self, candidate: Candidate, split: int, deadline: float) -> Fold:
+        """One outer fold: choose inside, fit, and look at the rows that were left out."""
+        train, test = self.protocol.pairs[split]
+        begin = time.perf_counter()
+        with until(deadline), PeakMemory() as peak, warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            inside = self.protocol.inner(split)
+            choice = choose(candidate, self.data.part(train), inside, self.scoring, seed=self.seed, deadline=deadline)
+            seconds = time.perf_counter() - begin
+            left_out = self.data.part(test)
+            said = outputs(choice.model, left_out.X)
+            score = self.scoring.of_outputs(last_step(choice.model), left_out, said)
+        return Fold(
+            test, len(train), score, said, choice.params, choice.tried, choice.free, choice.words, seconds,
+            peak.bytes, _texts(warned),
+        )  # fmt: skip
+
+    def _refitted(self, candidate: Candidate, result: Result, deadline: float) -> Result:
+        """The candidate fitted to all rows, hyper-parameters chosen by the outer folds or by its own protocol."""
+        begin = time.perf_counter()
+        with until(deadline), PeakMemory() as peak, warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            choice = choose(candidate, self.data, self.protocol, self.scoring, seed=self.seed, deadline=deadline)
+        return replace(
+            result, state="ok", model=choice.model, params=choice.params, tried=choice.tried, free=choice.free,
+            words=choice.words, fit_seconds=time.perf_counter() - begin, refit_bytes=peak.bytes,
+            refit_warned=_texts(warned),
+        )  # fmt: skip
+
+    def _hopeless(self, result: Result, best: Result) -> str | None:
+        return hopeless(self.scoring.name, self.data, result, best)
+
+    def collected(self, found: Mapping[str, Result], interrupted: bool) -> Nested:
+        """All candidates, those that nobody came to included."""
+        results = []
+        for candidate in self.candidates:
+            result = found.get(candidate.name)
+            if result is None:
+                why = "Somebody ended everything before."
+                result = Result(candidate.name, self.protocol, self.classes, state="not started", reason=why)
+            if result.state == "running":
+                why = f"Somebody ended everything after {len(result.folds)} of its {len(self.protocol)} folds."
+                result = replace(result, state="interrupted", reason=why)
+            results.append(result)
+        words = f"Score: {self.scoring.name}, larger is better. Outer folds: {self.protocol.words}."
+        return Nested(tuple(results), self.protocol, self.scoring.name, self.classes, words, interrupted)
+
+
+def _fold_elsewhere(run: Run, candidate: Candidate, split: int, seconds: float) -> Fold | None:
+    """A fold in another process, where clocks begin elsewhere; None when it is out of time."""
+    try:
+        return run.fold(candidate, split, time.perf_counter() + seconds)
+    except OutOfTime:
+        return None
+
+
+def _candidates(given: Any) -> Iterable[Candidate]:
+    """Candidates in any of their forms."""
+    pairs = given.items() if isinstance(given, Mapping) else given
+    found = [one if isinstance(one, Candidate) else Candidate(*one) for one in pairs]
+    if not found:
+        raise ValueError("There are no candidates.")
+    names = [candidate.name for candidate in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"Candidates need names of their own, {', '.join(twice)} is there twice.")
+    return found
+
+
+def _texts(warned: Any) -> tuple[str, ...]:
+    """What warnings said, each once."""
+    return tuple(dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned))
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")

@@ -1,0 +1,465 @@
+"""Which rows train and which test: the protocols of evaluation, on scikit-learn's splitters.
+
+A protocol is a value: pairs of row numbers, and in words what they are. It is a splitter itself, ``cv=protocol`` works
+wherever scikit-learn takes one. Every protocol but the plain hold-out is drawn at random only where the order of rows
+means nothing, and only by `random_state`.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    check_cv,
+)
+from sklearn.utils.multiclass import type_of_target
+
+from tenfold.arrays import Integers
+
+Pair = tuple[Integers, Integers]
+"""Numbers of the rows that train, and of those that test."""
+
+FEW, SOME, MANY = 20, 100, 100_000
+"""Below `FEW` rows each is left out alone, below `SOME` there are ten folds; above `MANY` one split says enough."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Splits of n rows, and in words what they are.
+
+    Attributes
+    ----------
+    kind : "hold-out", "k-fold", "leave-one-out", "time-ordered" or "given".
+    pairs : the rows that train and those that test, one pair a split.
+    n : the number of rows.
+    words : what was taken, as a sentence.
+    repeats : how many partitions of the rows there are, one after the other, where the tests are partitions; else 0.
+    classes, groups, time : what the splits respect, one entry a row, or None.
+    random_state : the seed of all that is drawn.
+    """
+
+    kind: str
+    pairs: tuple[Pair, ...]
+    n: int
+    words: str
+    repeats: int = 0
+    classes: Any = None
+    groups: Any = None
+    time: Any = None
+    random_state: int = 0
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __iter__(self) -> Iterator[Pair]:
+        return iter(self.pairs)
+
+    def split(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Pair]:
+        """The pairs, in scikit-learn's form."""
+        if X is not None and count_rows(X) != self.n:
+            raise ValueError(f"These splits are of {self.n} rows, X has {count_rows(X)}.")
+        return iter(self.pairs)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """The number of splits, in scikit-learn's form."""
+        return len(self.pairs)
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether rows may be left out one by one: neither groups nor time tie them together."""
+        return self.groups is None and self.time is None and self.kind != "given"
+
+    @property
+    def tested(self) -> Any:
+        """Whether each row is tested at least once, (n,)."""
+        found = np.zeros(self.n, dtype=bool)
+        for _, test in self.pairs:
+            found[test] = True
+        return found
+
+    def inner(self, split: int) -> "Protocol":
+        """The splits inside the training rows of a split, numbered within these rows.
+
+        Of a partition into k folds the other k - 1 folds test in turn, so that every fold is the same set of rows
+        wherever it is met. Two folds, a single split, splits in time and splits that were given leave no such folds:
+        the training rows are split anew in the same way.
+        """
+        train, _ = self.pairs[split]
+        k = len(self.pairs) // self.repeats if self.repeats else 0
+        if k < 3:
+            return self._anew(train)
+        first = split - split % k
+        place = np.full(self.n, -1)
+        place[train] = np.arange(len(train))
+        everyone = np.arange(len(train))
+        pairs = []
+        for other in range(first, first + k):
+            fold = place[self.pairs[other][1]]
+            if other != split:
+                pairs.append((np.setdiff1d(everyone, fold, assume_unique=True), np.sort(fold)))
+        words = f"the {k - 1} other folds, each tested once"
+        return replace(self._within(train), pairs=tuple(pairs), n=len(train), words=words, repeats=1)
+
+    def _within(self, rows: Integers) -> "Protocol":
+        """What is known of some of the rows."""
+        classes, groups, times = (None if tie is None else tie[rows] for tie in (self.classes, self.groups, self.time))
+        return replace(self, classes=classes, groups=groups, time=times)
+
+    def _anew(self, rows: Integers) -> "Protocol":
+        inside = self._within(rows)
+        numbers = np.arange(len(rows))
+        ties = {"groups": inside.groups, "random_state": self.random_state}
+        if self.time is not None:
+            return time_ordered(inside.time, groups=inside.groups, random_state=self.random_state)
+        if self.kind == "hold-out" and self.n > MANY:
+            return hold_out(numbers, classes=inside.classes, **ties)
+        return k_fold(numbers, 5, classes=inside.classes, **ties)
+
+
+@dataclass(frozen=True)
+class ThreeWay:
+    """Rows that train, that choose (validation) and that test, each row in one of them.
+
+    `choosing` has the training rows and those that choose; `assessing` trains on both and tests on the rest, which are
+    to be looked at once, at the end.
+    """
+
+    train: Integers
+    validation: Integers
+    test: Integers
+    random_state: int = 0
+
+    @property
+    def n(self) -> int:
+        return len(self.train) + len(self.validation) + len(self.test)
+
+    @property
+    def choosing(self) -> Protocol:
+        words = f"trained on {len(self.train)} rows, compared on {len(self.validation)}"
+        return Protocol("given", ((self.train, self.validation),), self.n, words, random_state=self.random_state)
+
+    @property
+    def assessing(self) -> Protocol:
+        both = np.sort(np.concatenate([self.train, self.validation]))
+        words = f"trained again on {len(both)} rows, tested once on {len(self.test)}"
+        return Protocol("given", ((both, self.test),), self.n, words, random_state=self.random_state)
+
+
+def count_rows(X: Any) -> int:
+    """The number of rows of an array, a frame, a sparse matrix or a list."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def hold_out(X: Any, *, test: float = 0.2, classes: Any = None, groups: Any = None, random_state: int = 0) -> Protocol:
+    """One split at random: a share of the rows, or of the groups, tests.
+
+    With `classes` their shares are equal on both sides, as nearly as can be.
+
+    Examples
+    --------
+    >>> from tenfold.selection import hold_out
+    >>> print(hold_out(range(50)).words)
+    one random split, 40 rows train and 10 test
+    """
+    n = count_rows(X)
+    numbers = np.zeros((n, 1))
+    settings = {"n_splits": 1, "test_size": test, "random_state": random_state}
+    how = "one random split"
+    if groups is not None:
+        groups = _entries(groups, n, "groups")
+        pairs = list(GroupShuffleSplit(**settings).split(numbers, groups=groups))
+        how += " of the groups"
+    elif classes is not None and _rarest(classes) > 1 and min(test, 1.0 - test) * n >= len(np.unique(classes)):
+        classes = _entries(classes, n, "classes")
+        pairs = list(StratifiedShuffleSplit(**settings).split(numbers, classes))
+        how += " with equal shares of the classes"
+    else:
+        pairs = list(ShuffleSplit(**settings).split(numbers))
+    train, tests = (np.sort(part) for part in pairs[0])
+    words = f"{how}, {len(train)} rows train and {len(tests)} test"
+    return Protocol("hold-out", ((train, tests),), n, words, 0, classes, groups, None, random_state)
+
+
+def three_way(
+    X: Any, *, validation: float = 0.25, test: float = 0.25, classes: Any = None, random_state: int = 0
+) -> ThreeWay:
+    """Rows that train, rows that choose, rows that test: a half and two quarters, in random order.
+
+    Seeger, section 10.1.1; Cookbook, section 6.2.
+
+    Examples
+    --------
+    >>> from tenfold.selection import three_way
+    >>> parts = three_way(range(100))
+    >>> len(parts.train), len(parts.validation), len(parts.test)
+    (50, 25, 25)
+    """
+    if not (validation > 0.0 and test > 0.0 and validation + test < 1.0):
+        raise ValueError(f"validation and test are shares that leave rows to train, got {validation!r} and {test!r}.")
+    first = hold_out(X, test=test, classes=classes, random_state=random_state)
+    both, tests = first.pairs[0]
+    inside = None if classes is None else np.asarray(classes)[both]
+    count = round(validation * first.n) / len(both)
+    second = hold_out(both, test=count, classes=inside, random_state=random_state)
+    train, chosen = (both[part] for part in second.pairs[0])
+    return ThreeWay(train, chosen, tests, random_state)
+
+
+def k_fold(
+    X: Any, k: int = 5, *, classes: Any = None, groups: Any = None, repeats: int = 1, random_state: int = 0
+) -> Protocol:
+    """k disjoint parts of the rows, drawn at random, each tested once by a model of the others.
+
+    With `classes` every part has their shares; `groups` stay together. `repeats` partitions are drawn one after the
+    other.
+
+    Examples
+    --------
+    >>> from tenfold.selection import k_fold
+    >>> folds = k_fold(range(100), 5)
+    >>> len(folds), folds.words
+    (5, '5 random folds of 20 rows')
+    >>> len(folds.inner(0))  # the other four
+    4
+    """
+    n = count_rows(X)
+    classes = None if classes is None else _entries(classes, n, "classes")
+    groups = None if groups is None else _entries(groups, n, "groups")
+    units = n if groups is None else len(np.unique(groups))
+    what = "rows" if groups is None else "groups"
+    if units < 2:
+        raise ValueError(f"Folds need two {what} at least, there {'is' if units == 1 else 'are'} {units}.")
+    if k < 2:
+        raise ValueError(f"There are at least 2 folds, got k={k!r}.")
+    fewer = k > units
+    k = min(k, units)
+    note = f" (there are no more {what})" if fewer else ""
+    if classes is not None and np.bincount(np.unique(classes, return_inverse=True)[1]).max() < k:
+        classes = None  # no class is large enough for a row in every fold
+    pairs: list[Pair] = []
+    for repeat in range(repeats):
+        splitter = _splitter(k, classes is not None, groups is not None, random_state + repeat)
+        with warnings.catch_warnings():
+            # a class of fewer rows than folds is in the words
+            warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+            pairs += list(splitter.split(np.zeros((n, 1)), classes, groups))
+    sizes = sorted({len(test) for _, test in pairs})
+    rows = f"{sizes[0]} rows" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} rows"
+    tied = [] if classes is None else ["equal shares of the classes"]
+    tied += [] if groups is None else ["whole groups"]
+    words = f"{k} random folds of {rows}{note}" + (f" with {' and '.join(tied)}" if tied else "")
+    words += f", drawn {repeats} times" if repeats > 1 else ""
+    if classes is not None and (least := _rarest(classes)) < k:
+        words += f"; the rarest class has {least} row{'s' * (least > 1)}, so some folds lack it"
+    return Protocol("k-fold", tuple(pairs), n, words, repeats, classes, groups, None, random_state)
+
+
+def leave_one_out(X: Any) -> Protocol:
+    """Each row is tested by a model of all others.
+
+    Examples
+    --------
+    >>> from tenfold.selection import leave_one_out
+    >>> len(leave_one_out(range(30)))
+    30
+    """
+    n = count_rows(X)
+    if n < 2:
+        raise ValueError(f"Leaving one row out needs two rows, there is {n}.")
+    rows = np.arange(n)
+    pairs = tuple((np.delete(rows, i), rows[i : i + 1]) for i in rows)
+    return Protocol("leave-one-out", pairs, n, f"each of the {n} rows left out once", 1)
+
+
+def time_ordered(time: Any, k: int = 5, *, groups: Any = None, random_state: int = 0) -> Protocol:
+    """k consecutive periods, each tested by a model of all that came before it.
+
+    `time` has anything that can be sorted, one entry a row. Rows of one time are never on both sides. Training rows
+    whose group is tested are left out.
+
+    Examples
+    --------
+    >>> from tenfold.selection import time_ordered
+    >>> [(len(train), len(test)) for train, test in time_ordered(range(60))]
+    [(10, 10), (20, 10), (30, 10), (40, 10), (50, 10)]
+    """
+    time = _entries(time, count_rows(time), "time")
+    n = len(time)
+    if np.any(time != time):
+        raise ValueError("Some times are missing: rows without a time cannot be put in order. Drop them.")
+    order = np.argsort(time, kind="stable")
+    sorted_time = time[order]
+    size = n // (k + 1)
+    cuts = [n - (k - i) * size for i in range(k)] if size else list(range(1, n))
+    # a cut between rows of one time moves to the first of them
+    cuts = sorted({int(np.searchsorted(sorted_time, sorted_time[cut], side="left")) for cut in cuts} - {0})
+    if not cuts:
+        raise ValueError("All rows have the same time: there is no before and after.")
+    pairs = []
+    for begin, end in zip(cuts, [*cuts[1:], n], strict=True):
+        train, test = np.sort(order[:begin]), np.sort(order[begin:end])
+        if groups is not None:
+            groups = _entries(groups, n, "groups")
+            train = train[~np.isin(groups[train], groups[test])]
+        if len(train):
+            pairs.append((train, test))
+    if not pairs:
+        raise ValueError("No training rows are left: every group that is tested was there before. Give no groups.")
+    words = f"{len(pairs)} periods, each tested by a model of all rows before it"
+    words += "" if groups is None else ", less those of its groups"
+    return Protocol("time-ordered", tuple(pairs), n, words, 0, None, groups, time, random_state)
+
+
+def repeated(protocol: Protocol, times: int) -> Protocol:
+    """`times` independent draws of a hold-out or of folds, one after the other; their first is `protocol` itself.
+
+    Examples
+    --------
+    >>> from tenfold.selection import k_fold, repeated
+    >>> len(repeated(k_fold(range(100), 5), 3))
+    15
+    """
+    if protocol.kind not in ("hold-out", "k-fold") or protocol.repeats > 1:
+        raise ValueError(f"Only a hold-out and folds are drawn again, got {protocol.words!r}.")
+    ties = {"classes": protocol.classes, "groups": protocol.groups}
+    draws = [protocol]
+    for seed in range(protocol.random_state + 1, protocol.random_state + times):
+        if protocol.kind == "k-fold":
+            draws.append(k_fold(range(protocol.n), len(protocol), random_state=seed, **ties))
+        else:
+            share = len(protocol.pairs[0][1]) / protocol.n
+            draws.append(hold_out(range(protocol.n), test=share, random_state=seed, **ties))
+    pairs = tuple(pair for draw in draws for pair in draw.pairs)
+    partitions = times if protocol.kind == "k-fold" else 0
+    return replace(protocol, pairs=pairs, repeats=partitions, words=f"{protocol.words}, drawn {times} times")
+
+
+def splits_for(
+    X: Any, y: Any = None, *, cv: Any = "auto", groups: Any = None, time: Any = None, random_state: int = 0
+) -> Protocol:
+    """The splits that these rows ask for, with a sentence that says what was taken.
+
+    Parameters
+    ----------
+    X, y : the rows and their targets; classes (not numbers) are stratified.
+    cv : "auto", "loo", "hold-out", int, splitter or pairs of row numbers, default="auto"
+        "auto" is leave-one-out below 20 rows, ten folds below 100, five above, and one split of a fifth above 100 000;
+        with `time` five periods.
+    groups : array-like of shape (n,), default=None
+        Rows of one group are never on both sides.
+    time : array-like of shape (n,), default=None
+        What is tested comes after what trains.
+    random_state : int, default=0
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tenfold.selection import splits_for
+    >>> print(splits_for(*load_iris(return_X_y=True)).words)
+    5 random folds of 30 rows with equal shares of the classes
+    """
+    return splits_of(
+        X,
+        y,
+        y if y is not None and _is_classes(y) else None,
+        cv=cv,
+        groups=groups,
+        time=time,
+        random_state=random_state,
+    )
+
+
+def splits_of(
+    X: Any, y: Any, classes: Any, *, cv: Any = "auto", groups: Any = None, time: Any = None, random_state: int = 0
+) -> Protocol:
+    """As `splits_for`, for a target of which it is known whether it holds classes."""
+    n = count_rows(X)
+    if isinstance(cv, Protocol):
+        if cv.n != n:
+            raise ValueError(f"These splits are of {cv.n} rows, X has {n}.")
+        return cv
+    if isinstance(cv, str) and cv not in ("auto", "loo", "hold-out"):
+        raise ValueError(f'cv is "auto", "loo", "hold-out", a number of folds, a splitter or pairs, got {cv!r}.')
+    number = int(cv) if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) else None
+    if time is not None and (cv == "auto" if isinstance(cv, str) else number is not None):
+        return time_ordered(time, number or 5, groups=groups, random_state=random_state)
+    if isinstance(cv, str) and cv == "auto":
+        cv, number = _automatic(n, groups)
+    if number is not None:
+        return k_fold(X, number, classes=classes, groups=groups, random_state=random_state)
+    if isinstance(cv, str):
+        if groups is not None and cv == "loo":
+            raise ValueError("Leaving out rows one by one leaves the rest of their group behind: use folds.")
+        return (
+            leave_one_out(X) if cv == "loo" else hold_out(X, classes=classes, groups=groups, random_state=random_state)
+        )
+    splitter = check_cv(cv, y, classifier=classes is not None)
+    pairs = tuple((np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups))
+    if not pairs:
+        raise ValueError("The splitter gives no split.")
+    name = "" if isinstance(cv, (list, tuple)) else f" of {type(cv).__name__}"
+    repeats = _partitions(pairs, n)
+    kind = "k-fold" if repeats and isinstance(cv, (KFold, StratifiedKFold)) else "given"
+    words = f"{len(pairs)} splits{name}, as given"
+    return Protocol(kind, pairs, n, words, repeats, classes, groups, time, random_state)
+
+
+def _automatic(n: int, groups: Any) -> tuple[Any, int | None]:
+    """What "auto" stands for: a name, or a number of folds."""
+    if groups is not None:
+        return None, 5
+    if n < FEW:
+        return "loo", None
+    if n > MANY:
+        return "hold-out", None
+    return None, 10 if n < SOME else 5
+
+
+def _partitions(pairs: tuple[Pair, ...], n: int) -> int:
+    """1 where every row is tested once and trains otherwise, else 0."""
+    tests = np.concatenate([test for _, test in pairs])
+    once = len(tests) == n and np.array_equal(np.sort(tests), np.arange(n))
+    return int(once and all(len(train) + len(test) == n for train, test in pairs))
+
+
+def _splitter(k: int, stratified: bool, grouped: bool, seed: int) -> Any:
+    if stratified and grouped:
+        return StratifiedGroupKFold(k, shuffle=True, random_state=seed)
+    if grouped:
+        return GroupKFold(k, shuffle=True, random_state=seed)
+    return (StratifiedKFold if stratified else KFold)(k, shuffle=True, random_state=seed)
+
+
+def _is_classes(y: Any) -> bool:
+    """Whether a target holds classes: text, truth values, or whole numbers of which there are few."""
+    y = np.asarray(y)
+    if y.ndim != 1 or y.dtype.kind == "f":
+        return False
+    return type_of_target(y) in ("binary", "multiclass") and (y.dtype.kind not in "iu" or _few_values(y))
+
+
+def _few_values(y: Any) -> bool:
+    """Whether whole numbers look like classes: no more than 50 of them, each met more than twice on the average."""
+    count = len(np.unique(y))
+    return count <= 50 and 2 * count < len(y)
+
+
+def _rarest(classes: Any) -> int:
+    return int(np.unique(np.asarray(classes), return_counts=True)[1].min())
+
+
+def _entries(values: Any, n: int, name: str) -> Any:
+    """One entry a row, as an array."""
+    values = np.asarray(values)
+    if values.shape != (n,):
+        raise ValueError(f"{name} needs one entry for each of the {n} rows, got shape {values.shape}.")
+    return values
