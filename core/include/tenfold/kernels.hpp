@@ -152,7 +152,7 @@ struct Kernels {
   void (*singles_times)(const float *x, Index step, Index count, Index columns, const float *v, Index stride,
                         Index panels, float *z);
   void (*singles_back)(const float *x, Index step, Index count, Index columns, const float *z, Index width_z,
-                       Index vectors, float *out);
+                       Index asked, float *out);
   // core/src/kernels/nearest.hpp
   void (*gains)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
                 Index panel_count, const float *start, const float *weight, float *totals, float *most);

@@ -3,7 +3,7 @@
 // singles + k % singles], and z (count x width of all panels) has their products.
 //
 // singles_times   z(i, k) += sum_c x(i, c) v(c, k)
-// singles_back    out(k, c) += sum_i z(i, k) x(i, c) for `vectors` of them, a multiple of four; rows of out `step`
+// singles_back    out(k, c) += sum_i z(i, k) x(i, c) for `asked` of them, a multiple of four; rows of out `step`
 // apart Nothing is packed but the vectors: each entry of x meets few of them. Flops: 2 * count * columns * vectors
 // each.
 #pragma once
@@ -61,13 +61,12 @@ void singles_times(const float *x, Index step, Index count, Index columns, const
 }
 
 template <Index n>
-inline void back_some(const float *x, Index step, Index count, const float *z, Index width_z, Index vectors,
-                      float *out) {
-  constexpr Index few = 4;
-  for (Index k = 0; k < vectors; k += few) {
-    Singles sums[few][n];
+inline void back_some(const float *x, Index step, Index count, const float *z, Index width_z, Index asked, float *out) {
+  constexpr Index side = 4;
+  for (Index k = 0; k < asked; k += side) {
+    Singles sums[side][n];
 #pragma GCC unroll 8
-    for (Index l = 0; l < few; ++l)
+    for (Index l = 0; l < side; ++l)
 #pragma GCC unroll 8
       for (Index c = 0; c < n; ++c)
         sums[l][c] = load_singles(out + (k + l) * step + c * singles);
@@ -77,7 +76,7 @@ inline void back_some(const float *x, Index step, Index count, const float *z, I
       for (Index c = 0; c < n; ++c)
         right[c] = load_singles(x + i * step + c * singles);
 #pragma GCC unroll 8
-      for (Index l = 0; l < few; ++l) {
+      for (Index l = 0; l < side; ++l) {
         const Singles left = all_singles(z[i * width_z + k + l]);
 #pragma GCC unroll 8
         for (Index c = 0; c < n; ++c)
@@ -85,21 +84,21 @@ inline void back_some(const float *x, Index step, Index count, const float *z, I
       }
     }
 #pragma GCC unroll 8
-    for (Index l = 0; l < few; ++l)
+    for (Index l = 0; l < side; ++l)
 #pragma GCC unroll 8
       for (Index c = 0; c < n; ++c)
         store_singles(out + (k + l) * step + c * singles, sums[l][c]);
   }
 }
 
-void singles_back(const float *x, Index step, Index count, Index columns, const float *z, Index width_z, Index vectors,
+void singles_back(const float *x, Index step, Index count, Index columns, const float *z, Index width_z, Index asked,
                   float *out) {
   constexpr Index n = registers == 32 ? 4 : 2;
   Index c = 0;
   for (; c + n * singles <= columns; c += n * singles)
-    back_some<n>(x + c, step, count, z, width_z, vectors, out + c);
+    back_some<n>(x + c, step, count, z, width_z, asked, out + c);
   for (; c < columns; c += singles)
-    back_some<1>(x + c, step, count, z, width_z, vectors, out + c);
+    back_some<1>(x + c, step, count, z, width_z, asked, out + c);
 }
 
 } // namespace

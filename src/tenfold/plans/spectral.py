@@ -189,8 +189,8 @@ def _short_products(rows: Rows, mean: Floats, total: float) -> Callable[[Floats]
 
 
 def certified(search: Callable[[int], Spectrum], judged: Callable[[Spectrum], Certificate]) -> Certificate:
-    """What is said of a spectrum that is searched for in haste, with blocks of at most so many vectors; where that is not
-    enough, of one that is searched for with wide ones.
+    """What is said of a spectrum that is searched for in haste, with blocks of at most so many vectors; where that is
+    not enough, of one that is searched for with wide ones.
     """
     found = search(BLOCK)
     certificate = judged(found)
