@@ -139,7 +139,8 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """The class with the largest score."""
-        return chosen_classes(self.classes_, self._raw(X, then=largest))
+        number = self._raw(X, then=largest)
+        return chosen_classes(self.classes_, number)
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, (n, n_classes)."""
