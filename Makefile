@@ -15,13 +15,14 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHON
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test test-all test-core bench lint format sanitize docs clean distclean
+.PHONY: help demo test test-all test-core bench lint format sanitize sanitize-python docs clean distclean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo      the point of the library on embedded data, in under two minutes"
 	@echo "make test      the tests (fast ones); make test-all: every test"
 	@echo "make test-core the C++ tests; make sanitize: the same under address and undefined-behaviour sanitizers"
+	@echo "make sanitize-python  the tests of changed files on an extension with the sanitizers"
 	@echo "make bench     times beside scikit-learn and the best peers"
 	@echo "make lint      ruff, mypy, import-linter, clang-format; make format: apply the formatters"
 	@echo "make docs      the documentation as static pages in site/"
@@ -42,6 +43,13 @@ test-core: $(tools)
 
 sanitize: $(tools)
 	$(call core-tests,build/sanitize,RelWithDebInfo,ON)
+
+sanitize-python: $(built)
+	cmake -S . -B build/sanitize-python -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTENFOLD_SANITIZE=ON \
+	    -DPython_EXECUTABLE="$$($(python) -c 'import sys; print(sys.executable)')" \
+	    -Dnanobind_DIR="$$($(python) -m nanobind --cmake_dir)"
+	cmake --build build/sanitize-python --parallel $(JOBS)
+	$(python) tools/sanitized.py build/sanitize-python tests/laws/test_persist.py tests/unit/test_persist.py
 
 bench: $(built)
 	$(python) -m benchmarks

@@ -74,7 +74,7 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
 
         def call() -> Any:
             return model.fit(X, y).kneighbors(X[: X.shape[0] // 10])
-    elif chosen.call in ("fit", "path", "sequences"):
+    elif chosen.call in ("fit", "path", "sequences", "evaluate"):
 
         def call() -> Any:
             return model.fit(X, y)
@@ -101,6 +101,8 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     kept = ("transition", "start", "end") if chosen.call == "sequences" else ("intercept",)
     if chosen.call.startswith("fit and"):  # there are no weights to put into another model: it is judged as it is
         attributes = {"model": np.frombuffer(pickle.dumps(model), dtype=np.uint8)}
+    elif chosen.call == "evaluate":
+        attributes = {"losses": np.stack(list(model.losses_.values()))}
     else:
         attributes = {name: getattr(model, f"{name}_") for name in ("coef", *kept)}
     attributes |= {name: getattr(model, f"{name}_") for name in ("alpha", "C") if hasattr(model, f"{name}_")}

@@ -38,6 +38,8 @@ def judge(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
     """The certificate of the coefficients, the objective, and what the row's own question needs."""
     if row.call == "predict one row":
         return {"prediction_error": _prediction_error(row, X, fitted)}
+    if row.call == "evaluate":
+        return _honest(fitted)
     if row.estimator == "RidgeClassifier":
         y = LabelBinarizer(neg_label=-1).fit_transform(y)
     if row.estimator == "GaussianMixture":
@@ -99,6 +101,13 @@ def _as_it_is(X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
     return {"kind": certificate.kind, "value": value, "allowed": allowed, "ok": bool(certificate.ok)}
 
 
+def _honest(fitted: dict[str, Any]) -> Judged:
+    """The loss of the best candidate over the outer folds, and its standard error."""
+    losses = fitted["losses"]
+    best = losses[np.argmin(losses.mean(axis=1))]
+    return {"objective": float(best.mean()), "error": float(best.std(ddof=1) / np.sqrt(len(best)))}
+
+
 def _path(row: Row, X: Any, y: Any, fitted: dict[str, Any]) -> Judged:
     """Some fits of a path: the worst gap, in units of what is allowed, and the sum of the objectives."""
     from tenfold import certify
@@ -122,6 +131,9 @@ def shortfall(ours: Judged, theirs: Judged) -> str | None:
     """
     if "prediction_error" in theirs:
         return None if theirs["prediction_error"] <= 1e-6 else f"predictions off by {theirs['prediction_error']:.1e}"
+    if "error" in theirs:  # other folds, and other ways to choose: what was found is the same up to chance
+        excess = (theirs["objective"] - ours["objective"]) / ours["error"]
+        return None if excess <= 2.0 else f"loss {excess:.1f} standard errors above ours"
     if "choice_error" in theirs and theirs["choice_error"] > ours["choice_error"] * (1 + 1e-9):
         excess = theirs["choice_error"] / ours["choice_error"] - 1
         return f"chose alpha {theirs['alpha']:.3g}, whose error is higher by {excess:.1e} (relative)"

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_validate
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks import zoos
 
 
 class LogisticRegressionCV:
@@ -36,3 +41,38 @@ class KNeighborsClassifierCV:
 
     def predict(self, X: Any) -> Any:
         return self.search.predict(X)
+
+
+class Zoo:
+    """The same models and grids by GridSearchCV in nested folds, and each searched once more on all rows."""
+
+    def __init__(self, *, task: str) -> None:
+        self.task = task
+
+    def fit(self, X: Any, y: Any) -> Zoo:
+        score = zoos.SCORES[self.task]
+        splitter = StratifiedKFold if self.task == "classes" else KFold
+        outer, inner = (splitter(k, shuffle=True, random_state=0) for k in (zoos.OUTER, zoos.OUTER - 1))
+        self.losses_ = {}
+        for name, model, grid in self._candidates():
+            search = GridSearchCV(make_pipeline(StandardScaler(), model), grid, cv=inner, scoring=score)
+            scores = cross_validate(search, X, y, cv=outer, scoring=score)["test_score"]
+            self.losses_[name] = zoos.loss(self.task, scores)
+            search.fit(X, y)
+        return self
+
+    def _candidates(self) -> list[tuple[str, Any, dict[str, Any]]]:
+        if self.task == "numbers":
+            shares = {"elasticnet__alpha": zoos.LASSO, "elasticnet__l1_ratio": [0.5, 0.9]}
+            return [
+                ("ridge", Ridge(), {"ridge__alpha": zoos.ALPHAS}),
+                ("lasso", Lasso(), {"lasso__alpha": zoos.LASSO}),
+                ("elastic net", ElasticNet(), shares),
+                ("neighbours", KNeighborsRegressor(), {"kneighborsregressor__n_neighbors": zoos.NEIGHBOURS}),
+            ]
+        return [
+            ("ridge", RidgeClassifier(), {"ridgeclassifier__alpha": zoos.ALPHAS}),
+            ("logistic", LogisticRegression(), {"logisticregression__C": zoos.CS}),
+            ("neighbours", KNeighborsClassifier(), {"kneighborsclassifier__n_neighbors": zoos.NEIGHBOURS}),
+            ("naive Bayes", GaussianNB(), {"gaussiannb__var_smoothing": zoos.SMOOTHING}),
+        ]

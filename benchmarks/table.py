@@ -37,8 +37,12 @@ HOMES = {
     "TruncatedSVD": "decomposition",
 }
 """Where scikit-learn has what is not among its linear models."""
+ELSEWHERE = {("Zoo", OURS): "benchmarks.zoos"}
+"""What is no class of a library, but what its users do."""
 
-Call = Literal["fit", "read and fit", "predict one row", "path", "sequences", "fit and answer", "fit and ask"]
+Call = Literal[
+    "fit", "read and fit", "predict one row", "path", "sequences", "fit and answer", "fit and ask", "evaluate"
+]
 """What is timed."""
 
 
@@ -62,9 +66,7 @@ class Row:
     floor: Callable[[floors.Size], floors.Work] | None = floors.least_squares
     peers: tuple[Contender, ...] = ()
     sklearn: Contender | None = Contender(SKLEARN, SKLEARN)  # None where it cannot read the rows
-    call: Literal["fit", "read and fit", "predict one row", "path", "sequences", "fit and answer", "fit and ask"] = (
-        "fit"
-    )
+    call: Call = "fit"
     choice: Literal["loo", "folds"] | None = None  # how the error of the chosen alpha is computed again
     tighten: tuple[dict[str, Any], ...] = ()  # what a peer that stops early is given, one after the other
     aim: float | None = None  # scikit-learn's time over ours
@@ -92,6 +94,7 @@ SOME_FOLDS = Contender(
 KINKED = Contender(SKLEARN, SKLEARN, {"solver": "liblinear", "intercept_scaling": 30.0})
 SAGA = Contender("scikit-learn saga", SKLEARN)
 GRID_SEARCH = Contender("GridSearchCV of scikit-learn", GRID)
+IN_FOLDS = Contender(SKLEARN, GRID, note="GridSearchCV by four folds within cross_validate by five")
 SEARCHED = Contender(SKLEARN, GRID, note="GridSearchCV by five folds")
 TIGHTER = tuple({"tol": 10.0**-k, "max_iter": 100_000} for k in (5, 6, 7, 8, 10, 12, 14))
 LOO = {"alphas": ALPHAS}
@@ -266,6 +269,10 @@ ROWS = (
     Row("complement nb spam", "ComplementNB", data.spam, (), (600, 1 << 12), {}, floors.class_sums, **ANSWERED),
     Row("truncated svd flights, 20 components", "TruncatedSVD", data.flights, (None, True), (500, True),
         {"n_components": 20}, floors.few_components, **ANSWERED),
+    Row("zoo of 4 tuned and evaluated in nested folds, classes 1k x 20", "Zoo", data.classes, (1_000, 20), (120, 4),
+        {"task": "classes"}, None, sklearn=IN_FOLDS, call="evaluate", aim=20),
+    Row("zoo of 4 tuned and evaluated in nested folds, numbers 1k x 20", "Zoo", data.regression, (1_000, 20), (120, 4),
+        {"task": "numbers"}, None, sklearn=IN_FOLDS, call="evaluate", aim=20),
     Row("ridge parquet 12M x 20", "Ridge", data.regression_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
     Row("ridgecv loo parquet 12M x 20", "RidgeCV", data.regression_files, PARQUET, SMALL_PARQUET, FEW, **FROM_FILES),
     Row("logistic parquet 12M x 20", "LogisticRegression", data.classes_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
@@ -275,6 +282,8 @@ ROWS = (
 
 def home(library: str, estimator: str) -> str:
     """The module of a library that has an estimator."""
+    if (estimator, library) in ELSEWHERE:
+        return ELSEWHERE[estimator, library]
     return (MODULES | SEARCHES)[library].replace("linear_model", HOMES.get(estimator, "linear_model"))
 
 

@@ -55,6 +55,7 @@ class Row:
     repeats : whether weights count as repeated rows, so that their unit matters.
     angles : whether products of the residual with columns are to be equal, not zero.
     counts : whether targets must be positive.
+    near : whether numbers of each row are kept, so that the rows are in this machine's memory or files.
     tied : whether the intercept is penalised, so that it depends on where rows are measured from.
     robust : whether errors are not squared, so that a constant is not the mean and the penalty knows the targets' unit.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
@@ -89,6 +90,7 @@ class Row:
     most_columns: float = np.inf
     angles: bool = False
     counts: bool = False
+    near: bool = False
     tied: bool = False
     robust: bool = False
     warns: str = ""
@@ -102,7 +104,8 @@ class Row:
     @property
     def where(self) -> tuple[str, ...]:
         """Where the rows may be."""
-        return getattr(tenfold, self.name)._claims.where
+        where = getattr(tenfold, self.name)._claims.where
+        return tuple(place for place in where if not (self.near and place in ("Dask", "devices")))
 
     @property
     def separates(self) -> bool:
@@ -193,6 +196,7 @@ def _machine(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> 
     )
 
 
+HINGED = {"robust": True, "units": True}
 KINKED = {"counts": False, "robust": True, "unique": False, "units": True}
 
 ALPHAS = [1e-3, 0.1, 10.0]
@@ -265,8 +269,9 @@ TABLE = [
     _classifier("GeneralizedLinearClassifier", {"loss": "softmax", "alpha": 0.01}, kind="gap", iterative=True),
     _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
     _machine("LinearSVC", classifier=True, classes=np.inf),
-    _machine("LinearSVC", {"loss": "hinge", "C": 0.5}, classifier=True, classes=np.inf, robust=True, units=True),
-    _machine("LinearSVR", robust=True, units=True),
+    _machine("LinearSVC", {"loss": "hinge", "C": 0.5}, classifier=True, classes=np.inf, near=True, **HINGED),
+    _machine("LinearSVR", near=True, **HINGED),
+    _machine("LinearSVR", {"loss": "squared_epsilon_insensitive", "epsilon": 0.1}),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
     _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),

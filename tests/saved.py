@@ -180,9 +180,32 @@ def whole_table() -> tuple[Any, Any]:
     return wrapped.fit(X, y), frame(20, 1)[0]
 
 
-PIPELINES = [
-    Kept("all transformers", whole_table),
-]
+def encoded(scale: bool = True) -> tuple[Any, Any]:
+    """A table of all kinds of columns behind our own encoder, and new rows."""
+
+    def made(n: int, seed: int) -> tuple[Any, Any]:
+        table, y = frame(n, seed)
+        rng = np.random.default_rng(seed)
+        table["when"] = pd.Timestamp("2020-03-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
+        table["grade"] = rng.choice(["low", "middle", "high"], n)
+        table["visits"] = rng.integers(0, 5, n)
+        table["place"] = [f"place {k}" for k in rng.integers(0, 20, n)]
+        return table, y
+
+    settings = {"ordinal": {"grade": ["low", "middle", "high"]}, "types": {"visits": "count", "words": "text"}}
+    encoder = tenfold.TableEncoder(scale=scale, max_levels=12, min_frequency=2, **settings)
+    X, y = made(150, 0)
+    return make_pipeline(encoder, tenfold.Ridge()).fit(X, y), made(20, 1)[0]
+
+
+def _encoder() -> tuple[Any, Any]:
+    model, X = encoded()
+    return model[0], X
+
+
+TABLE.append(Kept("TableEncoder", _encoder))
+
+PIPELINES = [Kept("all transformers", whole_table), Kept("a table behind our encoder", encoded)]
 
 
 def answers(model: Any, X: Any) -> dict[str, Any]:

@@ -27,6 +27,7 @@ PAGES = [
     "index",
     "certificates",
     "methods",
+    "tables",
     "selection",
     "evaluation",
     "glm",
@@ -35,6 +36,7 @@ PAGES = [
     "arrays",
     "numerics",
     "persistence",
+    "plots",
     "performance",
     "api",
 ]

@@ -111,6 +111,10 @@ if TYPE_CHECKING:
     from tenfold.evaluation import Evaluation as Evaluation
     from tenfold.evaluation import Figure as Figure
     from tenfold.evaluation import evaluate as evaluate
+    from tenfold.evaluation import evaluate_online as evaluate_online
+    from tenfold.features import TableEncoder as TableEncoder
+    from tenfold.features import check_table as check_table
+    from tenfold.features import read_table as read_table
     from tenfold.geometry import Margins as Margins
     from tenfold.geometry import margins as margins
     from tenfold.judge import Certificate as Certificate
@@ -204,14 +208,17 @@ _HOME = {
     "SGDOneClassSVM": "estimators.sgd",
     "SGDRegressor": "estimators.sgd",
     "StructuredPerceptron": "estimators.structured",
+    "TableEncoder": "features",
     "TruncatedSVD": "estimators.components",
     "TweedieRegressor": "estimators.glm",
     "VotedPerceptron": "estimators.perceptron",
     "ambiguity": "estimators.undecided",
     "certify": "certification",
+    "check_table": "features",
     "em": "estimators.mixture",
     "enet_path": "estimators.lasso",
     "evaluate": "evaluation",
+    "evaluate_online": "evaluation",
     "infer": "certification",
     "k_means": "estimators.kmeans",
     "kmeans_plusplus": "estimators.kmeans",
@@ -226,6 +233,7 @@ _HOME = {
     "orthogonal_mp_gram": "estimators.greedy",
     "principal_angles": "estimators.components",
     "radius_neighbors_graph": "estimators.neighbours",
+    "read_table": "features",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",
@@ -236,7 +244,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-_MODULES = ("bounds", "datasets", "persist", "selection")
+_MODULES = ("bounds", "datasets", "decide", "persist", "plots", "selection")
 """Modules that are public as they are."""
 
 

@@ -139,6 +139,20 @@ def softmax_csr(
     order: int,
     threads: int,
 ) -> tuple[float, _Float, _Float, _Float | None]: ...
+def rough_softmax(
+    X: _Real,
+    Y: _Float,
+    weight: _Float | None,
+    coef: _Float,
+    intercept: _Float,
+    shift: _Float | None,
+    threads: int,
+) -> tuple[float, _Float, _Float, _Float]: ...
+def class_grams(X: _Real, share: _Float, shift: _Float | None, threads: int) -> _Float: ...
+def softmax_at(Y: _Float, Z: _Float, weight: _Float, threads: int) -> tuple[float, _Float, _Float, _Float]: ...
+def softmax_along(
+    Y: _Float, Z: _Float, D: _Float, length: float, weight: _Float, threads: int
+) -> tuple[float, float]: ...
 def models(
     X: _Real,
     y: _Float,

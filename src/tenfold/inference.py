@@ -12,6 +12,12 @@ B M B, B = (sum weight c z z')^-1 with the curvature observed and
     HC2  M = sum weight u^2 / (1 - h) z z'           HC3  M = sum weight u^2 / (1 - h)^2 z z',  h = c z'B z
     cluster  M = G / (G - 1) (n - 1) / (n - k) sum_g s_g s_g',  s_g the sum of weight u z over group g of G.
 
+Of K classes u is a vector of K - 1 slopes, c the matrix C = diag(q) - q q' of their probabilities and the leverage of
+a row the matrix H = C^(1/2) G C^(1/2) of its K - 1 predictions, G_ab = z'B_ab z by the blocks of B. Its slopes become
+C^(1/2) (I - H)^(-1/2) C^(-1/2) u for HC2, which makes their covariance C where the model is right, and
+C^(1/2) (I - H)^-1 C^(-1/2) u for HC3, which is the Newton step that leaves out the row; M = sum weight (u u') * (z z')
+by Kronecker's product.
+
 Normal quantiles. A weight says how often its row is there: n is the sum of the weights, and a row of weight two the
 same as the row twice. (Weights of least squares say how exact a row is, and n is the number of rows.) Nothing of this
 holds for penalised weights.

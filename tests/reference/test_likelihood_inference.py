@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 import sklearn.linear_model
 
 import tenfold
@@ -216,12 +217,26 @@ def test_robust_covariances_of_classes(classified):
     close(infer(model, X, y, covariance="cluster", groups=GROUPS).covariance, theirs.cov_params())
 
 
-@pytest.mark.parametrize("covariance", ["HC2", "HC3"])
-def test_leverages_of_several_classes_are_refused(covariance):
-    X, _, y = labels(3)
-    model = tenfold.LogisticRegression(C=np.inf).fit(X, y)
-    with pytest.raises(ValueError, match=r"which for several classes is a matrix\. Use covariance='HC1'"):
-        infer(model, X, y, covariance=covariance)
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("count", [3, 4])
+def test_leverages_of_several_classes(count, intercept):
+    """HC2 by roots of matrices, and HC3 as the one-step jackknife, formed densely row by row."""
+    X, number, y = labels(count)
+    model = tenfold.LogisticRegression(C=np.inf, tol=1e-13, fit_intercept=intercept).fit(X, y)
+    design, m = (np.column_stack([np.ones(N), X]) if intercept else X), count - 1
+    q = model.predict_proba(X)[:, 1:]
+    u = q - (number[:, None] == np.arange(1, count))
+    C = [np.diag(row) - np.outer(row, row) for row in q]
+    Z = [np.kron(np.eye(m), row) for row in design]
+    H = sum(z.T @ c @ z for z, c in zip(Z, C, strict=True))
+    B, scores, steps = np.linalg.inv(H), [], []
+    for z, c, slope in zip(Z, C, u, strict=True):
+        root = scipy.linalg.sqrtm(c)
+        left = scipy.linalg.sqrtm(np.eye(m) - root @ z @ B @ z.T @ root)
+        scores.append(z.T @ root @ np.linalg.solve(left, np.linalg.solve(root, slope)))
+        steps.append(np.linalg.solve(H - z.T @ c @ z, z.T @ slope))
+    close(infer(model, X, y, covariance="HC2").covariance, B @ np.array(scores).T @ np.array(scores) @ B)
+    close(infer(model, X, y, covariance="HC3").covariance, np.array(steps).T @ np.array(steps))
 
 
 def test_leverages_are_those_of_newton_steps_without_a_row():

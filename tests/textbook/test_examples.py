@@ -18,6 +18,7 @@ each = pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 
 POINTS = {
     "batch_contest": r"all rows a step\s+5\.\d+e-01[^o]*\n[^o]*200 rows",
+    "best_of_many": r"best of 1000 coins on 200 rows: wrong on (3\d|4[01])\.\d%, corrected for the choice (49|50|51)\.",
     "bias_and_variance": r"best trade-off is degree 3\.",
     "certify_refuses": r"refused",
     "distant_correct_points": r"least squares\s+turns by\s+\d\d\.\d+ degrees",
@@ -43,6 +44,7 @@ POINTS = {
     "ten_machines": r"Largest difference to the fit on all rows: \de-1\d",
     "two_rings": r"two centres tell right: 0\.\d\d.*(.|\n)*by the radius alone: 1\.00",
     "undecided_regions": r"nobody claims 2% of the plane, several classes 31%",
+    "wrong_cross_validation": r"on all rows[^%]*wrong on +[0-4]\.\d%[^%]*wrong on +(4|5)\d\.\d%",
     "separable_logistic": r"without a prior: .*no maximum",
 }
 

@@ -312,7 +312,7 @@ def test_other_scores_are_compared_by_folds():
     found = nested({"ridge": RidgeClassifierCV(), "guess": DummyClassifier()}, X, y, scoring="roc_auc")
     assert found["guess"].state == "abandoned"
     assert len(found["guess"].folds) == 3
-    assert "on 3 folds" in found["guess"].reason
+    assert "of 3 folds" in found["guess"].reason
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "neg_brier_score"])
@@ -506,7 +506,7 @@ def test_a_function_of_ones_own_as_the_score(numbers):
         ({}, {}, "no candidates"),
         ([("a", Ridge()), ("a", RidgeCV())], {}, "a is there twice"),
         ({"a": Ridge(), "b": DummyClassifier()}, {}, "some numbers"),
-        ({"a": Ridge()}, {"sample_weight": [1.0]}, "one entry for each"),
+        ({"a": Ridge()}, {"sample_weight": [1.0]}, "inconsistent numbers"),
         ({"a": Ridge()}, {"outer": "many"}, "got 'many'"),
     ],
 )
@@ -514,5 +514,5 @@ def test_bad_input_is_a_sentence(numbers, candidates, more, message):
     X, y = numbers
     with pytest.raises(ValueError, match=message):
         nested(candidates, X, y, **more)
-    with pytest.raises(ValueError, match="one entry for each of the 442 rows"):
+    with pytest.raises(ValueError, match="inconsistent numbers"):
         nested({"a": Ridge()}, X, y[:-1])

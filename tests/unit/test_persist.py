@@ -189,6 +189,12 @@ def test_other_classes_are_refused_by_name(path):
     with pytest.raises(SaveError, match="takes an estimator; got a dict"):
         tenfold.save({"a": 1}, path)
 
+    search = tenfold.selection.Search(tenfold.Ridge(), {"alpha": [0.1, 1.0]}, cv=3).fit(X, y)
+    with pytest.raises(SaveError, match="Save its best_estimator_"):
+        tenfold.save(search, path)
+    tenfold.save(search.best_estimator_, path)
+    assert np.array_equal(tenfold.load(path).predict(X), search.predict(X))
+
     class Ridge(tenfold.Ridge):
         pass
 

@@ -268,3 +268,38 @@ def test_the_hessian_of_given_probabilities_is_that_of_their_softmax():
     found = MemoryRows(X, np.column_stack([weight, q])).fold(class_hessian()).sum
     expected = MemoryRows(X, NUMBERED, weight).fold(softmax(params, 2)).hessian
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+# -- where the rows are
+
+
+@pytest.mark.parametrize(
+    ("settings", "other"),
+    [({"loss": "hinge"}, "loss='squared_hinge'"), ({"multi_class": "crammer_singer"}, "multi_class='ovr'")],
+)
+def test_kinks_say_what_reads_rows_elsewhere(settings, other):
+    da = pytest.importorskip("dask.array")
+    strict = pytest.importorskip("array_api_strict")
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
+    fitted = tenfold.LinearSVC(random_state=0, **settings).fit(X, y)
+    for put in (da.from_array, strict.asarray):
+        for call in (tenfold.LinearSVC(**settings).fit, lambda X, y: tenfold.certify(fitted, X, y)):
+            with pytest.raises(ValueError, match=f"keeps numbers for each row.* or use {other}"):
+                call(put(X), put(y))
+
+
+@pytest.mark.parametrize("settings", [{"penalty": "l1", "dual": False}, {"dual": True}, {"class_weight": "balanced"}])
+def test_settings_of_the_squared_loss_elsewhere(settings):
+    """An L1 penalty with its constant column, a dual that cannot be ascended there, and weights of classes."""
+    da = pytest.importorskip("dask.array")
+    strict = pytest.importorskip("array_api_strict")
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((90, 4))
+    y, weight = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(90), [-0.5, 0.5]), rng.uniform(0.1, 2.0, 90)
+    here = tenfold.LinearSVC(tol=1e-8, random_state=0, **settings).fit(X, y, weight)
+    for put in (lambda a: da.from_array(a, chunks=(25, *a.shape[1:])), strict.asarray):
+        there = tenfold.LinearSVC(tol=1e-8, random_state=0, **settings).fit(put(X), put(y), put(weight))
+        assert there.certificate_.ok
+        np.testing.assert_allclose(np.asarray(there.coef_), here.coef_, atol=1e-4)
+        np.testing.assert_array_equal(np.asarray(there.predict(put(X))), here.predict(X))

@@ -148,14 +148,14 @@ struct Kernels {
   Index singles; // centres of one panel
   void (*nearest)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
                   Index panel_count, float *best, float *second, std::int32_t *number);
-  // core/src/kernels/singles.hpp
-  void (*singles_times)(const float *x, Index step, Index count, Index columns, const float *v, Index stride,
-                        Index panels, float *z);
-  void (*singles_back)(const float *x, Index step, Index count, Index columns, const float *z, Index width_z,
-                       Index asked, float *out);
-  // core/src/kernels/nearest.hpp
   void (*gains)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
                 Index panel_count, const float *start, const float *weight, float *totals, float *most);
+  // core/src/kernels/singles.hpp
+  void (*single_sums)(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b,
+                      Index b_step, Index groups, float *out, Index out_step);
+  void (*single_softmax)(const float *y, float *z, Index step, Index classes, const float *b, const float *weight,
+                         Index count, double *value, double *slope, float *u);
+  void (*turn)(const float *from, Index step, Index rows, Index columns, float *out, Index out_step);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

@@ -44,16 +44,13 @@ using Floats = std::vector<float, OnLines<float>>;
 inline std::vector<double> scatter_singles(const Dense<float> &a, std::span<const float> vectors, Index count,
                                            int threads) {
   constexpr Index tile = 64, together = 4, chunk = 512; // sums of so many rows and columns are in single precision
-  constexpr Index most_numbers = 1 << 22, few = 4;
-  const Index p = a.columns, lanes_of = kernels().singles, panels = (count + lanes_of - 1) / lanes_of;
-  const Index width = panels * lanes_of, used = (count + few - 1) / few * few, size = used * p;
-  const Index stride = (p + 3) * lanes_of;
-  Floats packed(static_cast<std::size_t>(panels * stride));
-  for (Index k = 0; k < count; ++k) {
-    float *to = packed.data() + k / lanes_of * stride + k % lanes_of;
+  constexpr Index most_numbers = 1 << 22;
+  const Index p = a.columns, lanes_of = kernels().singles, groups = (count + lanes_of - 1) / lanes_of;
+  const Index width = groups * lanes_of, size = count * p;
+  Floats turned(static_cast<std::size_t>(p * width)); // a line of all vectors for each column
+  for (Index k = 0; k < count; ++k)
     for (Index c = 0; c < p; ++c)
-      to[c * lanes_of] = vectors.data()[k * p + c];
-  }
+      turned[static_cast<std::size_t>(c * width + k)] = vectors.data()[k * p + c];
   const Index most = std::clamp<Index>(most_numbers / std::max<Index>(1, size), 2, most_slots);
   const Index slots = std::clamp<Index>(a.rows / (tile * together), 1, most);
   const int workers = static_cast<int>(std::clamp<Index>(threads, 1, slots));
@@ -79,16 +76,16 @@ inline std::vector<double> scatter_singles(const Dense<float> &a, std::span<cons
         const float *x = a.data + begin * p;
         std::fill_n(room.z.data(), rows * width, 0.0F);
         for (Index c = 0; c < p; c += chunk)
-          kernel.singles_times(x + c, p, rows, std::min(chunk, p - c), packed.data() + c * lanes_of, stride, panels,
-                               room.z.data());
-        kernel.singles_back(x, p, rows, p, room.z.data(), width, used, room.sums.data());
+          kernel.single_sums(x + c, p, 1, rows, std::min(chunk, p - c), turned.data() + c * width, width, groups,
+                             room.z.data(), width);
+        kernel.single_sums(room.z.data(), 1, width, count, rows, x, p, p / lanes_of, room.sums.data(), p);
       }
       for (Index i = 0; i < size; ++i)
         own[i] += static_cast<double>(room.sums.data()[i]);
     }
   });
   merge_slots(sums.data(), slots, size, size, threads);
-  return std::vector<double>(sums.data(), sums.data() + count * p);
+  return std::vector<double>(sums.data(), sums.data() + size);
 }
 
 } // namespace tenfold

@@ -1,104 +1,172 @@
-// Products of rows with some vectors in single precision, both ways. Rows lie as they are, `step` floats apart, a
-// multiple of `singles`; vectors are in panels of `singles` lanes, entry (c, k) at v[(k / singles) * stride + c *
-// singles + k % singles], and z (count x width of all panels) has their products.
+// Products in single precision of a tile that lies in cache, whole vectors of `singles` lanes.
 //
-// singles_times   z(i, k) += sum_c x(i, c) v(c, k)
-// singles_back    out(k, c) += sum_i z(i, k) x(i, c) for `asked` of them, a multiple of four; rows of out `step`
-// apart Nothing is packed but the vectors: each entry of x meets few of them. Flops: 2 * count * columns * vectors
-// each.
+// single_sums   out(o, v) += sum_i a(o, i) b(i, v), entry (o, i) of a at a[o * a_outer + i * a_inner], row i of b at
+//               b + i * b_step, row o of out at out + o * out_step, `groups` vectors of each; out on whole lines.
+//               Flops: 2 * outer * inner * groups * singles; the registers hold a few o and up to four vectors.
+// single_softmax   what softmax.hpp computes, of z and to u in single precision; b (classes) is added to z first.
+// turn          writes entry (i, j) of `rows` x `columns`, both whole vectors, to out[j * out_step + i].
 #pragma once
 
+#include "functions.hpp"
 #include "nearest.hpp"
 
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-inline void store_singles(float *p, Singles v) { *reinterpret_cast<UnalignedSingles *>(p) = v; }
+constexpr Index most_outer = registers == 32 ? 5 : 3, most_vectors = registers == 32 ? 4 : 2;
 
-template <Index r, Index n>
-inline void times_some(const float *x, Index step, Index columns, const float *v, Index stride, float *z,
-                       Index width_z) {
-  Singles sums[r][n] = {};
-  for (Index c = 0; c < columns; ++c) {
-    Singles right[n];
+template <Index outer, Index c>
+inline void outer_products(const float *a, Index a_outer, Index a_inner, Index inner, const float *b, Index b_step,
+                           float *out, Index out_step) {
+  Singles sums[outer][c];
 #pragma GCC unroll 8
-    for (Index k = 0; k < n; ++k)
-      right[k] = load_singles(v + k * stride + c * singles);
+  for (Index o = 0; o < outer; ++o)
 #pragma GCC unroll 8
-    for (Index i = 0; i < r; ++i) {
-      const Singles left = all_singles(x[i * step + c]);
+    for (Index v = 0; v < c; ++v)
+      sums[o][v] = *reinterpret_cast<const Singles *>(out + o * out_step + v * singles);
+  for (Index i = 0; i < inner; ++i, a += a_inner, b += b_step) {
+    Singles right[c];
 #pragma GCC unroll 8
-      for (Index k = 0; k < n; ++k)
-        sums[i][k] += left * right[k];
+    for (Index v = 0; v < c; ++v)
+      right[v] = load_singles(b + v * singles);
+#pragma GCC unroll 8
+    for (Index o = 0; o < outer; ++o) {
+      const Singles left = all_singles(a[o * a_outer]);
+#pragma GCC unroll 8
+      for (Index v = 0; v < c; ++v)
+        sums[o][v] += left * right[v];
     }
   }
 #pragma GCC unroll 8
-  for (Index i = 0; i < r; ++i)
+  for (Index o = 0; o < outer; ++o)
 #pragma GCC unroll 8
-    for (Index k = 0; k < n; ++k) {
-      float *to = z + i * width_z + k * singles;
-      store_singles(to, load_singles(to) + sums[i][k]);
-    }
+    for (Index v = 0; v < c; ++v)
+      *reinterpret_cast<Singles *>(out + o * out_step + v * singles) = sums[o][v];
 }
 
-void singles_times(const float *x, Index step, Index count, Index columns, const float *v, Index stride, Index panels,
-                   float *z) {
-  constexpr Index n = registers == 32 ? 2 : 1, r = registers == 32 ? 8 : 4;
-  const Index width_z = panels * singles;
-  const auto rows = [&]<Index some>(Index k) {
-    Index i = 0;
-    for (; i + r <= count; i += r)
-      times_some<r, some>(x + i * step, step, columns, v + k * stride, stride, z + i * width_z + k * singles, width_z);
-    for (; i < count; ++i)
-      times_some<1, some>(x + i * step, step, columns, v + k * stride, stride, z + i * width_z + k * singles, width_z);
-  };
-  Index k = 0;
-  for (; k + n <= panels; k += n)
-    rows.template operator()<n>(k);
-  if constexpr (n > 1)
-    for (; k < panels; ++k)
-      rows.template operator()<1>(k);
+// The last o are fewer than a register block has.
+template <Index outer, Index c>
+inline void all_outer(const float *a, Index a_outer, Index a_inner, Index count, Index inner, const float *b,
+                      Index b_step, float *out, Index out_step) {
+  for (; count >= outer; count -= outer, a += outer * a_outer, out += outer * out_step)
+    outer_products<outer, c>(a, a_outer, a_inner, inner, b, b_step, out, out_step);
+  if constexpr (outer > 1)
+    if (count > 0)
+      all_outer<outer - 1, c>(a, a_outer, a_inner, count, inner, b, b_step, out, out_step);
 }
 
-template <Index n>
-inline void back_some(const float *x, Index step, Index count, const float *z, Index width_z, Index asked, float *out) {
-  constexpr Index side = 4;
-  for (Index k = 0; k < asked; k += side) {
-    Singles sums[side][n];
-#pragma GCC unroll 8
-    for (Index l = 0; l < side; ++l)
-#pragma GCC unroll 8
-      for (Index c = 0; c < n; ++c)
-        sums[l][c] = load_singles(out + (k + l) * step + c * singles);
-    for (Index i = 0; i < count; ++i) {
-      Singles right[n];
-#pragma GCC unroll 8
-      for (Index c = 0; c < n; ++c)
-        right[c] = load_singles(x + i * step + c * singles);
-#pragma GCC unroll 8
-      for (Index l = 0; l < side; ++l) {
-        const Singles left = all_singles(z[i * width_z + k + l]);
-#pragma GCC unroll 8
-        for (Index c = 0; c < n; ++c)
-          sums[l][c] += left * right[c];
-      }
-    }
-#pragma GCC unroll 8
-    for (Index l = 0; l < side; ++l)
-#pragma GCC unroll 8
-      for (Index c = 0; c < n; ++c)
-        store_singles(out + (k + l) * step + c * singles, sums[l][c]);
+template <Index c>
+inline void all_vectors(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b,
+                        Index b_step, Index groups, float *out, Index out_step) {
+  for (; groups >= c; groups -= c, b += c * singles, out += c * singles)
+    all_outer<most_outer, c>(a, a_outer, a_inner, outer, inner, b, b_step, out, out_step);
+  if constexpr (c > 1)
+    if (groups > 0)
+      all_vectors<c - 1>(a, a_outer, a_inner, outer, inner, b, b_step, groups, out, out_step);
+}
+
+void single_sums(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b, Index b_step,
+                 Index groups, float *out, Index out_step) {
+  all_vectors<most_vectors>(a, a_outer, a_inner, outer, inner, b, b_step, groups, out, out_step);
+}
+
+// Swaps the off-diagonal blocks of `size` lanes of every square of twice that side.
+template <Index size> inline void swap_blocks(Singles *square) {
+  Numbers first, second;
+  for (Index l = 0; l < singles; ++l) {
+    first[l] = static_cast<int>((l & size) == 0 ? l : singles + l - size);
+    second[l] = static_cast<int>((l & size) == 0 ? l + size : singles + l);
   }
+#pragma GCC unroll 16
+  for (Index i = 0; i < singles; ++i)
+    if ((i & size) == 0) {
+      const Singles a = square[i], b = square[i + size];
+      square[i] = __builtin_shuffle(a, b, first);
+      square[i + size] = __builtin_shuffle(a, b, second);
+    }
+  if constexpr (size > 1)
+    swap_blocks<size / 2>(square);
 }
 
-void singles_back(const float *x, Index step, Index count, Index columns, const float *z, Index width_z, Index asked,
-                  float *out) {
-  constexpr Index n = registers == 32 ? 4 : 2;
-  Index c = 0;
-  for (; c + n * singles <= columns; c += n * singles)
-    back_some<n>(x + c, step, count, z, width_z, asked, out + c);
-  for (; c < columns; c += singles)
-    back_some<1>(x + c, step, count, z, width_z, asked, out + c);
+void turn(const float *from, Index step, Index rows, Index columns, float *out, Index out_step) {
+  for (Index j = 0; j < columns; j += singles)
+    for (Index i = 0; i < rows; i += singles) {
+      Singles square[singles];
+#pragma GCC unroll 16
+      for (Index k = 0; k < singles; ++k)
+        square[k] = *reinterpret_cast<const Singles *>(from + (i + k) * step + j);
+      swap_blocks<singles / 2>(square);
+#pragma GCC unroll 16
+      for (Index k = 0; k < singles; ++k)
+        *reinterpret_cast<Singles *>(out + (j + k) * out_step + i) = square[k];
+    }
+}
+
+// exp(x) for x <= 0, as in functions.hpp: the polynomial of degree 7 leaves 5e-9. Below -87 it stays at exp(-87).
+inline Singles single_exponential(Singles x) {
+  constexpr float ln2_high = 0x1.62e4p-1F, ln2_low = 0x1.7f7d1cp-20F, log2_e = 0x1.715476p+0F, round = 0x1.8p23F;
+  const Singles clipped = x < -87.0F ? all_singles(-87.0F) : x;
+  const Singles shifted = clipped * log2_e + round;
+  const Singles k = shifted - round;
+  const Singles r = (clipped - k * ln2_high) - k * ln2_low;
+  Singles q = all_singles(1.0F / 5040.0F);
+  q = q * r + 1.0F / 720.0F;
+  q = q * r + 1.0F / 120.0F;
+  q = q * r + 1.0F / 24.0F;
+  q = q * r + 1.0F / 6.0F;
+  q = q * r + 0.5F;
+  const Singles y = 1.0F + (r + r * r * q);
+  const Numbers exponent = reinterpret_cast<Numbers>(shifted) - reinterpret_cast<Numbers>(all_singles(round)) + 127;
+  return y * reinterpret_cast<Singles>(exponent << 23);
+}
+
+// sum weight (log(1 + others) + above)
+inline Vector weighted_losses(const float *weight, Singles others, Singles above) {
+  alignas(64) float o[singles], a[singles];
+  *reinterpret_cast<Singles *>(o) = others;
+  *reinterpret_cast<Singles *>(a) = above;
+  Vector values{};
+  for (Index half = 0; half < singles; half += width)
+    values += load(weight + half) * (log_one_plus(load(o + half)) + load(a + half));
+  return values;
+}
+
+void single_softmax(const float *y, float *z, Index step, Index classes, const float *b, const float *weight,
+                    Index count, double *value, double *slope, float *u) {
+  Vector values{};
+  for (Index i = 0; i < count; i += singles) {
+    const Singles w = load_singles(weight + i), own = load_singles(y + i);
+    Singles largest = load_singles(z + i) + b[0], best{}, right = largest;
+    *reinterpret_cast<Singles *>(z + i) = largest;
+    for (Index k = 1; k < classes; ++k) {
+      const Singles zk = load_singles(z + k * step + i) + b[k], number = all_singles(static_cast<float>(k));
+      *reinterpret_cast<Singles *>(z + k * step + i) = zk;
+      best = zk > largest ? number : best;
+      largest = larger(zk, largest);
+      right = own == number ? zk : right;
+    }
+    Singles others{};
+    for (Index k = 0; k < classes; ++k) {
+      const Singles e = single_exponential(load_singles(z + k * step + i) - largest);
+      others += best == all_singles(static_cast<float>(k)) ? Singles{} : e;
+      *reinterpret_cast<Singles *>(u + k * step + i) = e;
+    }
+    const auto counts = w > 0.0F;
+    const Singles share = counts ? w / (1.0F + others) : Singles{};
+    values += weighted_losses(weight + i, counts ? others : Singles{}, counts ? largest - right : Singles{});
+    for (Index k = 0; k < classes; ++k) {
+      const Singles number = all_singles(static_cast<float>(k)), p = load_singles(u + k * step + i) * share;
+      const Singles missing = best == number ? -others * share : p - w;
+      *reinterpret_cast<Singles *>(u + k * step + i) = counts ? (own == number ? missing : p) : Singles{};
+    }
+  }
+  *value += sum(values);
+  for (Index k = 0; k < classes; ++k) {
+    Vector slopes{};
+    for (Index i = 0; i < count; i += width)
+      slopes += load(u + k * step + i);
+    slope[k] += sum(slopes);
+  }
 }
 
 } // namespace

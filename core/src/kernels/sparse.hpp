@@ -43,6 +43,73 @@ inline double gathered_dot(const T *data, const I *indices, Index count, const d
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+// The targets of one nonzero are taken in up to `most_targets` vectors at a time, the last of `left` lanes.
+constexpr Index most_targets = 4;
+
+template <Index c> inline Vector target_part(const double *p, Index v, Index left) {
+  return v + 1 < c ? load(p + v * width) : load_part(p + v * width, left);
+}
+
+template <Index c, class T, class I>
+inline bool margins_of_targets(const T *data, const I *indices, Index count, Index columns, const double *coef,
+                               Index targets, Index left, const double *intercept, double *z, Index target_step) {
+  Vector sums[c];
+#pragma GCC unroll 8
+  for (Index v = 0; v < c; ++v)
+    sums[v] = target_part<c>(intercept, v, left);
+  for (Index e = 0; e < count; ++e) {
+    if (!is_column(indices[e], columns))
+      return false;
+    const Vector value = all(static_cast<double>(data[e]));
+    const double *w = coef + indices[e] * targets;
+#pragma GCC unroll 8
+    for (Index v = 0; v < c; ++v)
+      sums[v] += value * target_part<c>(w, v, left);
+  }
+  for (Index v = 0; v < c; ++v)
+    for (Index k = 0; k < (v + 1 < c ? width : left); ++k)
+      z[(v * width + k) * target_step] = sums[v][k];
+  return true;
+}
+
+template <Index c, class T, class I>
+inline bool gradient_of_targets(const T *data, const I *indices, Index count, Index columns, const double *u,
+                                Index target_step, Index targets, Index left, double *g) {
+  Vector slopes[c] = {};
+  for (Index v = 0; v < c; ++v)
+    for (Index k = 0; k < (v + 1 < c ? width : left); ++k)
+      slopes[v][k] = u[(v * width + k) * target_step];
+  for (Index e = 0; e < count; ++e) {
+    if (!is_column(indices[e], columns))
+      return false;
+    const Vector value = all(static_cast<double>(data[e]));
+    double *to = g + indices[e] * targets;
+#pragma GCC unroll 8
+    for (Index v = 0; v < c; ++v) {
+      const Vector sum = target_part<c>(to, v, left) + value * slopes[v];
+      if (v + 1 < c)
+        store(to + v * width, sum);
+      else
+        store_part(to + v * width, sum, left);
+    }
+  }
+  return true;
+}
+
+// work.operator()<c>(first target, lanes of the last vector) for all targets; whether all of it was good.
+template <class Work> inline bool by_targets(Index targets, Work work) {
+  bool good = true;
+  for (Index k = 0; k < targets && good; k += most_targets * width) {
+    const Index some = smaller(targets - k, most_targets * width), c = (some + width - 1) / width;
+    const Index left = some - (c - 1) * width;
+    good = c == 1   ? work.template operator()<1>(k, left)
+           : c == 2 ? work.template operator()<2>(k, left)
+           : c == 3 ? work.template operator()<3>(k, left)
+                    : work.template operator()<4>(k, left);
+  }
+  return good;
+}
+
 template <class T, class I>
 bool sparse_margins(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
                     const double *coef, Index targets, const double *intercept, double *z, Index row_step,
@@ -55,16 +122,12 @@ bool sparse_margins(const T *data, const I *indices, const std::int64_t *indptr,
       *out = gathered_dot(data + begin, indices + begin, end - begin, coef, columns, good) + *intercept;
       continue;
     }
-    for (Index k = 0; k < targets; ++k)
-      out[k * target_step] = intercept[k];
-    for (Index e = begin; e < end; ++e) {
-      if (!is_column(indices[e], columns))
-        return false;
-      const double value = static_cast<double>(data[e]);
-      const double *w = coef + indices[e] * targets;
-      for (Index k = 0; k < targets; ++k)
-        out[k * target_step] += value * w[k];
-    }
+    const auto work = [&]<Index c>(Index k, Index left) {
+      return margins_of_targets<c>(data + begin, indices + begin, end - begin, columns, coef + k, targets, left,
+                                   intercept + k, out + k * target_step, target_step);
+    };
+    if (!by_targets(targets, work))
+      return false;
   }
   return good;
 }
@@ -84,14 +147,13 @@ bool sparse_gradient(const T *data, const I *indices, const std::int64_t *indptr
       }
       continue;
     }
-    for (Index e = indptr[i]; e < end; ++e) {
-      if (!is_column(indices[e], columns))
-        return false;
-      const double value = static_cast<double>(data[e]);
-      double *to = g + indices[e] * targets;
-      for (Index k = 0; k < targets; ++k)
-        to[k] += value * scale[k * target_step];
-    }
+    const Index begin = indptr[i];
+    const auto work = [&]<Index c>(Index k, Index left) {
+      return gradient_of_targets<c>(data + begin, indices + begin, end - begin, columns, scale + k * target_step,
+                                    target_step, targets, left, g + k);
+    };
+    if (!by_targets(targets, work))
+      return false;
   }
   return true;
 }

@@ -8,18 +8,19 @@ from tenfold.arrays import contiguous
 from tenfold.certification.models import known, params, status, validated
 from tenfold.estimators.classes import numbered
 from tenfold.estimators.contract import validate_weights
-from tenfold.estimators.svm.machines import Task, machine_of, rows_of, tasks
+from tenfold.estimators.svm.machines import Task, machine_of, refuse_elsewhere, rows_of, tasks
 from tenfold.judge import Certificate
 from tenfold.plans.svm import worst
 from tenfold.stats import Params
 
 
 def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    refuse_elsewhere(model, X)
     X, y = validated(model, X, y, numeric=False)
     known(model, y)
     X = contiguous(X) if isinstance(X, np.ndarray) else X
     todo = tasks(model, numbered(model.classes_, y, X), validate_weights(sample_weight, X))
-    count = len(model.classes_)
+    count = int(model.classes_.shape[0])
     fitted, dtype = params(model, 1 if count == 2 else count)
     options = {"status": status(model), "dtype": dtype}
     if model.multi_class == "crammer_singer":
@@ -37,9 +38,10 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    refuse_elsewhere(model, X)
     X, y = validated(model, X, y, numeric=True)
     X = contiguous(X) if isinstance(X, np.ndarray) else X
-    rows, total = rows_of(X, Task(np.asarray(y, dtype=np.float64), validate_weights(sample_weight, X)))
+    rows, total = rows_of(X, Task(y, validate_weights(sample_weight, X)))
     fitted, dtype = params(model, 1)
     return machine_of(model, total).judged(rows, fitted, status=status(model), dtype=dtype)
 

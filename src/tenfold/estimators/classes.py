@@ -16,11 +16,16 @@ from tenfold.machine import threads
 
 def targets(number: Array, count: int) -> Array:
     """What a fit reads, in float64: +1 for the second of two classes and -1 for the first, else the number."""
-    xp = namespace(number)
     if count > 2:
+        xp = namespace(number)
         return number.astype(np.float64) if is_numpy(number) or is_dask(number) else xp.astype(number, xp.float64)
-    ones = like(np.ones(1), number)
-    return xp.where(number == 1, ones, -ones)
+    return marked(number, 1, 1.0, -1.0)
+
+
+def marked(number: Array, own: int, inside: float, outside: float) -> Array:
+    """One number in float64 for the rows of a class, and another for those of the others, where they are."""
+    one = like(np.ones(1), number)
+    return namespace(number).where(number == own, inside * one, outside * one)
 
 
 def largest(z: Array) -> Array:

@@ -26,9 +26,7 @@ class Entry:
     task : a key of `TASKS`
     settings : parameters of the constructor
     grid : values of parameters that inner folds choose among; empty where the class chooses by itself
-    free : how many values the class itself tries in one fit
-    chosen : fitted attributes that hold what was chosen
-    how : the protocol by which it chose, in words
+    chosen, how : fitted attributes with what the class chose by a criterion of its own, and the criterion in words
     fast : whether it is among the first to be tried
     target : a key of `TARGETS`: targets it is made for
     most_rows, most_columns : beyond these it takes minutes or gigabytes, and stays away unless it is asked for by name
@@ -39,7 +37,6 @@ class Entry:
     task: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    free: int = 0
     chosen: tuple[str, ...] = ()
     how: str = ""
     fast: bool = True

@@ -3,5 +3,17 @@
 from tenfold.evaluation.entry import evaluate
 from tenfold.evaluation.figures import Curve, Evaluation, Figure, Reliability
 from tenfold.evaluation.intervals import clopper_pearson
+from tenfold.evaluation.online import DriftDetection, OnlineEvaluation, PageHinkley, evaluate_online
 
-__all__ = ["Curve", "Evaluation", "Figure", "Reliability", "clopper_pearson", "evaluate"]
+__all__ = [
+    "Curve",
+    "DriftDetection",
+    "Evaluation",
+    "Figure",
+    "OnlineEvaluation",
+    "PageHinkley",
+    "Reliability",
+    "clopper_pearson",
+    "evaluate",
+    "evaluate_online",
+]

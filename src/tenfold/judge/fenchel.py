@@ -27,7 +27,7 @@ from tenfold.arrays import Array, Floats, contiguous, namespace, on_host, unit_r
 from tenfold.data import Block, Lifted, Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import factored, newton_bound, newton_step, tilted_bound
-from tenfold.judge.points import Data, Point, centred, local, outer_intercept, prepare, read, valued
+from tenfold.judge.points import Data, Point, centred, local, outer_intercept, point_of, prepare, read, valued
 from tenfold.judge.truncated import Truncated
 from tenfold.losses import Loss, Square
 from tenfold.penalties import L2, ElasticNet
@@ -77,7 +77,8 @@ def fenchel_gap(
     data = prepare(problem, rows)
     pointed = problem.loss.kinked or dual is not None
     at = centred(params, data.centre) if problem.intercept else params
-    here = valued(data, at) if pointed else read(data, at, 1)
+    sums = None if pointed else _derivatives(data, at)
+    here = valued(data, at) if sums is None else point_of(data, at, sums)
     floor = _floor(data, here, dtype)
     tol = RULES["gap"].tol if tol is None else tol
     note = "" if np.any(params.coef) else ALL_ZERO
@@ -85,11 +86,11 @@ def fenchel_gap(
         "gap", here.value, data.scale, tol, floor, here.value, 0.0, status=status, parts=(here.value,), note=note
     )
     loose = False
-    if pointed:
+    if sums is None:
         value = _by_points(data, here, dual, certificate.allowed)
         loose = dual is None
     else:
-        value = _by_slopes(data, here, _derivatives(data, here.params))
+        value = _by_slopes(data, here, sums)
         if value > certificate.allowed and search:
             value = _searched(data, here, value, certificate.allowed, search)
         if value > certificate.allowed and (_free(data) or (_limit(data) and rows.shape[1] <= SEARCH_COLUMNS)):

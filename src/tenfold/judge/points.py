@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Floats, on_host
+from tenfold.arrays import Floats, namespace, on_host
 from tenfold.data import Block, Lifted, MemoryRows, Rows, sampling_step, targets_of, weights_of
 from tenfold.losses import Loss
 from tenfold.problems import Glm
@@ -97,15 +97,17 @@ def _without_weights(problem: Glm, rows: Rows, sample: Rows) -> float:
 
 def _at_best(loss: Loss, sample: Rows, searched: bool) -> tuple[float, float]:
     """The mean loss of a sample at zero, and at the best constant where that is searched for."""
-    y, weight = on_host(sample.map(targets_of))[:, 0], on_host(sample.map(weights_of))
-    if not weight.any():
+    y, weight = (part if sample.foreign else on_host(part) for part in (sample.map(targets_of), sample.map(weights_of)))
+    y, xp = y[:, 0], namespace(y)
+    total = float(xp.sum(weight))
+    if total == 0.0:
         return 0.0, 0.0
 
     def at(b: float) -> tuple[float, float]:
-        z = np.full_like(y, b)
+        z = xp.full_like(y, b)
         with np.errstate(over="ignore"):
             value, slope = loss.value(y, z), loss.slope(y, z)
-        return float(np.average(value, weights=weight)), float(np.sum(weight * slope))
+        return float(xp.sum(weight * value)) / total, float(xp.sum(weight * slope))
 
     zero, slope = at(0.0)
     if not searched or slope == 0.0:

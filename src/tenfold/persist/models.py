@@ -20,6 +20,7 @@ from tenfold.persist.errors import LoadError, SaveError
 from tenfold.persist.ours import OTHERWISE, PLAIN
 from tenfold.persist.records import BUILT, FUNCTIONS, RECORDS
 from tenfold.persist.schema import Schema
+from tenfold.persist.tables import TABLES
 from tenfold.persist.transformers import TRANSFORMERS
 from tenfold.persist.values import Reader, Writer
 
@@ -32,6 +33,8 @@ WRONG = (ValueError, TypeError, AttributeError, LookupError)
 def class_of(name: str) -> Any:
     """The class of a name of the file, or None."""
     library, _, short = name.partition(".")
+    if library == "tenfold" and short in TABLES:
+        return getattr(import_module("tenfold.features"), short)
     if library == "tenfold" and short in tenfold.__all__:
         found = getattr(tenfold, short)
         return found if isinstance(found, type) and issubclass(found, BaseEstimator) else None
@@ -43,7 +46,7 @@ def class_of(name: str) -> Any:
 def schema_of(name: str) -> Schema:
     """What a fitted model of this class must be."""
     library, _, short = name.partition(".")
-    return TRANSFORMERS[short][1] if library == "sklearn" else OTHERWISE.get(short, PLAIN)
+    return TRANSFORMERS[short][1] if library == "sklearn" else TABLES.get(short) or OTHERWISE.get(short, PLAIN)
 
 
 def _name_of(value: Any) -> str:
@@ -109,9 +112,10 @@ def _write_model(writer: Writer, model: Any, where: str) -> dict[str, Any]:
     name = _name_of(model)
     short = type(model).__name__
     if not name:
+        instead = "Save its best_estimator_" if hasattr(model, "best_estimator_") else "Leave it out"
         raise SaveError(
             f"{where} is a {type(model).__module__}.{short}, which is not kept. Those of tenfold are, and of "
-            f"scikit-learn {', '.join(sorted(TRANSFORMERS))}. Leave it out, or use pickle among people whom you trust."
+            f"scikit-learn {', '.join(sorted(TRANSFORMERS))}. {instead}, or use pickle among people whom you trust."
         )
     parameters = model.get_params(deep=False)
     derived = schema_of(name).derived

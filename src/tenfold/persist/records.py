@@ -10,6 +10,7 @@ from typing import Any
 from tenfold.persist.checks import (
     Check,
     Scope,
+    anything,
     array,
     failed,
     flag,
@@ -160,6 +161,13 @@ RECORDS: dict[str, Record] = {
             "varies": array("b", "p"),
         },
     ),
+    "ColumnType": Record(
+        "tenfold.features.kinds",
+        dict.fromkeys(("name", "kind", "reason"), text())
+        | {"missing": whole(), "distinct": whole(), "formats": many(text()), "levels": many(anything())}
+        | {"numerals": many(text(), "3") | nothing(), "declared": flag()},
+    ),
+    "Schema": Record("tenfold.features.kinds", {"columns": many(record("ColumnType"))}),
     **{
         name: Record("tenfold.losses", {})
         for name in (

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import blas
 
-from tenfold.arrays import Array, Floats, contiguous, namespace
+from tenfold.arrays import Array, Floats, contiguous, like, namespace, on_host, some_rows
 from tenfold.data import Block, Rows, settled, weights_of
 from tenfold.inference import BEYOND, COLLINEAR, LikelihoodInference, inverse_root
-from tenfold.losses import Likelihood, Loss, likelihood_of
+from tenfold.losses import Likelihood, Loss, Softmax, likelihood_of
 from tenfold.machine import one_blas_thread
 from tenfold.plans.frames import middle, moved
 from tenfold.stats import (
@@ -40,6 +40,9 @@ WHOLE = 1e-10
 NEAR = 0.05
 """Coefficients that are further from the maximum, in standard errors, are not judged by them."""
 
+TILE_ENTRIES = 1 << 21
+"""Leverages of several classes are formed for so many numbers at a time."""
+
 FEW_ROWS = (
     "There are not more rows, counted by their weights, than coefficients: standard errors do not exist. Use more "
     "rows or fewer columns."
@@ -48,10 +51,6 @@ EXACT = "The rows are fitted exactly: nothing is left to estimate their dispersi
 ONE_ROW = (
     "A row has a leverage of one: it is fitted exactly, and its error is not known. Use covariance='HC1', or leave "
     "out the column that only this row has."
-)
-MATRICES = (
-    "HC2 and HC3 divide by one minus the leverage of a row, which for several classes is a matrix. Use "
-    "covariance='HC1'."
 )
 ONE_GROUP = "A cluster-robust covariance needs at least two groups of rows."
 
@@ -220,8 +219,6 @@ def _sandwich(model: _Model, rows: Rows, root: Floats, count: float, covariance:
         meat = groups / (groups - 1.0) * (count - 1.0) / (count - k) * _product(scores, scores)
     else:
         power = {"HC2": 1, "HC3": 2}.get(covariance, 0)
-        if power and model.likelihood.loss.joint:
-            return MATRICES
         products, exact = (part.sum for part in rows.fold(partial(_by_row, model, root, power)).parts)
         if exact > 0:
             return ONE_ROW
@@ -235,6 +232,8 @@ def _by_group(model: _Model, block: Block) -> GroupedScores:
 
 
 def _by_row(model: _Model, root: Floats, power: int, block: Block) -> Several:
+    if power and model.likelihood.loss.joint:
+        return _by_row_of_classes(model, root, power, block)
     weight, exact = weights_of(block), 0.0
     if power:
         left = 1.0 - _leverages(model, root, block)
@@ -243,6 +242,42 @@ def _by_row(model: _Model, root: Floats, power: int, block: Block) -> Several:
         exact = float(xp.sum(xp.astype(whole, xp.float64)))
         weight = weight / xp.where(left < WHOLE, xp.ones_like(left), left) ** power
     return Several((Total(score_products(block, model.slopes(block), weight, model.shift)), Total(exact)))
+
+
+def _by_row_of_classes(model: _Model, root: Floats, power: int, block: Block) -> Several:
+    """The slopes u of a row become (I - C G)^(-power / 2) u, C the curvatures and G the products Z B Z' of the row's
+    classes: with G = R R', that is R^-T (I - R'C R)^(-power / 2) R'u, of symmetric matrices.
+    """
+    u, weight, exact = on_host(model.slopes(block)), weights_of(block), 0.0
+    q = on_host(Softmax().probabilities(model.at(block)[1]))[:, 1:]
+    counts, changed = on_host(weight) > 0, np.empty_like(u)
+    tile = max(1, TILE_ENTRIES // root.size)
+    for start in range(0, len(u), tile):
+        part = slice(start, min(len(u), start + tile))
+        values, vectors = np.linalg.eigh(_products_of_classes(model, root, some_rows(block.X, part)))
+        lengths = np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
+        R = vectors * lengths[:, None, :]
+        mean = np.einsum("nk,nka->na", q[part], R)
+        S = np.einsum("nk,nka,nkb->nab", q[part], R, R) - mean[:, :, None] * mean[:, None, :]
+        left, turn = np.linalg.eigh(np.eye(u.shape[1]) - S)
+        whole = left < WHOLE
+        exact += float(np.sum(whole.any(axis=1) & counts[part]))
+        inside = np.einsum("nab,nka,nk->nb", turn, R, u[part]) / np.where(whole, 1.0, left) ** (power / 2)
+        changed[part] = np.einsum("nka,nab,nb->nk", vectors / lengths[:, None, :], turn, inside)
+    return Several((Total(score_products(block, like(changed, block.y), weight, model.shift)), Total(exact)))
+
+
+def _products_of_classes(model: _Model, root: Floats, X: Array) -> Floats:
+    """z'B_ab z of each row and pair of classes (n, K - 1, K - 1), B = root'root."""
+    p, m = len(model.shift), model.outputs
+    halves = root.reshape(len(root), m, -1)
+    b = halves[:, :, p] if model.intercept else np.zeros((len(root), m))
+    each = [
+        on_host(times(X, Params(np.ascontiguousarray(halves[:, a, :p]), np.ascontiguousarray(b[:, a])), model.shift))
+        for a in range(m)
+    ]
+    turned = np.stack(each, axis=1)
+    return np.einsum("nai,nbi->nab", turned, turned)
 
 
 def _leverages(model: _Model, root: Floats, block: Block) -> Array:

@@ -29,6 +29,12 @@ SAMPLED_ROWS = 4096
 PATIENCE = 15
 """So many steps on top of the same blocks."""
 
+NOISY = 4
+"""After so many steps that did not halve the measure single precision is given up."""
+
+ROUNDING = 1e-6
+"""What single precision leaves of the diagonal of a block."""
+
 Measure = Callable[[Floats, float], float]
 
 
@@ -49,8 +55,9 @@ def steps(problem: Glm, frame: Frame, classes: int, given: Params | None, measur
             first = newton.refine(problem, sample, first, shift, 6, 1e-3)[0]
         yield from newton.steps(problem, rows, first, shift, measure)
         return
+    first = _without_common(problem, first)
     if sample is not None and given is None:
-        walk = lbfgs.Points(problem, sample, shift, classes)
+        walk = _walk(problem, sample, shift, classes)
         for count, step in enumerate(lbfgs.steps(walk, first, _blocks(problem, sample, first, shift), measure)):
             first = step.params
             # a sample's solution is as far from that of all rows as chance takes it
@@ -59,20 +66,30 @@ def steps(problem: Glm, frame: Frame, classes: int, given: Params | None, measur
     yield from _on_blocks(problem, rows, first, shift, sample or rows, measure)
 
 
+def _walk(problem: Glm, rows: Rows, shift: Floats, classes: int) -> lbfgs.Points:
+    """Single precision where rows are dense and here."""
+    return (lbfgs.Points if rows.sparse or rows.foreign or rows.scattered else lbfgs.Rough)(
+        problem, rows, shift, classes
+    )
+
+
 def _on_blocks(
     problem: Glm, rows: Rows, start: Params, shift: Floats, sample: Rows, measure: Measure
 ) -> Iterator[Step]:
     """L-BFGS on top of blocks of the Hessian of a sample, formed anew where `PATIENCE` steps were not enough, then
     twice as many, and so on.
     """
-    walk = lbfgs.Points(problem, rows, shift, len(start.intercept))
+    walk = _walk(problem, rows, shift, len(start.intercept))
     before, patience = np.inf, PATIENCE
     while True:
-        count = 0
+        count, best, since = 0, np.inf, 0
         for count, step in enumerate(lbfgs.steps(walk, start, _blocks(problem, sample, start, shift), measure)):
             if count > 0 or before == np.inf:
                 yield step
             start = step.params
+            best, since = (step.measure, 0) if step.measure <= 0.5 * best else (best, since + 1)
+            if isinstance(walk, lbfgs.Rough) and (step.measure <= 1.0 or since == NOISY):
+                walk.sharpen()  # the judge wants more, or rounding is in the way
             if count == patience:
                 break
         if count < patience or not step.objective < before:
@@ -90,19 +107,36 @@ def _sample(rows: Rows) -> Rows | None:
     return sample if sample.fold(of_weights).low[0] < np.inf else None
 
 
+def _without_common(problem: Glm, params: Params) -> Params:
+    """What the coefficients of all classes have in common changes no prediction: the penalty is least without it."""
+    if np.size(problem.penalty.strength) > 1:
+        return params
+    return Params(params.coef - params.coef.mean(axis=0), params.intercept - params.intercept.mean())
+
+
 def _blocks(problem: Glm, rows: Rows, params: Params, shift: Floats) -> lbfgs.Map:
-    """The inverses of the blocks of the Hessian at `params`, one a class, as a map."""
+    """The inverses of the blocks of the Hessian at `params`, one a class or one for all, as a map between coefficients
+    that have nothing in common.
+    """
     found = rows.fold(together([class_curvatures(params, shift), total_weight])).parts
     blocks = found[0].sum / found[1].sum
-    p = len(shift)
-    blocks[:, np.arange(p), np.arange(p)] += np.asarray(problem.penalty.strength).reshape(-1, 1)
+    p, classes = len(shift), len(params.intercept)
+    strength = np.asarray(problem.penalty.strength).reshape(-1, 1)
+    if len(strength) > len(blocks):
+        blocks = np.repeat(blocks, classes, axis=0)
+    each = np.arange(p)
+    blocks[:, each, each] += strength + ROUNDING * blocks[:, each, each]
     if not problem.intercept:
         blocks[:, p, :] = blocks[:, :, p] = 0.0
         blocks[:, p, p] = 1.0
     factors = [newton.factor(block, shift) for block in blocks]
 
     def solve(g: Floats) -> Floats:
-        by_class = g.reshape(len(factors), -1)
-        return np.concatenate([factor.solve(part) for factor, part in zip(factors, by_class, strict=True)])
+        by_class = g.reshape(classes, -1)
+        if len(factors) == 1:
+            found = factors[0].solve(by_class)
+        else:
+            found = np.array([factor.solve(part) for factor, part in zip(factors, by_class, strict=True)])
+        return (found - found.mean(axis=0) if len(strength) == 1 else found).ravel()
 
     return solve

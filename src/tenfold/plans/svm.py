@@ -162,7 +162,7 @@ def fit(
     given: dict[str, Any] = vars(limits) | {"dtype": dtype}
     if machine.sparse:
         return _by_proximal(machine, rows, tol, limits, dtype)
-    if dual or (dual is None and _ascends(rows, machine)):
+    if (dual and _at_hand(rows)) or (dual is None and _ascends(rows, machine)):
         return _by_dual(machine, rows, tol, limits, seed, dtype)
     if machine.loss.kinked:
         return piecewise.fit(

@@ -6,7 +6,11 @@ sentences that say what was done.
 """
 
 from tenfold.selection.choosing import Candidate
+from tenfold.selection.comparing import Comparison, Difference, compare
+from tenfold.selection.curves import LearningCurve, SplitStability, learning_curve, split_stability
+from tenfold.selection.mistakes import WrongCrossValidation, wrong_cross_validation
 from tenfold.selection.nesting import Event, nested, nested_events
+from tenfold.selection.optimism import BestOf, best_of
 from tenfold.selection.protocols import (
     Protocol,
     ThreeWay,
@@ -19,25 +23,41 @@ from tenfold.selection.protocols import (
     time_ordered,
 )
 from tenfold.selection.results import Fold, Interval, Nested, Result
+from tenfold.selection.rules import one_standard_error
+from tenfold.selection.search import Search, search
 from tenfold.selection.shortcuts import shortcut
 
 __all__ = [
+    "BestOf",
     "Candidate",
+    "Comparison",
+    "Difference",
     "Event",
     "Fold",
     "Interval",
+    "LearningCurve",
     "Nested",
     "Protocol",
     "Result",
+    "Search",
+    "SplitStability",
     "ThreeWay",
+    "WrongCrossValidation",
+    "best_of",
+    "compare",
     "hold_out",
     "k_fold",
+    "learning_curve",
     "leave_one_out",
     "nested",
     "nested_events",
+    "one_standard_error",
     "repeated",
+    "search",
     "shortcut",
+    "split_stability",
     "splits_for",
     "three_way",
     "time_ordered",
+    "wrong_cross_validation",
 ]

@@ -11,9 +11,11 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
 from tenfold.estimators.entries import Entry
-from tenfold.selection.fitting import Data, Params, Scoring, fitted, scores_of, seeded
+from tenfold.selection.fitting import Data, Params, fitted, seeded
 from tenfold.selection.protocols import Protocol
+from tenfold.selection.scoring import Scoring
 from tenfold.selection.shortcuts import Own, last_step, own_protocol, shortcut
+from tenfold.selection.trying import scores_of
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 
@@ -89,8 +91,7 @@ def _as_it_is(model: Any) -> Choice:
     if not isinstance(entry, Entry) or not entry.chosen or not _is_set(last, entry):
         return Choice(model, {}, 1, 0, "Nothing to choose.")
     found = {name.rstrip("_"): np.asarray(getattr(last, name)).tolist() for name in entry.chosen}
-    tried = max(1, entry.free)
-    return Choice(model, found, tried, tried - 1, f"{type(last).__name__} chooses by {entry.how}.")
+    return Choice(model, found, 1, 0, f"{type(last).__name__} chooses by {entry.how}.")
 
 
 def _is_set(model: Any, entry: Entry) -> bool:

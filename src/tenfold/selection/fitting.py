@@ -1,7 +1,5 @@
-"""Fits of pipelines step by step, so that what two candidates share is computed once; and what a fitted model says."""
+"""Fits of pipelines step by step, so that what two settings share is computed once."""
 
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -9,23 +7,21 @@ from typing import Any
 import numpy as np
 from joblib import hash as hash_of
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.metrics import brier_score_loss, get_scorer, log_loss
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils import indexable
 from sklearn.utils.validation import has_fit_parameter
 
 from tenfold.arrays import Integers
 from tenfold.data import Table
 from tenfold.selection.limits import check, left_inside
-from tenfold.selection.protocols import Pair
+from tenfold.selection.sharing import Shared
 
 Params = dict[str, Any]
 
 
 def rows_of(X: Any, rows: Integers) -> Any:
     """Some rows of an array, a sparse matrix, a data frame or a list."""
-    if isinstance(X, Table):
-        raise TypeError("Rows in files cannot be split here: load them, X.load(), or split the files.")
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if sparse.issparse(X) or isinstance(X, np.ndarray) or hasattr(X, "__array__"):
@@ -35,15 +31,37 @@ def rows_of(X: Any, rows: Integers) -> Any:
 
 @dataclass(frozen=True)
 class Data:
-    """Rows, targets and weights; a part of them by row numbers."""
+    """Rows, targets and weights; a part of them by row numbers. What is `shared` is computed once."""
 
     X: Any
     y: Any
     weight: Any = None
+    shared: Shared | None = None
+    place: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, X: Any, y: Any = None, weight: Any = None) -> "Data":
+        """What was given, such that rows can be taken out of it; everything has an entry for each row."""
+        if isinstance(X, Table):
+            raise TypeError("Rows in files cannot be split here: load them, X.load(), or split the files.")
+        X, y, weight = indexable(X, y, weight)
+        if weight is not None:
+            weight = np.asarray(weight, dtype=np.float64)
+            if weight.ndim != 1:
+                raise ValueError(f"sample_weight needs one entry for each row, got shape {weight.shape}.")
+        return cls(X, None if y is None else np.asarray(y), weight)
 
     def part(self, rows: Integers) -> "Data":
+        """Some of the rows; where they are shared, the same object whenever the same are asked for."""
+        place = (*self.place, hash_of(rows))
+        if self.shared is None:
+            return self._part(rows, place)
+        return self.shared.part(place, lambda: self._part(rows, place))
+
+    def _part(self, rows: Integers, place: tuple[str, ...]) -> "Data":
         weight = None if self.weight is None else self.weight[rows]
-        return Data(rows_of(self.X, rows), None if self.y is None else self.y[rows], weight)
+        y = None if self.y is None else self.y[rows]
+        return Data(rows_of(self.X, rows), y, weight, self.shared, place)
 
 
 def seeded(model: Any, seed: int) -> Any:
@@ -76,23 +94,29 @@ class Chain:
         the parameters of each step.
         """
         model = clone(self._model).set_params(**params)
+        train, test = self.before_last(model, keys)
         if not isinstance(model, Pipeline):
-            return fitted(model, self._data, self._deadline), self._test
-        *before, (name, last) = model.steps
-        X, test, steps = self._data.X, self._test, []
+            return fitted(model, train, self._deadline), test
+        name, last = model.steps[-1]
+        model.steps[-1] = (name, last if passes(last) else fitted(last, train, self._deadline))
+        return model, test
+
+    def before_last(self, model: Any, keys: tuple[str, ...]) -> tuple[Data, Any]:
+        """Fits all steps of a pipeline but the last; gives the training rows and those to test on, as the last gets
+        them.
+        """
+        X, test = self._data.X, self._test
+        before = model.steps[:-1] if isinstance(model, Pipeline) else []
         for place, (title, given) in enumerate(before):
             if len(self._kept) == place or self._kept[place][0] != keys[place]:
                 del self._kept[place:]
                 step, X = _transformed(given, replace(self._data, X=X))
-                test = test if test is None or passes(step) else step.transform(test)
+                test = None if test is None else transformed(step, test, self._data.shared)
                 self._kept.append((keys[place], step, X, test))
                 check(self._deadline)
             _, step, X, test = self._kept[place]
-            steps.append((title, step))
-        if not passes(last):
-            last = fitted(last, replace(self._data, X=X), self._deadline)
-        model.steps = [*steps, (name, last)]
-        return model, test
+            model.steps[place] = (title, step)
+        return replace(self._data, X=X), test
 
 
 def keys_of(model: Any, params: Params) -> tuple[str, ...]:
@@ -132,6 +156,12 @@ def _transformed(step: Any, data: Data) -> tuple[Any, Any]:
     """A transformer, fitted, and what it makes of the rows that it was fitted to."""
     if passes(step):
         return step, data.X
+    if data.shared is not None:
+        return data.shared.fitted(step, data, lambda: _fit_transformed(step, data))
+    return _fit_transformed(step, data)
+
+
+def _fit_transformed(step: Any, data: Data) -> tuple[Any, Any]:
     extra = _weights(step, data.weight)
     if hasattr(step, "fit_transform"):
         return step, step.fit_transform(data.X, data.y, **extra)
@@ -139,160 +169,12 @@ def _transformed(step: Any, data: Data) -> tuple[Any, Any]:
     return step, step.transform(data.X)
 
 
+def transformed(step: Any, X: Any, shared: Shared | None = None) -> Any:
+    """Other rows, through a fitted step."""
+    if passes(step):
+        return X
+    return step.transform(X) if shared is None else shared.transformed(step, X, lambda: step.transform(X))
+
+
 def _weights(model: Any, weight: Any) -> dict[str, Any]:
     return {"sample_weight": weight} if weight is not None and has_fit_parameter(model, "sample_weight") else {}
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """What a fitted model says of rows: predictions, and of a classifier probabilities or scores where it has them."""
-
-    predictions: Any
-    probabilities: Any = None
-    scores: Any = None
-    classes: Any = None
-    seconds: float = 0.0
-
-
-def outputs(model: Any, X: Any) -> Outputs:
-    """Everything that a model says of rows; the steps before the last run once. Seconds are those of `predict`."""
-    begin = time.perf_counter()
-    last = model
-    while isinstance(last, Pipeline):
-        for _, step in last.steps[:-1]:
-            X = X if passes(step) else step.transform(X)
-        last = last.steps[-1][1]
-    predictions = np.asarray(last.predict(X))
-    seconds = time.perf_counter() - begin
-    if not is_classifier(last):
-        return Outputs(predictions, seconds=seconds)
-    # probabilities say all that scores do; a classifier that has none is asked for its scores
-    probabilities = last.predict_proba(X) if hasattr(last, "predict_proba") else None
-    scores = last.decision_function(X) if probabilities is None and hasattr(last, "decision_function") else None
-    return Outputs(predictions, probabilities, scores, last.classes_, seconds)
-
-
-class Told(BaseEstimator):
-    """Outputs that are already there, in the shape of an estimator: scorers ask it and nothing is computed twice."""
-
-    def __init__(self, said: Any = None, model: Any = None) -> None:
-        self.said = said
-        self.model = model
-
-    @property
-    def classes_(self) -> Any:
-        return self.said.classes
-
-    def fit(self, X: Any, y: Any = None) -> "Told":
-        """Nothing is learned here."""
-        return self
-
-    def predict(self, X: Any) -> Any:
-        return self.said.predictions
-
-    def predict_proba(self, X: Any) -> Any:
-        return self.said.probabilities
-
-    def decision_function(self, X: Any) -> Any:
-        return self.said.scores
-
-    def __getattribute__(self, name: str) -> Any:
-        # what the model does not have, its stand-in does not have either
-        missing = {"predict_proba": "probabilities", "decision_function": "scores", "classes_": "classes"}
-        if name in missing and getattr(object.__getattribute__(self, "said"), missing[name]) is None:
-            raise AttributeError(name)
-        return object.__getattribute__(self, name)
-
-    def __sklearn_tags__(self) -> Any:
-        return self.model.__sklearn_tags__()
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-
-class Scoring:
-    """A score of a fitted model on rows, larger is better: scikit-learn's scorers, by name or function.
-
-    `classes` are all those of a classifier's target, None for numbers.
-    """
-
-    def __init__(self, scoring: Any, classes: Any) -> None:
-        plain = "r2" if classes is None else "accuracy"
-        self.name = plain if scoring is None else scoring if isinstance(scoring, str) else _name_of(scoring)
-        # a function may ask the model for anything; a name is known to ask for outputs alone
-        self.by_outputs = scoring is None or isinstance(scoring, str)
-        self._scorer = get_scorer(self.name) if self.by_outputs else scoring
-        self._classes = classes
-
-    def __call__(self, model: Any, data: Data) -> float:
-        """The score of a model that says of the rows what it says."""
-        if self.name in LABELLED and not self._all_there(model, data.y):
-            return self._labelled(model, data)
-        if data.weight is None:
-            return float(self._scorer(model, data.X, data.y))
-        try:
-            return float(self._scorer(model, data.X, data.y, sample_weight=data.weight))
-        except TypeError:  # a score that knows no weights
-            return float(self._scorer(model, data.X, data.y))
-
-    def of_outputs(self, model: Any, data: Data, said: Outputs) -> float:
-        """The score of what a model said."""
-        return self(Told(said, model) if self.by_outputs else model, data)
-
-    def _all_there(self, model: Any, y: Any) -> bool:
-        return len(np.unique(y)) == len(model.classes_) == len(self._classes)
-
-    def _labelled(self, model: Any, data: Data) -> float:
-        """The score where the training rows or those that are tested lack a class, which scikit-learn's scorer would
-        have to be told of.
-        """
-        shares = np.zeros((len(data.y), len(self._classes)))
-        shares[:, np.searchsorted(self._classes, model.classes_)] = model.predict_proba(data.X)
-        if len(self._classes) == 2 and self.name == "neg_brier_score":
-            shares = shares[:, 1]
-        return -float(LABELLED[self.name](data.y, shares, labels=self._classes, sample_weight=data.weight))
-
-
-LABELLED = {"neg_log_loss": log_loss, "neg_brier_score": brier_score_loss}
-"""Losses that have to know of all classes."""
-
-
-def _name_of(scoring: Any) -> str:
-    return getattr(scoring, "__name__", None) or str(scoring)
-
-
-@dataclass(frozen=True)
-class Tried:
-    """One setting on one split; where the fit failed, the score is nan and there is an error."""
-
-    setting: int
-    score: float
-    fit_seconds: float
-    score_seconds: float
-    error: Exception | None = None
-
-
-def scores_of(
-    model: Any, settings: dict[int, Params], data: Data, pair: Pair, scoring: Scoring, deadline: float = inf
-) -> Iterator[Tried]:
-    """Scores of settings of a model on one split, in an order that shares the first steps of the pipeline."""
-    train, test = data.part(pair[0]), data.part(pair[1])
-    chain = Chain(model, train, test.X, deadline)
-    numbers = list(settings)
-    keys = [keys_of(model, settings[number]) for number in numbers]
-    for place in in_order(keys):
-        check(deadline)
-        begin = middle = time.perf_counter()
-        score, error = np.nan, None
-        try:
-            whole, X = chain.fit(settings[numbers[place]], keys[place])
-            middle = time.perf_counter()
-            score = scoring(whole.steps[-1][1], replace(test, X=X)) if _opened(whole, scoring) else scoring(whole, test)
-        except Exception as failure:
-            error = failure
-        yield Tried(numbers[place], score, middle - begin, time.perf_counter() - middle, error)
-
-
-def _opened(model: Any, scoring: Scoring) -> bool:
-    """Whether the last step alone can be scored, on rows that went through the steps before it."""
-    return scoring.by_outputs and isinstance(model, Pipeline) and not passes(model.steps[-1][1])

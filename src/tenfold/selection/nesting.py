@@ -17,11 +17,13 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import is_classifier
 
 from tenfold.selection.choosing import Candidate, choose
-from tenfold.selection.fitting import Data, Scoring, outputs
+from tenfold.selection.fitting import Data
 from tenfold.selection.limits import OutOfTime, PeakMemory, until
-from tenfold.selection.protocols import Protocol, count_rows, splits_of
+from tenfold.selection.protocols import Protocol, splits_of
 from tenfold.selection.racing import hopeless
 from tenfold.selection.results import Fold, Nested, Result
+from tenfold.selection.scoring import Scoring, outputs
+from tenfold.selection.sharing import Shared
 from tenfold.selection.shortcuts import last_step
 
 
@@ -189,19 +191,14 @@ class Run:
     ) -> "Run":
         """Check what was given."""
         some = tuple(_candidates(candidates))
-        n, y = count_rows(X), np.asarray(y)
-        if y.ndim == 0 or len(y) != n:
-            raise ValueError(f"y needs one entry for each of the {n} rows, got shape {y.shape}.")
+        data = replace(Data.of(X, y, weight), shared=Shared())
         kinds = {is_classifier(last_step(one.model)) for one in some}
         if len(kinds) > 1:
             raise ValueError("Some candidates predict classes and some numbers: they cannot be compared.")
-        classes = np.unique(y) if kinds == {True} else None
-        given = None if weight is None else np.asarray(weight, dtype=np.float64)
-        if given is not None and given.shape != (n,):
-            raise ValueError(f"sample_weight needs one entry for each of the {n} rows, got shape {given.shape}.")
-        strata = None if classes is None else y
-        protocol = splits_of(X, y, strata, cv=outer, groups=groups, time=time, random_state=seed)
-        return cls(some, Data(X, y, given), protocol, Scoring(scoring, classes), classes, seed)
+        classes = np.unique(data.y) if kinds == {True} else None
+        strata = None if classes is None else data.y
+        protocol = splits_of(data.X, data.y, strata, cv=outer, groups=groups, time=time, random_state=seed)
+        return cls(some, data, protocol, Scoring(scoring, classes), classes, seed)
 
     def events(
         self, time_limit: float | None, per_model_limit: float | None, jobs: int, refit: bool, abandon: bool
@@ -287,7 +284,7 @@ class Run:
             choice = choose(candidate, self.data.part(train), inside, self.scoring, seed=self.seed, deadline=deadline)
             seconds = time.perf_counter() - begin
             left_out = self.data.part(test)
-            said = outputs(choice.model, left_out.X)
+            said = outputs(choice.model, left_out.X, self.data.shared)
             score = self.scoring.of_outputs(last_step(choice.model), left_out, said)
         return Fold(
             test, len(train), score, said, choice.params, choice.tried, choice.free, choice.words, seconds,
@@ -322,7 +319,7 @@ class Run:
                 result = replace(result, state="interrupted", reason=why)
             results.append(result)
         words = f"Score: {self.scoring.name}, larger is better. Outer folds: {self.protocol.words}."
-        return Nested(tuple(results), self.protocol, self.scoring.name, self.classes, words, interrupted)
+        return Nested(tuple(results), self.protocol, self.scoring.name, self.classes, self.data.y, words, interrupted)
 
 
 def _fold_elsewhere(run: Run, candidate: Candidate, split: int, seconds: float) -> Fold | None:

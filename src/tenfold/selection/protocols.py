@@ -237,7 +237,7 @@ def k_fold(
     units = n if groups is None else len(np.unique(groups))
     what = "rows" if groups is None else "groups"
     if units < 2:
-        raise ValueError(f"Folds need two {what} at least, there {'is' if units == 1 else 'are'} {units}.")
+        raise ValueError(f"Folds need two {what} at least, got {f'n_samples={n}' if groups is None else units}.")
     if k < 2:
         raise ValueError(f"There are at least 2 folds, got k={k!r}.")
     fewer = k > units
@@ -274,7 +274,7 @@ def leave_one_out(X: Any) -> Protocol:
     """
     n = count_rows(X)
     if n < 2:
-        raise ValueError(f"Leaving one row out needs two rows, there is {n}.")
+        raise ValueError(f"Leaving one row out needs two rows, got n_samples={n}.")
     rows = np.arange(n)
     pairs = tuple((np.delete(rows, i), rows[i : i + 1]) for i in rows)
     return Protocol("leave-one-out", pairs, n, f"each of the {n} rows left out once", 1)
@@ -389,6 +389,8 @@ def splits_of(
         return cv
     if isinstance(cv, str) and cv not in ("auto", "loo", "hold-out"):
         raise ValueError(f'cv is "auto", "loo", "hold-out", a number of folds, a splitter or pairs, got {cv!r}.')
+    if classes is not None and not _can_stratify(np.asarray(classes)):
+        classes = None  # what is wrong with it, the first fit will say
     number = int(cv) if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) else None
     if time is not None and (cv == "auto" if isinstance(cv, str) else number is not None):
         return time_ordered(time, number or 5, groups=groups, random_state=random_state)
@@ -444,7 +446,14 @@ def _is_classes(y: Any) -> bool:
     y = np.asarray(y)
     if y.ndim != 1 or y.dtype.kind == "f":
         return False
-    return type_of_target(y) in ("binary", "multiclass") and (y.dtype.kind not in "iu" or _few_values(y))
+    return (y.dtype.kind not in "iu" or _few_values(y)) and _can_stratify(y)
+
+
+def _can_stratify(y: Any) -> bool:
+    """Whether these are classes in scikit-learn's sense."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # there are many of them, or strange ones
+        return type_of_target(y) in ("binary", "multiclass")
 
 
 def _few_values(y: Any) -> bool:

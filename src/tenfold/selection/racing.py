@@ -1,21 +1,24 @@
 """When a candidate is given up: it is worse than the best on the same rows by more than chance can explain.
 
 Where the score is a mean over rows (accuracy, log loss, squared or absolute errors), losses of the two models are
-compared row by row on the rows that both were tested on: given up when the mean difference exceeds `SURE` of its
-standard errors. Other scores (AUC, balanced accuracy) are compared fold by fold, from the third fold on, by the same
-rule. The rows of a fold share a training set, so this is a rule to save time, not a test.
+compared row by row on the rows that both were tested on: given up when the mean difference exceeds its standard error
+so far that Student's t would have the probability of `SURE` standard deviations of a normal. Other scores (AUC,
+balanced accuracy) are compared fold by fold, from the third fold on, by the same rule. The rows of a fold share a
+training set, so this is a rule to save time, not a test.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from tenfold.arrays import Floats
-from tenfold.selection.fitting import Data, Outputs
+from tenfold.selection.fitting import Data
+from tenfold.selection.scoring import Outputs
 
 SURE = 3.0
-"""Standard errors of the difference."""
+"""Standard deviations of a normal, the probability of which is asked for."""
 
 FEWEST_ROWS, FEWEST_FOLDS = 20, 3
 
@@ -86,16 +89,22 @@ def hopeless(scoring: str, data: Data, result: Any, best: Any) -> str | None:
     if worse is None:
         what, fewest = "folds", FEWEST_FOLDS
         worse = np.array([its.score - mine.score for mine, its in pairs])
-    if len(worse) < fewest or not np.isfinite(worse).all():
+    if not falls_behind(worse, fewest):
         return None
     mean, error = float(worse.mean()), float(worse.std(ddof=1) / np.sqrt(len(worse)))
-    if mean <= 0.0 or mean <= SURE * error:
-        return None
-    times = f"{mean / error:.0f} standard errors" if error > 0.0 else "the same on every one"
+    times = f"by {mean / error:.0f} standard errors" if error > 0.0 else "by as much on every one"
     return (
-        f"Given up after {len(result.folds)} of {len(best.folds)} folds: worse than {best.name} by {times} on "
+        f"Given up after {len(result.folds)} of {len(best.folds)} folds: worse than {best.name} {times} of "
         f"{len(worse)} {what}."
     )
+
+
+def falls_behind(worse: Floats, fewest: int = FEWEST_FOLDS) -> bool:
+    """Whether paired differences, positive where one is worse, have a mean that is too large for chance."""
+    if len(worse) < fewest or not np.isfinite(worse).all():
+        return False
+    mean, error = float(worse.mean()), float(worse.std(ddof=1) / np.sqrt(len(worse)))
+    return mean > 0.0 and mean > stats.t.ppf(stats.norm.cdf(SURE), len(worse) - 1) * error
 
 
 def _difference(scoring: str, data: Data, rows: Any, mine: Outputs, its: Outputs) -> Floats | None:

@@ -8,8 +8,9 @@ from scipy import stats
 from sklearn.pipeline import Pipeline
 
 from tenfold.arrays import Floats, Integers
-from tenfold.selection.fitting import Outputs, Params
+from tenfold.selection.fitting import Params
 from tenfold.selection.protocols import Protocol
+from tenfold.selection.scoring import Outputs
 
 State = Literal["running", "ok", "abandoned", "timed out", "failed", "interrupted", "not started"]
 """How a candidate ended."""
@@ -206,6 +207,7 @@ class Nested:
     protocol : the outer splits.
     scoring : the name of the score; larger is better.
     classes : of a classifier's target, sorted; else None.
+    y : the targets.
     words : what was done, in sentences.
     interrupted : whether somebody ended it early.
     """
@@ -214,6 +216,7 @@ class Nested:
     protocol: Protocol
     scoring: str
     classes: Any
+    y: Any = field(repr=False)
     words: str
     interrupted: bool = False
 

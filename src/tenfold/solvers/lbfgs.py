@@ -17,9 +17,9 @@ from tenfold.arrays import Array, Floats, namespace, on_host
 from tenfold.data import Block, Lifted, NotFinite, Rows, targets_of, weights_of
 from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
-from tenfold.problems import Glm, evaluate_ahead
+from tenfold.problems import Glm, evaluate_ahead, evaluate_roughly
 from tenfold.solvers.loop import Step
-from tenfold.stats import Columns, Params, Total, back_times, predictions
+from tenfold.stats import AtMargins, Columns, Params, Total, back_times, predictions, softmax_along, softmax_at
 
 MEMORY = 8
 
@@ -27,6 +27,9 @@ AHEAD = 4
 """Once the full step has failed, a pass over scattered rows looks ahead at so many halvings of the next."""
 
 EPS = float(np.finfo(np.float64).eps)
+
+ROUGH = 1e-8
+"""What is left of the errors of single precision, relatively, in a mean over many rows."""
 
 Map = Callable[[Floats], Floats]
 Measure = Callable[[Floats, float], float]
@@ -91,6 +94,8 @@ class Points:
     """One pass a trial, value and gradient together: for a map so good that few trials are in vain."""
 
     trusting: ClassVar[bool] = True
+    noise = 4.0 * EPS
+    """Objectives that differ by less, relatively, are equal."""
 
     def __init__(self, problem: Glm, rows: Rows, shift: Floats, outputs: int = 1) -> None:
         self.problem, self.rows, self.shift, self.outputs = problem, rows, shift, outputs
@@ -105,7 +110,7 @@ class Points:
         return Place(x, float(found.value[0]), found.gradient[0]), values
 
     def along(self, place: Place, d: Floats, fall: float) -> Place | None:
-        length, still = 1.0, place.f + 4.0 * EPS * abs(place.f)
+        length, still = 1.0, place.f + self.noise * abs(place.f)
         known: dict[float, float] = {}
         while length > 1e-8:
             if not known.get(length, -np.inf) <= still:
@@ -122,6 +127,24 @@ class Points:
             shrink = fall / (fall + slope) if np.isfinite(slope) and slope > 0.0 else 0.5
             length *= 0.5 if ahead else float(np.clip(shrink, 0.05, 0.7))
         return None
+
+
+class Rough(Points):
+    """The same for the softmax of dense rows with products in single precision, until `sharpen`."""
+
+    noise = ROUGH
+
+    def sharpen(self) -> None:
+        """From now on every digit counts."""
+        self.noise = Points.noise
+
+    def _read(self, x: Floats, others: list[Floats]) -> tuple[Place, list[float]]:
+        if self.noise == ROUGH:
+            found = evaluate_roughly(self.problem, self.rows, _unpack(x, self.outputs), self.shift)
+            if np.isfinite(found.value).all() and np.isfinite(found.gradient).all():
+                return Place(x, float(found.value[0]), found.gradient[0]), []
+            self.sharpen()  # single precision ends at 3e38
+        return super()._read(x, others)
 
 
 class Margins:
@@ -154,29 +177,43 @@ class Margins:
 
     def _inner(self, x: Floats, d: Floats) -> float:
         """The penalty's bilinear form."""
-        weights = self.strength * float(np.sum(self._weights(x) * self._weights(d)))
+        weights = self.strength * float(np.einsum("kp,kp->", self._weights(x), self._weights(d)))
         b, e = (part.reshape(self.outputs, -1)[:, -1] for part in (x, d))
         return weights + self.tie * float(np.sum(b * e))
+
+    def _losses(self) -> AtMargins:
+        """The losses at the margins."""
+        if self.problem.loss.joint:
+            return softmax_at(self.y, self.z, self.share[:, 0])
+        loss = self.problem.loss
+        u, bends = self.share * loss.slope(self.y, self.z), self.share * loss.curvature(self.y, self.z)
+        value = float(np.sum(self.share * loss.value(self.y, self.z)))
+        return AtMargins(value, np.sum(u, axis=0), np.sum(bends, axis=0), u)
+
+    def _bends(self, dz: Floats, length: float) -> tuple[float, float]:
+        """The first two derivatives of the losses along dz."""
+        if self.problem.loss.joint:
+            return softmax_along(self.y, self.z, dz, length, self.share[:, 0])
+        loss, z = self.problem.loss, self.z + length * dz
+        first = float(np.sum(self.share * loss.slope(self.y, z) * dz))
+        return first, float(np.sum(self.share * loss.bend(self.y, z, dz)))
 
     @np.errstate(over="ignore", invalid="ignore")  # a trial may be out of range, and is refused then
     def _place(self, x: Floats) -> Place:
         """Value and gradient near x, whose margins are known: the intercepts take a Newton step of their own first."""
-        loss = self.problem.loss
-        slope = np.zeros(self.outputs)
-        u = self.share * loss.slope(self.y, self.z)
+        slope, losses = np.zeros(self.outputs), self._losses()
         if self.problem.intercept:
             b = x.reshape(self.outputs, -1)[:, -1]
-            curvature = np.sum(self.share * loss.curvature(self.y, self.z), axis=0) + self.tie
+            curvature = losses.bend + self.tie
             # several classes pull at each other, and the diagonal knows at least half of their curvature
-            move = -(np.sum(u, axis=0) + self.tie * b) / np.where(curvature > 0.0, curvature, np.inf)
+            move = -(losses.slope + self.tie * b) / np.where(curvature > 0.0, curvature, np.inf)
             move = np.clip(move / min(self.outputs, 2), -1.0, 1.0)
             b += move
             self.z = self.z + move
-            u = self.share * loss.slope(self.y, self.z)
-            slope = np.sum(u, axis=0) + self.tie * b
-        f = float(np.sum(self.share * loss.value(self.y, self.z))) + 0.5 * self._inner(x, x)
-        w = self._weights(x)
-        return Place(x, f, np.column_stack([self._back(u) + self.strength * w, slope]).ravel())
+            losses = self._losses()
+            slope = losses.slope + self.tie * b
+        f, w = losses.value + 0.5 * self._inner(x, x), self._weights(x)
+        return Place(x, f, np.column_stack([self._back(losses.u) + self.strength * w, slope]).ravel())
 
     def along(self, place: Place, d: Floats, fall: float) -> Place | None:
         if not self.problem.intercept:
@@ -201,11 +238,10 @@ class Margins:
         """
         low, high, length, before = 0.0, np.inf, 1.0, np.inf
         for _ in range(40):
-            z = self.z + length * dz
-            first = float(np.sum(self.share * self.problem.loss.slope(self.y, z) * dz)) + slope + length * curvature
+            of_losses = self._bends(dz, length)
+            first, second = of_losses[0] + slope + length * curvature, of_losses[1] + curvature
             if abs(first) <= 0.1 * fall:
                 break
-            second = float(np.sum(self.share * self.problem.loss.bend(self.y, z, dz))) + curvature
             low, high = (length, high) if first < 0.0 else (low, length)
             new = length - first / second if second > 0.0 else np.inf
             middle = 0.5 * (low + high) if high < np.inf else 4.0 * length

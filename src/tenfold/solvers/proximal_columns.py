@@ -1,9 +1,9 @@
 """Penalties with a kink on sparse rows of many columns: proximal Newton steps without a Hessian.
 
 The quadratic model of the smooth part plus l1 ||w||_1 is minimised by coordinate descent along the columns themselves,
-compressed once, with the curvature of every row at hand (Yuan, Ho and Lin 2012). Only columns that have a weight, or
-whose pull exceeds l1, move; margins are kept, so that a line search reads no rows. One pass over the rows a step for
-the pulls of all columns, and some sweeps over the columns that move.
+with the curvature of every row at hand (Yuan, Ho and Lin 2012). Only columns that have a weight, or whose pull exceeds
+l1, move, and only these and those next to them are ever compressed; margins are kept, so that a line search reads no
+rows. One pass over the rows a step for the pulls of all columns, and some sweeps over the columns that move.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,41 +23,55 @@ EPS = float(np.finfo(np.float64).eps)
 SWEEPS, ENOUGH = 60, 1e-3
 """At most so many sweeps a step, until one gains so little of what the first gained."""
 
+NEXT = 0.8
+"""Columns that are pulled by more than so much of l1 are compressed together with those that move."""
+
 Measure = Callable[[Params, Evaluation], float]
 """From a point and the smooth part there to the number that the stopping rule compares with one."""
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """Not by NumPy's BLAS, whose threads go on waiting for work while ours do theirs."""
+    return float(np.einsum("i,i->", a, b))
 
 
 def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
     """Steps of one target in the coordinates z = (x - shift).w + b."""
     loss, penalty, y = problem.loss, problem.penalty, rows.y
     l1, l2 = float(penalty.l1), float(np.max(penalty.strength))  # type: ignore[attr-defined]
-    columns = rows.X.tocsc().astype(np.float64, copy=False)
-    lengths = np.diff(columns.indptr)
+    known = np.zeros(0, np.int64)
+    columns = None
     share = np.asarray(weights_of(rows.whole()))[:, None]
     share = share / share.sum()
-    w, b = start.coef[0].copy(), float(start.intercept[0] - start.coef[0] @ shift)
+    w, b = start.coef[0].copy(), float(start.intercept[0]) - dot(start.coef[0], shift)
     z = times(rows.X, Params(w[None, :], np.array([b])))
     while True:
         u, curvature = share * loss.slope(y, z), share * loss.curvature(y, z)
         pull, slope = back_times(rows.X, u)[0] + l2 * w, float(u.sum()) * problem.intercept
-        smooth = float(np.sum(share * loss.value(y, z))) + 0.5 * l2 * float(w @ w)
+        smooth = float(np.sum(share * loss.value(y, z))) + 0.5 * l2 * dot(w, w)
         f = smooth + l1 * float(np.abs(w).sum())
         if not (np.isfinite(f) and np.isfinite(pull).all()):
             raise NotFinite
-        params = Params(w[None, :], np.array([b + w @ shift]))
+        params = Params(w[None, :], np.array([b + dot(w, shift)]))
         gradient = np.append(pull - slope * shift, slope)[None, :]
         yield Step(params, f, measure(params, Evaluation(np.array([smooth]), gradient, None)))
         moving = np.flatnonzero((w != 0.0) | (np.abs(pull) > l1))
-        model = (np.ascontiguousarray(curvature[:, 0]), pull, slope, w, moving, l1, l2, problem.intercept)
-        d, move, dz, sweeps = _core.descend_columns(
+        if columns is None or not np.isin(moving, known, assume_unique=True).all():
+            known = np.union1d(known, np.flatnonzero((w != 0.0) | (np.abs(pull) > NEXT * l1)))
+            columns = rows.X[:, known].tocsc().astype(np.float64, copy=False)
+        places = np.searchsorted(known, moving)
+        model = (np.ascontiguousarray(curvature[:, 0]), pull[known], slope, w[known], places, l1, l2, problem.intercept)
+        part, move, dz, sweeps = _core.descend_columns(
             columns.data, columns.indices, columns.indptr, *model, ENOUGH, SWEEPS
         )
-        spend(2.0 * sweeps * float(lengths[moving].sum()))
-        fall = -float(pull @ d) - slope * move - l1 * (float(np.abs(w + d).sum()) - float(np.abs(w).sum()))
+        d = np.zeros_like(w)
+        d[known] = part
+        spend(2.0 * sweeps * float(np.diff(columns.indptr)[places].sum()))
+        fall = -dot(pull, d) - slope * move - l1 * (float(np.abs(w + d).sum()) - float(np.abs(w).sum()))
         for length in (0.5**k for k in range(14)):
             new, there = w + length * d, z + length * dz[:, None]
             with np.errstate(over="ignore", invalid="ignore"):  # a trial may be out of range, and is refused then
-                value = float(np.sum(share * loss.value(y, there))) + 0.5 * l2 * float(new @ new)
+                value = float(np.sum(share * loss.value(y, there))) + 0.5 * l2 * dot(new, new)
                 value += l1 * float(np.abs(new).sum())
             if value <= f - 1e-4 * length * fall + 4.0 * EPS * abs(f):
                 break

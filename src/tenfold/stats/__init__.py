@@ -48,7 +48,17 @@ from tenfold.stats.scaled import Scaled, scaled
 from tenfold.stats.scatter import Scattered, scattered
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
-from tenfold.stats.softmax import class_curvatures, class_hessian, noticed_hessian, of_right_margins, softmax
+from tenfold.stats.softmax import (
+    AtMargins,
+    class_curvatures,
+    class_hessian,
+    noticed_hessian,
+    of_right_margins,
+    rough_softmax,
+    softmax,
+    softmax_along,
+    softmax_at,
+)
 from tenfold.stats.tables import (
     ClassTables,
     NegativeCategory,
@@ -66,6 +76,7 @@ __all__ = [
     "Aligned",
     "Assigned",
     "Assigner",
+    "AtMargins",
     "ClassColumns",
     "ClassErrors",
     "ClassProducts",
@@ -143,11 +154,14 @@ __all__ = [
     "posterior",
     "predictions",
     "quadratics",
+    "rough_softmax",
     "scaled",
     "scaled_distances",
     "scattered",
     "score_products",
     "softmax",
+    "softmax_along",
+    "softmax_at",
     "some_missing",
     "squares_of_columns",
     "times",

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,6 +55,41 @@ def _softmax(params: Params, order: int, shift: Floats | None, block: Block) -> 
             X, block.y, block.weight, params.coef, params.intercept, shift, min(order, 1), threads(entries(X))
         )
     return Derivatives(weight, value, slope, gradient, _hessian(params, shift, block) if order == 2 else None)
+
+
+def rough_softmax(params: Params, shift: Floats) -> Callable[[Block], Derivatives]:
+    """The lift of `softmax` at order 1 with products in single precision, for dense rows: margins and the share of each
+    row have seven digits, sums are in double.
+    """
+    return partial(_rough_softmax, params, shift)
+
+
+def _rough_softmax(params: Params, shift: Floats, block: Block) -> Derivatives:
+    X = block.X
+    spend(products(X, len(params.intercept), 1))
+    found = _core.rough_softmax(X, block.y, block.weight, params.coef, params.intercept, shift, threads(entries(X)))
+    return Derivatives(*found, hessian=None)
+
+
+class AtMargins(NamedTuple):
+    """The weighted sum of the softmax loss at given margins, the slopes (K,) and curvatures (K,) of the intercepts, and
+    the weighted slopes of each row (n, K).
+    """
+
+    value: float
+    slope: Floats
+    bend: Floats
+    u: Floats
+
+
+def softmax_at(y: Floats, z: Floats, weight: Floats) -> AtMargins:
+    """For targets (n, 1) of class numbers, margins (n, K) and weights (n,), all of NumPy."""
+    return AtMargins(*_core.softmax_at(y, z, weight, threads(z.size)))
+
+
+def softmax_along(y: Floats, z: Floats, dz: Floats, length: float, weight: Floats) -> tuple[float, float]:
+    """The first two derivatives in t of the loss at margins z + t dz, at t = length."""
+    return _core.softmax_along(y, z, dz, length, weight, threads(z.size))
 
 
 def _hessian(params: Params, shift: Floats | None, block: Block, least: float = 0.0) -> Floats:
@@ -138,20 +174,38 @@ def _gram(X: Floats, weight: Floats) -> Floats:
 
 def class_curvatures(params: Params, shift: Floats) -> Callable[[Block], Total]:
     """The lift of the blocks (K, p + 1, p + 1) on the diagonal of the Hessian: sum_i weight q_k (1 - q_k) z z' of each
-    class, z = [x - shift, 1].
+    class, z = [x - shift, 1]; of dense rows with products in single precision. At zero all are alike, and one is given.
     """
     return partial(_class_curvatures, params, shift)
 
 
 def _class_curvatures(params: Params, shift: Floats, block: Block) -> Total:
-    q = Softmax().probabilities(times(block.X, params, shift))
-    shares = weights_of(block)[:, None] * q * (1.0 - q)
-    zero = Params(np.zeros((1, block.X.shape[1])), np.zeros(1))
+    X, K = block.X, len(params.intercept)
+    weight = weights_of(block)[:, None]
+    if params.coef.any() or params.intercept.any():
+        q = Softmax().probabilities(times(X, params, shift))
+        shares = weight * q * (1.0 - q)
+    else:
+        shares = weight * ((K - 1) / K**2)
+    if is_numpy(X) and not is_sparse(X):
+        spend(shares.shape[1] * products(X, 1, 2))
+        rough = _core.class_grams(X, contiguous(shares), shift, threads(entries(X)))
+        if _in_range(rough, X, shift):
+            return Total(rough)
+    zero = Params(np.zeros((1, X.shape[1])), np.zeros(1))
     found = [
         settled(derivatives(Square(), zero, 2, shift)(replace(block, weight=contiguous(shares[:, k]))))
         for k in range(shares.shape[1])
     ]
     return Total(np.array([one.hessian for one in found]))
+
+
+def _in_range(rough: Floats, X: Array, shift: Floats) -> bool:
+    """Whether single precision has room for the squares of all columns."""
+    if not np.isfinite(rough).all():
+        return False
+    small = np.flatnonzero(rough[0].diagonal()[:-1] < float(np.finfo(np.float32).tiny))
+    return not small.size or bool((X[:, small] == shift[small]).all())
 
 
 def softmax_in_arrays(params: Params, order: int, shift: Floats | None, block: Block) -> Derivatives:

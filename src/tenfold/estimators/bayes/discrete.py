@@ -323,9 +323,7 @@ class BernoulliNB(DiscreteNB):
     _claims: ClassVar = Claims(
         "Naive Bayes of marks", "one fold", "exact", "S6.5, W6, B14", "sklearn.naive_bayes.BernoulliNB"
     )
-    _zoo: ClassVar = Entry(
-        "naive-bayes-marks", "classification", {}, {"alpha": (0.1, 1.0)}, how="inner folds", fast=False
-    )
+    _zoo: ClassVar = Entry("naive-bayes-marks", "classification", {}, {"alpha": (0.1, 1.0)}, fast=False)
     _constraints: ClassVar[Constraints] = {
         **DiscreteNB._constraints,
         "binarize": (nothing(), real(-np.inf, np.inf, "neither")),

@@ -74,9 +74,7 @@ class GaussianNB(NaiveBayes):
         ("arrays", "files", "Dask", "devices"),
         "Take MultinomialNB or BernoulliNB for counts.",
     )
-    _zoo: ClassVar = Entry(
-        "naive-bayes", "classification", {}, {"var_smoothing": (1e-9, 1e-3, 0.1)}, how="inner folds", dense=True
-    )
+    _zoo: ClassVar = Entry("naive-bayes", "classification", {}, {"var_smoothing": (1e-9, 1e-3, 0.1)}, dense=True)
     _constraints: ClassVar[Constraints] = {
         "priors": (nothing(), array_like()),
         "var_smoothing": (real(0),),

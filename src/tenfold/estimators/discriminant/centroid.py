@@ -75,7 +75,6 @@ class NearestCentroid(ByClass):
         "classification",
         {},
         {"shrink_threshold": (None, 1.0)},
-        how="inner folds",
         dense=True,
     )
     _constraints: ClassVar[Constraints] = {

@@ -97,7 +97,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         "lda",
         "classification",
         {"solver": "lsqr", "shrinkage": "auto"},
-        how="the closed form of Ledoit and Wolf",
         most_columns=2000,
         dense=True,
     )

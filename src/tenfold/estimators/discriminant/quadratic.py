@@ -87,7 +87,6 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
         "classification",
         {},
         {"reg_param": (1e-3, 0.1, 0.5)},
-        how="inner folds",
         most_columns=500,
         dense=True,
     )

@@ -81,7 +81,6 @@ class PoissonRegressor(DevianceRegressor):
         "regression",
         {"max_iter": 300},
         {"alpha": (1e-4, 1e-2, 1.0)},
-        how="inner folds",
         target="counts",
     )
 
@@ -184,7 +183,6 @@ class GammaRegressor(DevianceRegressor):
         "regression",
         {"max_iter": 300},
         {"alpha": (1e-4, 1e-2, 1.0)},
-        how="inner folds",
         fast=False,
         target="positive",
     )

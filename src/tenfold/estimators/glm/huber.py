@@ -101,7 +101,6 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
         "regression",
         {"max_iter": 1000},
         {"alpha": (1e-4, 1.0, 100.0)},
-        how="inner folds",
         fast=False,
     )
     _constraints: ClassVar[Constraints] = {

@@ -111,7 +111,6 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
         "regression",
         {"quantile": 0.5},
         {"alpha": (0.0, 1e-3, 1e-2)},
-        how="inner folds",
         fast=False,
         most_rows=100_000,
         most_columns=500,

@@ -95,8 +95,6 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
         "orthogonal-matching-pursuit",
         "regression",
         {"cv": 4},
-        chosen=("n_nonzero_coefs_",),
-        how="4 inner folds, all counts by one path each",
         fast=False,
         dense=True,
     )

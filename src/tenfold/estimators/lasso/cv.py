@@ -207,9 +207,7 @@ class LassoCV(SparseModelCV):
     """
 
     _claims: ClassVar = Claims("Lasso, alpha by k-fold", "fold once", "gap", "R3.3, R11.3, B18", "LassoCV")
-    _zoo: ClassVar = Entry(
-        "lasso", "regression", {"cv": 4}, free=100, chosen=("alpha_",), how="4 inner folds, all values by one path each"
-    )
+    _zoo: ClassVar = Entry("lasso", "regression", {"cv": 4})
     _constraints: ClassVar[Constraints] = {**PATH, **SINGLE}
 
     path = staticmethod(lasso_path)
@@ -288,9 +286,6 @@ class ElasticNetCV(SparseModelCV):
         "elastic-net",
         "regression",
         {"cv": 4, "l1_ratio": (0.1, 0.5, 0.9)},
-        free=300,
-        chosen=("alpha_", "l1_ratio_"),
-        how="4 inner folds, all values by one path each",
     )
     _constraints: ClassVar[Constraints] = {**PATH, **SINGLE, "l1_ratio": (real(0, 1, "both"), array_like())}
 

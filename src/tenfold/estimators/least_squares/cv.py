@@ -447,9 +447,6 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, _RidgeCV):
         "ridge",
         "regression",
         {"alphas": np.logspace(-4, 6, 101)},
-        free=101,
-        chosen=("alpha_",),
-        how="exact leave-one-out",
     )
     _constraints: ClassVar[Constraints] = {
         **_RidgeCV._constraints,
@@ -554,9 +551,6 @@ class RidgeClassifierCV(RidgeClassification, _RidgeCV):
         "ridge-classifier",
         "classification",
         {"alphas": np.logspace(-4, 6, 101)},
-        free=101,
-        chosen=("alpha_",),
-        how="exact leave-one-out",
     )
     _constraints: ClassVar[Constraints] = {
         **_RidgeCV._constraints,

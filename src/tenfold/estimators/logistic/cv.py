@@ -124,9 +124,6 @@ class LogisticRegressionCV(LogisticRegression):
             "scoring": "neg_log_loss",
             "use_legacy_attributes": False,
         },
-        free=20,
-        chosen=("C_",),
-        how="4 inner folds, all values by curves through some",
     )
     _constraints: ClassVar[Constraints] = {
         **{

@@ -137,7 +137,6 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         "structure",
         {"random_state": 0, "n_init": 3},
         {"n_components": (1, 2, 3, 4, 6)},
-        how="the information criterion BIC",
         dense=True,
     )
     _missing: ClassVar[bool] = True

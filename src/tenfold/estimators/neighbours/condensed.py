@@ -71,7 +71,6 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         "classification",
         {"random_state": 0},
         {"n_prototypes": (1, 5, 20)},
-        how="inner folds",
         fast=False,
         dense=True,
     )

@@ -144,9 +144,6 @@ class KNeighborsClassifierCV(Voted, Chosen):
         "neighbours-classifier",
         "classification",
         {"n_neighbors": 50},
-        free=50,
-        chosen=("n_neighbors_",),
-        how="exact leave-one-out",
         most_rows=50_000,
         dense=True,
     )
@@ -212,9 +209,6 @@ class KNeighborsCV(Averaged, Chosen):
         "neighbours",
         "regression",
         {"n_neighbors": 50},
-        free=50,
-        chosen=("n_neighbors_",),
-        how="exact leave-one-out",
         most_rows=50_000,
         dense=True,
     )

@@ -297,7 +297,6 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
         "classification",
         {"loss": "log_loss", "random_state": 0},
         {"alpha": (1e-5, 1e-3)},
-        how="inner folds",
         fast=False,
     )
     _constraints: ClassVar[Constraints] = {

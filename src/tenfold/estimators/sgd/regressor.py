@@ -151,7 +151,6 @@ class SGDRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
         "regression",
         {"random_state": 0},
         {"alpha": (1e-5, 1e-3)},
-        how="inner folds",
         fast=False,
     )
     _constraints: ClassVar[Constraints] = {

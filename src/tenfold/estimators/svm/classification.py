@@ -7,12 +7,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tenfold.arrays import Array, contiguous
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
-from tenfold.estimators.classes import chosen_classes
+from tenfold.estimators.classes import chosen_classes, largest
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     follow,
     refuse_not_finite,
+    rowwise,
     validate,
     validate_weights,
     warn_unless_certified,
@@ -21,7 +22,7 @@ from tenfold.estimators.entries import Entry
 from tenfold.estimators.labels import numbered_classes
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, nothing
 from tenfold.estimators.predictors import Scored, Sparsified
-from tenfold.estimators.svm.machines import COMMON, INSTEAD, WHERE, Fits, ascends, machine_of, rows_of, tasks
+from tenfold.estimators.svm.machines import COMMON, Fits, ascends, machine_of, refuse_elsewhere, rows_of, tasks
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.svm import worst
 from tenfold.stats import Params
@@ -90,7 +91,8 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
     Few columns: Newton's method, from the solution of a sample where rows are many (squared hinge), or interior points
     (hinge, and all classes together), some 5 to 50 passes over the rows and p x p memory. Many columns, rows in memory:
     coordinate descent on the dual, whose point goes to the judge. With an L1 penalty: proximal Newton steps.
-    Runs on dense and sparse arrays and files.
+    Runs on dense and sparse arrays and files; the squared hinge loss of one class against the others, whose steps are
+    sums over the rows, on Dask collections and devices, too.
     Seeger, ch. 9; Rosasco, ch. 9; Cookbook, ch. 20; Welling, ch. 8. Hsieh et al., *A dual coordinate descent method for
     large-scale linear SVM* (2008). Crammer and Singer, *On the algorithmic implementation of multiclass kernel-based
     vector machines* (2001).
@@ -115,15 +117,12 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
         "gap",
         "S9, R9, B20, W8",
         "LinearSVC",
-        where=WHERE,
-        instead=INSTEAD,
     )
     _zoo: ClassVar = Entry(
         "linear-svm",
         "classification",
         {"penalize_intercept": False},
         {"C": (1e-3, 1e-2, 0.1, 1.0)},
-        how="inner folds",
     )
     _constraints: ClassVar[Constraints] = {
         "penalty": (choice("l1", "l2"),),
@@ -171,6 +170,7 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVC":
         """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
         check_parameters(self, self._constraints)
+        refuse_elsewhere(self, X)
         X, y = validate(self, X, y, numeric=False, multi_output=False)
         self.classes_, number = numbered_classes(y, X)
         dual = ascends(self, X.shape)
@@ -222,7 +222,7 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
     def predict(self, X: Any) -> Array:
         """The class of each row: the side of two, or the largest score."""
         z = self.decision_function(X)
-        return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else np.argmax(z, axis=1))
+        return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(largest, z))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

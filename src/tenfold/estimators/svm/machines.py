@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array
 from tenfold.data import Rows
-from tenfold.estimators.classes import class_factors
-from tenfold.estimators.contract import as_rows, counted, total_weight
+from tenfold.estimators.classes import class_factors, marked
+from tenfold.estimators.contract import SOURCES, as_rows, counted, source_of, total_weight
 from tenfold.estimators.labels import weighted
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer, nothing, random_state, real
 from tenfold.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, SquaredHinge
@@ -18,10 +18,6 @@ from tenfold.plans.fitted import Fitted
 from tenfold.plans.svm import Limits, Machine, fit_joint
 from tenfold.plans.svm import fit as fit_machine
 from tenfold.solvers.loop import Status, Watch
-
-WHERE = ("arrays", "sparse", "files")
-
-INSTEAD = "Bring the rows to this machine, or use LogisticRegression or Ridge, which read them where they are."
 
 LOSSES: dict[str, Callable[[float], Loss]] = {
     "hinge": lambda _: Hinge(),
@@ -63,6 +59,20 @@ def machine_of(model: Any, weight: float) -> Machine:
     return Machine(loss, strength, bool(model.fit_intercept), unit, getattr(model, "penalty", "l2") == "l1")
 
 
+def refuse_elsewhere(model: Any, X: Any) -> None:
+    """Refuse losses with kinks for rows that are not in this machine's memory or files."""
+    source = source_of(X)
+    joint = getattr(model, "multi_class", "ovr") == "crammer_singer"
+    if source not in ("Dask", "devices") or not (joint or LOSSES[model.loss](0.0).kinked):
+        return
+    setting = "multi_class='crammer_singer'" if joint else f"loss={model.loss!r}"
+    other = "multi_class='ovr' and loss='squared_hinge'" if joint else f"loss='squared_{model.loss}'"
+    raise ValueError(
+        f"{type(model).__name__} with {setting} keeps numbers for each row in this machine's memory, and does not read "
+        f"{SOURCES[source]}: bring the rows to this machine, or use {other}, which reads them where they are."
+    )
+
+
 class Task(NamedTuple):
     """One problem: its targets, numbers of classes where all are fitted together, and the weights of the rows."""
 
@@ -80,16 +90,14 @@ def tasks(model: Any, number: Array, weight: Array | None) -> list[Task]:
     if model.multi_class == "crammer_singer" or count == 2:
         both = weighted(model.class_weight, model.classes_, number, weight)
         joint = model.multi_class == "crammer_singer"
-        return [Task(np.asarray(number, dtype=np.float64) if joint else np.where(number == 1, 1.0, -1.0), both)]
+        return [Task(np.asarray(number, dtype=np.float64) if joint else marked(number, 1, 1.0, -1.0), both)]
     weight = weighted(None, model.classes_, number, weight)
+    targets = [marked(number, own, 1.0, -1.0) for own in range(count)]
     if model.class_weight is None:
-        return [Task(np.where(number == own, 1.0, -1.0), weight) for own in range(count)]
+        return [Task(target, weight) for target in targets]
     factors = class_factors(model.class_weight, model.classes_, number, weight)
-    each = np.ones(len(number)) if weight is None else weight
-    return [
-        Task(np.where(number == own, 1.0, -1.0), each * np.where(number == own, factors[own], 1.0))
-        for own in range(count)
-    ]
+    each = [marked(number, own, float(factors[own]), 1.0) for own in range(count)]
+    return [Task(*pair) for pair in zip(targets, each if weight is None else [weight * e for e in each], strict=True)]
 
 
 def rows_of(X: Array, task: Task) -> tuple[Rows, float]:

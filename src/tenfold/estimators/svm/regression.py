@@ -20,7 +20,7 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, real
 from tenfold.estimators.predictors import LinearPredictor, Scored
-from tenfold.estimators.svm.machines import COMMON, INSTEAD, WHERE, Fits, Task, ascends, machine_of, rows_of
+from tenfold.estimators.svm.machines import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of
 from tenfold.plans.fitted import Fitted
 from tenfold.stats import Params
 
@@ -77,7 +77,7 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
     -----
     Few columns: Newton's method (squared loss) or interior points, some 5 to 20 passes over the rows and p x p memory.
     Many columns, rows in memory: coordinate descent on the dual, whose point goes to the judge. Runs on dense and
-    sparse arrays and files.
+    sparse arrays and files; the squared loss, which is a sum over the rows, on Dask collections and devices, too.
     Welling, ch. 9. Ho and Lin, *Large-scale linear support vector regression* (2012).
 
     Examples
@@ -98,15 +98,12 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         "gap",
         "W9",
         "LinearSVR",
-        where=WHERE,
-        instead=INSTEAD,
     )
     _zoo: ClassVar = Entry(
         "linear-svr",
         "regression",
         {"loss": "squared_epsilon_insensitive", "penalize_intercept": False},
         {"C": (0.01, 1.0, 100.0)},
-        how="inner folds",
         fast=False,
     )
     _constraints: ClassVar[Constraints] = {
@@ -149,9 +146,10 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVR":
         """Fit to X (n, p), targets y (n,) and optional weights, a number or (n,)."""
         check_parameters(self, self._constraints)
+        refuse_elsewhere(self, X)
         X, y = validate(self, X, y, multi_output=False)
         dual = ascends(self, X.shape)
-        task = Task(np.asarray(y, dtype=np.float64), validate_weights(sample_weight, X))
+        task = Task(y, validate_weights(sample_weight, X))
         # passes are many: an array in another order is put in C order once
         rows, total = rows_of(contiguous(X) if isinstance(X, np.ndarray) else X, task)
         told = watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X))

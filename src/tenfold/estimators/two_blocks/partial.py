@@ -77,7 +77,6 @@ class PLSRegression(Regressing):
         "regression",
         {"scale": False},
         {"n_components": (1, 2, 4, 8)},
-        how="inner folds",
         fast=False,
         most_columns=2000,
         dense=True,

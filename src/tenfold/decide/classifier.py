@@ -1,0 +1,209 @@
+"""A classifier that decides by what its decisions cost."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from tenfold.arrays import Floats
+from tenfold.decide.losses import (
+    Threshold,
+    bayes_decisions,
+    checked_loss,
+    expected_loss,
+    mistakes,
+    threshold,
+    with_reject,
+)
+from tenfold.decide.priors import Priors, checked_priors, estimate_priors, reweight
+from tenfold.evaluation import Figure
+from tenfold.evaluation.intervals import Sample
+
+
+class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Any classifier with probabilities, deciding by expected loss: cost-sensitive, with "don't know", or new shares.
+
+    Predicts the decision j with the smallest ``sum_k L[j, k] P(k | x)``. Probabilities should be calibrated
+    (`Calibrator`), or the costs are not what they seem.
+
+    Parameters
+    ----------
+    estimator : classifier with `predict_proba`.
+    loss : matrix (J, K), a row for every decision and a column for every class, in the order of `classes_`; or a dict
+        from (decision, true class) to its cost, in which pairs that are missing cost 1, and 0 where both are the same.
+        Default: one for every mistake.
+    reject_cost : cost of "don't know", a decision of its own; None for none. With one for every mistake, it is taken
+        where the likeliest class has a probability below 1 - reject_cost (Chow).
+    reject_label : what `predict` says then; "auto": -1, or of labels that are text "don't know".
+    decisions : labels of the rows of `loss`, where they are not the classes.
+    priors : shares of the classes where the model is used, (K,) in the order of `classes_` or a dict; None: those of
+        training. `adapt` estimates them from rows without labels.
+
+    Attributes
+    ----------
+    estimator_ : the fitted classifier.
+    classes_ : (K,)
+    decisions_ : (J,) labels of what can be decided.
+    loss_ : (J, K)
+    trained_priors_ : (K,) weighted shares of the classes in training.
+    priors_ : (K,) those that are used.
+    threshold_ : Threshold, of two classes and two decisions; else None.
+
+    Notes
+    -----
+    scikit-learn's FixedThresholdClassifier has the threshold alone, and TunedThresholdClassifierCV looks for it; where
+    probabilities are calibrated it follows from the loss. Seeger, section 5.2.4; Welling, section 6.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tenfold import GaussianNB
+    >>> from tenfold.decide import DecisionClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)  # 0 is malignant
+    >>> model = DecisionClassifier(GaussianNB(), loss={(1, 0): 50.0}, reject_cost=0.5).fit(X, y)
+    >>> model.loss_.tolist()
+    [[0.0, 1.0], [50.0, 0.0], [0.5, 0.5]]
+    >>> sorted(set(model.predict(X).tolist()))
+    [-1, 0, 1]
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        loss: Any = None,
+        reject_cost: float | None = None,
+        reject_label: Any = "auto",
+        decisions: Any = None,
+        priors: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.loss = loss
+        self.reject_cost = reject_cost
+        self.reject_label = reject_label
+        self.decisions = decisions
+        self.priors = priors
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = self.estimator.__sklearn_tags__()
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DecisionClassifier":
+        """Fit the classifier; the loss needs no data."""
+        if y is None:
+            raise ValueError("This DecisionClassifier estimator requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        given = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight, dtype=np.float64)}
+        if given and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(f"{type(self.estimator).__name__} takes no sample_weight: leave the weights out.")
+        model = clone(self.estimator).fit(X, y, **given)
+        if not hasattr(model, "predict_proba"):
+            raise TypeError(
+                f"{type(model).__name__} has no predict_proba, and costs need probabilities. Use "
+                f"Calibrator({type(model).__name__}(...))."
+            )
+        classes = np.asarray(model.classes_)
+        if len(classes) < 2:
+            raise ValueError(f"Decisions need two classes at least. Got one class: {classes[0]!r}.")
+        loss, decisions = self._losses(classes)
+        shares = np.array([np.sum(given["sample_weight"][y == k]) if given else np.sum(y == k) for k in classes])
+        self.trained_priors_ = shares / np.sum(shares)
+        self.priors_ = self._shares(classes)
+        self.estimator_, self.classes_, self.loss_, self.decisions_ = model, classes, loss, decisions
+        self.threshold_: Threshold | None = threshold(loss) if loss.shape == (2, 2) else None
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+        return self
+
+    def _losses(self, classes: Any) -> tuple[Floats, Any]:
+        """The matrix with the decision of rejecting, and the labels of its rows."""
+        known = classes.tolist()
+        labels = list(known if self.decisions is None else self.decisions)
+        if isinstance(self.loss, Mapping):
+            matrix = np.array([[0.0 if said == true else 1.0 for true in known] for said in labels])
+            for pair, cost in self.loss.items():
+                said, true = pair
+                if said not in labels or true not in known:
+                    raise ValueError(f"loss has the pair {pair!r}: none of decisions {labels} and classes {known}.")
+                matrix[labels.index(said), known.index(true)] = cost
+        else:
+            matrix = mistakes(len(known)) if self.loss is None else np.asarray(self.loss)
+        matrix = checked_loss(matrix, len(known))
+        if len(labels) != len(matrix):
+            raise ValueError(
+                f"loss has {len(matrix)} rows, and there are {len(labels)} decisions {labels}: name them by "
+                "decisions=[...]."
+            )
+        if self.reject_cost is None and self.decisions is None:
+            return matrix, classes
+        if self.reject_cost is not None:
+            matrix = with_reject(matrix, self.reject_cost)
+            labels.append(self._reject(classes, labels))
+        same = len({type(label) for label in labels}) == 1
+        return matrix, np.asarray(labels, dtype=None if same else object)
+
+    def _reject(self, classes: Any, labels: list[Any]) -> Any:
+        if not (isinstance(self.reject_label, str) and self.reject_label == "auto"):
+            if self.reject_label in labels:
+                raise ValueError(f"reject_label {self.reject_label!r} is also a decision: choose another one.")
+            return self.reject_label
+        label: Any = "don't know" if classes.dtype.kind in "OUST" else -1
+        if label in labels:
+            raise ValueError(f"The label {label!r} of rejected rows is also a class: give another reject_label.")
+        return label
+
+    def _shares(self, classes: Any) -> Floats:
+        if self.priors is None:
+            return self.trained_priors_
+        given = self.priors
+        if isinstance(given, Mapping):
+            if set(given) != set(classes.tolist()):
+                raise ValueError(f"priors must have a share for each of the classes {classes.tolist()}. Got {given!r}.")
+            given = [given[label] for label in classes.tolist()]
+        return checked_priors(given, len(classes))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of the classes (n, K), under `priors_`."""
+        check_is_fitted(self)
+        proba = np.asarray(self.estimator_.predict_proba(X), dtype=np.float64)
+        if np.array_equal(self.priors_, self.trained_priors_):
+            return proba
+        return reweight(proba, self.priors_, self.trained_priors_)
+
+    def expected_loss(self, X: Any) -> Floats:
+        """What each decision is expected to cost (n, J)."""
+        return expected_loss(self.predict_proba(X), self.loss_)
+
+    def predict(self, X: Any) -> Any:
+        """The decision that is expected to cost least."""
+        check_is_fitted(self)
+        return self.decisions_[bayes_decisions(self.predict_proba(X), self.loss_).choice]
+
+    def risk(self, X: Any, y: Any, *, confidence: float = 0.95) -> Figure:
+        """What the decisions have cost, in the mean, with its interval; of rows that were not fitted."""
+        choice = bayes_decisions(self.predict_proba(X), self.loss_).choice
+        place = {label: k for k, label in enumerate(self.classes_.tolist())}
+        told = column_or_1d(y).tolist()
+        if unknown := [label for label in told if label not in place]:
+            raise ValueError(f"y has the label {unknown[0]!r}, which is none of the classes {self.classes_.tolist()}.")
+        cost = self.loss_[choice, [place[label] for label in told]]
+        found = Sample(len(cost), confidence=confidence).mean(cost, bool(np.min(self.loss_) >= 0.0))
+        return Figure.of("risk", found, confidence, "lower")
+
+    def adapt(self, X: Any) -> tuple["DecisionClassifier", Priors]:
+        """A copy for the shares of the classes in X, rows without labels, and how these were estimated."""
+        check_is_fitted(self)
+        found = estimate_priors(self.estimator_.predict_proba(X), self.trained_priors_)
+        other = copy.copy(self)
+        other.priors_ = found.priors
+        return other, found

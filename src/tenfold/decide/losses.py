@@ -1,0 +1,213 @@
+"""Decisions of the smallest expected loss (Seeger, section 5.2.4; Welling, section 6.3).
+
+A loss matrix L has a row for every decision j and a column for every true class k: L[j, k] is what decision j costs
+where the class is k. Given probabilities P(k | x), decision j is expected to cost sum_k L[j, k] P(k | x), and the best
+decision is the one that is expected to cost least. There may be more decisions than classes, as "don't know".
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.arrays import Floats, Integers
+
+
+def screening_loss(factor: float) -> Floats:
+    """The loss of a screening test: a false alarm costs 1, a case that is missed costs `factor`.
+
+    Seeger, section 5.2.4: the best score is the log odds plus log(factor), the loss moves the threshold and nothing
+    else.
+
+    Examples
+    --------
+    >>> from tenfold.decide import screening_loss
+    >>> screening_loss(50.0)
+    array([[ 0., 50.],
+           [ 1.,  0.]])
+    """
+    if not factor >= 0.0:
+        raise ValueError(f"factor must not be negative: the cost of a missed case. Got {factor!r}.")
+    return np.array([[0.0, float(factor)], [1.0, 0.0]])
+
+
+def with_reject(loss: Any, cost: float) -> Floats:
+    """A loss matrix with the decision "don't know" in its last row, which always costs `cost`.
+
+    `loss` is a matrix, or the number of classes for the loss of one for every mistake.
+
+    Examples
+    --------
+    >>> from tenfold.decide import with_reject
+    >>> with_reject(2, 0.1)
+    array([[0. , 1. ],
+           [1. , 0. ],
+           [0.1, 0.1]])
+    """
+    matrix = mistakes(loss) if np.ndim(loss) == 0 else checked_loss(loss)
+    if not cost >= 0.0:
+        raise ValueError(f"cost must not be negative. Got {cost!r}.")
+    return np.vstack([matrix, np.full(matrix.shape[1], float(cost))])
+
+
+def mistakes(n_classes: int) -> Floats:
+    """One for every mistake: the loss under which the best decision is the likeliest class."""
+    return np.ones((n_classes, n_classes)) - np.eye(n_classes)
+
+
+def checked_loss(loss: Any, n_classes: int | None = None) -> Floats:
+    """A loss matrix of finite numbers, with a column for every class."""
+    matrix = np.asarray(loss, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] < 1 or matrix.shape[1] < 2:
+        raise ValueError(
+            "loss must be a matrix with a row for every decision and a column for every class. Got shape "
+            f"{matrix.shape}."
+        )
+    if not np.isfinite(matrix).all():
+        raise ValueError("loss must be finite. A decision that must never be taken can have a very large one.")
+    if n_classes is not None and matrix.shape[1] != n_classes:
+        raise ValueError(f"loss must have a column for each of the {n_classes} classes. Got {matrix.shape[1]}.")
+    return matrix
+
+
+def checked_proba(proba: Any) -> Floats:
+    """(n, K) probabilities; a single column is that of the second of two classes."""
+    p = np.asarray(proba, dtype=np.float64)
+    if p.ndim == 1:
+        p = np.column_stack([1.0 - p, p])
+    if p.ndim != 2 or p.shape[1] < 2:
+        raise ValueError(f"proba must have shape (n,) or (n, K). Got {p.shape}.")
+    if not (np.isfinite(p).all() and np.all(p >= -1e-12) and np.all(np.abs(p.sum(axis=1) - 1.0) < 1e-4)):
+        raise ValueError("proba must be probabilities: not negative, and summing to one in every row.")
+    return np.clip(p, 0.0, 1.0)
+
+
+class Decisions(NamedTuple):
+    """The best decision of each row (n,), a row of the loss matrix, and what it is expected to cost (n,)."""
+
+    choice: Integers
+    risk: Floats
+
+
+def expected_loss(proba: Any, loss: Any) -> Floats:
+    """(n, J): what each decision is expected to cost in each row.
+
+    Examples
+    --------
+    >>> from tenfold.decide import expected_loss, screening_loss
+    >>> expected_loss([0.01, 0.05], screening_loss(50.0)).round(2).tolist()
+    [[0.5, 0.99], [2.5, 0.95]]
+    """
+    p = checked_proba(proba)
+    matrix = checked_loss(loss, p.shape[1])
+    return np.einsum("nk,jk->nj", p, matrix)
+
+
+def bayes_decisions(proba: Any, loss: Any) -> Decisions:
+    """The decisions of the smallest expected loss; of equal ones the first.
+
+    Examples -------- With the boxes and fruit of Seeger (section 5.1) an orange is from the red box with 2/3. Where
+    taking a red box for a blue one costs nothing much, the best decision is still blue:
+
+    >>> from tenfold.decide import bayes_decisions
+    >>> found = bayes_decisions([[2 / 3, 1 / 3]], loss=[[0, 5], [1, 0]])  # red, blue
+    >>> found.choice.tolist(), found.risk.round(4).tolist()
+    ([1], [0.6667])
+    """
+    costs = expected_loss(proba, loss)
+    choice = np.argmin(costs, axis=1)
+    return Decisions(choice, costs[np.arange(len(costs)), choice])
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """From where on the second of two classes is the better decision.
+
+    Attributes
+    ----------
+    probability : the second class is decided where its probability is above.
+    log_odds : the same, of log P(1 | x) / P(0 | x): log (L[1, 0] - L[0, 0]) / (L[0, 1] - L[1, 1]).
+    """
+
+    probability: float
+    log_odds: float
+
+
+def threshold(loss: Any) -> Threshold:
+    """The threshold of two classes and two decisions.
+
+    Seeger, section 5.2.4; Welling (6.9): the second class where S_1 > S_0 + theta, and theta is the threshold of the
+    log odds. A loss under which one decision is never worse has a threshold at 0 or 1: it is always taken, or never.
+
+    Examples
+    --------
+    >>> import math
+    >>> from tenfold.decide import screening_loss, threshold
+    >>> cut = threshold(screening_loss(50.0))
+    >>> round(cut.probability, 4), math.isclose(cut.log_odds, -math.log(50.0))
+    (0.0196, True)
+    """
+    matrix = checked_loss(loss, 2)
+    if matrix.shape[0] != 2:
+        raise ValueError(f"A threshold is for two decisions. Got {matrix.shape[0]}: use bayes_decisions.")
+    alarm, miss = float(matrix[1, 0] - matrix[0, 0]), float(matrix[0, 1] - matrix[1, 1])
+    if alarm < 0.0 and miss < 0.0:
+        raise ValueError("The loss punishes the right decision in both classes: are its rows in the wrong order?")
+    if alarm <= 0.0:
+        return Threshold(0.0, -np.inf)
+    if miss <= 0.0:
+        return Threshold(1.0, np.inf)
+    return Threshold(alarm / (alarm + miss), float(np.log(alarm) - np.log(miss)))
+
+
+@dataclass(frozen=True)
+class BestThreshold:
+    """The cut through scores that cost least on given rows.
+
+    Attributes
+    ----------
+    cut : the second class is decided where the score is above.
+    loss : the mean loss there, on these rows: too good, as always of what was chosen on them.
+    cuts, losses : all cuts between different scores, and their mean losses.
+    """
+
+    cut: float
+    loss: float
+    cuts: Floats
+    losses: Floats
+
+
+def best_threshold(y_true: Any, score: Any, loss: Any, *, sample_weight: Any = None) -> BestThreshold:
+    """The cut through the scores of two classes with the smallest mean loss, of all there are, by one sort.
+
+    `y_true` is 1 (or True) for the second class. Scores should be those of rows that were not fitted: out-of-fold ones.
+    With calibrated probabilities `threshold` needs no data.
+
+    Examples
+    --------
+    >>> from tenfold.decide import best_threshold, screening_loss
+    >>> found = best_threshold([0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5], screening_loss(10.0))
+    >>> found.cut, found.loss
+    (0.25, 0.2)
+    """
+    matrix = checked_loss(loss, 2)
+    if matrix.shape[0] != 2:
+        raise ValueError(f"A threshold is for two decisions. Got {matrix.shape[0]}.")
+    y, s = np.asarray(y_true), np.asarray(score, dtype=np.float64)
+    if y.shape != s.shape or s.ndim != 1 or not len(s) or not np.isfinite(s).all() or not np.all((y == 0) | (y == 1)):
+        raise ValueError("y_true must be 0 or 1, and score a finite number, for the same rows.")
+    w = np.ones(len(s)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if w.shape != s.shape or not np.all(w >= 0.0) or not np.any(w > 0.0):
+        raise ValueError("sample_weight must not be negative, with one weight a row, and not all zero.")
+    order = np.argsort(s, kind="stable")
+    ranked, positive, w = s[order], y[order] == 1, w[order]
+    # below the cut the first decision is taken, above it the second
+    first, second = np.where(positive, matrix[0, 1], matrix[0, 0]), np.where(positive, matrix[1, 1], matrix[1, 0])
+    total = np.sum(w * second) + np.append(0.0, np.cumsum(w * (first - second)))
+    ends = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]) + 1, len(ranked))
+    ends = np.append(0, ends)
+    middles = 0.5 * (ranked[ends[1:-1] - 1] + ranked[ends[1:-1]])
+    cuts = np.concatenate([[-np.inf], middles, [np.inf]])
+    losses = total[ends] / np.sum(w)
+    at = int(np.argmin(losses))
+    return BestThreshold(float(cuts[at]), float(losses[at]), cuts, losses)

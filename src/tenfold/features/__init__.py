@@ -1,0 +1,40 @@
+"""Tables of mixed types: reading them, what their columns are, and their encoding as numbers."""
+
+from tenfold.features.blocks import CountBins, DateParts, Levels, Numbers, Ranks, TargetMeans
+from tenfold.features.check import Finding, TableCheck, check_table
+from tenfold.features.encoder import TableEncoder
+from tenfold.features.faults import Decision, TableError
+from tenfold.features.kinds import ColumnType, Schema, infer_schema
+from tenfold.features.profiles import profile
+from tenfold.features.reading import Reading, read_table
+from tenfold.features.suspects import Suspect, suspects
+from tenfold.features.task import Target, infer_task, split_target
+from tenfold.features.text import Texts, text_vectoriser
+
+__all__ = [
+    "ColumnType",
+    "CountBins",
+    "DateParts",
+    "Decision",
+    "Finding",
+    "Levels",
+    "Numbers",
+    "Ranks",
+    "Reading",
+    "Schema",
+    "Suspect",
+    "TableCheck",
+    "TableEncoder",
+    "TableError",
+    "Target",
+    "TargetMeans",
+    "Texts",
+    "check_table",
+    "infer_schema",
+    "infer_task",
+    "profile",
+    "read_table",
+    "split_target",
+    "suspects",
+    "text_vectoriser",
+]

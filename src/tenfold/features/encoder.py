@@ -1,0 +1,460 @@
+"""A table of mixed types as numbers: `TableEncoder`."""
+
+import difflib
+import warnings
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import Array, is_sparse
+from tenfold.features.blocks import CountBins, DateParts, Levels, Numbers, Ranks, TargetMeans
+from tenfold.features.canonical import typed
+from tenfold.features.faults import Decision, TableError, some
+from tenfold.features.frames import frame_of, is_frame, pl
+from tenfold.features.kinds import DROPPED, ColumnType, Declared, Schema, infer_schema
+from tenfold.features.reading import Reading
+from tenfold.features.text import Texts
+
+SPARSE_SHARE, SPARSE_BYTES = 0.2, 1 << 25
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """A table of mixed types as a matrix of numbers with names.
+
+    Every column is given a kind (`infer_schema`) and encoded by it:
+
+    - number: as it is; missing values become the median and are marked in ``age.missing``.
+    - boolean: 0 and 1. count (declared): 0, 1, 2 for none, one, more.
+    - ordinal (declared): the rank r of L levels as r/L.
+    - category: one column of zeros and ones a level, ``colour=red``; none is dropped; rare levels are one,
+      ``colour=(rare)``; missing values are one, ``colour=(missing)``. With more than `max_levels` levels: the mean
+      target of the level, shrunk towards that of all rows and taken from other folds.
+    - date: ``.year``, ``.month``, ``.weekday``, ``.yearday_sin``, ``.yearday_cos``, ``.hour``, ``.days`` since the
+      first; those that differ.
+    - text: tf-idf weights of words, ``text: word``.
+    - constant, empty, identifier, nested: left out.
+
+    What was decided stands in `decisions_`. Put the encoder first in a pipeline, so that folds learn everything from
+    their own rows.
+
+    Parameters
+    ----------
+    types : name -> kind, `Schema` or `Schema.plain()`, default=None
+        Columns whose kind is known: number, count, category, boolean, date, text, identifier. With the schema of a
+        whole table, all folds of it have the same kinds of columns.
+    ordinal : name -> levels from the lowest on, default=None
+        ``{"size": ["S", "M", "L"]}``.
+    scale : bool, default=False
+        Whether numbers, ordinals, counts, dates and mean targets are centred and divided by their standard deviation.
+        Zeros and ones and weights of words are left as they are.
+    max_levels : int, default=128
+        The most levels that a category has columns for.
+    many_levels : "target" or "group"
+        Categories with more: mean targets, or the most frequent `max_levels` and one column for the others. Without a
+        target they are grouped.
+    min_frequency : int or "auto", default="auto"
+        Levels in fewer rows are rare; "auto" is a two-hundredth of the rows, 10 at most.
+    max_words : int, default=20000
+        Words of each column of text.
+    dayfirst : bool, default=None
+        Whether the day comes first in dates such as 3/4/2013; None lets the whole column decide, and says so.
+    sparse_output : bool or "auto", default="auto"
+        "auto" gives a sparse matrix where less than a fifth of the entries of fit were not zero and a dense matrix of
+        those rows would take over 32 MiB.
+    task : "auto", "regression" or "classification"
+        What mean targets are means of; see `infer_task`.
+    random_state : int, default=0
+        Folds of the mean targets.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        Kinds of the columns, with reasons: ``print(encoder.schema_)``.
+    decisions_ : tuple of Decision
+    supervised : bool
+        Whether the target was used (mean targets): then every fold must fit an encoder of its own.
+    row_wise : bool
+        Whether nothing but kinds, levels and first days was learned from other rows: no medians, scales, rare levels,
+        words or targets. Leaving rows out then changes no number of the others.
+    sparse_output_ : bool
+    n_features_in_, feature_names_in_, n_rows_
+
+    Notes
+    -----
+    `transform` names a column that is missing, and the row and value of what is not of its kind; further columns are
+    ignored with a warning, and the order is free. A new level of a category is rare, or zero in all columns: `unseen`
+    counts these. As in scikit-learn, ``fit_transform(X, y)`` is not ``fit(X, y).transform(X)`` where mean targets are
+    used: rows in fit get the means of other folds. Cookbook, chapters 3 and 4; Welling, sections 1.1 and 6.1.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tenfold import TableEncoder
+    >>> table = pl.DataFrame({"x": [0.4, 1.8, None, -0.7], "size": ["low", "medium", "low", "high"],
+    ...                       "colour": ["red", "blue", "green", "green"]})
+    >>> encoder = TableEncoder(ordinal={"size": ["low", "medium", "high"]})
+    >>> encoder.fit_transform(table).round(2)
+    array([[ 0.4 ,  0.  ,  0.33,  0.  ,  0.  ,  1.  ],
+           [ 1.8 ,  0.  ,  0.67,  1.  ,  0.  ,  0.  ],
+           [ 0.4 ,  1.  ,  0.33,  0.  ,  1.  ,  0.  ],
+           [-0.7 ,  0.  ,  1.  ,  0.  ,  1.  ,  0.  ]])
+    >>> encoder.get_feature_names_out().tolist()
+    ['x', 'x.missing', 'size', 'colour=blue', 'colour=green', 'colour=red']
+    """
+
+    def __init__(
+        self,
+        *,
+        types: Declared = None,
+        ordinal: Mapping[str, Sequence[Any]] | None = None,
+        scale: bool = False,
+        max_levels: int = 128,
+        many_levels: Literal["target", "group"] = "target",
+        min_frequency: int | Literal["auto"] = "auto",
+        max_words: int = 20_000,
+        dayfirst: bool | None = None,
+        sparse_output: bool | Literal["auto"] = "auto",
+        task: str = "auto",
+        random_state: Any = 0,
+    ) -> None:
+        self.types = types
+        self.ordinal = ordinal
+        self.scale = scale
+        self.max_levels = max_levels
+        self.many_levels = many_levels
+        self.min_frequency = min_frequency
+        self.max_words = max_words
+        self.dayfirst = dayfirst
+        self.sparse_output = sparse_output
+        self.task = task
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> "TableEncoder":
+        """Find the kinds of the columns and learn their encodings."""
+        self._learn(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
+        """Fit, and encode the same rows; mean targets come from other folds."""
+        return self._learn(X, y)
+
+    def transform(self, X: Any) -> Array:
+        """Encode rows."""
+        check_is_fitted(self)
+        frame, rows = self._frame(X)
+        return self._as_asked(None if self.columns_ is None else self.columns_.transform(frame), rows)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the encoded columns."""
+        check_is_fitted(self)
+        if input_features is not None:
+            self._check_input_names(list(input_features))
+        return np.asarray(self.names_out_, dtype=object)
+
+    def unseen(self, X: Any) -> dict[str, dict[str, int]]:
+        """Levels of categories that fit did not see, and how many rows have them, by column."""
+        check_is_fitted(self)
+        (frame, _), found = self._frame(X), {}
+        for _, step, columns in self._steps():
+            block = step[0] if isinstance(step, Pipeline) else step
+            if isinstance(block, (Levels, TargetMeans)):
+                found.update(block.unseen(frame.select(columns)))
+        return found
+
+    def levels(self) -> dict[str, list[str]]:
+        """The levels of categories that fit saw, by column."""
+        check_is_fitted(self)
+        found: dict[str, list[str]] = {}
+        for _, step, columns in self._steps():
+            block = step[0] if isinstance(step, Pipeline) else step
+            if isinstance(block, (Levels, TargetMeans)):
+                found.update(zip(columns, block.seen(), strict=True))
+        return found
+
+    @property
+    def schema_(self) -> Schema:
+        """Kinds of the columns."""
+        if not hasattr(self, "kinds_"):
+            raise AttributeError("schema_ is there after fit.")
+        return Schema.from_plain(self.kinds_)
+
+    @property
+    def decisions_(self) -> tuple[Decision, ...]:
+        """What was decided without being asked."""
+        if not hasattr(self, "said_"):
+            raise AttributeError("decisions_ is there after fit.")
+        return tuple(Decision(**said) for said in self.said_)
+
+    @property
+    def supervised(self) -> bool:
+        """Whether the target was used; before fit, whether it may be."""
+        if not hasattr(self, "columns_"):
+            known = self._declared()
+            many = [c for c in known or () if c.kind == "category" and c.distinct > self.max_levels]
+            return self.many_levels == "target" and (known is None or bool(many))
+        return any(name == "many" for name, _, _ in self._steps())
+
+    @property
+    def row_wise(self) -> bool:
+        """Whether leaving rows out changes no number of the others; before fit, whether that is sure."""
+        if not hasattr(self, "columns_"):
+            known = self._declared()
+            sure = [c.kind not in ("category", "text") and not c.missing for c in known or ()]
+            return known is not None and all(sure) and not self.scale
+        for name, step, _ in self._steps():
+            last = step[-1] if isinstance(step, Pipeline) else step
+            if name in ("many", "texts"):
+                return False
+            if isinstance(last, Numbers) and (last.scale or last.n_missing_.any()):
+                return False
+            if isinstance(last, Levels) and any(last.rare_):
+                return False
+        return True
+
+    @property
+    def scales_(self) -> Any:
+        """How many units of its column one unit of each encoded column is: standard deviations where it was scaled."""
+        found = [_scales(step, len(step.get_feature_names_out())) for _, step, _ in self._steps()]
+        return np.concatenate(found) if found else np.zeros(0)
+
+    def _steps(self) -> list[tuple[str, Any, list[str]]]:
+        """The fitted blocks, each with its name and the names of its columns."""
+        if self.columns_ is None:
+            return []
+        fitted = [step for step in self.columns_.transformers_ if step[0] != "remainder"]
+        return [(name, step, [self.used_[j] for j in places]) for name, step, places in fitted]
+
+    def _declared(self) -> tuple[ColumnType, ...] | None:
+        """All columns, where `types` is the schema of a table."""
+        if isinstance(self.types, list):
+            return Schema.from_plain(self.types).columns
+        return self.types.columns if isinstance(self.types, Schema) else None
+
+    def _learn(self, X: Any, y: Any) -> Array:
+        self._check_parameters()
+        frame, named = self._given(X)
+        if frame.height < 1 or frame.width < 1:
+            rows = frame.height if frame.width else 0
+            raise TableError(
+                f"Found array with {rows} sample(s) and {frame.width} feature(s), while a minimum of 1 is required: "
+                "the table has no rows or no columns."
+            )
+        schema = infer_schema(frame, types=self.types, ordinal=self.ordinal, dayfirst=self.dayfirst)
+        steps = self._plan(schema, frame.height, y)
+        self.kinds_ = schema.plain()
+        self.n_features_in_ = len(schema)
+        self.n_rows_ = frame.height
+        if named:
+            self.feature_names_in_ = np.asarray(list(schema), dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.columns_ = None
+        encoded = None
+        self.used_ = [name for _, _, names in steps for name in names]
+        if steps:
+            ends = np.cumsum([0, *(len(names) for _, _, names in steps)]).tolist()
+            places = [list(range(*pair)) for pair in pairwise(ends)]
+            columns = ColumnTransformer(
+                [(name, step, place) for (name, step, _), place in zip(steps, places, strict=True)],
+                sparse_threshold=1.0,
+                verbose_feature_names_out=False,
+            )
+            target = None if y is None else np.asarray(y)
+            encoded = columns.fit_transform(typed(frame, [schema[name] for name in self.used_]), target)
+            self.columns_ = columns
+        names = [name for _, step, _ in self._steps() for name in step.get_feature_names_out()]
+        self.names_out_ = _unique(names)
+        self.said_ = [vars(decision) for decision in self._decisions(schema)]
+        self.sparse_output_ = self._sparse(encoded)
+        return self._as_asked(encoded, frame.height)
+
+    def _check_parameters(self) -> None:
+        if self.many_levels not in ("target", "group"):
+            raise ValueError(f"many_levels is 'target' or 'group', not {self.many_levels!r}.")
+        if self.sparse_output not in (True, False, "auto"):
+            raise ValueError(f"sparse_output is True, False or 'auto', not {self.sparse_output!r}.")
+        if self.max_levels < 1 or self.max_words < 1:
+            raise ValueError("max_levels and max_words are 1 or more.")
+        if self.min_frequency != "auto" and self.min_frequency < 1:
+            raise ValueError(f"min_frequency is a number of rows or 'auto', not {self.min_frequency!r}.")
+
+    def _given(self, X: Any) -> tuple[pl.DataFrame, bool]:
+        X = X.frame if isinstance(X, Reading) else X
+        return frame_of(X), is_frame(X)
+
+    def _plan(self, schema: Schema, rows: int, y: Any) -> list[tuple[str, Any, list[str]]]:
+        """The blocks, in the order of their columns in the result."""
+        categories = schema.of("category")
+        many = [name for name in categories if schema[name].distinct > self.max_levels]
+        few = [name for name in categories if schema[name].distinct <= self.max_levels]
+        rare = max(1, min(10, rows // 200)) if self.min_frequency == "auto" else self.min_frequency
+        scaled = {"scale": self.scale}
+        grouped = self.many_levels == "group" or y is None
+        steps: list[tuple[str, Any, list[str]]] = [
+            ("numbers", Numbers(**scaled), schema.of("number", "boolean")),
+            ("counts", _then(CountBins(), Numbers(**scaled)), schema.of("count")),
+            (
+                "ordinals",
+                _then(Ranks([list(schema[n].levels) for n in schema.of("ordinal")]), Numbers(**scaled)),
+                schema.of("ordinal"),
+            ),
+            ("dates", _then(DateParts(), Numbers(**scaled, indicators=False)), schema.of("date")),
+            (
+                "categories",
+                Levels(min_frequency=rare, max_levels=self.max_levels),
+                categories if grouped else few,
+            ),
+            (
+                "many",
+                _then(TargetMeans(task=self.task, random_state=self.random_state), Numbers(**scaled)),
+                [] if grouped else many,
+            ),
+            ("texts", Texts(max_words=self.max_words), schema.of("text")),
+        ]
+        return [step for step in steps if step[2]]
+
+    def _frame(self, X: Any) -> tuple[pl.DataFrame, int]:
+        """Columns for `transform`, as their types say, and how many rows they have."""
+        frame, named = self._given(X)
+        schema = self.schema_
+        if not named or not hasattr(self, "feature_names_in_"):
+            if frame.width != self.n_features_in_:
+                raise ValueError(
+                    f"X has {frame.width} features, but TableEncoder is expecting {self.n_features_in_} features as "
+                    "input."
+                )
+            frame = frame.rename(dict(zip(frame.columns, schema, strict=True)))
+        elif frame.columns != list(schema):
+            frame = self._matched(frame, schema)
+        return typed(frame, [schema[name] for name in self.used_]), frame.height
+
+    def _matched(self, frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+        given = set(frame.columns)
+        absent = [name for name in self.used_ if name not in given]
+        extra = [name for name in frame.columns if name not in schema]
+        if absent:
+            near = [difflib.get_close_matches(name, extra, n=1) for name in absent[:1]]
+            hint = f" Is {near[0][0]!r} meant?" if near[0] else ""
+            raise TableError(
+                f"the column{'s' * (len(absent) > 1)} {some(absent)} {'are' if len(absent) > 1 else 'is'} missing: the "
+                f"encoder was fitted with {'them' if len(absent) > 1 else 'it'}.{hint} Add the column"
+                f"{'s' * (len(absent) > 1)}, empty if need be.",
+            )
+        if extra:
+            warnings.warn(
+                f"{len(extra)} column{'s' * (len(extra) > 1)} that the encoder does not know "
+                f"{'are' if len(extra) > 1 else 'is'} ignored: {some(extra)}.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return frame
+
+    def _check_input_names(self, names: list[Any]) -> None:
+        if len(names) != self.n_features_in_:
+            raise ValueError(
+                "input_features should have length equal to number of features "
+                f"({self.n_features_in_}), got {len(names)}"
+            )
+        if hasattr(self, "feature_names_in_") and names != list(self.feature_names_in_):
+            raise ValueError("input_features is not equal to feature_names_in_")
+
+    def _sparse(self, encoded: Any) -> bool:
+        if self.sparse_output != "auto":
+            return bool(self.sparse_output)
+        if encoded is None or not is_sparse(encoded):
+            return False
+        size = encoded.shape[0] * encoded.shape[1]
+        return bool(encoded.nnz < SPARSE_SHARE * size and 8 * size > SPARSE_BYTES)
+
+    def _as_asked(self, encoded: Any, rows: int) -> Array:
+        if encoded is None:
+            encoded = np.zeros((rows, 0))
+        if self.sparse_output_:
+            return sparse.csr_array(encoded)
+        return encoded.toarray() if is_sparse(encoded) else np.asarray(encoded)
+
+    def _decisions(self, schema: Schema) -> list[Decision]:
+        said = [Decision("types", f"{c.kind}: {c.reason}", c.name) for c in schema.columns]
+        for column in schema.columns:
+            if column.kind in DROPPED:
+                said.append(Decision("dropped", f"left out: {column.kind}, {column.reason}", column.name))
+        for name, step, columns in self._steps():
+            said += _said(name, step, columns, schema)
+        return said
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _scales(step: Any, width: int) -> Any:
+    last = step[-1] if isinstance(step, Pipeline) else step
+    scales = np.ones(width)
+    if isinstance(last, Numbers):
+        scales[: len(last.scales_)] = last.scales_  # marks of missing values come after the numbers
+    return scales
+
+
+def _then(*steps: Any) -> Pipeline:
+    return Pipeline([(type(step).__name__.lower(), step) for step in steps])
+
+
+def _unique(names: list[str]) -> list[str]:
+    """Names of which none comes twice: 'a=b' may be a column and a level of a column."""
+    if len(set(names)) == len(names):
+        return names
+    out: list[str] = []
+    taken = set(names)
+    seen: set[str] = set()
+    for name in names:
+        new, tries = name, 1
+        while new in seen or (tries > 1 and new in taken):
+            tries += 1
+            new = f"{name}_{tries}"
+        seen.add(new)
+        out.append(new)
+    return out
+
+
+def _said(name: str, step: Any, columns: list[str], schema: Schema) -> list[Decision]:
+    """What a block did that nobody asked for."""
+    said = []
+    first = step[0] if isinstance(step, Pipeline) else step
+    last = step[-1] if isinstance(step, Pipeline) else step
+    if isinstance(last, Numbers) and name in ("numbers", "counts", "ordinals"):
+        for j in np.flatnonzero(last.n_missing_):
+            n = int(last.n_missing_[j])
+            sentence = f"{n} missing value{'s' * (n > 1)} set to the median, {last.medians_[j]:g}, and marked"
+            said.append(Decision("missing", f"{sentence} in {columns[j]}.missing", columns[j]))
+    if isinstance(first, DateParts):
+        for column, parts in zip(columns, first.parts_, strict=True):
+            said.append(Decision("dates", f"taken apart into {', '.join(parts) or 'nothing that differs'}", column))
+    if isinstance(first, Levels):
+        for column, levels, rare, gaps in zip(columns, first.levels_, first.rare_, first.gaps_, strict=True):
+            if rare:
+                sentence = f"{len(rare)} rare level{'s' * (len(rare) > 1)} of {len(rare) + len(levels)} taken together"
+                said.append(Decision("categories", f"{sentence}: {some(rare, 3)}", column))
+            if gaps:
+                n = schema[column].missing
+                said.append(
+                    Decision("missing", f"{n} missing value{'s' * (n > 1)} are a level, {column}=(missing)", column)
+                )
+    if isinstance(first, TargetMeans):
+        for column, levels in zip(columns, first.levels_, strict=True):
+            sentence = f"{len(levels)} levels, each encoded by the mean target of its rows in other folds"
+            said.append(Decision("categories", sentence, column))
+    if isinstance(first, Texts):
+        for column, vectoriser in zip(columns, first.vectorisers_, strict=True):
+            words = 0 if vectoriser is None else len(vectoriser.get_feature_names_out())
+            said.append(Decision("text", f"weights of {words} words", column))
+    return said

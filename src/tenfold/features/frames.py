@@ -1,0 +1,117 @@
+"""Tables in memory as polars frames. The only module that knows polars and its Arrow codecs."""
+
+from typing import Any
+
+import narwhals
+import numpy as np
+from sklearn.utils import check_array
+
+from tenfold.arrays import is_sparse
+from tenfold.features.faults import TableError
+
+try:
+    import polars as pl
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        "Tables of mixed types are read and encoded with polars, which is not installed: pip install 'tenfold[frames]'."
+    ) from missing
+
+
+__all__ = ["frame_of", "is_frame", "pl", "series_of", "unzstd"]
+
+
+def frame_of(table: Any) -> pl.DataFrame:
+    """A polars frame of what was given: a frame of any library, an Arrow table, an array or lists of rows.
+
+    Names are strings; the columns of arrays are x0, x1 and so on. NaN is missing. The index of a pandas frame is no
+    column.
+    """
+    if isinstance(table, pl.LazyFrame):
+        table = table.collect()
+    if isinstance(table, pl.DataFrame):
+        frame = table
+    elif is_sparse(table):
+        raise TypeError(
+            "A sparse matrix was given, but a table of columns is expected: it has no types to infer. Give a sparse "
+            "matrix to the estimator itself, beside this encoder."
+        )
+    elif is_frame(table):
+        frame = _foreign(table)
+    else:
+        frame = _array(table)
+    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
+    return frame.with_columns(pl.col(floats).fill_nan(None)) if floats else frame
+
+
+def is_frame(table: Any) -> bool:
+    """Whether a table has names of its own."""
+    return isinstance(table, pl.LazyFrame) or hasattr(table, "columns") or hasattr(table, "__arrow_c_stream__")
+
+
+def _foreign(table: Any) -> pl.DataFrame:
+    try:
+        native = narwhals.from_native(table, eager_only=True, pass_through=True)
+    except narwhals.exceptions.DuplicateError:
+        twice = next(str(name) for i, name in enumerate(table.columns) if name in list(table.columns[:i]))
+        raise TableError(f"two columns are named {twice!r}. Rename one of them.", column=twice) from None
+    if not isinstance(native, narwhals.DataFrame):
+        return pl.DataFrame(table)
+    names = [str(name) for name in native.columns]
+    if not names:
+        return pl.DataFrame()
+    if narwhals.get_native_namespace(native).__name__ != "pandas":
+        return native.to_polars()
+    # a column at a time: columns of objects may hold what Arrow has no type for
+    return pl.DataFrame([_pandas_series(name, table.iloc[:, j]) for j, name in enumerate(names)])
+
+
+def _pandas_series(name: str, column: Any) -> pl.Series:
+    if column.dtype == object:
+        return series_of(name, column.to_numpy())
+    return pl.Series(name, pl.from_pandas(column))
+
+
+def series_of(name: str, values: Any) -> pl.Series:
+    """A column of Python objects: numbers where all are, else what they say; None and NaN are missing."""
+    given = [None if v is None or v != v or type(v).__name__ == "NAType" else v for v in values]
+    kinds = {type(v) for v in given if v is not None}
+    if kinds and all(issubclass(k, (bool, np.bool_)) for k in kinds):
+        return pl.Series(name, [None if v is None else bool(v) for v in given], dtype=pl.Boolean)
+    if kinds and all(issubclass(k, (int, np.integer)) and not issubclass(k, bool) for k in kinds):
+        return pl.Series(name, [None if v is None else int(v) for v in given], strict=False)
+    if kinds and all(issubclass(k, (int, float, np.number)) and not issubclass(k, np.complexfloating) for k in kinds):
+        return pl.Series(name, [None if v is None else float(v) for v in given], dtype=pl.Float64)
+    if any(issubclass(k, (str, bytes, int, float, np.generic)) for k in kinds):
+        return pl.Series(name, [_said(v) for v in given], dtype=pl.String)
+    try:
+        return pl.Series(name, given)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as reason:
+        kind = next(iter(kinds)).__name__
+        raise TypeError(f"Column {name!r}: argument must be a string or a number, but it holds {kind}.") from reason
+
+
+def _said(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, (str, bytes)):
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    if isinstance(value, (int, float, np.generic)):
+        return str(value)
+    raise TypeError(f"argument must be a string or a number, but a column holds {type(value).__name__}.")
+
+
+def _array(table: Any) -> pl.DataFrame:
+    array = check_array(table, dtype=None, ensure_all_finite=False, input_name="X")
+    names = [f"x{j}" for j in range(array.shape[1])]
+    if array.dtype.kind in "OUSV":
+        return pl.DataFrame([series_of(name, array[:, j].tolist()) for j, name in enumerate(names)])
+    return pl.DataFrame(np.ascontiguousarray(array.T), schema=names, orient="col")
+
+
+def unzstd(data: bytes) -> bytes:
+    """What a Zstandard stream holds; Python itself has no decoder before 3.14."""
+    import pyarrow as pa
+
+    return pa.input_stream(pa.py_buffer(data), compression="zstd").read()

@@ -1,0 +1,97 @@
+"""What a table was like, in numbers that fit into a JSON file."""
+
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Floats
+from tenfold.features.canonical import as_text, canonical
+from tenfold.features.frames import frame_of, pl
+from tenfold.features.kinds import DROPPED, ColumnType, Declared, Schema, infer_schema
+
+POINTS, LEVELS = 200, 1000
+DAY = 86_400e6
+
+
+def profile(table: Any, *, types: Declared = None, ordinal: Any = None, dayfirst: bool | None = None) -> dict[str, Any]:
+    """Kinds, ranges, distributions, levels and missing values of a table, as plain data for JSON.
+
+    Parameters
+    ----------
+    table : frame or `Reading`
+    types, ordinal, dayfirst : see `infer_schema`.
+
+    Returns
+    -------
+    dict
+        ``rows``, ``duplicates`` (rows that came before), ``schema``, and ``columns``: for numbers and dates ``points``
+        and ``shares``, the share of values up to each of at most 200 points; for categories ``levels``, the counts of
+        the 1000 most frequent.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tenfold.features import profile
+    >>> found = profile(pl.DataFrame({"x": [1, 3, None, 2], "c": ["a", "b", "a", "a"]}))
+    >>> found["columns"]["c"]["levels"], found["columns"]["x"]["points"], found["columns"]["x"]["missing"]
+    ({'a': 3, 'b': 1}, [1.0, 2.0, 3.0], 1)
+    """
+    frame = frame_of(getattr(table, "frame", table))
+    schema = infer_schema(frame, types=types, ordinal=ordinal, dayfirst=dayfirst)
+    return {
+        "rows": frame.height,
+        "duplicates": duplicates(frame),
+        "schema": schema.plain(),
+        "columns": {name: column_profile(frame.get_column(name), schema[name]) for name in schema},
+    }
+
+
+def duplicates(frame: pl.DataFrame) -> int:
+    """How many rows are equal to one before them."""
+    flat = [name for name, kind in frame.schema.items() if not kind.is_nested() and kind != pl.Object]
+    return frame.height - frame.select(flat).n_unique() if flat and frame.height else 0
+
+
+def column_profile(series: pl.Series, column: ColumnType) -> dict[str, Any]:
+    """What a column of this type was like."""
+    found: dict[str, Any] = {"kind": column.kind, "missing": series.null_count()}
+    if column.kind in ("number", "count", "date"):
+        values = measured(series, column)
+        points, shares = distribution(values)
+        found |= {"count": len(values), "points": points.tolist(), "shares": shares.tolist()}
+    elif column.kind in ("category", "boolean", "ordinal"):
+        counts = levels_of(series, column)
+        found |= {"levels": dict(list(counts.items())[:LEVELS]), "distinct": len(counts)}
+    elif column.kind not in DROPPED:
+        found["distinct"] = column.distinct
+    return found
+
+
+def measured(series: pl.Series, column: ColumnType) -> Floats:
+    """The values that are not missing, as numbers: dates as days since 1970."""
+    values = canonical(series, column).drop_nulls()
+    if column.kind == "date":
+        values = values.cast(pl.Int64) / DAY
+    return values.cast(pl.Float64).to_numpy()
+
+
+def levels_of(series: pl.Series, column: ColumnType) -> dict[str, int]:
+    """Counts of the levels, the most frequent first."""
+    text = as_text(canonical(series, column)).drop_nulls()
+    return dict(sorted(text.value_counts().iter_rows(), key=lambda item: (-item[1], item[0])))
+
+
+def distribution(values: Floats) -> tuple[Floats, Floats]:
+    """Points and the exact share of values up to each: all different values where there are few, else quantiles."""
+    if not len(values):
+        return np.zeros(0), np.zeros(0)
+    ordered = np.sort(values)
+    points = np.unique(ordered)
+    if len(points) > POINTS:
+        points = np.unique(ordered[np.linspace(0, len(ordered) - 1, POINTS).round().astype(np.int64)])
+    return points, np.searchsorted(ordered, points, side="right") / len(ordered)
+
+
+def schema_of(found: dict[str, Any]) -> Schema:
+    """The types in a profile."""
+    return Schema.from_plain(found["schema"])

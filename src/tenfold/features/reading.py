@@ -1,0 +1,454 @@
+"""Tables from files, streams and frames: `read_table`."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from tenfold.features.dialect import (
+    NAMES,
+    Dialect,
+    check_records,
+    counted,
+    delimiter_of,
+    header_of,
+    quote_of,
+    records,
+    sample_of,
+)
+from tenfold.features.faults import Decision, TableError, some
+from tenfold.features.frames import frame_of, is_frame, pl
+from tenfold.features.opening import Opened, opened
+
+MISSING = ("", "NA", "N/A", "n/a", "na", "#N/A", "null", "NULL", "None", "none", "nan", "NaN", "NAN", "?", "-")
+WHOLE = r"^[+-]?\d+$"
+COMMA_NUMBER = r"^[+-]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][+-]?\d+)?$|^[+-]?\d{1,3}(\.\d{3})+$|^[+-]?\d+$"
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A table and what was decided while it was read.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        Whole numbers, numbers, truth values and text; what is missing is null. Dates and numbers in words stay text:
+        `TableEncoder` takes them apart by what all rows say.
+    decisions : tuple of `Decision`
+        In words: ``print(*reading.decisions, sep="\\n")``.
+    source : str
+        The file, "standard input" or the kind of frame.
+    format : str
+        csv, jsonl, json, parquet, arrow or frame.
+    dialect : delimiter, quote, header and decimal sign of a CSV file, else None.
+    """
+
+    frame: pl.DataFrame
+    decisions: tuple[Decision, ...]
+    source: str
+    format: str
+    dialect: Dialect | None = None
+
+    def __repr__(self) -> str:
+        rows, columns = self.frame.shape
+        return f"<Reading of {self.source}: {rows} rows, {columns} columns, {len(self.decisions)} decisions>"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the caller said about the text; "auto" is sniffed."""
+
+    delimiter: str
+    quote: str | None
+    header: bool | str
+    decimal: str
+    missing: frozenset[str]
+    infinite: str
+
+
+def read_table(
+    source: Any,
+    *,
+    delimiter: str = "auto",
+    quote: str | None = "auto",
+    header: bool | Literal["auto"] = "auto",
+    decimal: Literal["auto", ".", ","] = "auto",
+    encoding: str | None = None,
+    missing: Collection[str] = MISSING,
+    infinite: Literal["error", "missing"] = "error",
+) -> Reading:
+    """Read a table of mixed types, find out how it is written, and say so.
+
+    Parameters
+    ----------
+    source : path, "-", binary stream, or frame
+        CSV with commas, semicolons, tabs or bars; Parquet, Arrow and Feather; JSON lines. Text may be packed with gzip,
+        Zstandard or zip. "-" is the standard input. A pandas or polars frame, an Arrow table and a `Reading` are
+        passed on as they are. The format is seen from the first bytes, not from the name.
+    delimiter, quote, header, decimal : default="auto"
+        How a CSV file is written, where it should not be found out. ``quote=None``: quotes mean nothing.
+    encoding : str, default=None
+        None takes UTF-8 or what a byte-order mark says; text that is no UTF-8 at all is taken for cp1252 (Latin-1).
+    missing : words, default=`MISSING`
+        Cells that stand for nothing, with blanks around them removed.
+    infinite : "error" or "missing"
+        What to do with inf, -inf and numbers beyond float64.
+
+    Returns
+    -------
+    Reading
+        ``.frame`` (polars) and ``.decisions``.
+
+    Raises
+    ------
+    TableError
+        A ValueError that says what is wrong, in which file, line and column, and what to do.
+
+    Notes
+    -----
+    Blank lines are left out; blanks around cells are removed; names that come twice get _2, names that are missing
+    column_3: all of that is said. Whole numbers with leading zeros (postcodes) and beyond 64 bits stay text. The whole
+    table is held in memory; `tenfold.rows` reads files of numbers that are larger.
+
+    Examples
+    --------
+    >>> import io
+    >>> from tenfold import read_table
+    >>> table = read_table(io.BytesIO(b"size;price\\nS;1,5\\nM;?\\nL;2,25\\n"))
+    >>> table.frame["price"].to_list()
+    [1.5, None, 2.25]
+    >>> print(*table.decisions, sep="\\n")
+    semicolon: it divides 100% of the first lines alike
+    the first line names the columns: 'price' stands above numbers
+    decimal comma: 'price' has numbers such as '1,5'
+    1 cell of 1 column is missing: '?' (1)
+    """
+    if isinstance(source, Reading):
+        return source
+    if infinite not in ("error", "missing"):
+        raise ValueError(f"infinite is 'error' or 'missing', not {infinite!r}.")
+    if not isinstance(source, (str, os.PathLike)) and not hasattr(source, "read"):
+        if not is_frame(source) and np.ndim(source) != 2:
+            raise TypeError(
+                "A table is a path, '-', a binary stream, a pandas or polars frame, an Arrow table or an array of rows "
+                f"and columns; {type(source).__name__} was given."
+            )
+        frame = frame_of(source)
+        return _finished(frame, [], type(source).__module__.partition(".")[0] + " frame", "frame", infinite)
+    found = opened(source, encoding=encoding)
+    asked = _Asked(delimiter, quote, header, decimal, frozenset(missing), infinite)
+    if found.format == "csv":
+        return _csv(found, asked)
+    return _typed_file(found, asked)
+
+
+def _typed_file(found: Opened, asked: _Asked) -> Reading:
+    """Formats that carry their types."""
+    try:
+        if found.format == "parquet":
+            frame = pl.read_parquet(found.data)
+        elif found.format == "arrow":
+            frame = pl.read_ipc(found.data)
+        elif found.format == "json":
+            frame = pl.read_json(found.data, infer_schema_length=None)
+        else:
+            frame = pl.read_ndjson(found.data, infer_schema_length=None)
+    except Exception as reason:  # polars has errors of many kinds, panics among them
+        if found.format == "jsonl":
+            raise _json_fault(found) or TableError(
+                f"the JSON lines cannot be read: {reason}", source=found.name
+            ) from reason
+        raise TableError(
+            f"this begins like {found.format}, but cannot be read: {reason}. Copy or write the file again.",
+            source=found.name,
+        ) from reason
+    said = [*found.decisions, Decision("format", f"{found.format}, with types of its own")]
+    if found.format in ("jsonl", "json"):
+        strings = [name for name, kind in frame.schema.items() if kind == pl.String]
+        frame = frame.with_columns(pl.col(strings).str.strip_chars()) if strings else frame
+        frame, words = _words_removed(frame, strings, asked.missing)
+        said += words
+    return _finished(frame_of(frame), said, found.name, found.format, asked.infinite)
+
+
+def _json_fault(found: Opened) -> TableError | None:
+    for number, line in enumerate(found.data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError as reason:
+            return TableError(f"this line is not JSON ({reason}). Correct it.", source=found.name, line=number)
+        if not isinstance(value, dict):
+            return TableError("this line is not an object {...} of names and values.", source=found.name, line=number)
+    return None
+
+
+def _finished(frame: pl.DataFrame, said: list[Decision], name: str, kind: str, infinite: str) -> Reading:
+    if frame.width == 0:
+        raise TableError("the table has no columns.", source=name)
+    if frame.height == 0:
+        raise TableError(
+            f"the table has a header ({some(frame.columns)}) and no rows. Was the export interrupted?", source=name
+        )
+    frame, more = _finite(frame, infinite, lambda row: TableError("", source=name, row=row))
+    return Reading(frame, (*said, *more), name, kind)
+
+
+def _csv(found: Opened, asked: _Asked) -> Reading:
+    data, said = found.data, list(found.decisions)
+    if b"\n" not in data and b"\r" in data:
+        data = data.replace(b"\r", b"\n")
+        said.append(Decision("lines", "lines end with carriage returns alone"))
+    start, line, sign = 0, 1, asked.delimiter
+    if data[:4].lower() == b"sep=" and len(data) > 4:
+        start, line = data.find(b"\n") + 1, 2
+        sign = chr(data[4]) if sign == "auto" else sign
+        said.append(Decision("delimiter", f"{NAMES.get(sign, sign)}: the first line says so"))
+    if sign == "auto":
+        sign, why = delimiter_of(data, start, line, found.suffix)
+        said.append(Decision("delimiter", why))
+    quote = quote_of(data, sign) if asked.quote == "auto" else asked.quote
+    if quote == "'":
+        said.append(Decision("quote", "cells stand in single quotes (')"))
+    rows = sample_of(data, sign, quote, start, line)
+    header = asked.header
+    if header == "auto":
+        header, why = header_of(rows, asked.missing)
+        said.append(Decision("header", why))
+    dialect = Dialect(sign, quote, bool(header))
+    if header:
+        first = next(records(data, sign, quote, start, line))
+        names, renamed = _names(first.cells)
+        start, line = first.end, line + data.count(b"\n", start, first.end)
+        said += renamed
+    else:
+        names = [f"column_{j + 1}" for j in range(len(rows[0]))]
+    frame, blank = _cells(data, start, line, dialect, names, found.name)
+    if frame.height == 0:
+        raise TableError(
+            f"the file has a header ({some(names)}) and no rows. Was the export interrupted?", source=found.name
+        )
+    if blank:
+        said.append(Decision("lines", f"{blank} blank line{'s' * (blank > 1)} left out"))
+    frame, words = _words_removed(frame.select(pl.all().str.strip_chars()), names, asked.missing)
+    decimal, why = _decimal(frame, dialect, asked.decimal)
+    if why:
+        said.append(Decision("decimal", why))
+    frame, kept = _numbers(frame, decimal)
+    dialect = replace(dialect, decimal=decimal)
+
+    def fault(row: int) -> TableError:
+        return TableError("", source=found.name, line=_line_of(data, start, line, dialect, row), row=row)
+
+    frame, more = _finite(frame, asked.infinite, fault)
+    return Reading(frame, (*said, *words, *kept, *more), found.name, "csv", dialect)
+
+
+def _names(cells: list[str]) -> tuple[list[str], list[Decision]]:
+    """Names of the columns: those that are missing or come twice get another one."""
+    names: list[str] = []
+    said: list[Decision] = []
+    taken = {cell.strip() for cell in cells}
+    seen: set[str] = set()
+    for j, cell in enumerate(cells):
+        wanted = cell.strip()
+        name, tries = wanted or f"column_{j + 1}", 1
+        while name in seen or (name != wanted and name in taken):
+            tries += 1
+            name = f"{wanted or f'column_{j + 1}'}_{tries}"
+        if not wanted:
+            said.append(Decision("names", f"column {j + 1} has no name and is called {name!r}", name))
+        elif name != wanted:
+            said.append(Decision("names", f"a second column {wanted!r} is called {name!r}", name))
+        seen.add(name)
+        names.append(name)
+    if len(said) > 20:
+        said = [Decision("names", f"{len(said)} columns have no name or one that came before, and are called anew")]
+    return names, said
+
+
+def _cells(
+    data: bytes, start: int, line: int, dialect: Dialect, names: list[str], source: str
+) -> tuple[pl.DataFrame, int]:
+    """All cells as text, and the number of blank lines."""
+    schema = {str(j): pl.String for j in range(len(names))}
+    plain = counted(data, start, dialect, len(names))
+    if plain is not None:
+        rows, blanks = plain
+        if rows == 0:
+            return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), len(blanks)
+        kept, at = [], start
+        for begin, end in blanks:
+            kept.append(data[at:begin])
+            at = end
+        body = b"".join([*kept, data[at:]])
+        try:
+            frame = pl.read_csv(
+                body,
+                has_header=False,
+                separator=dialect.delimiter,
+                quote_char=dialect.quote,
+                schema=schema,
+                infer_schema=False,
+                raise_if_empty=False,
+            )
+        except pl.exceptions.PolarsError:
+            frame = None
+        if frame is not None and frame.shape == (rows, len(names)):
+            frame.columns = names
+            return frame, len(blanks)
+    found = check_records(data, start, line, dialect, names, source)
+    columns = list(zip(*(record.cells for record in found), strict=True)) or [()] * len(names)
+    frame = pl.DataFrame([pl.Series(name, cells, dtype=pl.String) for name, cells in zip(names, columns, strict=True)])
+    return frame, 0
+
+
+def _words_removed(
+    frame: pl.DataFrame, columns: list[str], missing: frozenset[str]
+) -> tuple[pl.DataFrame, list[Decision]]:
+    """The words for missing values become null; which did, how often."""
+    if not columns or not missing:
+        return frame, []
+    words = sorted(missing)
+    known = pl.col(columns).is_in(words)
+    where = frame.select(known.fill_null(False).any()).row(0)
+    hit = [name for name, yes in zip(columns, where, strict=True) if yes]
+    counts = pl.concat(
+        [frame[name].filter(frame[name].is_in(words)).alias("w") for name in hit] or [pl.Series("w", [""])[:0]]
+    )
+    tally = {word: n for word, n in counts.value_counts(sort=True).iter_rows() if word}
+    if hit:
+        frame = frame.with_columns(pl.when(pl.col(hit).is_in(words)).then(None).otherwise(pl.col(hit)).name.keep())
+    total = frame.null_count()
+    cells = sum(total.row(0))
+    if not cells:
+        return frame, []
+    wide = sum(n > 0 for n in total.row(0))
+    parts = [f"{word!r} ({n})" for word, n in list(tally.items())[:6]]
+    empty = cells - sum(tally.values())
+    if empty:
+        parts.insert(0, f"empty ({empty})")
+    sentence = (
+        f"{cells} cell{'s' * (cells > 1)} of {wide} column{'s' * (wide > 1)} {'are' if cells > 1 else 'is'} missing: "
+        + ", ".join(parts)
+    )
+    return frame, [Decision("missing", sentence)]
+
+
+def _tally(frame: pl.DataFrame, columns: list[str], words: list[str]) -> dict[str, int]:
+    """How often each word but the empty one stands in these columns."""
+    tally: Counter[str] = Counter()
+    for name in columns:
+        found = frame.get_column(name)
+        tally.update(dict(found.filter(found.is_in(words)).value_counts().iter_rows()))
+    tally.pop("", None)
+    return dict(tally.most_common())
+
+
+def _decimal(frame: pl.DataFrame, dialect: Dialect, asked: str) -> tuple[str, str]:
+    """The decimal sign, and why where it is a comma."""
+    if asked != "auto":
+        return asked, ""
+    if dialect.delimiter == "," and dialect.quote is None:
+        return ".", ""
+    fits = frame.head(1000).select(
+        (pl.all().str.contains(COMMA_NUMBER) | pl.all().is_null()).all()
+        & pl.all().str.contains(r"^[+-]?(\d{1,3}(\.\d{3})+|\d*),\d+").any()
+    )
+    comma = [name for name, yes in zip(frame.columns, fits.row(0), strict=True) if yes]
+    point = frame.head(1000).select(pl.all().str.contains(r"^[+-]?\d*\.\d+$").any())
+    thousands = frame.head(1000).select(pl.all().str.contains(r"^[+-]?\d{1,3}(\.\d{3})+$|^$").all())
+    pointed = [
+        name
+        for name, yes, grouped in zip(frame.columns, point.row(0), thousands.row(0), strict=True)
+        if yes and not grouped and name not in comma
+    ]
+    if not comma or pointed:
+        return ".", ""
+    values = frame[comma[0]].drop_nulls()
+    example = values.filter(values.str.contains(","))[0]
+    if dialect.delimiter != ";" and all(
+        frame[name].drop_nulls().str.contains(r"^[+-]?\d{1,3}(,\d{3})+$|^[+-]?\d{1,3}$").all() for name in comma
+    ):
+        return ".", ""  # quoted thousands, such as "1,234": see the types of the columns
+    return ",", f"decimal comma: {comma[0]!r} has numbers such as {example!r}"
+
+
+def _numbers(frame: pl.DataFrame, decimal: str) -> tuple[pl.DataFrame, list[Decision]]:
+    """Text that is numbers throughout becomes numbers."""
+    if decimal == ",":
+        fits = frame.select((pl.all().str.contains(COMMA_NUMBER) | pl.all().is_null()).all())
+        comma = [name for name, yes in zip(frame.columns, fits.row(0), strict=True) if yes]
+        bare = pl.col(comma).str.replace_all(".", "", literal=True).str.replace_all(",", ".", literal=True)
+        frame = frame.with_columns(bare) if comma else frame
+    names = frame.columns
+    lost = dict(zip(names, frame.null_count().row(0), strict=True))
+    # most columns of text are seen to be text at their beginning
+    start = frame.head(200)
+    parsed = start.select(pl.all().cast(pl.Float64, strict=False)).null_count().row(0)
+    likely = [n for n, p, g in zip(names, parsed, start.null_count().row(0), strict=True) if p == g]
+    numbers = _kept(frame.select(pl.col(likely).cast(pl.Float64, strict=False)), lost, frame.height)
+    if not numbers:
+        return frame, []
+    text = frame.select(list(numbers))
+    whole = _kept(text.select(pl.all().cast(pl.Int64, strict=False)), lost, frame.height)
+    others = [name for name in numbers if name not in whole]
+    long = text.select((pl.col(others).str.contains(WHOLE) | pl.col(others).is_null()).all()).row(0) if others else ()
+    zeros = text.select((pl.all().str.starts_with("0") & (pl.all().str.len_bytes() > 1)).any()).row(0)
+    said, columns = [], {**numbers, **whole}
+    for name in (name for name, yes in zip(others, long, strict=True) if yes):
+        del columns[name]
+        said.append(Decision("types", "whole numbers beyond 64 bits are kept as text", name))
+    for name in (name for name, yes in zip(numbers, zeros, strict=True) if yes and name in whole):
+        del columns[name]
+        example = text[name].filter(text[name].str.starts_with("0") & (text[name].str.len_bytes() > 1))[0]
+        said.append(Decision("types", f"kept as text, because of leading zeros such as {example!r}", name))
+    return frame.with_columns(list(columns.values())) if columns else frame, said
+
+
+def _kept(cast: pl.DataFrame, lost: dict[str, int], height: int) -> dict[str, pl.Series]:
+    """The columns that lost no value and have one."""
+    nulls = dict(zip(cast.columns, cast.null_count().row(0), strict=True)) if cast.width else {}
+    good = [name for name, n in nulls.items() if n == lost[name] and n < height]
+    return dict(zip(good, cast.select(good).get_columns(), strict=True))
+
+
+def _finite(frame: pl.DataFrame, infinite: str, fault: Any) -> tuple[pl.DataFrame, list[Decision]]:
+    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
+    if not floats:
+        return frame, []
+    bad = frame.select(pl.col(floats).is_infinite().sum()).row(0)
+    if not any(bad):
+        return frame, []
+    if infinite == "missing":
+        finite = pl.when(pl.col(floats).is_infinite()).then(None).otherwise(pl.col(floats)).name.keep()
+        said = [
+            Decision("infinite", f"{n} infinite number{'s' * (n > 1)} taken as missing", name)
+            for name, n in zip(floats, bad, strict=True)
+            if n
+        ]
+        return frame.with_columns(finite), said
+    name = next(name for name, n in zip(floats, bad, strict=True) if n)
+    row = frame[name].is_infinite().arg_max() or 0
+    value = frame[name][row]
+    where = fault(row + 1)
+    raise TableError(
+        f"{value} is not a finite number ({sum(bad)} in the table). Correct it, or take such numbers as missing: "
+        "infinite='missing'.",
+        source=where.source,
+        line=where.line,
+        column=name,
+        row=where.row,
+    )
+
+
+def _line_of(data: bytes, start: int, line: int, dialect: Dialect, row: int) -> int:
+    for number, record in enumerate(records(data, dialect.delimiter, dialect.quote, start, line), 1):
+        if number == row:
+            return record.line
+    return line

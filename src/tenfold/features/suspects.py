@@ -1,0 +1,182 @@
+"""Columns that predict the target alone: a leak, or at least a question.
+
+What a column explains alone is measured by leaving one row out: numbers are cut into bins of equal counts, missing
+values are a bin of their own, and a row is predicted by the other rows of its bin or level.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Floats, Integers
+from tenfold.features.canonical import as_text, canonical
+from tenfold.features.faults import TableError
+from tenfold.features.frames import frame_of, pl
+from tenfold.features.kinds import ColumnType, Declared, infer_schema
+from tenfold.features.profiles import DAY
+from tenfold.features.task import infer_task, split_target
+
+PERFECT, STRONG, STRONG_CLASSES = 0.999, 0.8, 0.9
+MOST_BINS, ROWS_A_BIN = 100, 20
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A column that predicts the target alone.
+
+    Attributes
+    ----------
+    column : its name.
+    severity : "leak" (all but perfect) or "strong" (is it known when predictions are made?).
+    explained : share of the variance, or of the errors of always guessing the most frequent class, that it removes in
+        rows left out.
+    correlation : of numbers with a number, or None.
+    sentence : in words.
+    """
+
+    column: str
+    severity: str
+    explained: float
+    correlation: float | None
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.column}: {self.sentence}"
+
+
+def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = None) -> tuple[Suspect, ...]:
+    """Columns that predict the target alone almost perfectly, or strongly: the worst first.
+
+    Parameters
+    ----------
+    table : frame or `Reading`
+    target : name of a column, or an array beside the table.
+    types, ordinal : see `infer_schema`.
+
+    Returns
+    -------
+    tuple of Suspect
+        "leak": a correlation beyond 0.999, or at least 99.9 % explained. "strong": at least 80 % of the variance of a
+        number, or 90 % of the errors of the most frequent class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polars as pl
+    >>> from tenfold.features import suspects
+    >>> y = np.random.default_rng(0).standard_normal(200)
+    >>> table = pl.DataFrame({"y": y, "doubled": 2 * y + 1, "noise": np.random.default_rng(1).standard_normal(200)})
+    >>> print(*suspects(table, "y"))
+    doubled: predicts the target all but perfectly (explains 100.0% of the variance of the target, correlation 1.000):
+    has it been computed from it?
+    """
+    if isinstance(target, str):
+        found = split_target(table, target)
+        frame, y, task = found.frame, found.y, found.task
+    else:
+        frame, y = frame_of(getattr(table, "frame", table)), np.asarray(target)
+        if len(y) != frame.height:
+            raise TableError(f"the target has {len(y)} values, but the table has {frame.height} rows.")
+        task = infer_task(y)[0]
+    number = task == "regression"
+    codes = y.astype(np.float64) if number else np.unique(y, return_inverse=True)[1]
+    schema = infer_schema(frame, types=types, ordinal=ordinal)
+    listed = []
+    for name in schema.of("number", "count", "date", "boolean", "ordinal", "category", "identifier"):
+        suspect = _looked_at(frame.get_column(name), schema[name], codes, number)
+        if suspect is not None:
+            listed.append(suspect)
+    return tuple(sorted(listed, key=lambda s: -s.explained))
+
+
+def _looked_at(series: pl.Series, column: ColumnType, y: Any, number: bool) -> Suspect | None:
+    kind = "number" if column.kind == "identifier" and series.dtype.is_numeric() else column.kind
+    shares: dict[str, float] = {}
+    correlation = None
+    if kind in ("number", "count", "date", "boolean"):
+        typed = canonical(series, ColumnType(column.name, kind, "", formats=column.formats, numerals=column.numerals))
+        values = (typed.cast(pl.Int64) / DAY if kind == "date" else typed).cast(pl.Float64).to_numpy()
+        group = _bins(values)
+        if number:
+            correlation, ranked = _correlation(values, y), _correlation(_ranks(values), _ranks(y))
+            shares = {f"correlation {correlation:.3f}": correlation**2, f"rank correlation {ranked:.3f}": ranked**2}
+        else:
+            shares = {"by the nearest value": _errors_of_neighbours(values, y)}
+    else:
+        group = as_text(series).rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    shares = {"": _variance_explained(group, y) if number else _errors_removed(group, y), **shares}
+    # the first of equals: a straight line before an order of ranks
+    shown = max(shares, key=lambda how: round(shares[how], 6))
+    explained = shares[shown]
+    if explained < (STRONG if number else STRONG_CLASSES):
+        return None
+    what = "of the variance of the target" if number else "of the errors of always guessing the most frequent class"
+    verb = "explains" if number else "removes"
+    said = f"{verb} {explained:.{1 if explained > 0.99 else 0}%} {what}" + (f", {shown}" if shown else "")
+    if explained >= PERFECT or abs(correlation or 0.0) > PERFECT:
+        sentence = f"predicts the target all but perfectly ({said}): has it been computed from it?"
+        return Suspect(column.name, "leak", explained, correlation, sentence)
+    sentence = f"alone {said}: strong; is it known at prediction time?"
+    return Suspect(column.name, "strong", explained, correlation, sentence)
+
+
+def _ranks(values: Floats) -> Floats:
+    return pl.Series(values).fill_nan(None).rank().fill_null(float("nan")).to_numpy()
+
+
+def _errors_of_neighbours(values: Floats, y: Integers) -> float:
+    """As `_errors_removed`, each row guessed to be what the row with the nearest value is."""
+    known = np.flatnonzero(~np.isnan(values))
+    wrong = len(y) - int(np.bincount(y).max())
+    if len(known) < 3 or not wrong:
+        return 0.0
+    order = known[np.argsort(values[known], kind="stable")]
+    steps = np.diff(values[order])
+    before, after = np.concatenate([[np.inf], steps]), np.concatenate([steps, [np.inf]])
+    place = np.arange(len(order))
+    near = np.where(before <= after, np.maximum(place - 1, 0), np.minimum(place + 1, len(order) - 1))
+    right = int((y[order] == y[order[near]]).sum())
+    return (right - (len(y) - wrong)) / wrong
+
+
+def _bins(values: Floats) -> Integers:
+    """Bins of about equal counts, all different values where they are few; missing values are bin 0."""
+    given = values[~np.isnan(values)]
+    bins = max(2, min(MOST_BINS, len(given) // ROWS_A_BIN))
+    edges = np.unique(given)
+    if len(edges) > bins:
+        edges = np.unique(np.quantile(given, np.linspace(0, 1, bins + 1)[:-1]))
+    return np.where(np.isnan(values), 0, np.searchsorted(edges, values, side="right"))
+
+
+def _correlation(values: Floats, y: Floats) -> float:
+    known = ~np.isnan(values)
+    if known.sum() < 3:
+        return 0.0
+    a, b = values[known] - values[known].mean(), y[known] - y[known].mean()
+    scale = np.sqrt(np.sum(a * a) * np.sum(b * b))
+    # rows without a value are not explained
+    return float(np.sum(a * b) / scale) * float(np.sqrt(known.mean())) if scale > 0 else 0.0
+
+
+def _variance_explained(group: Integers, y: Floats) -> float:
+    counts = np.bincount(group).astype(np.float64)
+    means = np.bincount(group, y) / np.maximum(counts, 1.0)
+    n, centred = counts[group], y - y.mean()
+    # the mean of the others in the group; a row that is alone has that of all
+    residual = np.where(n > 1, (y - means[group]) * n / np.maximum(n - 1.0, 1.0), centred)
+    total = np.sum(centred * centred)
+    return float(1.0 - np.sum(residual * residual) / total) if total > 0 else 0.0
+
+
+def _errors_removed(group: Integers, y: Integers) -> float:
+    classes = int(y.max()) + 1
+    table = np.bincount(group * classes + y, minlength=(int(group.max()) + 1) * classes).reshape(-1, classes)
+    right = 0
+    for c in range(classes):
+        # a row of class c is right where the others of its group have that class most often
+        others = np.delete(table, c, axis=1).max(axis=1)
+        right += int(table[table[:, c] - 1 > others, c].sum())
+    wrong = len(y) - int(np.bincount(y).max())
+    return (right - (len(y) - wrong)) / wrong if wrong else 0.0

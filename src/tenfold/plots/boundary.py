@@ -1,0 +1,176 @@
+"""What a model says on a plane through the rows."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import Floats
+from tenfold.plots.axes import axes_of, colours, label
+from tenfold.plots.display import Display
+
+AUTO = ("decision_function", "predict_proba", "predict", "score_samples")
+BETWEEN = {"decision_function": 0.0, "predict_proba": 0.5}
+"""What is said where two classes are equally likely."""
+
+
+@dataclass
+class DecisionBoundaryDisplay(Display):
+    """A model's response on a grid over two columns, the others held at given values.
+
+    Parameters
+    ----------
+    xx0, xx1 : (r, r) the grid.
+    response : (r, r) a number, or the number of a class in `classes`.
+    classes : the names of the classes where the response is one of them, or None.
+    between : the response on the boundary of two classes, or None.
+    points, labels : (n, 2) rows, and (n,) their classes or targets, or None.
+    xlabel, ylabel : names of the two columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import LinearDiscriminantAnalysis
+    >>> from tenfold.plots import DecisionBoundaryDisplay
+    >>> X = np.random.default_rng(0).standard_normal((60, 2))
+    >>> model = LinearDiscriminantAnalysis().fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    >>> plane = DecisionBoundaryDisplay.of(model, X, grid_resolution=20)
+    >>> plane.response.shape, plane.classes.tolist()
+    ((20, 20), [0, 1, 2])
+    """
+
+    xx0: Floats
+    xx1: Floats
+    response: Floats
+    classes: Any = None
+    between: float | None = None
+    points: Any = None
+    labels: Any = None
+    xlabel: str = ""
+    ylabel: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        columns: tuple[int, int] = (0, 1),
+        at: Any = None,
+        grid_resolution: int = 100,
+        eps: float = 1.0,
+        response_method: str = "auto",
+    ) -> Self:
+        """The numbers alone. Columns other than the two of `columns` are held at `at`, (p,): their medians if None."""
+        check_is_fitted(estimator)
+        names = list(map(str, X.columns)) if hasattr(X, "columns") else None
+        rows = check_array(X, dtype=np.float64)
+        first, second = columns
+        if not (0 <= first < rows.shape[1] and 0 <= second < rows.shape[1] and first != second):
+            raise ValueError(f"columns must be two of {rows.shape[1]} columns, got {columns!r}.")
+        low, high = rows[:, [first, second]].min(axis=0) - eps, rows[:, [first, second]].max(axis=0) + eps
+        grid = (np.linspace(low[i], high[i], grid_resolution) for i in (0, 1))
+        xx0, xx1 = np.meshgrid(*grid)
+        queries = np.tile(np.median(rows, axis=0) if at is None else np.asarray(at, dtype=np.float64), (xx0.size, 1))
+        queries[:, first], queries[:, second] = xx0.ravel(), xx1.ravel()
+        response, classes, between = _response(estimator, _like(X, queries), response_method)
+        names = names or [f"x{j}" for j in range(rows.shape[1])]
+        points = rows[:, [first, second]]
+        labels = None if y is None else np.asarray(y)
+        response = response.reshape(xx0.shape)
+        return cls(xx0, xx1, response, classes, between, points, labels, names[first], names[second])
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        columns: tuple[int, int] = (0, 1),
+        at: Any = None,
+        grid_resolution: int = 100,
+        eps: float = 1.0,
+        response_method: str = "auto",
+        ax: Any = None,
+        **settings: Any,
+    ) -> Self:
+        """Draw what a fitted estimator says around the rows X, and the rows where y is given; see `of`."""
+        found = cls.of(
+            estimator,
+            X,
+            y,
+            columns=columns,
+            at=at,
+            grid_resolution=grid_resolution,
+            eps=eps,
+            response_method=response_method,
+        )
+        return found.plot(ax, **settings)
+
+    def plot(self, ax: Any = None, **settings: Any) -> Self:
+        """Draw on `ax`, or on new axes; settings go to matplotlib's `pcolormesh` for classes, and to `contourf`."""
+        self.ax_, self.figure_ = axes_of(ax)
+        if self.classes is not None:
+            # cell by cell: contours between the first and the third class would pass through the second
+            cells = {"cmap": colours(len(self.classes)), "vmin": -0.5, "vmax": len(self.classes) - 0.5}
+            settings = {**cells, "alpha": 0.35, "shading": "nearest", "linewidth": 0, "rasterized": True, **settings}
+            self.ax_.pcolormesh(self.xx0, self.xx1, self.response, **settings)
+        else:
+            settings = {"levels": 20, "alpha": 0.8, **self._shades(), **settings}
+            drawn = self.ax_.contourf(self.xx0, self.xx1, self.response, **settings)
+            self.figure_.colorbar(drawn, ax=self.ax_)
+        if self.between is not None and self.response.min() < self.between < self.response.max():
+            self.ax_.contour(self.xx0, self.xx1, self.response, levels=[self.between], colors="k", linewidths=1)
+        if self.labels is not None:
+            self._points()
+        label(self.ax_, self.xlabel, self.ylabel)
+        return self
+
+    def _shades(self) -> dict[str, Any]:
+        """Colours of a number; of two classes they part where these meet."""
+        if self.between is None:
+            return {}
+        half = float(np.max(np.abs(self.response - self.between)))
+        return {"cmap": "RdBu_r", "vmin": self.between - half, "vmax": self.between + half}
+
+    def _points(self) -> None:
+        names = self.classes if self.classes is not None else np.unique(self.labels)
+        if self.classes is None and self.between is None:
+            self.ax_.scatter(*self.points.T, s=12, facecolor="none", edgecolor="k", linewidth=0.6)
+            return
+        for k, name in enumerate(names):
+            own = self.points[self.labels == name]
+            colour = f"C{k % 10}" if self.classes is not None else ("tab:blue", "tab:red")[k % 2]
+            self.ax_.scatter(*own.T, s=14, color=colour, edgecolor="k", linewidth=0.4, label=str(name))
+        self.ax_.legend(fontsize="small")
+
+
+def _like(X: Any, rows: Floats) -> Any:
+    """Rows with the names of X, where it has some."""
+    return type(X)(rows, columns=X.columns) if hasattr(X, "columns") and hasattr(X, "iloc") else rows
+
+
+def _response(estimator: Any, rows: Any, method: str) -> tuple[Floats, Any, float | None]:
+    """The response of each row; the names of classes where it is the number of one; where two classes meet."""
+    classes = getattr(estimator, "classes_", None)
+    several = classes is not None and len(classes) > 2
+    if method == "auto":
+        usable = ("predict",) if several or not is_classifier(estimator) else AUTO
+        method = next((name for name in (*usable, *AUTO) if hasattr(estimator, name)), "predict")
+    found = np.asarray(getattr(estimator, method)(rows))
+    if method == "predict":
+        if classes is not None:
+            return np.searchsorted(classes, found).astype(np.float64), np.asarray(classes), None
+        if found.dtype.kind in "iu":  # clusters, some of which may not be on this plane
+            centres = getattr(estimator, "cluster_centers_", getattr(estimator, "means_", range(int(found.max()) + 1)))
+            return found.astype(np.float64), np.arange(len(centres)), None
+    if found.ndim == 2:
+        if several:
+            return np.argmax(found, axis=1).astype(np.float64), np.asarray(classes), None
+        found = found[:, -1]
+    return found.astype(np.float64), None, BETWEEN.get(method) if classes is not None else None

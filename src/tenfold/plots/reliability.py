@@ -1,0 +1,110 @@
+"""Predicted probabilities against how often they came true."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import Floats, Integers
+from tenfold.evaluation import clopper_pearson
+from tenfold.plots.axes import axes_of, label
+from tenfold.plots.display import Display, name_of
+
+
+@dataclass
+class ReliabilityDisplay(Display):
+    """How often what was predicted with some probability came true, in bins, each with its exact binomial interval.
+
+    Parameters
+    ----------
+    prob_pred, prob_true : (b,) mean predicted probability and share of positive rows in each bin that has rows.
+    low, high : (b,) ends of the interval of that share.
+    count : (b,) rows.
+    name : of the estimator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold.plots import ReliabilityDisplay
+    >>> said = np.repeat([0.1, 0.9], 100)
+    >>> came = np.r_[np.arange(100) < 12, np.arange(100) < 85]
+    >>> found = ReliabilityDisplay.of(came, said)
+    >>> found.prob_true, bool(np.all((found.low < found.prob_pred) & (found.prob_pred < found.high)))
+    (array([0.12, 0.85]), True)
+    """
+
+    prob_pred: Floats
+    prob_true: Floats
+    low: Floats
+    high: Floats
+    count: Integers
+    name: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        n_bins: int = 10,
+        strategy: str = "uniform",
+        pos_label: Any = None,
+        confidence: float = 0.95,
+        name: str = "",
+    ) -> Self:
+        """The numbers alone. `strategy` is "uniform", bins of equal width, or "quantile", of equally many rows."""
+        y_true, y_prob = column_or_1d(y_true), column_or_1d(check_array(y_prob, ensure_2d=False, dtype=np.float64))
+        check_consistent_length(y_true, y_prob)
+        if np.min(y_prob) < 0.0 or np.max(y_prob) > 1.0:
+            raise ValueError("y_prob must be probabilities, between 0 and 1; decision values are not.")
+        classes = np.unique(y_true)
+        if len(classes) > 2:
+            raise ValueError(f"Probabilities of one class against all others are shown; y_true has {len(classes)}.")
+        if strategy not in ("uniform", "quantile"):
+            raise ValueError(f"strategy must be 'uniform' or 'quantile', got {strategy!r}.")
+        came = y_true == (classes[-1] if pos_label is None else pos_label)
+        ends = np.linspace(0.0, 1.0, n_bins + 1)
+        edges = ends if strategy == "uniform" else np.unique(np.quantile(y_prob, ends))
+        bins = np.searchsorted(edges[1:-1], y_prob)
+        count = np.bincount(bins, minlength=n_bins)
+        some = np.flatnonzero(count)
+        hits = np.bincount(bins, came, minlength=n_bins)[some]
+        mean = np.bincount(bins, y_prob, minlength=n_bins)[some] / count[some]
+        low, high = clopper_pearson(hits, count[some], confidence)
+        return cls(mean, hits / count[some], low, high, count[some], name)
+
+    @classmethod
+    def from_predictions(cls, y_true: Any, y_prob: Any, *, ax: Any = None, **options: Any) -> Self:
+        """Draw from true classes and predicted probabilities of the positive one; options as in `of`."""
+        return cls.of(y_true, y_prob, **options).plot(ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **options: Any) -> Self:
+        """Draw for a fitted classifier and rows that it has not seen; options as in `of`."""
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError(f"{name_of(estimator)} says no probabilities: it has no predict_proba.")
+        classes = list(estimator.classes_)
+        positive = options.get("pos_label")
+        column = classes.index(positive) if positive is not None else len(classes) - 1
+        if len(classes) > 2 and positive is None:
+            raise ValueError(f"pos_label must name one of the classes {classes}.")
+        came = np.asarray(y) == classes[column]
+        options = {"name": name_of(estimator), **options, "pos_label": True}
+        return cls.of(came, estimator.predict_proba(X)[:, column], **options).plot(ax)
+
+    def plot(self, ax: Any = None, *, ref_line: bool = True, **settings: Any) -> Self:
+        """Draw on `ax`, or on new axes; settings go to matplotlib's `errorbar`."""
+        self.ax_, self.figure_ = axes_of(ax)
+        if ref_line:
+            self.ax_.plot([0.0, 1.0], [0.0, 1.0], color="0.5", linestyle="--", linewidth=1)
+        away = np.stack([self.prob_true - self.low, self.high - self.prob_true])
+        settings = {"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1, **settings}
+        self.ax_.errorbar(self.prob_pred, self.prob_true, yerr=away, label=self.name or None, **settings)
+        if self.name:
+            self.ax_.legend(fontsize="small", loc="upper left")
+        self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+        label(self.ax_, "predicted probability", "share that came true")
+        return self

@@ -1,0 +1,89 @@
+"""Variances, or correlations, of components."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import Floats
+from tenfold.plots.axes import axes_of, label
+from tenfold.plots.display import Display, last_of
+
+VALUES = {
+    "explained_variance_": "variance",
+    "correlations_": "correlation",
+    "values_": "eigenvalue",
+    "singular_": "singular value",
+    "explained_variance_ratio_": "share of the variance",
+}
+"""What is shown, by the attribute that has it, the first that there is."""
+
+
+@dataclass
+class SpectrumDisplay(Display):
+    """How much each component has: its variance, or the correlation of a pair of components.
+
+    Parameters
+    ----------
+    values : (c,) the largest first.
+    ratio : (c,) shares of the variance, or None where shares have no meaning.
+    noise : the mean variance of what was left out, or None.
+    name : what the values are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import PCA
+    >>> from tenfold.plots import SpectrumDisplay
+    >>> X = np.random.default_rng(0).standard_normal((500, 3)) * [3.0, 2.0, 1.0]
+    >>> SpectrumDisplay.of(PCA(2).fit(X)).values.round(0)
+    array([9., 4.])
+    """
+
+    values: Floats
+    ratio: Floats | None
+    noise: float | None
+    name: str
+
+    @property
+    def cumulative(self) -> Floats | None:
+        """Shares of the first components together."""
+        return None if self.ratio is None else np.cumsum(self.ratio)
+
+    @classmethod
+    def of(cls, estimator: Any) -> Self:
+        """The numbers alone, of a fitted estimator with components."""
+        model = last_of(estimator)
+        check_is_fitted(model)
+        attribute = next((name for name in VALUES if getattr(model, name, None) is not None), None)
+        if attribute is None:
+            raise ValueError(f"{type(model).__name__} has no spectrum; PCA, TruncatedSVD, CCA and others have.")
+        ratio = getattr(model, "explained_variance_ratio_", None)
+        noise = getattr(model, "noise_variance_", None) if attribute == "explained_variance_" else None
+        values = np.asarray(getattr(model, attribute), dtype=np.float64)
+        if values.ndim > 1:  # correlations of several views: the mean over their pairs
+            pairs = np.triu_indices(values.shape[1], 1)
+            values = values[:, pairs[0], pairs[1]].mean(axis=1)
+        return cls(values, None if ratio is None else np.asarray(ratio), noise, VALUES[attribute])
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **settings: Any) -> Self:
+        """Draw the spectrum of a fitted estimator."""
+        return cls.of(estimator).plot(ax, **settings)
+
+    def plot(self, ax: Any = None, **settings: Any) -> Self:
+        """Draw on `ax`, or on new axes; settings go to matplotlib's `bar`."""
+        self.ax_, self.figure_ = axes_of(ax)
+        number = np.arange(1, len(self.values) + 1)
+        self.ax_.bar(number, self.values, **{"color": "C0", "alpha": 0.8, **settings})
+        if self.noise:
+            self.ax_.axhline(self.noise, color="0.4", linestyle="--", linewidth=1, label="left out, mean")
+            self.ax_.legend(fontsize="small", loc="upper right")
+        if self.cumulative is not None and self.name == "variance":
+            other = self.ax_.twinx()
+            other.plot(number, self.cumulative, color="C1", marker=".")
+            other.set(ylim=(0.0, 1.05), ylabel="share of the variance, together")
+        self.ax_.xaxis.get_major_locator().set_params(integer=True)
+        label(self.ax_, "component", self.name)
+        return self

@@ -1,0 +1,192 @@
+"""Which of two models is better, and whether the splits can tell."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from tenfold.arrays import Floats
+from tenfold.selection.choosing import Candidate
+from tenfold.selection.nesting import nested
+from tenfold.selection.racing import losses_of
+from tenfold.selection.results import Interval, Result
+from tenfold.selection.scoring import Outputs
+
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference, second minus first, its interval, its p-value, and the methods that they are from."""
+
+    difference: float
+    interval: Interval
+    p_value: float
+    method: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two models on the same splits.
+
+    Attributes
+    ----------
+    first, second : the results of both.
+    scores : Difference
+        Of the scores of the folds.
+    rows : Difference or None
+        Of the losses of rows out of fold, smaller is better; None where the score is no mean over rows.
+    words : what was found, in a sentence.
+    """
+
+    first: Result
+    second: Result
+    scores: Difference
+    rows: Difference | None
+    words: str
+
+
+def compare(
+    first: Any,
+    second: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = "auto",
+    scoring: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    level: float = 0.95,
+    random_state: int = 0,
+) -> Comparison:
+    """Compare two models on the same splits, pair by pair.
+
+    Parameters
+    ----------
+    first, second : estimators, pipelines or `Candidate`
+        Hyper-parameters are chosen within each split, as in `nested`.
+    X, y, scoring, groups, time, sample_weight, random_state : as in `nested`.
+    cv : as in `splits_for`, default="auto"
+        Repeated folds give the sharpest answer, for example ``repeated(k_fold(X, 10), 10)``.
+    level : float, default=0.95
+
+    Notes
+    -----
+    Scores of folds are not independent, since training rows overlap: the variance of their mean is taken as that of a
+    fold times (1/k + tested / trained) (Nadeau and Bengio 2003). For classes the mistakes that only one of the two
+    makes are counted, with the exact binomial p-value of McNemar; for other losses the pairs of rows, or the groups,
+    are drawn again (bootstrap, 2000 times). Both of these are about these two fits, not about other training rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tenfold import GaussianNB, RidgeClassifierCV
+    >>> from tenfold.selection import compare
+    >>> found = compare(GaussianNB(), RidgeClassifierCV(), *load_breast_cancer(return_X_y=True))
+    >>> found.rows.method
+    "McNemar's exact test; interval by the bootstrap of rows"
+    >>> bool(found.scores.interval.low < found.scores.difference < found.scores.interval.high)
+    True
+    """
+    pair = [
+        Candidate(name, one.model, one.grid) if isinstance(one, Candidate) else Candidate(name, one)
+        for name, one in (("first", first), ("second", second))
+    ]
+    run = nested(
+        pair, X, y, outer=cv, scoring=scoring, groups=groups, time=time, sample_weight=sample_weight,
+        random_state=random_state, refit=False, abandon=False,
+    )  # fmt: skip
+    for result in run.results:
+        if result.state != "ok":
+            raise ValueError(f"The {result.name} model cannot be compared: {result.reason or 'it was ended.'}")
+    one, other = run.results
+    y = np.asarray(y)
+    of_folds = _of_folds(one, other, level)
+    by_rows = _of_rows(run.scoring, y, one, other, groups, sample_weight, level, random_state)
+    sure = of_folds.p_value < 1 - level
+    better = "second" if of_folds.difference > 0 else "first"
+    words = f"The {better} model has the larger mean {run.scoring}, by {abs(of_folds.difference):.4g}"
+    words += ", more than chance explains." if sure else ", which chance alone can do."
+    return Comparison(one, other, of_folds, by_rows, words)
+
+
+def corrected_t(differences: Any, ratio: float, level: float = 0.95) -> Difference:
+    """The corrected resampled t-test of differences, one a split; `ratio` is tested over trained rows."""
+    differences = np.asarray(differences, dtype=np.float64)
+    k, mean = len(differences), float(np.mean(differences))
+    method = "corrected resampled t (Nadeau and Bengio 2003)"
+    if k < 2:
+        return Difference(mean, Interval(np.nan, np.nan, level, method), np.nan, f"{method}: needs two splits")
+    error = float(np.std(differences, ddof=1) * np.sqrt(1 / k + ratio))
+    half = float(stats.t.ppf(0.5 + level / 2, k - 1)) * error
+    p = 2 * float(stats.t.sf(abs(mean) / error, k - 1)) if error > 0 else float(mean == 0)
+    return Difference(mean, Interval(mean - half, mean + half, level, method), p, method)
+
+
+def _of_folds(one: Result, other: Result, level: float) -> Difference:
+    ratio = float(np.mean([len(fold.rows) / fold.trained for fold in one.folds]))
+    return corrected_t(other.scores - one.scores, ratio, level)
+
+
+def _of_rows(
+    scoring: str, y: Any, one: Result, other: Result, groups: Any, weight: Any, level: float, seed: int
+) -> Difference | None:
+    """Losses of rows out of fold; of repeated folds the first partition counts."""
+    tested = one.tested
+    mine, its = (losses_of(scoring, y[tested], _said(result, tested)) for result in (one, other))
+    if mine is None or its is None:
+        return None
+    worse = its - mine
+    if weight is None and groups is None and scoring == "accuracy":
+        return mcnemar(mine.astype(bool), its.astype(bool), level, seed)
+    units = np.arange(len(worse)) if groups is None else np.unique(np.asarray(groups)[tested], return_inverse=True)[1]
+    mass = np.ones(len(worse)) if weight is None else np.asarray(weight, dtype=np.float64)[tested]
+    draws, mean = _resampled(worse, mass, units, seed)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    below = (np.sum(draws <= 0) + 1) / (len(draws) + 1)
+    above = (np.sum(draws >= 0) + 1) / (len(draws) + 1)
+    method = f"bootstrap of {'rows' if groups is None else 'groups'}, {RESAMPLES} times"
+    return Difference(
+        mean, Interval(float(low), float(high), level, method), min(1.0, 2 * float(min(below, above))), method
+    )
+
+
+def _said(result: Result, tested: Any) -> Outputs:
+    shares = result.probabilities
+    return Outputs(result.predictions[tested], None if shares is None else shares[tested], None, result.classes)
+
+
+def _resampled(values: Floats, mass: Floats, units: Any, seed: int) -> tuple[Floats, float]:
+    """Weighted means of draws of whole units with replacement, and of all."""
+    top, bottom = (np.bincount(units, part) for part in (values * mass, mass))
+    rng = np.random.default_rng(seed)
+    draws = np.empty(RESAMPLES)
+    for place in range(RESAMPLES):
+        some = rng.integers(0, len(top), len(top))
+        draws[place] = top[some].sum() / bottom[some].sum()
+    return draws, float(top.sum() / bottom.sum())
+
+
+def mcnemar(first: Any, second: Any, level: float = 0.95, seed: int = 0) -> Difference:
+    """McNemar's exact test of two series of mistakes on the same rows; the interval of the difference of their shares
+    is that of the bootstrap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold.selection.comparing import mcnemar
+    >>> first, second = np.array([1] * 9 + [0] * 11), np.array([0] * 8 + [1, 1] + [0] * 10)
+    >>> round(mcnemar(first == 1, second == 1).p_value, 4)  # 8 rows against 1: 2 (1 + 9) / 2^9
+    0.0391
+    """
+    first, second = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    only_first, only_second = int(np.sum(first & ~second)), int(np.sum(second & ~first))
+    n = only_first + only_second
+    p = float(stats.binomtest(only_first, n, 0.5).pvalue) if n else 1.0
+    worse = second.astype(np.float64) - first
+    draws, mean = _resampled(worse, np.ones(len(worse)), np.arange(len(worse)), seed)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    interval = Interval(float(low), float(high), level, f"bootstrap of rows, {RESAMPLES} times")
+    return Difference(mean, interval, p, "McNemar's exact test; interval by the bootstrap of rows")

@@ -1,0 +1,392 @@
+"""Search over the parameters of whole pipelines: by a grid or at random, within a time, without hopeless settings."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.model_selection import ParameterGrid, ParameterSampler
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import Floats
+from tenfold.selection.fitting import Data, Params, fitted, seeded
+from tenfold.selection.limits import OutOfTime, until
+from tenfold.selection.protocols import Protocol, splits_of
+from tenfold.selection.racing import falls_behind
+from tenfold.selection.rules import Simplicity, one_standard_error
+from tenfold.selection.scoring import Scoring
+from tenfold.selection.trying import Tried, scores_of
+
+
+def _has(name: str) -> Callable[[Any], bool]:
+    """Whether the model, or the one it was made from, has a method."""
+
+    def check(search: Any) -> bool:
+        getattr(search.best_estimator_ if hasattr(search, "best_estimator_") else search.estimator, name)
+        return True
+
+    return check
+
+
+class Search(MetaEstimatorMixin, BaseEstimator):
+    """Search for the best parameters of an estimator or a pipeline by cross-validation.
+
+    Fold after fold every setting that is still there is fitted and scored. Steps of a pipeline before the first one
+    whose parameters differ are fitted once a fold; where the last step is one of ours with a path (Ridge, Lasso,
+    ElasticNet, LogisticRegression, RidgeClassifier), all its penalties are scored by one fit.
+
+    Parameters
+    ----------
+    estimator : an estimator or a Pipeline
+    grid : dict, or list of dicts
+        Lists of values by parameters; with ``method="random"`` distributions, too.
+    method : {"grid", "random"}, default="grid"
+    n_iter : int, default=20
+        How many settings are drawn at random.
+    scoring : str, callable or None, default=None
+        As in scikit-learn; None is the estimator's own score.
+    cv : default="auto"
+        As in `splits_for`.
+    select : {"best", "one_se"}, default="best"
+        The setting with the largest mean score, or the simplest within one standard error of it.
+    simplicity : as in `one_standard_error`, default=None
+    race : bool, default=True
+        Whether settings are given up that have fallen behind: after three folds or more, when the mean of the paired
+        differences to the best setting exceeds its standard error so far that Student's t has a probability below
+        0.00135 (three standard deviations of a normal).
+    together : bool, default=True
+        Whether penalties of a path are scored by one fit. Their scores are those of single fits up to rounding, or up
+        to the tolerance of iterative fits.
+    time_limit : float, default=None
+        Seconds for all folds, without the last fit. Settings are then compared on the folds that all of them have.
+    refit : bool, default=True
+        Whether the setting that was taken is fitted to all rows.
+    random_state : int, default=0
+        The seed of the settings, the splits, and the estimators that have none.
+
+    Attributes
+    ----------
+    best_params_, best_score_, best_index_, best_estimator_, cv_results_, n_splits_, refit_time_ : as in GridSearchCV.
+        ``cv_results_["abandoned_after"]`` has the folds after which a setting was given up, 0 where it was not.
+    protocol_ : Protocol
+        The splits.
+    words_ : str
+        What was done.
+    certificate_ : of `best_estimator_`'s last step, where it has one.
+
+    Notes
+    -----
+    The score of the best of many is too good: `best_of` says by how much, `nested` evaluates honestly. Seeger, section
+    10.2; Cookbook, section 6.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from tenfold import Ridge
+    >>> from tenfold.selection import Search
+    >>> model = Search(make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [1.0, 10.0, 100.0, 1000.0]})
+    >>> model.fit(*load_diabetes(return_X_y=True)).best_params_
+    {'ridge__alpha': 1.0}
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        grid: Any,
+        *,
+        method: str = "grid",
+        n_iter: int = 20,
+        scoring: Any = None,
+        cv: Any = "auto",
+        select: str = "best",
+        simplicity: Simplicity = None,
+        race: bool = True,
+        together: bool = True,
+        time_limit: float | None = None,
+        refit: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.grid = grid
+        self.method = method
+        self.n_iter = n_iter
+        self.scoring = scoring
+        self.cv = cv
+        self.select = select
+        self.simplicity = simplicity
+        self.race = race
+        self.together = together
+        self.time_limit = time_limit
+        self.refit = refit
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any = None, *, groups: Any = None, time: Any = None, sample_weight: Any = None
+    ) -> "Search":
+        """Search, and fit the setting that is taken to all rows; `groups` and `time` are for the splits."""
+        settings = self._settings()
+        data = Data.of(X, y, sample_weight)
+        classes = np.unique(data.y) if is_classifier(self.estimator) and np.ndim(data.y) == 1 else None
+        splits = splits_of(data.X, data.y, classes if classes is None else data.y, cv=self.cv, groups=groups, time=time,
+                           random_state=self.random_state)  # fmt: skip
+        model = seeded(self.estimator, self.random_state)
+        table = Table.empty(settings, splits)
+        scoring = Scoring(self.scoring, classes, of_model=True)
+        self._run(model, data, table, scoring)
+        self.protocol_, self.n_splits_ = splits, len(splits)
+        self.scorer_, self.multimetric_ = scoring, False
+        self.cv_results_ = table.results()
+        self.best_index_ = self._taken(table)
+        self.best_params_ = settings[self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.words_ = table.words(self.select)
+        if self.refit:
+            self._refit(model, data)
+        return self
+
+    def _settings(self) -> list[Params]:
+        if self.method not in ("grid", "random"):
+            raise ValueError(f'method is "grid" or "random", got {self.method!r}.')
+        if self.select not in ("best", "one_se"):
+            raise ValueError(f'select is "best" or "one_se", got {self.select!r}.')
+        if self.method == "grid":
+            return list(ParameterGrid(self.grid))
+        return list(ParameterSampler(self.grid, self.n_iter, random_state=self.random_state))
+
+    def _run(self, model: Any, data: Data, table: "Table", scoring: Scoring) -> None:
+        """Fold after fold, until the time is over."""
+        deadline = inf if self.time_limit is None else time.perf_counter() + self.time_limit
+        try:
+            with until(deadline):
+                for split, pair in enumerate(table.protocol):
+                    left = table.left()
+                    for tried in scores_of(model, left, data, pair, scoring, deadline, self.together):
+                        table.note(split, tried)
+                    if self.race and split + 1 < len(table.protocol):
+                        table.give_up(split + 1)
+        except OutOfTime:
+            table.out_of_time = True
+        if not np.isfinite(table.scores).any():
+            if table.error is not None:
+                raise table.error
+            raise TimeoutError(f"No setting was scored within {self.time_limit} seconds. Allow more time.")
+
+    def _taken(self, table: "Table") -> int:
+        if self.select == "one_se":
+            return one_standard_error(self.cv_results_, self.simplicity)
+        return table.best()
+
+    def _refit(self, model: Any, data: Data) -> None:
+        begin = time.perf_counter()
+        self.best_estimator_ = fitted(clone(model).set_params(**clone(self.best_params_, safe=False)), data)
+        self.refit_time_ = time.perf_counter() - begin
+
+    # -- what the best model does
+    # -----------------------------------------------------------------------------------------------------
+
+    def _best(self) -> Any:
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("This search was made with refit=False: fit a model with best_params_.")
+        return self.best_estimator_
+
+    @available_if(_has("predict"))  # type: ignore[untyped-decorator]
+    def predict(self, X: Any) -> Any:
+        """What the best model predicts."""
+        return self._best().predict(X)
+
+    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities by the best model."""
+        return self._best().predict_proba(X)
+
+    @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of probabilities by the best model."""
+        return self._best().predict_log_proba(X)
+
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """Scores by the best model."""
+        return self._best().decision_function(X)
+
+    @available_if(_has("transform"))  # type: ignore[untyped-decorator]
+    def transform(self, X: Any) -> Any:
+        """Rows as the best model transforms them."""
+        return self._best().transform(X)
+
+    @available_if(_has("inverse_transform"))  # type: ignore[untyped-decorator]
+    def inverse_transform(self, X: Any) -> Any:
+        """Rows as they were before `transform`."""
+        return self._best().inverse_transform(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The score of the best model by the search's own scoring."""
+        model = self._best()
+        return self.scorer_(model, Data.of(X, y))
+
+    @property
+    def classes_(self) -> Any:
+        """The classes that the best model tells apart."""
+        return self._best().classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns."""
+        return int(self._best().n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """The names of the columns."""
+        return self._best().feature_names_in_
+
+    @property
+    def certificate_(self) -> Any:
+        """The certificate of the best model."""
+        last = self._best()
+        return (last.steps[-1][1] if hasattr(last, "steps") else last).certificate_
+
+    def __sklearn_tags__(self) -> Any:
+        return self.estimator.__sklearn_tags__()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_params_")
+
+
+def search(
+    pipeline: Any,
+    grid: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    **settings: Any,
+) -> Search:
+    """A `Search`, fitted; `settings` are its parameters.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tenfold import KNeighborsClassifier
+    >>> from tenfold.selection import search
+    >>> found = search(KNeighborsClassifier(), {"n_neighbors": [1, 5, 15, 100]}, *load_iris(return_X_y=True),
+    ...                select="one_se")
+    >>> found.best_params_
+    {'n_neighbors': 15}
+    """
+    found = Search(pipeline, grid, **settings)
+    return found.fit(X, y, groups=groups, time=time, sample_weight=sample_weight)
+
+
+@dataclass
+class Table:
+    """Scores of settings by folds, as they come in; nan where there is none yet, or none any more."""
+
+    settings: list[Params]
+    protocol: Protocol
+    scores: Floats
+    fit_seconds: Floats
+    score_seconds: Floats
+    abandoned: Any
+    error: Exception | None = None
+    out_of_time: bool = False
+
+    @classmethod
+    def empty(cls, settings: list[Params], protocol: Protocol) -> "Table":
+        nothing = np.full((len(settings), len(protocol)), np.nan)
+        return cls(settings, protocol, nothing, nothing.copy(), nothing.copy(), np.zeros(len(settings), dtype=np.intp))
+
+    def left(self) -> dict[int, Params]:
+        """The settings that are still in the race."""
+        return {place: setting for place, setting in enumerate(self.settings) if not self.abandoned[place]}
+
+    def note(self, split: int, tried: Tried) -> None:
+        self.scores[tried.setting, split] = tried.score
+        self.fit_seconds[tried.setting, split] = tried.fit_seconds
+        self.score_seconds[tried.setting, split] = tried.score_seconds
+        self.error = self.error or tried.error
+
+    def give_up(self, done: int) -> None:
+        """Settings that have fallen behind leave the race."""
+        mean = self.scores[:, :done].mean(axis=1)
+        mean[self.abandoned > 0] = np.nan
+        if np.isnan(mean).all():
+            return
+        best = self.scores[int(np.nanargmax(mean)), :done]
+        for place in self.left():
+            if falls_behind(best - self.scores[place, :done]):
+                self.abandoned[place] = done
+
+    def compared(self) -> Floats:
+        """Mean scores over the folds that all settings in the race have; nan for those that left it or failed."""
+        racing = self.abandoned == 0
+        # where a fit failed there is nothing to wait for; where time was over, the fold does not count
+        folds = np.isfinite(self.fit_seconds[racing]).all(axis=0)
+        some = self.scores[:, folds] if folds.any() else self.scores[:, :1]
+        return np.where(racing, some.mean(axis=1), np.nan)
+
+    def best(self) -> int:
+        mean = self.compared()
+        if np.isnan(mean).all():
+            raise self.error or ValueError("No setting has a score in every fold.")
+        return int(np.nanargmax(mean))
+
+    def results(self) -> dict[str, Any]:
+        """What GridSearchCV calls `cv_results_`."""
+        racing = self.abandoned == 0
+        counted = np.isfinite(self.fit_seconds[racing]).all(axis=0)
+        mean, std = np.full((2, len(self.settings)), np.nan)
+        for place, row in enumerate(self.scores):
+            some = row[counted] if racing[place] and counted.any() else row[np.isfinite(self.fit_seconds[place])]
+            if len(some):
+                mean[place], std[place] = some.mean(), some.std()
+        found: dict[str, Any] = {}
+        for name, seconds in (("fit_time", self.fit_seconds), ("score_time", self.score_seconds)):
+            inside = [row[np.isfinite(row)] for row in seconds]
+            found[f"mean_{name}"] = np.array([part.mean() if len(part) else 0.0 for part in inside])
+            found[f"std_{name}"] = np.array([part.std() if len(part) else 0.0 for part in inside])
+        for name in sorted({name for setting in self.settings for name in setting}):
+            found[f"param_{name}"] = _masked([setting.get(name, _NOT_THERE) for setting in self.settings])
+        found["params"] = self.settings
+        found |= {f"split{split}_test_score": self.scores[:, split] for split in range(len(self.protocol))}
+        # those that left the race come after all that did not
+        order = np.where(racing, mean, -np.inf)
+        worst = np.nanmin(order[np.isfinite(order)], initial=0.0) - 1.0
+        rank = rankdata(-np.where(np.isnan(order), worst, order), method="min").astype(np.int32)
+        return {
+            **found, "mean_test_score": mean, "std_test_score": std, "rank_test_score": rank,
+            "abandoned_after": self.abandoned,
+        }  # fmt: skip
+
+    def words(self, select: str) -> str:
+        """What was done."""
+        lost = int(np.count_nonzero(self.abandoned))
+        text = f"{len(self.settings)} settings by {self.protocol.words}"
+        text += f"; {lost} were given up on the way" if lost else ""
+        text += "; the time was over before all were scored" if self.out_of_time else ""
+        return text + ("; the simplest within one standard error of the best." if select == "one_se" else ".")
+
+
+_NOT_THERE = object()
+
+
+def _masked(values: list[Any]) -> Any:
+    """A column of parameters, masked where a setting does not have it."""
+    there = [value is not _NOT_THERE for value in values]
+    known = [value for value, is_there in zip(values, there, strict=True) if is_there]
+    plain = all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in known)
+    dtype = np.result_type(*(np.asarray(value) for value in known)) if plain else np.dtype(object)
+    column = np.ma.MaskedArray(np.empty(len(values), dtype), mask=[not one for one in there])
+    for place, (value, is_there) in enumerate(zip(values, there, strict=True)):
+        if is_there:
+            column[place] = value
+    return column

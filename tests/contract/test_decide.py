@@ -1,0 +1,26 @@
+"""scikit-learn's own checks of the classifiers that calibrate and decide."""
+
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tenfold import GaussianNB, LogisticRegression
+from tenfold.decide import Calibrator, DecisionClassifier
+
+ALL = [
+    Calibrator(),
+    Calibrator(GaussianNB(), method="isotonic"),
+    DecisionClassifier(LogisticRegression()),
+]
+
+
+@pytest.mark.filterwarnings("ignore:Skipping check:sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
+@parametrize_with_checks(ALL)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("model", ALL, ids=str)
+def test_clones(model):
+    assert repr(clone(model)) == repr(model)

@@ -1,0 +1,210 @@
+"""Comparisons of two models, learning curves, stability of splits, and the optimism of the best of many."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import learning_curve as their_curve
+
+from tenfold import GaussianNB, KNeighborsCV, Ridge, RidgeClassifierCV, RidgeCV
+from tenfold.selection import (
+    Candidate,
+    best_of,
+    compare,
+    k_fold,
+    learning_curve,
+    nested,
+    repeated,
+    split_stability,
+    wrong_cross_validation,
+)
+from tenfold.selection.comparing import corrected_t, mcnemar
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return load_diabetes(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def classes():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X[:200], y[:200]
+
+
+# -- two models
+
+
+def test_the_corrected_t_by_hand():
+    """t = mean / sqrt((1/k + n2/n1) s^2), k - 1 degrees of freedom (Nadeau and Bengio 2003)."""
+    differences = np.array([0.02, 0.05, -0.01, 0.03, 0.04])
+    t = differences.mean() / np.sqrt((1 / 5 + 0.25) * differences.var(ddof=1))
+    found = corrected_t(differences, 0.25)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(t, 4))
+    assert found.interval.low < 0 < found.difference
+    assert found.p_value > stats.ttest_1samp(differences, 0).pvalue
+    assert corrected_t([0.0, 0.0], 0.25).p_value == 1.0
+    assert np.isnan(corrected_t([0.1], 0.25).p_value)
+
+
+def test_mcnemar_by_hand():
+    """Only the rows count on which one errs and the other does not."""
+    first, second = np.zeros((2, 100), dtype=bool)
+    first[:12], second[10:15] = True, True
+    found = mcnemar(first, second)
+    assert found.p_value == pytest.approx(2 * stats.binom.cdf(3, 13, 0.5))
+    assert found.difference == pytest.approx(-0.07)
+    assert found.interval.low < -0.07 < found.interval.high
+    assert mcnemar(first, first).p_value == 1.0
+
+
+def test_a_clear_difference_is_found_and_none_where_there_is_none(classes):
+    X, y = classes
+    found = compare(DummyClassifier(), RidgeClassifierCV(), X, y)
+    assert found.scores.p_value < 0.01
+    assert found.rows.p_value < 1e-6
+    assert found.scores.difference == pytest.approx(found.second.score - found.first.score)
+    assert found.rows.difference < 0
+    assert found.words.startswith("The second model has the larger mean accuracy")
+    assert "more than chance" in found.words
+    same = compare(GaussianNB(), GaussianNB(), X, y)
+    assert same.scores.p_value == same.rows.p_value == 1.0
+    assert "chance alone" in same.words
+
+
+def test_the_size_of_the_test_is_kept():
+    """Two columns of noise are equally good: of 40 comparisons about one in twenty may say otherwise."""
+    rng = np.random.default_rng(0)
+    found = []
+    for seed in range(40):
+        X, y = rng.standard_normal((60, 2)), rng.standard_normal(60)
+        folds = k_fold(X, 5, random_state=seed)
+        one, other = (nested({"a": Ridge()}, X[:, [k]], y, outer=folds, refit=False)["a"].scores for k in (0, 1))
+        found.append(corrected_t(other - one, 0.25).p_value)
+    assert np.mean(np.array(found) < 0.05) <= 0.15
+
+
+@pytest.mark.parametrize("scoring", ["neg_mean_squared_error", "neg_mean_absolute_error"])
+def test_losses_of_rows_are_compared_by_the_bootstrap(numbers, scoring):
+    X, y = numbers
+    found = compare(DummyRegressor(), RidgeCV(), X, y, scoring=scoring)
+    assert found.rows.interval.high < 0
+    assert found.rows.p_value < 0.01
+    assert "bootstrap of rows" in found.rows.method
+    loss = {"neg_mean_squared_error": np.square, "neg_mean_absolute_error": np.abs}[scoring]
+    by_hand = np.mean(loss(y - found.second.predictions) - loss(y - found.first.predictions))
+    assert found.rows.difference == pytest.approx(by_hand)
+    groups = np.arange(len(y)) // 5
+    tied = compare(DummyRegressor(), RidgeCV(), X, y, scoring=scoring, groups=groups)
+    assert "bootstrap of groups" in tied.rows.method
+    weighted = compare(DummyRegressor(), RidgeCV(), X, y, scoring=scoring, sample_weight=np.ones(len(y)))
+    assert weighted.rows.difference == pytest.approx(by_hand)
+
+
+def test_repeated_folds_and_scores_without_rows(classes):
+    X, y = classes
+    folds = repeated(k_fold(X, 4, classes=y), 2)
+    found = compare(GaussianNB(), Candidate("ridge", RidgeClassifierCV()), X, y, cv=folds, scoring="roc_auc")
+    assert found.rows is None
+    assert len(found.first.folds) == 8
+
+
+def test_a_model_that_fails_cannot_be_compared(numbers):
+    X, y = numbers
+    with pytest.raises(ValueError, match="The second model cannot be compared"):
+        compare(Ridge(), Ridge(alpha=-1.0), X, y)
+
+
+# -- curves
+
+
+def test_a_learning_curve_ends_at_cross_validation(numbers):
+    X, y = (part[:440] for part in numbers)  # folds of one size, as scikit-learn takes the smallest
+    folds = k_fold(X, 4)
+    curve = learning_curve(Ridge(0.01), X, y, sizes=[0.2, 1.0], cv=folds)
+    plain = nested({"ridge": Ridge(0.01)}, X, y, outer=folds)["ridge"].scores
+    np.testing.assert_array_equal(curve.test_scores[-1], plain)
+    _, trained, tested = their_curve(Ridge(0.01), X, y, cv=folds, train_sizes=[1.0])
+    np.testing.assert_allclose(curve.test_scores[-1], tested[0])
+    np.testing.assert_allclose(curve.train_scores[-1], trained[0])
+    assert curve.sizes[0] == pytest.approx(0.2 * curve.sizes[1], abs=1)
+    assert "4 random folds" in curve.words
+
+
+def test_parts_of_a_learning_curve_keep_classes_groups_and_time(classes):
+    X, y = classes
+    curve = learning_curve(GaussianNB(), X, y, sizes=[0.05, 0.5])
+    assert np.isfinite(curve.test_scores).all()
+    assert curve.test_scores[1].mean() > 0.85
+    rows = np.arange(len(y))
+    for ties in ({"groups": rows // 4}, {"time": rows}):
+        assert np.isfinite(learning_curve(RidgeClassifierCV(), X, y, sizes=[0.3], **ties).test_scores).all()
+    with pytest.raises(ValueError, match="sizes are shares"):
+        learning_curve(GaussianNB(), X, y, sizes=[0.0, 1.0])
+
+
+def test_stability_of_splits(numbers):
+    X, y = numbers
+    found = split_stability(Ridge(0.01), X, y, times=8)
+    assert len(found.scores) == 8
+    assert found.mean == pytest.approx(found.scores.mean())
+    assert found.spread == pytest.approx(found.scores.std(ddof=1))
+    assert found.spread > 0.01
+    assert found.interval.low < found.mean < found.interval.high
+    assert split_stability(Ridge(0.01), X, y, times=8, test=0.5).spread < found.spread
+    with pytest.raises(ValueError, match="two splits at least"):
+        split_stability(Ridge(), X, y, times=1)
+    with pytest.raises(ValueError, match="cannot be evaluated"):
+        split_stability(Ridge(alpha=-1.0), X, y)
+
+
+# -- the best of many
+
+
+def test_the_best_of_many_coins_is_a_coin():
+    rng = np.random.default_rng(0)
+    found = [best_of(rng.integers(0, 2, (200, 30)), n_resamples=100, random_state=seed) for seed in range(20)]
+    assert np.mean([one.loss for one in found]) < 0.45
+    assert np.mean([one.corrected for one in found]) == pytest.approx(0.5, abs=0.015)
+    assert all(one.optimism > 0 for one in found)
+    assert "Tsamardinos" in found[0].method
+
+
+def test_a_clear_best_needs_no_correction():
+    losses = np.random.default_rng(0).random((300, 3)) + np.array([0.0, 5.0, 9.0])
+    found = best_of(losses)
+    assert found.best == 0
+    assert abs(found.optimism) < 0.01
+    assert found.interval.low < found.loss < found.interval.high
+    heavy = best_of(losses, sample_weight=np.r_[np.zeros(150), np.ones(150)])
+    assert heavy.loss == pytest.approx(losses[150:, 0].mean())
+
+
+def test_the_best_of_a_leaderboard():
+    X, y = make_classification(150, 5, random_state=0)
+    models = {"guess": DummyClassifier(), "ridge": RidgeClassifierCV(), "bayes": GaussianNB()}
+    run = nested(models, X, y, abandon=False, refit=False)
+    found = best_of(run)
+    assert found.loss == pytest.approx(min(np.mean(one.predictions != y) for one in run.results))
+    with pytest.raises(ValueError, match="roc_auc is not a mean over rows"):
+        best_of(nested({"a": GaussianNB()}, X, y, scoring="roc_auc", refit=False))
+
+
+@pytest.mark.parametrize("losses", [np.zeros(5), np.zeros((1, 2)), np.full((5, 2), np.nan)])
+def test_bad_tables_of_losses(losses):
+    with pytest.raises(ValueError, match="got shape"):
+        best_of(losses)
+
+
+def test_the_classic_mistake_with_another_model():
+    found = wrong_cross_validation(columns=500, chosen=20, times=2, model=RidgeClassifierCV())
+    assert found.wrong.mean() < 0.25 < 0.3 < found.right.mean()
+
+
+def test_losses_out_of_fold_are_those_of_cross_val_predict(numbers):
+    X, y = numbers
+    folds = k_fold(X, 5)
+    found = nested({"neighbours": KNeighborsCV([9])}, X, y, outer=folds, refit=False)["neighbours"]
+    np.testing.assert_array_equal(found.predictions, cross_val_predict(KNeighborsCV([9]), X, y, cv=folds))

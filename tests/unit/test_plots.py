@@ -1,0 +1,306 @@
+"""Displays: their numbers are those of the models, need no matplotlib, and are drawn as they are."""
+
+import json
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import tenfold
+from tenfold.plots import (
+    CertificateDisplay,
+    DecisionBoundaryDisplay,
+    LeaveOneOutDisplay,
+    PathDisplay,
+    ReliabilityDisplay,
+    ResidualDisplay,
+    SpectrumDisplay,
+)
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((80, 4)) * [1.0, 2.0, 0.5, 1.0]
+y = X @ [1.0, -0.5, 0.0, 2.0] + 0.5 * rng.standard_normal(80)
+labels = np.array(["ant", "bee", "cat"])[np.digitize(y, [-1.0, 1.0])]
+two = y > 0.0
+
+
+@pytest.fixture(autouse=True)
+def pictures():
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def drawn(display):
+    """A display that was drawn, and whose picture can be made."""
+    assert display.figure_ is display.ax_.figure
+    display.figure_.canvas.draw()
+    json.dumps(display.to_dict(), default=str)
+    return display
+
+
+def test_numbers_need_no_matplotlib():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import numpy as np; from tenfold import Ridge; from tenfold.plots import *\n"
+        "X = np.eye(5); model = Ridge().fit(X, X[:, 0])\n"
+        "assert PathDisplay.of(model, X, X[:, 0]).coefs.shape == (60, 5)\n"
+        "try: ResidualDisplay.from_estimator(model, X, X[:, 0])\n"
+        "except ImportError as reason: assert 'tenfold[plots]' in str(reason)\n"
+        "else: raise AssertionError\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_importing_the_displays_imports_no_matplotlib():
+    code = "import tenfold.plots, sys; assert not any(name.startswith('matplotlib') for name in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        tenfold.Ridge(alpha=2.0),
+        tenfold.RidgeCV(alphas=[0.1, 1.0, 10.0]),
+        tenfold.Lasso(alpha=0.1),
+        tenfold.LassoCV(alphas=20, cv=3),
+        tenfold.ElasticNetCV(l1_ratio=[0.5, 0.9], alphas=10, cv=3),
+        tenfold.Lars(),
+        tenfold.LassoLars(alpha=0.01),
+        tenfold.LassoLarsCV(cv=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_the_path_passes_through_the_model(model):
+    fitted = model.fit(X, y)
+    path = drawn(PathDisplay.from_estimator(fitted, X, y))
+    assert path.coefs.shape == (len(path.x), 4)
+    assert len(path.ax_.lines) == 4 + (path.chosen is not None)
+    if path.chosen is not None and not isinstance(model, tenfold.Lars):
+        order = np.argsort(path.x)
+        for j in range(4):
+            between = np.interp(path.chosen, path.x[order], path.coefs[order, j])
+            assert between == pytest.approx(fitted.coef_[j], abs=0.02 * np.abs(path.coefs).max())
+
+
+def test_paths_of_targets_classes_and_frames():
+    several = tenfold.ridge_path(X, np.column_stack([y, -y]), alphas=[0.1, 1.0])
+    assert np.allclose(PathDisplay.of(several, target=1).coefs, -PathDisplay.of(several).coefs)
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    lars = tenfold.Lars().fit(frame, np.column_stack([y, -y]))
+    assert PathDisplay.of(lars, target=1).names == ("a", "b", "c", "d")
+    for legacy in (True, False):
+        logistic = tenfold.LogisticRegressionCV(
+            Cs=[0.1, 1.0, 10.0], cv=3, l1_ratios=(0.0,), scoring="neg_log_loss", use_legacy_attributes=legacy
+        ).fit(X, labels)
+        path = drawn(PathDisplay.from_estimator(logistic, target=2))
+        assert path.coefs.shape == (3, 4)
+        assert path.x_name == "C"
+        assert np.all(np.diff(np.linalg.norm(path.coefs, axis=1)) > 0.0)
+    with pytest.raises(ValueError, match="keeps no path: give the X and y"):
+        PathDisplay.of(tenfold.Ridge().fit(X, y))
+    with pytest.raises(ValueError, match="no penalty"):
+        PathDisplay.of(tenfold.LinearRegression().fit(X, y), X, y)
+    with pytest.raises(ValueError, match="on classes is not drawn"):
+        PathDisplay.of(tenfold.RidgeClassifier().fit(X, labels), X, labels)
+
+
+CHOOSING = [
+    (tenfold.RidgeCV(alphas=np.logspace(-3, 3, 9)), y, "alpha_", "alpha"),
+    (tenfold.RidgeCV(alphas=np.logspace(-3, 3, 9), cv=4, scoring="neg_mean_squared_error"), y, "alpha_", "alpha"),
+    (tenfold.RidgeClassifierCV(alphas=[0.1, 1.0]), labels, "alpha_", "alpha"),
+    (tenfold.LassoCV(alphas=20, cv=4), y, "alpha_", "alpha"),
+    (tenfold.ElasticNetCV(l1_ratio=[0.5, 0.9], alphas=10, cv=3), y, "alpha_", "alpha"),
+    (tenfold.LassoLarsCV(cv=4), y, "alpha_", "alpha"),
+    (tenfold.OrthogonalMatchingPursuitCV(cv=4), y, "n_nonzero_coefs_", "number of columns"),
+    (tenfold.KNeighborsCV(n_neighbors=12), y, "n_neighbors_", "number of neighbours"),
+    (tenfold.KNeighborsClassifierCV(n_neighbors=12), labels, "n_neighbors_", "number of neighbours"),
+    (tenfold.ParzenRegressor("loo"), y, "bandwidth_", "bandwidth"),
+    (tenfold.KernelDensity(bandwidth="likelihood"), None, "bandwidth_", "bandwidth"),
+    (tenfold.LassoLarsIC(), y, "alpha_", "alpha"),
+    (tenfold.BestSubset(), y, "n_nonzero_coefs_", "number of columns"),
+    (
+        tenfold.LogisticRegressionCV(
+            Cs=[0.01, 1.0, 100.0], cv=3, l1_ratios=(0.0,), scoring="neg_log_loss", use_legacy_attributes=False
+        ),
+        labels,
+        "C_",
+        "C",
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "target", "chosen", "name"), CHOOSING, ids=lambda one: type(one).__name__)
+def test_the_least_error_is_that_of_what_was_chosen(model, target, chosen, name):
+    fitted = model.fit(X, target)
+    tried = drawn(LeaveOneOutDisplay.from_estimator(fitted))
+    assert tried.chosen == float(getattr(fitted, chosen))
+    assert tried.x[np.argmin(tried.error)] == pytest.approx(tried.chosen)
+    assert tried.x_name == name
+    assert tried.x.shape == tried.error.shape
+    assert (tried.spread is None) == (tried.one_standard_error is None)
+
+
+def test_histograms_show_the_risk_of_every_number_of_bins():
+    model = tenfold.Histogram().fit(X[:, :1])
+    tried = drawn(LeaveOneOutDisplay.from_estimator(model))
+    assert tried.x[np.argmin(tried.error)] == tried.chosen == len(model.counts_)
+
+
+def test_one_standard_error_takes_the_simpler_model():
+    model = tenfold.LassoCV(alphas=30, cv=5).fit(X, y)
+    tried = LeaveOneOutDisplay.of(model)
+    best = np.argmin(tried.error)
+    assert tried.spread == pytest.approx(model.mse_path_.std(axis=1, ddof=1) / np.sqrt(5))
+    assert tried.one_standard_error >= tried.chosen
+    at = tried.error[tried.x == tried.one_standard_error][0]
+    assert at <= tried.error[best] + tried.spread[best]
+    columns = LeaveOneOutDisplay.of(tenfold.OrthogonalMatchingPursuitCV(cv=4).fit(X, y))
+    assert columns.one_standard_error <= columns.chosen
+    rows = LeaveOneOutDisplay.of(tenfold.RidgeCV(alphas=[0.1, 1.0, 10.0], store_cv_results=True).fit(X, y))
+    assert rows.spread.shape == (3,)
+    with pytest.raises(ValueError, match="Ridge tried no candidates"):
+        LeaveOneOutDisplay.of(tenfold.Ridge().fit(X, y))
+
+
+def test_spectra():
+    pca = tenfold.PCA(3).fit(X)
+    shown = drawn(SpectrumDisplay.from_estimator(make_pipeline(StandardScaler(), pca).fit(X)))
+    assert np.array_equal(shown.values, pca.explained_variance_)
+    assert shown.cumulative[-1] == pytest.approx(pca.explained_variance_ratio_.sum())
+    assert len(shown.ax_.patches) == 3
+    for model in (
+        tenfold.TruncatedSVD(2).fit(X),
+        tenfold.IncrementalPCA(2).fit(X),
+        tenfold.CCA(2).fit(X, np.column_stack([y, X[:, 0]])),
+        tenfold.MultiviewCCA(1).fit(X),
+        tenfold.LinearDiscriminantAnalysis().fit(X, labels),
+        tenfold.LinearRegression().fit(X, y),
+    ):
+        values = drawn(SpectrumDisplay.from_estimator(model)).values
+        assert values.ndim == 1
+        assert np.all(np.diff(values) <= 1e-12)
+    with pytest.raises(ValueError, match="has no spectrum"):
+        SpectrumDisplay.of(tenfold.Ridge().fit(X, y))
+
+
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        (tenfold.LogisticRegression(), labels),
+        (tenfold.LinearSVC(random_state=0), two),
+        (tenfold.Perceptron(), X[:, 0] > 0),
+        (tenfold.KMeans(3, random_state=0), None),
+        (tenfold.GaussianMixture(2, random_state=0, tol=1e-6), None),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_traces_fall_and_the_certificate_is_the_judges(model, target):
+    fitted = model.fit(X, target)
+    trace = drawn(CertificateDisplay.from_estimator(fitted))
+    assert trace.objective[-1] <= trace.objective[0]
+    assert (trace.value, trace.ok) == (fitted.certificate_.value, fitted.certificate_.ok)
+    assert trace.excess[0] in (0.0, 1.0)
+    assert trace.kind in trace.ax_.get_title()
+    if trace.seconds is None:
+        with pytest.raises(ValueError, match="by must be"):
+            trace.plot(by="seconds")
+    else:
+        assert drawn(trace.plot(by="seconds")).ax_.get_xlabel() == "seconds"
+
+
+def test_a_model_without_steps_has_no_trace():
+    with pytest.raises(ValueError, match="one step"):
+        CertificateDisplay.of(tenfold.Ridge().fit(X, y))
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "count"),
+    [
+        (tenfold.LinearDiscriminantAnalysis(), labels, 3),
+        (tenfold.LogisticRegression(), two, None),
+        (tenfold.RidgeClassifier(), labels, 3),
+        (tenfold.Ridge(), y, None),
+        (tenfold.KMeans(3, random_state=0), None, 3),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_the_plane_shows_what_the_model_says(model, target, count):
+    fitted = model.fit(X, target)
+    plane = drawn(
+        DecisionBoundaryDisplay.from_estimator(fitted, X, target, columns=(0, 3), grid_resolution=15, at=np.ones(4))
+    )
+    assert (None if plane.classes is None else len(plane.classes)) == count
+    query = np.ones((1, 4))
+    query[0, 0], query[0, 3] = plane.xx0[4, 7], plane.xx1[4, 7]
+    if count:
+        assert plane.classes[int(plane.response[4, 7])] == fitted.predict(query)[0]
+    elif target is two:
+        assert plane.response[4, 7] == pytest.approx(fitted.decision_function(query)[0])
+    else:
+        assert plane.response[4, 7] == pytest.approx(fitted.predict(query)[0])
+
+
+def test_planes_of_frames_and_probabilities():
+    frame = pd.DataFrame(X[:, :2], columns=["long", "wide"])
+    model = tenfold.GaussianNB().fit(frame, two)
+    plane = drawn(DecisionBoundaryDisplay.from_estimator(model, frame, two, response_method="predict_proba"))
+    assert (plane.xlabel, plane.ylabel) == ("long", "wide")
+    assert 0.0 <= plane.response.min() <= plane.response.max() <= 1.0
+    with pytest.raises(ValueError, match="two of 2 columns"):
+        DecisionBoundaryDisplay.of(model, frame, columns=(0, 2))
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+def test_reliability_is_that_of_scikit_learn_with_intervals(strategy):
+    model = tenfold.LogisticRegression().fit(X, two)
+    said = model.predict_proba(X)[:, 1]
+    shown = drawn(ReliabilityDisplay.from_estimator(model, X, two, n_bins=5, strategy=strategy))
+    true, predicted = calibration_curve(two, said, n_bins=5, strategy=strategy)
+    assert shown.prob_true == pytest.approx(true)
+    assert shown.prob_pred == pytest.approx(predicted)
+    assert shown.count.sum() == len(X)
+    assert np.all((shown.low <= shown.prob_true) & (shown.prob_true <= shown.high))
+    again = drawn(ReliabilityDisplay.from_predictions(two, said, n_bins=5, strategy=strategy))
+    assert np.array_equal(again.prob_true, shown.prob_true)
+
+
+def test_reliability_of_one_class_of_several_and_bad_input():
+    model = tenfold.GaussianNB().fit(X, labels)
+    shown = ReliabilityDisplay.from_estimator(model, X, labels, pos_label="bee")
+    assert shown.count @ shown.prob_true == pytest.approx(np.sum(labels == "bee"))
+    with pytest.raises(ValueError, match="pos_label must name"):
+        ReliabilityDisplay.from_estimator(model, X, labels)
+    with pytest.raises(ValueError, match="no predict_proba"):
+        ReliabilityDisplay.from_estimator(tenfold.RidgeClassifier().fit(X, two), X, two)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        ReliabilityDisplay.of(two, y)
+    with pytest.raises(ValueError, match="has 3"):
+        ReliabilityDisplay.of(labels, np.full(80, 0.5))
+    with pytest.raises(ValueError, match="strategy"):
+        ReliabilityDisplay.of(two, np.full(80, 0.5), strategy="other")
+
+
+def test_residuals():
+    model = tenfold.Ridge().fit(X, y)
+    shown = drawn(ResidualDisplay.from_estimator(model, X, y, subsample=30))
+    assert np.array_equal(shown.residuals, y - model.predict(X))
+    assert len(shown.ax_.collections[0].get_offsets()) == 30
+    assert shown.ax_.get_title() == "Ridge"
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots()
+    both = drawn(ResidualDisplay.from_predictions(y, model.predict(X), ax=ax, kind="actual_vs_predicted"))
+    assert both.ax_ is ax
+    with pytest.raises(ValueError, match="kind must be"):
+        shown.plot(kind="other")
+    with pytest.raises(ValueError, match="one column each"):
+        ResidualDisplay.of(np.zeros((3, 2)), np.zeros((3, 2)))

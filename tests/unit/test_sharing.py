@@ -1,0 +1,64 @@
+"""What candidates share is computed once, and changes nothing."""
+
+import pickle
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.datasets import load_diabetes
+from sklearn.pipeline import Pipeline
+
+from tenfold import KNeighborsCV, RidgeCV
+from tenfold.selection import nested
+from tenfold.selection.fitting import Data
+from tenfold.selection.sharing import Shared
+
+
+class Counted(TransformerMixin, BaseEstimator):
+    """Rows as they are; counts its fits."""
+
+    fits = 0
+    supervised = False
+
+    def fit(self, X, y=None):
+        type(self).fits += 1
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return np.array(X)
+
+
+def test_first_steps_are_fitted_once_for_all_candidates():
+    X, y = load_diabetes(return_X_y=True)
+    alone = {
+        name: nested({name: Pipeline([("first", Counted()), ("model", model)])}, X, y)[name]
+        for name, model in (("ridge", RidgeCV()), ("neighbours", KNeighborsCV()))
+    }
+    Counted.fits = 0
+    both = nested(
+        {
+            "ridge": Pipeline([("first", Counted()), ("model", RidgeCV())]),
+            "neighbours": Pipeline([("first", Counted()), ("model", KNeighborsCV())]),
+        },
+        X,
+        y,
+    )
+    assert Counted.fits == 6  # five folds and all rows
+    for name, one in alone.items():
+        np.testing.assert_array_equal(both[name].predictions, one.predictions)
+
+
+def test_no_more_is_kept_than_there_is_room_for():
+    X = np.random.default_rng(0).normal(size=(100, 10))
+    shared = Shared(room=3 * X[:50].nbytes)
+    data = Data(X, X[:, 0], None, shared)
+    parts = [data.part(np.arange(start, start + 50)) for start in range(50)]
+    assert data.part(np.arange(49, 99)) is parts[-1]
+    assert data.part(np.arange(50)) is not parts[0]
+    assert shared._size <= shared._room
+
+
+def test_another_process_begins_anew():
+    shared = Shared()
+    shared.part("x", lambda: Data(np.zeros((2, 2)), None))
+    assert not pickle.loads(pickle.dumps(shared))._kept
