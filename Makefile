@@ -45,7 +45,7 @@ sanitize: $(tools)
 	$(call core-tests,build/sanitize,RelWithDebInfo,ON)
 
 sanitize-python: $(built)
-	cmake -S . -B build/sanitize-python -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTENFOLD_SANITIZE=ON \
+	cmake -S . -B build/sanitize-python -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DTENFOLD_SANITIZE=ON \
 	    -DPython_EXECUTABLE="$$($(python) -c 'import sys; print(sys.executable)')" \
 	    -Dnanobind_DIR="$$($(python) -m nanobind --cmake_dir)"
 	cmake --build build/sanitize-python --parallel $(JOBS)

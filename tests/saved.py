@@ -115,6 +115,20 @@ def _sparse_rows(name: str, **settings: Any) -> Kept:
     return Kept(f"{name}, sparse rows", make)
 
 
+def _decided(count: int, method: str) -> Kept:
+    def make() -> tuple[Any, Any]:
+        X, y, _ = classes(count=count)
+        inner = tenfold.decide.Calibrator(tenfold.RidgeClassifier(), method=method)
+        return tenfold.decide.DecisionClassifier(inner, reject_cost=0.2).fit(X, y), X[:20]
+
+    return Kept(f"DecisionClassifier, {method}", make)
+
+
+def _calibrated() -> tuple[Any, Any]:
+    X, y, _ = classes()
+    return tenfold.decide.Calibrator(tenfold.GaussianNB(), cv=3).fit(X, y), X[:20]
+
+
 BAYES = next(row for row in MODELS if row.name == "BayesClassifier")
 
 TABLE = [
@@ -134,6 +148,9 @@ TABLE = [
     _sparse_rows("VotedPerceptron", random_state=0),
     _sparse_rows("SGDClassifier", average=True, random_state=0),
     _sparse_rows("LogisticRegression"),
+    _decided(2, "sigmoid"),
+    _decided(3, "isotonic"),
+    Kept("Calibrator", _calibrated),
 ]
 
 

@@ -2,6 +2,7 @@
 #include "sparse.hpp"
 
 #include "tenfold/assign.hpp"
+#include "tenfold/assign_in_double.hpp"
 #include "tenfold/lloyd.hpp"
 #include "tenfold/online.hpp"
 #include "tenfold/seed.hpp"
@@ -24,7 +25,7 @@ template <class Rows> nb::tuple nearest_of_rows(const Rows &x, const In<double, 
 
 template <class Rows>
 nb::tuple assign_rows(const Rows &x, const Maybe<double, 1> &weight, const In<double, 2> &centres,
-                      const In<double, 1> &place, int threads) {
+                      const In<double, 1> &place, int threads, bool in_double) {
   const Index k = centres.shape(0), p = x.columns;
   require(centres.shape(1) == p && k >= 1, "centres must be (k, columns of X), with k above zero");
   require(place.shape(0) == p, "place must have one entry a column of X");
@@ -33,7 +34,8 @@ nb::tuple assign_rows(const Rows &x, const Maybe<double, 1> &weight, const In<do
   Assigned found;
   {
     const nb::gil_scoped_release release;
-    found = assign(x, span_or_none(weight), centres_for(x, centres.span(), k), place.span(), workers);
+    found = in_double ? assign_in_double(x, span_or_none(weight), centres.span(), k, place.span(), workers)
+                      : assign(x, span_or_none(weight), centres_for(x, centres.span(), k), place.span(), workers);
   }
   return nb::make_tuple(give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, p}),
                         found.energy);
@@ -195,11 +197,13 @@ template <class T> void bind_dense(nb::module_ &m) {
   m.def(
       "assign",
       [](const In<T, 2> &X, const Maybe<double, 1> &weight, const In<double, 2> &centres, const In<double, 1> &place,
-         int threads) {
-        return assign_rows(Dense<T>{X.data(), X.shape(0), X.shape(1)}, weight, centres, place, threads);
+         int threads, bool in_double) {
+        return assign_rows(Dense<T>{X.data(), X.shape(0), X.shape(1)}, weight, centres, place, threads, in_double);
       },
       nb::arg("X"), nb::arg("weight").none(), nb::arg("centres"), nb::arg("place"), nb::arg("threads"),
-      "Weights of the rows nearest to each centre, their sums about place, and the energy: (weight, sums, energy).");
+      nb::arg("in_double") = false,
+      "Weights of the rows nearest to each centre, their sums about place, and the energy: (weight, sums, energy); "
+      "in_double: by products in float64 alone.");
   m.def(
       "seed",
       [](const In<T, 2> &X, const Maybe<double, 1> &weight, Index first, const In<double, 2> &draws, int threads) {
@@ -232,12 +236,13 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
   m.def(
       "assign_csr",
       [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const Maybe<double, 1> &weight,
-         const In<double, 2> &centres, const In<double, 1> &place, int threads) {
+         const In<double, 2> &centres, const In<double, 1> &place, int threads, bool in_double) {
         const Compressed<T, I> rows(data, indices, indptr, p);
-        return assign_rows(rows.view, weight, centres, place, threads);
+        return assign_rows(rows.view, weight, centres, place, threads, in_double);
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("weight").none(),
-      nb::arg("centres"), nb::arg("place"), nb::arg("threads"), "assign of compressed sparse rows.");
+      nb::arg("centres"), nb::arg("place"), nb::arg("threads"), nb::arg("in_double") = false,
+      "assign of compressed sparse rows.");
   m.def(
       "seed_csr",
       [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const Maybe<double, 1> &weight,

@@ -508,7 +508,7 @@ def nearest_csr(
     data: _Real, indices: _Index, indptr: _Index, p: int, centres: _Float, threads: int
 ) -> tuple[NDArray[np.int32], _Float]: ...
 def assign(
-    X: _Real, weight: _Float | None, centres: _Float, place: _Float, threads: int
+    X: _Real, weight: _Float | None, centres: _Float, place: _Float, threads: int, in_double: bool = False
 ) -> tuple[_Float, _Float, float]: ...
 def assign_csr(
     data: _Real,
@@ -519,6 +519,7 @@ def assign_csr(
     centres: _Float,
     place: _Float,
     threads: int,
+    in_double: bool = False,
 ) -> tuple[_Float, _Float, float]: ...
 def online(X: _Real, weight: _Float | None, centres: _Float, counts: _Float) -> tuple[_Float, _Float]: ...
 def online_csr(

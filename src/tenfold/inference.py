@@ -150,7 +150,7 @@ class LikelihoodInference(Inference):
     pearson : Pearson's statistic, the sum of (y - mean)^2 / variance at dispersion one; NaN for several classes.
     distance : how far the coefficients are from the maximum of the likelihood, in standard errors: the length of the
         Newton step that is left, measured by the information.
-    log_likelihood : NaN where the density has no formula.
+    log_likelihood : at the dispersion that was estimated; NaN where the density has neither a formula nor a series.
     aic, bic : -2 log_likelihood + 2 k, or + k log n.
     groups : the number of groups of a cluster-robust covariance, else 0.
     """

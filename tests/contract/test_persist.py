@@ -42,6 +42,10 @@ PUBLIC = set(filter(is_estimator, tenfold.__all__))
 def test_every_public_estimator_is_tried():
     tried = {kept.id.partition("(")[0].partition(",")[0] for kept in TABLE}
     assert PUBLIC - tried == {BAYES.name}
+    modules = [getattr(tenfold, name) for name in tenfold._MODULES]
+    named = [getattr(module, name) for module in modules for name in getattr(module, "__all__", ())]
+    within = {one.__name__ for one in named if isinstance(one, type) and issubclass(one, BaseEstimator)}
+    assert within - tried == {"Search"}  # of which the best model is kept
 
 
 def test_densities_that_are_no_data_are_refused(tmp_path):

@@ -23,6 +23,7 @@ POINTS = {
     "certify_refuses": r"refused",
     "distant_correct_points": r"least squares\s+turns by\s+\d\d\.\d+ degrees",
     "greedy_is_not_best": r"best subset: columns \[0 1\], sum of squares 0\.000",
+    "drifting_mail": r"inputs, remembers all[^\n]*alarms at \[\]\n(.|\n)*jump, begins again[^\n]*alarms at \[10\d\d\]",
     "eigen_digits": r"the first three: <Certificate ok[^\n]*\nthe second to the fourth: <Certificate NOT OK",
     "em_steps": r"it never fell: True\nfall of the objective in one exact step \S+e-1\d",
     "gross_outlier": r"squared_error\s+turns by 1\d\.\d+ [^\n]*\ntanh\s+turns by\s+0\.",
@@ -44,6 +45,7 @@ POINTS = {
     "ten_machines": r"Largest difference to the fit on all rows: \de-1\d",
     "two_rings": r"two centres tell right: 0\.\d\d.*(.|\n)*by the radius alone: 1\.00",
     "undecided_regions": r"nobody claims 2% of the plane, several classes 31%",
+    "what_mistakes_cost": r"costs 50: 0 missed(.|\n)*0\.10: +7\d\.\d% decided",
     "wrong_cross_validation": r"on all rows[^%]*wrong on +[0-4]\.\d%[^%]*wrong on +(4|5)\d\.\d%",
     "separable_logistic": r"without a prior: .*no maximum",
 }

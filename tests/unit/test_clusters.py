@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import tenfold
 from tenfold import BisectingKMeans, KMeans, MiniBatchKMeans, OnlineKMeans, _core
 from tenfold.data import Block
+from tenfold.judge.assignment import judged_assignment
 from tenfold.stats import Farthest, farthest
 from tenfold.stats.clusters import assigned_in_arrays
 
@@ -52,6 +53,41 @@ def test_near_ties_are_decided_in_float64(isa):
     X = np.array([[1.0, 5.0], [1.0 + 1e-12, 5.0], [2.0, 1.0], [2.0 + 1e-11, 1.0], [9.0, 0.0]])
     number, _ = _core.nearest(X, centres, 1)
     np.testing.assert_array_equal(number, brute(X, centres).argmin(axis=1))
+
+
+@pytest.mark.parametrize("storage", ["dense", "float32", "sparse"])
+def test_the_judge_assigns_rows_by_products_of_its_own(isa, storage):
+    """On a grid, where rows are half way between centres, the first of equals counts for the judge, too."""
+    X = np.round(2.0 * RNG.standard_normal((500, 4)))
+    X = X.astype(np.float32) if storage == "float32" else X
+    weight, centres, place = RNG.integers(0, 3, 500).astype(np.float64), X[:60].astype(np.float64), np.full(4, 0.5)
+    number, square = brute(X, centres).argmin(axis=1), brute(X, centres).min(axis=1)
+    block = Block(sparse.csr_array(X) if storage == "sparse" else X, np.zeros((500, 0)), weight)
+    found = judged_assignment(centres, place)(block)
+    np.testing.assert_array_equal(found.weight, np.bincount(number, weight, 60))
+    np.testing.assert_allclose(found.energy, np.sum(weight * square), rtol=1e-12)
+    expected = [np.sum((weight[:, None] * (X - place))[number == k], axis=0) for k in range(60)]
+    np.testing.assert_allclose(found.sums, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_judge_does_not_believe_the_loop_of_the_fit(monkeypatch):
+    """Rows that go to the second of two centres whatever their distance: the fit believes it, the certificate not."""
+    X, right = blobs(), _core.Lloyd
+
+    class Wrong:
+        def __init__(self, X, weight):
+            self.rows, self.steps = X, right(X, weight)
+
+        def step(self, centres, place, threads):
+            return np.array([1e-3, float(len(self.rows))]), np.stack([np.zeros(5), np.sum(self.rows - place, axis=0)])
+
+        def again(self, place, threads):
+            return self.step(None, place, threads)
+
+    monkeypatch.setattr(_core, "Lloyd", Wrong)
+    with pytest.warns(ConvergenceWarning):
+        model = KMeans(2, random_state=0).fit(X)
+    assert not model.certificate_.ok
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
@@ -280,3 +316,21 @@ def test_threads_change_no_bits():
             found.append(KMeans(9, random_state=0, max_iter=6).fit(X))
     np.testing.assert_array_equal(found[0].cluster_centers_, found[1].cluster_centers_)
     assert found[0].inertia_ == found[1].inertia_
+
+
+def test_verbose_says_what_scikit_learn_says(capsys):
+    X = blobs()
+    KMeans(3, random_state=0, verbose=1, n_init=2).fit(X)
+    said = capsys.readouterr().out
+    assert said.count("Initialization complete") == 2
+    assert "Iteration 0, inertia " in said
+    assert said.count("Converged at iteration") == 2
+    assert "strict convergence." in said or " within tolerance " in said
+    KMeans(3, init=X[:3], n_init=1, tol=0.3, verbose=1).fit(X)
+    assert " within tolerance " in capsys.readouterr().out
+    MiniBatchKMeans(3, random_state=0, verbose=1, n_init=2, batch_size=100).fit(X)
+    said = capsys.readouterr().out
+    assert "Inertia for init 2/2: " in said
+    assert "Minibatch step 1/" in said
+    assert ", ewa inertia: " in said
+    assert "Converged (lack of improvement in inertia) at step" in said

@@ -17,6 +17,15 @@ def test_the_task_is_seen():
     assert evaluate([0, 1, 2], [0.5, 1.0, 2.0]).task == "regression"
     assert evaluate([0.5, 1.0, 2.0], [1, 1, 2]).task == "regression"
     assert evaluate([1, 2, 3], [1, 2, 4], task="regression").task == "regression"
+    assert evaluate(np.arange(101), np.arange(101)).task == "regression"
+    assert evaluate(np.arange(100), np.arange(100)).task == "classification"
+    assert evaluate(np.arange(101), np.arange(101), task="classification").task == "classification"
+
+
+def test_what_does_not_vary_says_so():
+    found = evaluate([1.5, 2.5, 3.0], [1.5, 2.5, 3.0])
+    assert found["mae"].method.endswith("(all values are equal)")
+    assert found["r2"].method.endswith("(all agree)")
 
 
 def test_predictions_come_from_probabilities_and_scores():
@@ -161,6 +170,25 @@ def test_many_rows_and_groups_are_dealt_into_blocks():
     assert "2000 random blocks of groups" in evaluate(y, f, groups=np.arange(9000) // 2)["r2"].method
 
 
+def test_many_classes_are_resampled_in_blocks():
+    rng = np.random.default_rng(9)
+    y, said = rng.integers(0, 60, 4000), rng.integers(0, 60, 4000)
+    assert "2000 random blocks of rows" in evaluate(y, said)["f1_macro"].method
+    assert "of rows" in evaluate(y % 5, said % 5)["f1_macro"].method
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-30, 1e30, 1e200])
+def test_units_do_not_matter(unit):
+    rng = np.random.default_rng(10)
+    y, f = rng.standard_normal(50), rng.standard_normal(50)
+    plain = evaluate(y, f, quantile=0.5)
+    far = evaluate(unit * y, unit * f, quantile=0.5, task="regression")  # large numbers are whole ones
+    for name in plain:
+        scale = 1.0 if name in ("r2", "share_below") else unit
+        for end in ("value", "low", "high"):
+            assert getattr(far[name], end) == pytest.approx(scale * getattr(plain[name], end), rel=1e-9), name
+
+
 # what resamples cannot see --------------------------------------------------------------------------------------------
 
 
@@ -270,7 +298,7 @@ def test_bad_options(options, words):
 
 
 def test_classes_that_cannot_be_ordered():
-    with pytest.raises(ValueError, match="different kinds"):
+    with pytest.raises(ValueError, match="of one kind"):
         evaluate(np.array(["a", 1, None], dtype=object), np.array(["a", 1, 1], dtype=object))
 
 

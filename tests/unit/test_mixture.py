@@ -520,3 +520,16 @@ def test_files_of_rows(tmp_path):
     there, here = (GaussianMixture(3, random_state=0).fit(rows) for rows in (table, X))
     np.testing.assert_array_equal(there.means_, here.means_)
     np.testing.assert_array_equal(there.predict(table), here.predict(X))
+
+
+def test_verbose_says_what_scikit_learn_says(capsys):
+    X = np.random.default_rng(0).standard_normal((200, 2)) + 5.0 * (np.arange(200) % 2)[:, None]
+    GaussianMixture(2, random_state=0, verbose=1, verbose_interval=1, n_init=2).fit(X)
+    said = capsys.readouterr().out
+    assert said.startswith("Initialization 0\n  Iteration 1\n")
+    assert said.count("Initialization converged.") == 2
+    GaussianMixture(2, random_state=0, verbose=2, verbose_interval=1).fit(X)
+    said = capsys.readouterr().out
+    assert "  Iteration 1\t time lapse " in said
+    assert "\t ll change " in said
+    assert "\t lower bound " in said

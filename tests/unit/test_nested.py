@@ -33,6 +33,7 @@ from tenfold import (
     Ridge,
     RidgeClassifierCV,
     RidgeCV,
+    TableEncoder,
 )
 from tenfold.selection import Candidate, nested, nested_events, shortcut
 from tenfold.selection.fitting import in_order
@@ -151,6 +152,25 @@ def test_the_choice_itself_is_not_misled():
     assert found.params == {"ridgecv__alpha": 1e6}
     assert {one for params in found.chosen for one in params.values()} == {1e6}
     assert found.score < 0.02
+
+
+def test_an_encoder_of_tables_leaks_nothing():
+    """It takes means of the target for categories of many levels: at chance on noise, and no shortcut. Where there are
+    no such categories it looks at no target, which it knows when it has seen them: a shortcut.
+    """
+    polars = pytest.importorskip("polars")
+    model = make_pipeline(TableEncoder(), RidgeClassifierCV([1e-3, 1.0]))
+    right = []
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, 400)
+        many, few = ([f"p{k}" for k in rng.integers(0, levels, 400)] for levels in (150, 3))
+        found = nested({"model": model}, polars.DataFrame({"place": many}), y, refit=False)["model"]
+        assert found.words.endswith("TableEncoder looks at the target, so every inner fold refits the whole pipeline.")
+        right.append(np.mean(found.predictions == y))
+    assert abs(np.mean(right) - 0.5) < 3 * 0.5 / np.sqrt(800)
+    found = nested({"model": model}, polars.DataFrame({"place": few}), y, refit=False)["model"]
+    assert found.words == "RidgeClassifierCV chooses by exact leave-one-out."
 
 
 def test_no_score_beats_the_baseline_on_a_shuffled_target():

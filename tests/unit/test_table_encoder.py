@@ -16,8 +16,9 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tenfold
-from tenfold import LinearRegression, Ridge, TableEncoder, check_table
+from tenfold import LinearRegression, Ridge, RidgeCV, TableEncoder, check_table
 from tenfold.features import CountBins, DateParts, Levels, Numbers, Ranks, TableError, TargetMeans, Texts, infer_schema
+from tenfold.selection import shortcut
 
 
 @parametrize_with_checks([TableEncoder(), TableEncoder(scale=True, sparse_output=True, many_levels="group")])
@@ -268,6 +269,18 @@ def test_whether_rows_are_encoded_alone():
     assert not known.supervised
     assert known.row_wise
     assert TableEncoder(types=infer_schema(many_levels())).supervised
+
+
+def test_protocols_ask_the_encoder():
+    """Exact shortcuts are taken unless the target may be used."""
+    protocol, reason = shortcut(make_pipeline(TableEncoder(), RidgeCV()))
+    assert protocol is None
+    assert "TableEncoder looks at the target" in reason
+    assert shortcut(make_pipeline(TableEncoder(many_levels="group"), RidgeCV()))[0] == "leave-one-out"
+    plain = infer_schema(pl.DataFrame({"x": [1.0, 2.5, 3.0]})).plain()
+    assert shortcut(make_pipeline(TableEncoder(types=plain), RidgeCV()))[0] == "leave-one-out"
+    many = infer_schema(many_levels()).plain()
+    assert shortcut(make_pipeline(TableEncoder(types=many), RidgeCV()))[0] is None
 
 
 def test_folds_with_the_schema_of_the_table_have_the_same_columns():

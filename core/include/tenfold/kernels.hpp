@@ -96,6 +96,16 @@ enum class Loss {
 };
 constexpr int loss_count = 16;
 
+// Panels of rows, entry (i, j) at rows[(i / near_rows) * columns * near_rows + j * near_rows + i % near_rows], with
+// three numbers for each of them, and new centres, entry (c, j) at candidates[j * count + c].
+struct Gains {
+  const float *rows, *start, *size, *weight;
+  Index columns;
+  const float *candidates, *half;
+  Index count;
+  float slack, reach;
+};
+
 struct Kernels {
   const char *name;
   Index panel; // columns of one packed panel
@@ -148,8 +158,10 @@ struct Kernels {
   Index singles; // centres of one panel
   void (*nearest)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
                   Index panel_count, float *best, float *second, std::int32_t *number);
-  void (*gains)(const float *const *x, Index count, Index columns, const float *panels, const float *half,
-                Index panel_count, const float *start, const float *weight, float *totals, float *most);
+  // core/src/kernels/gains.hpp
+  void (*gains)(const Gains &in, const Index *list, Index panels, float *totals, std::uint32_t *marks);
+  // core/src/kernels/drift.hpp
+  void (*drift)(float *bounds, Index stride, Index groups, Index count, float keep, const float *fall, float *least);
   // core/src/kernels/singles.hpp
   void (*single_sums)(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b,
                       Index b_step, Index groups, float *out, Index out_step);

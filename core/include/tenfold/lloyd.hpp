@@ -12,13 +12,27 @@
 // which stay are not read at all; `again` sums all rows anew, with the bits of assign.hpp.
 //
 // Groups are panels of centres side by side, as many as make the comparison of a row with one dearer than what is known
-// about it, at most 24: 4 (2 + 24) bytes a row. Rows of weight zero are passed over.
+// about it, at most 24: 4 (2 + 24) bytes a row. Bounds of the rows of a chunk stand side by side, group after group.
+// Rows of weight zero are passed over.
 // Flops: 2 n p k for the first step, then for what is left; bytes: X once, then the bounds and what is left.
 #pragma once
 
 #include "tenfold/assign.hpp"
+#include "tenfold/rounded.hpp"
 
 namespace tenfold {
+
+// Brings a row on its way from memory.
+template <class T> void fetch(const Dense<T> &x, Index row) {
+  const char *from = reinterpret_cast<const char *>(x.data + row * x.columns);
+  const Index bytes = std::min<Index>(1024, x.columns * static_cast<Index>(sizeof(T)));
+  for (Index b = 0; b < bytes; b += 64)
+    __builtin_prefetch(from + b);
+}
+template <class T, class I> void fetch(const Sparse<T, I> &x, Index row) {
+  __builtin_prefetch(x.data.data() + x.indptr.data()[row]);
+  __builtin_prefetch(x.indices.data() + x.indptr.data()[row]);
+}
 
 template <class Rows> class Lloyd {
 public:
@@ -28,21 +42,17 @@ public:
     const Centres c = centres_for(x_, centres, k);
     const bool first = begin(c);
     const Index p = x_.columns, size = k * p + 2 * k, stride = (size + lanes - 1) / lanes * lanes;
-    const Index slots = assign_slots(x_, k, stride);
+    const Index chunks = (x_.rows + chunk_ - 1) / chunk_, slots = std::min(chunks, assign_slots(x_, k, stride));
     Buffer changes(slots * stride);
     std::vector<Index> compared(at(slots));
     parallel(slots, threads, [&](Index slot, int) {
-      const Range range = slot_range(x_.rows, slots, slot);
-      Work work(x_, groups_);
-      double *sums = changes.data() + slot * stride;
-      for (Index start = range.begin; start < range.end; start += work.contest.most()) {
-        const Index end = std::min(start + work.contest.most(), range.end);
-        for (Index i = start; i < end; ++i)
-          if (weight(i) > 0.0 && (first || is_open(i, c)))
-            enter(x_, i, c, work.contest);
+      const Range range = slot_range(chunks, slots, slot);
+      Work work(x_, chunk_);
+      for (Index chunk = range.begin; chunk < range.end; ++chunk) {
+        first ? enter_all(chunk, c, work) : enter_open(chunk, c, work);
         compared[at(slot)] += compare(c, work, first);
         for (Index i = 0; i < work.contest.count; ++i)
-          move_row(c, work, i, first, place.data(), sums);
+          move_row(c, work, i, first, place.data(), changes.data() + slot * stride);
         work.contest.count = 0;
       }
     });
@@ -78,18 +88,25 @@ public:
   double compared() const { return static_cast<double>(compared_) / static_cast<double>(std::max<Index>(1, groups_)); }
 
 private:
-  // The scores of rows that wait, with each group; number -1: not compared.
+  // Where a row stands that was compared with some groups: its best score, whose it is and in which group (-1: that of
+  // its own centre, by its upper bound), the next best of that group, and the best of the other groups.
+  struct Standing {
+    double best, rest, others;
+    std::int32_t number;
+    Index group;
+  };
   struct Work {
     Contest contest;
-    std::vector<float> best, second;
-    std::vector<std::int32_t> number;
+    std::vector<Standing> standing; // of the rows that wait
+    std::vector<double> margin;
+    std::vector<float> least; // bounds of the rows of the chunk
+    std::vector<Index> open;  // rows of the chunk that their bounds leave open
+    float *bounds = nullptr;
+    Index begin = 0; // the first row of the chunk
 
-    Work(const Rows &x, Index groups) : contest(contest_for(x)) {
-      const auto size = static_cast<std::size_t>(contest.most() * groups);
-      best.resize(size);
-      second.resize(size);
-      number.resize(size);
-    }
+    Work(const Rows &x, Index chunk)
+        : contest(contest_for(x)), standing(at(chunk)), margin(at(chunk)), least(at(chunk)), open(at(chunk)) {}
+    Index place(Index i) const { return contest.row[at(i)] - begin; }
   };
   struct Drift {
     double most = 0.0, next = 0.0; // the largest moves of a group
@@ -98,11 +115,11 @@ private:
 
   static constexpr double up = 1.0 + 1e-6, down = 1.0 - 1e-6;
   static constexpr Index most_groups = 24;
+  static constexpr double nothing = -std::numeric_limits<double>::infinity();
 
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
   double weight(Index i) const { return weight_.empty() ? 1.0 : weight_.data()[i]; }
   Index group_of(Index k) const { return k / group_size_; }
-  float *lower(Index row) { return lower_.data() + row * groups_; }
 
   // Prepares the bounds for moved centres: true where there are none yet.
   bool begin(const Centres &c) {
@@ -112,76 +129,133 @@ private:
       group_panels_ = std::max((c.panels + most_groups - 1) / most_groups, std::min(worth, c.panels));
       group_size_ = group_panels_ * lane;
       groups_ = (c.panels + group_panels_ - 1) / group_panels_;
+      chunk_ = contest_for(x_).most();
       number_.assign(at(x_.rows), 0);
       upper_.assign(at(x_.rows), 0.0f);
-      lower_.assign(at(x_.rows * groups_), 0.0f);
+      lower_.assign(at((x_.rows + chunk_ - 1) / chunk_ * chunk_ * groups_), 0.0f);
       sums_.assign(at(c.count * (c.columns + 2)), 0.0);
       return true;
     }
-    move_.assign(at(c.count), 0.0);
-    drift_.assign(at(groups_), {});
+    move_.assign(at(c.count), 0.0f);
+    spared_.assign(at(c.count), 0.0f);
+    std::vector<Drift> drifts(at(groups_));
     for (Index k = 0; k < c.count; ++k) {
       const double *was = before_.data() + k * c.columns;
       const double move = up * std::sqrt(kernels().dense<double>().square_distance(was, c.at(k), c.columns));
-      move_[at(k)] = move;
-      Drift &drift = drift_[at(group_of(k))];
+      move_[at(k)] = rounded_up(move);
+      Drift &drift = drifts[at(group_of(k))];
       if (move > drift.most)
         drift = {move, drift.most, k};
       else
         drift.next = std::max(drift.next, move);
     }
+    fall_.assign(at(groups_), 0.0f);
+    for (Index g = 0; g < groups_; ++g) {
+      const Drift &drift = drifts[at(g)];
+      fall_[at(g)] = rounded_up(drift.most);
+      if (drift.who >= 0)
+        spared_[at(drift.who)] = rounded_down(down * (drift.most - drift.next));
+    }
     return false;
   }
 
-  // Moves the bounds of a row: whether its centre may have changed.
-  bool is_open(Index row, const Centres &c) {
-    const Index own = number_[at(row)];
-    float *bounds = lower(row);
-    double least = std::numeric_limits<double>::infinity();
-    for (Index g = 0; g < groups_; ++g) {
-      const Drift &drift = drift_[at(g)];
-      const double bound = down * static_cast<double>(bounds[g]) - (drift.who == own ? drift.next : drift.most);
-      bounds[g] = static_cast<float>(bound);
-      least = std::min(least, bound);
+  // Chooses a chunk: how many rows it has.
+  Index turn_to(Index chunk, Work &work) {
+    work.begin = chunk * chunk_;
+    work.bounds = lower_.data() + work.begin * groups_;
+    return std::min(chunk_, x_.rows - work.begin);
+  }
+  void enter_all(Index chunk, const Centres &c, Work &work) {
+    const Index count = turn_to(chunk, work);
+    for (Index row = work.begin; row < work.begin + count; ++row)
+      if (weight(row) > 0.0)
+        enter(x_, row, c, work.contest);
+  }
+  // Moves the bounds of the rows of a chunk; those whose centre may have changed will be compared.
+  void enter_open(Index chunk, const Centres &c, Work &work) {
+    const Index count = turn_to(chunk, work);
+    kernels().drift(work.bounds, chunk_, groups_, count, static_cast<float>(down), fall_.data(), work.least.data());
+    Index open = 0;
+    for (Index i = 0; i < count; ++i) {
+      const Index row = work.begin + i, own = number_[at(row)];
+      upper_[at(row)] = static_cast<float>(up) * upper_[at(row)] + move_[at(own)];
+      if (spared_[at(own)] > 0.0f)
+        spare(work, i, own);
+      if (!(upper_[at(row)] < work.least[at(i)]) && weight(row) > 0.0) {
+        work.open[at(open++)] = i;
+        fetch(x_, row);
+      }
     }
-    double distance = up * static_cast<double>(upper_[at(row)]) + move_[at(own)];
-    if (!(distance < down * least))
-      distance = up * std::sqrt(distance_to(x_, row, c, own));
-    upper_[at(row)] = static_cast<float>(distance);
-    return !(up * distance < down * least);
+    for (Index o = 0; o < open; ++o) {
+      const Index i = work.open[at(o)], row = work.begin + i;
+      upper_[at(row)] = rounded_up(up * std::sqrt(distance_to(x_, row, c, number_[at(row)])));
+      if (!(upper_[at(row)] < work.least[at(i)]))
+        enter(x_, row, c, work.contest);
+    }
+  }
+  // The centre that moved most of its group is the row's own: the others moved less.
+  void spare(Work &work, Index i, Index own) {
+    work.bounds[group_of(own) * chunk_ + i] += spared_[at(own)];
+    float least = std::numeric_limits<float>::infinity();
+    for (Index g = 0; g < groups_; ++g)
+      least = std::min(least, work.bounds[g * chunk_ + i]);
+    work.least[at(i)] = least;
+  }
+
+  // A lower bound on a distance, from a score that is right up to the margin; zero where something overflowed.
+  float bound(double square, double score, double margin, const Centres &c) const {
+    const double left = square - 2.0 * score - margin;
+    return left > 0.0 && std::isfinite(square) ? static_cast<float>(down * std::sqrt(left) / c.unit) : 0.0f;
   }
 
   // Compares the rows that wait with what their bounds leave: how many comparisons.
   Index compare(const Centres &c, Work &work, bool first) {
     const Index waiting = work.contest.count;
-    std::fill_n(work.number.begin(), waiting * groups_, -1);
+    for (Index i = 0; i < waiting; ++i) {
+      const Index row = work.contest.row[at(i)], own = number_[at(row)];
+      const double square = work.contest.square[at(i)], away = c.unit * static_cast<double>(upper_[at(row)]);
+      work.margin[at(i)] = c.margin(square, entries_of(x_, row)) + 4.0 * single_roundoff * square;
+      const bool alone = !first && upper_[at(row)] < work.bounds[group_of(own) * chunk_ + work.place(i)];
+      const double start = alone ? (square - away * away) / 2.0 : nothing;
+      work.standing[at(i)] = {start, nothing, nothing, static_cast<std::int32_t>(own), -1};
+    }
     Index list[contest_rows], count = 0, total = 0;
-    Scores scores;
     for (Index g = 0; g < groups_; ++g) {
-      const Index from = g * group_panels_, to = std::min(c.panels, from + group_panels_);
-      const auto flush = [&] {
-        contest_panels(x_, work.contest, list, count, c, from, to, scores);
-        for (Index i = 0; i < count; ++i) {
-          const std::size_t cell = at(list[i] * groups_ + g);
-          work.best[cell] = scores.best[i];
-          work.second[cell] = scores.second[i];
-          work.number[cell] = scores.number[i];
-        }
-        total += count;
-        count = 0;
-      };
+      const float *bounds = work.bounds + g * chunk_;
       for (Index i = 0; i < waiting; ++i) {
-        const Index row = work.contest.row[at(i)];
-        if (!first && up * static_cast<double>(upper_[at(row)]) < down * static_cast<double>(lower(row)[g]))
+        if (!first && upper_[at(work.contest.row[at(i)])] < bounds[work.place(i)])
           continue;
         list[count++] = i;
-        if (count == contest_rows)
-          flush();
+        if (count == contest_rows) {
+          contest_group(c, work, list, count, g);
+          total += count;
+          count = 0;
+        }
       }
-      if (count > 0)
-        flush();
+      contest_group(c, work, list, count, g);
+      total += count;
+      count = 0;
     }
     return total;
+  }
+  void contest_group(const Centres &c, Work &work, const Index *list, Index count, Index g) {
+    if (count == 0)
+      return;
+    Scores scores;
+    const Index from = g * group_panels_;
+    contest_panels(x_, work.contest, list, count, c, from, std::min(c.panels, from + group_panels_), scores);
+    float *bounds = work.bounds + g * chunk_;
+    for (Index n = 0; n < count; ++n) {
+      const std::size_t i = at(list[n]);
+      const auto score = static_cast<double>(scores.best[n]);
+      bounds[work.place(list[n])] = bound(work.contest.square[i], score, work.margin[i], c);
+      Standing &s = work.standing[i];
+      if (score > s.best) {
+        s = {score, static_cast<double>(scores.second[n]), std::max({s.others, s.best, s.rest}), scores.number[n], g};
+      } else {
+        s.others = std::max(s.others, score);
+      }
+    }
   }
 
   // A row of the contest goes to its nearest centre, and its sums go with it.
@@ -217,60 +291,41 @@ private:
 
   void decide(const Centres &c, const Work &work, Index i, bool first) {
     const Index row = work.contest.row[at(i)], own = number_[at(row)], home = group_of(own);
-    const double square = work.contest.square[at(i)];
-    const double margin = c.margin(square, entries_of(x_, row)) + 4.0 * single_roundoff * square;
-    const std::size_t cell = at(i * groups_);
-    double best = -std::numeric_limits<double>::infinity(), second = best;
-    Index number = own;
-    const auto compare = [&](double score, Index who) {
-      if (score > best) {
-        second = best;
-        best = score;
-        number = who;
-      } else {
-        second = std::max(second, score);
-      }
-    };
-    double slack = margin;
-    const bool alone = !first && work.number[cell + at(home)] < 0; // its own group is out of the question, it is not
-    if (alone) {
-      const double away = c.unit * static_cast<double>(upper_[at(row)]);
-      compare((square - away * away) / 2.0, own);
-      slack += 8e-6 * away * away; // the upper bound is a little more than the distance
-    }
-    for (Index g = 0; g < groups_; ++g)
-      if (work.number[cell + at(g)] >= 0) {
-        compare(static_cast<double>(work.best[cell + at(g)]), work.number[cell + at(g)]);
-        second = std::max(second, static_cast<double>(work.second[cell + at(g)]));
-      }
-    if (!(best - second > slack))
+    const double square = work.contest.square[at(i)], margin = work.margin[at(i)];
+    const Standing &s = work.standing[at(i)];
+    const auto bound_of = [&](Index g) -> float & { return work.bounds[g * chunk_ + work.place(i)]; };
+    const double away = c.unit * static_cast<double>(upper_[at(row)]);
+    // the upper bound is a little more than the distance
+    const double slack = margin + (first ? 0.0 : 8e-6 * away * away);
+    Index number = s.number;
+    const bool sure = s.best - std::max(s.rest, s.others) > slack;
+    if (sure && s.group >= 0) {
+      bound_of(s.group) = bound(square, s.rest, margin, c); // on the others of its group
+    } else if (!sure) {
       number = nearest_in_double(x_, row, c);
-    float *bounds = lower(row);
-    for (Index g = 0; g < groups_; ++g)
-      if (work.number[cell + at(g)] >= 0) {
-        const bool mine = work.number[cell + at(g)] == number;
-        const double score = static_cast<double>(mine ? work.second[cell + at(g)] : work.best[cell + at(g)]);
-        const double left = square - 2.0 * score - margin;
-        // zero where something overflowed: that is a bound, too
-        bounds[g] = left > 0.0 && std::isfinite(square) ? static_cast<float>(down * std::sqrt(left) / c.unit) : 0.0f;
-      }
-    if (first || number != own) {
-      if (alone)
-        bounds[home] = std::min(bounds[home], static_cast<float>(down * down * static_cast<double>(upper_[at(row)])));
-      number_[at(row)] = static_cast<std::int32_t>(number);
-      upper_[at(row)] = static_cast<float>(up * std::sqrt(distance_to(x_, row, c, number)));
+      bound_of(group_of(number)) = 0.0f;
     }
+    if (!first && number == own)
+      return;
+    if (!first) // what is known of the group is about the others
+      bound_of(home) = std::min(bound_of(home), static_cast<float>(down * down * static_cast<double>(upper_[at(row)])));
+    const double left = square - 2.0 * s.best + margin;
+    const double from = sure && left >= 0.0 && std::isfinite(left) ? std::sqrt(left) / c.unit
+                                                                   : std::sqrt(distance_to(x_, row, c, number));
+    number_[at(row)] = static_cast<std::int32_t>(number);
+    upper_[at(row)] = rounded_up(up * from);
   }
 
   Rows x_;
   std::span<const double> weight_;
-  Index groups_ = 0, group_panels_ = 1, group_size_ = 1, compared_ = 0;
+  Index groups_ = 0, group_panels_ = 1, group_size_ = 1, chunk_ = 1, compared_ = 0;
   std::vector<std::int32_t> number_;
-  std::vector<float> upper_, lower_;
+  std::vector<float> upper_;
+  Singles lower_; // (chunks, groups, rows of a chunk)
   Weights before_;
-  std::vector<double> sums_; // (k, p) sums, (k) weights, (k) rows
-  std::vector<double> move_;
-  std::vector<Drift> drift_;
+  std::vector<double> sums_;         // (k, p) sums, (k) weights, (k) rows
+  std::vector<float> move_, spared_; // (k) how far centres moved, and by how much less the others of their group did
+  std::vector<float> fall_;          // (groups)
 };
 
 } // namespace tenfold

@@ -17,6 +17,7 @@
 #include "tenfold/kernels.hpp"
 #include "tenfold/neighbours.hpp"
 #include "tenfold/pool.hpp"
+#include "tenfold/rounded.hpp"
 
 #include <bit>
 
@@ -24,12 +25,6 @@ namespace tenfold {
 
 // Squares of the largest entries must be within these, in float64 and in the unit of the products.
 constexpr double least_size = 0x1p-400, largest_size = 0x1p500;
-
-inline float rounded_up(double value) {
-  const float near = static_cast<float>(value);
-  return static_cast<double>(near) < value ? std::nextafter(near, std::numeric_limits<float>::infinity()) : near;
-}
-inline float rounded_down(double value) { return -rounded_up(-value); }
 
 template <class T> class ProductSearch {
 public:

@@ -137,9 +137,9 @@ struct Contest {
   const float *at(Index i) const { return x.data() + i * columns; }
 };
 
-// So many that they stay in the second-level cache.
+// So many that they stay in the second-level cache, in whole vectors.
 template <class T> Contest contest_for(const Dense<T> &x) {
-  return {std::clamp<Index>(32768 / std::max<Index>(1, x.columns) / 8 * 8, 64, 512), x.columns, true};
+  return {std::clamp<Index>(32768 / std::max<Index>(1, x.columns) / 16 * 16, 64, 512), x.columns, true};
 }
 template <class T, class I> Contest contest_for(const Sparse<T, I> &x) { return {256, x.columns, false}; }
 

@@ -5,116 +5,50 @@
 // numbers in [0, 1); candidate j of a step is the first row at which the running sum of w d reaches draws_j times its
 // total. Returns the k rows.
 //
-// A candidate z is not nearer to a row than its centre c if ||z - c|| >= 2 ||x - c||: where clusters are apart most
-// rows are passed over without being looked at. Of dense rows a copy in single precision is kept, and what candidates
-// gain is summed from products with it; which one is kept depends on that, but the distances d do not: those of rows
-// that come nearer are sums of squared differences in double precision, so that a copy of a centre has the distance
-// zero and is not drawn again. Where little is left of the squares of the rows, gains are summed in double precision,
-// too. Flops: 2 n p trials a step; bytes: the copy once a step, or what of it is looked at.
+// What candidates gain is summed from products in single precision with a copy of the rows (seed_panels.hpp); which one
+// is kept depends on that, but the distances d do not: those of rows that come nearer are sums of squared differences
+// in double precision, so that a copy of a centre has the distance zero and is not drawn again. Where little is left of
+// the squares of the rows, and for sparse rows, gains are summed in double precision, too.
+//
+// A candidate z is not nearer to a row than its centre c if ||z - c|| >= 2 ||x - c||: a panel all of whose rows are
+// that near to their centres is passed over. Where clusters are apart but mixed in the order of the rows, panels are
+// made anew from rows of the same centre, as soon as the lanes that were computed in vain have cost more than that, and
+// each time after twice as many. Flops: 2 n p trials a step; bytes: the copy once a step, or what of it is looked at.
+// Sums of w d are kept for blocks of rows and added up anew where a row of the block changed.
 #pragma once
 
-#include "tenfold/buffer.hpp"
-#include "tenfold/nearest.hpp"
-#include "tenfold/pool.hpp"
+#include "tenfold/seed_panels.hpp"
 #include "tenfold/selection.hpp"
 
-#include <algorithm>
+#include <atomic>
+#include <bit>
 #include <functional>
-#include <span>
-#include <vector>
 
 namespace tenfold {
-
-// The values of a row, and its squared length.
-template <class T> void copy_row(const Dense<T> &x, Index row, double *to) {
-  std::copy_n(x.data + row * x.columns, x.columns, to);
-}
-template <class T, class I> void copy_row(const Sparse<T, I> &x, Index row, double *to) {
-  std::fill_n(to, x.columns, 0.0);
-  for (std::int64_t e = x.indptr.data()[row]; e < x.indptr.data()[row + 1]; ++e)
-    to[x.indices.data()[e]] += static_cast<double>(x.data.data()[e]);
-}
-
-template <class T> double square_between(const Dense<T> &x, Index row, const double *centre, double) {
-  return kernels().dense<T>().square_distance(x.data + row * x.columns, centre, x.columns);
-}
-// Differences of what is stored; the rest of the centre counts as it is.
-template <class T, class I>
-double square_between(const Sparse<T, I> &x, Index row, const double *centre, double square) {
-  double inside = 0.0, left = square;
-  for (std::int64_t e = x.indptr.data()[row]; e < x.indptr.data()[row + 1]; ++e) {
-    const double c = centre[x.indices.data()[e]], away = static_cast<double>(x.data.data()[e]) - c;
-    inside += away * away;
-    left -= c * c;
-  }
-  return inside + (left > 1e-14 * square ? left : 0.0);
-}
-
-// Rows in single precision about a place amid them.
-struct SingleRows {
-  Weights shift;
-  double unit = 1.0;
-  Singles values;
-  std::vector<float> square;
-  Index columns = 0;
-  double total = 0.0; // of the squares, in units
-
-  bool empty() const { return values.empty(); }
-  const float *at(Index row) const { return values.data() + row * columns; }
-};
-template <class T> SingleRows singles_of(const Dense<T> &x, int threads) {
-  constexpr Index some = 1024;
-  SingleRows found{Weights(static_cast<std::size_t>(x.columns)), 1.0, {}, {}, x.columns, 0.0};
-  const Index count = std::min(some, x.rows), step = x.rows / count;
-  double largest = 0.0;
-  for (Index i = 0; i < count; ++i)
-    kernels().dense<T>().add_scaled(1.0 / static_cast<double>(count), x.data + i * step * x.columns, x.columns,
-                                    found.shift.data());
-  for (Index i = 0; i < count; ++i)
-    for (Index j = 0; j < x.columns; ++j)
-      largest = std::max(largest, std::fabs(static_cast<double>(x.data[i * step * x.columns + j]) -
-                                            found.shift[static_cast<std::size_t>(j)]));
-  found.unit = unit_for(largest);
-  found.values.resize(static_cast<std::size_t>(x.rows * x.columns));
-  found.square.resize(static_cast<std::size_t>(x.rows));
-  constexpr Index piece = 4096;
-  parallel((x.rows + piece - 1) / piece, threads, [&](Index item, int) {
-    for (Index i = item * piece; i < std::min(x.rows, (item + 1) * piece); ++i)
-      found.square[static_cast<std::size_t>(i)] = kernels().dense<T>().to_singles(
-          x.data + i * x.columns, x.columns, found.shift.data(), found.unit, found.values.data() + i * x.columns);
-  });
-  for (const float square : found.square)
-    found.total += static_cast<double>(square);
-  return found;
-}
-template <class T, class I> SingleRows singles_of(const Sparse<T, I> &, int) { return {}; }
 
 template <class Rows> class Seeding {
 public:
   Seeding(const Rows &rows, std::span<const double> weights, Index k, Index trials, int threads)
-      : x_(rows), weight_(weights), trials_(trials), threads_(threads),
-        chosen_(static_cast<std::size_t>(k * rows.columns)), squares_(static_cast<std::size_t>(k)),
-        candidates_(static_cast<std::size_t>(trials * rows.columns)),
-        candidate_squares_(static_cast<std::size_t>(trials)), between_(static_cast<std::size_t>(k * trials)),
-        near_(static_cast<std::size_t>(k)), distance_(static_cast<std::size_t>(rows.rows)),
-        own_(static_cast<std::size_t>(rows.rows)) {
-    singles_ = singles_of(rows, threads);
-    touched_.assign(static_cast<std::size_t>(rows.rows), 1);
-    slots_ = slot_count(rows.rows, row_work(rows) * static_cast<double>(trials), 64);
-    totals_.resize(static_cast<std::size_t>(slots_));
-    gains_.resize(static_cast<std::size_t>(slots_ * trials));
+      : x_(rows), weight_(weights), trials_(trials), threads_(threads), panels_(rows, weights, threads),
+        chosen_(at(k * rows.columns)), squares_(at(k)), candidates_(at(trials * rows.columns)),
+        candidate_squares_(at(trials)), between_(at(k * trials)), near_(at(k)), distance_(at(rows.rows)),
+        patience_(first_patience * static_cast<double>(rows.rows)) {
+    slots_ = slot_count(panels_.count, row_work(rows) * static_cast<double>(panels_.side * trials), 64);
+    gains_.resize(at(slots_ * trials));
+    wasted_.resize(at(slots_));
+    marks_.assign(at(panels_.count * trials), 0);
+    blocks_.resize(at((rows.rows + block - 1) / block));
+    changed_.assign(blocks_.size(), 1);
   }
 
   void start(Index row) {
     keep(row);
-    each_slot([&](Index slot, Range range) {
-      double total = 0.0;
-      for (Index i = range.begin; i < range.end; ++i) {
-        distance_[at(i)] = square_between(x_, i, chosen_.data(), squares_[0]);
-        total += weight(i) * distance_[at(i)];
-      }
-      totals_[at(slot)] = total;
+    each_slot([&](Index, Range range) {
+      for (Index lane = range.begin * panels_.side; lane < range.end * panels_.side; ++lane)
+        if (const Index i = panels_.row(lane); i >= 0)
+          set(lane, i, square_between(x_, i, chosen_.data(), squares_[0]), 0);
     });
+    add_blocks();
   }
 
   // Draws candidates and keeps the best: its row.
@@ -126,39 +60,23 @@ public:
       candidate_squares_[at(j)] = square_of(candidate(j));
     }
     compare_centres();
-    double left = 0.0;
-    for (const double part : totals_)
-      left += part;
-    left *= singles_.unit * singles_.unit;
-    if (!singles_.empty() && std::isfinite(singles_.total) && left > enough * singles_.total) {
-      Centres packed(candidates_, trials_, x_.columns);
-      packed.shift = singles_.shift;
-      packed.unit = singles_.unit;
-      pack_panels(packed);
-      each_slot([&](Index slot, Range range) { gain(range, packed, gains_.data() + slot * trials_); });
+    if (panels_.tells(total_)) {
+      const Candidates packed = panels_.candidates(candidates_, trials_);
+      each_slot([&](Index slot, Range range) { gain(slot, range, packed); });
     } else {
-      each_slot([&](Index slot, Range range) { gain(range, gains_.data() + slot * trials_); });
+      each_slot([&](Index slot, Range range) { gain(slot, range); });
     }
-    Index best = 0;
-    double most = -1.0;
-    for (Index j = 0; j < trials_; ++j) {
-      double all = 0.0;
-      for (Index slot = 0; slot < slots_; ++slot)
-        all += gains_[at(slot * trials_ + j)];
-      if (all > most) {
-        most = all;
-        best = j;
-      }
-    }
-    const Index number = count_;
+    const Index best = most_gained(), number = count_;
     keep(rows[at(best)]);
-    each_slot([&](Index slot, Range range) { totals_[at(slot)] = update(range, number, best); });
+    each_slot([&](Index, Range range) { update(range, number, best); });
+    add_blocks();
+    sort_if_worth();
     return rows[at(best)];
   }
 
 private:
-  // Below such a share of the squares, per unit of weight, products in single precision are not to be trusted.
-  static constexpr double enough = 1e-3;
+  static constexpr Index block = 256;
+  static constexpr double first_patience = 8.0; // lanes a row
 
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
   double weight(Index i) const { return weight_.empty() ? 1.0 : weight_[at(i)]; }
@@ -170,8 +88,9 @@ private:
       total += values[j] * values[j];
     return total;
   }
+  // Ranges of panels.
   template <class F> void each_slot(F &&body) {
-    parallel(slots_, threads_, [&](Index slot, int) { body(slot, slot_range(x_.rows, slots_, slot)); });
+    parallel(slots_, threads_, [&](Index slot, int) { body(slot, slot_range(panels_.count, slots_, slot)); });
   }
   void keep(Index row) {
     copy_row(x_, row, chosen_.data() + count_ * x_.columns);
@@ -179,25 +98,27 @@ private:
     ++count_;
   }
 
-  // The first row at which the running sum reaches `share` of the total.
+  // The first row at which the running sum reaches `share` of the total; never one that is a centre already, unless all
+  // are.
   Index drawn(double share) const {
-    double total = 0.0, before = 0.0;
-    for (const double part : totals_)
-      total += part;
-    const double wanted = share * total;
+    const double wanted = share * total_;
+    double before = 0.0;
     Index last = x_.rows - 1;
-    for (Index slot = 0; slot < slots_; ++slot) {
-      if (before + totals_[at(slot)] >= wanted) {
-        const Range range = slot_range(x_.rows, slots_, slot);
-        double running = 0.0;
-        for (Index i = range.begin; i < range.end; ++i) {
-          running += weight(i) * distance_[at(i)];
-          if (before + running >= wanted)
-            return i;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      if (before + blocks_[b] >= wanted && blocks_[b] > 0.0) {
+        const Index begin = static_cast<Index>(b) * block;
+        double running = before;
+        for (Index i = begin; i < std::min(x_.rows, begin + block); ++i) {
+          const double mine = weight(i) * distance_[at(i)];
+          running += mine;
+          if (mine > 0.0) {
+            last = i;
+            if (running >= wanted)
+              return i;
+          }
         }
-        last = range.end - 1;
       }
-      before += totals_[at(slot)];
+      before += blocks_[b];
     }
     return last;
   }
@@ -213,89 +134,146 @@ private:
         between_[at(k * trials_ + j)] = away;
         least = std::min(least, away);
       }
-      near_[at(k)] = least;
+      near_[at(k)] = rounded_down(least);
     });
   }
 
-  bool is_far(Index i) const { return distance_[at(i)] <= near_[at(own_[at(i)])] || weight(i) == 0.0; }
-
-  void gain(Range range, double *gains) {
-    std::fill_n(gains, trials_, 0.0);
-    for (Index i = range.begin; i < range.end; ++i) {
-      touched_[at(i)] = !is_far(i);
-      if (!touched_[at(i)])
-        continue;
-      const double here = distance_[at(i)], *between = between_.data() + own_[at(i)] * trials_;
-      for (Index j = 0; j < trials_; ++j)
-        if (here > between[j])
-          gains[j] += weight(i) * std::max(0.0, here - square_between(x_, i, candidate(j), candidate_squares_[at(j)]));
-    }
+  // Rows of the panel that a candidate may be nearer to.
+  Index open(Index panel) const {
+    Index count = 0;
+    for (Index lane = panel * panels_.side; lane < (panel + 1) * panels_.side; ++lane)
+      count += panels_.away[at(lane)] > near_[at(panels_.own[at(lane)])];
+    return count;
   }
 
-  // The same in single precision, by products of many rows with all candidates.
-  void gain(Range range, const Centres &packed, double *gains) {
-    const float *rows[contest_rows];
-    float start[contest_rows], weights[contest_rows], most[contest_rows];
-    Index row[contest_rows], count = 0;
-    std::vector<float> part(packed.half.size());
+  void gain(Index slot, Range range, const Candidates &packed) {
+    constexpr Index together = 16;
+    Index list[together], count = 0, wasted = 0;
+    double *gains = gains_.data() + slot * trials_;
     std::fill_n(gains, trials_, 0.0);
-    const double unit = singles_.unit * singles_.unit;
+    Singles totals(at(trials_ * panels_.side));
+    const Gains in = panels_.meet(packed);
     const auto flush = [&] {
-      std::fill(part.begin(), part.end(), 0.0f);
-      kernels().gains(rows, count, x_.columns, packed.packed.data(), packed.half.data(), packed.panels, start, weights,
-                      part.data(), most);
-      for (Index i = 0; i < count; ++i) {
-        const double square = static_cast<double>(singles_.square[at(row[i])]);
-        touched_[at(row[i])] =
-            !(static_cast<double>(most[i]) < -packed.margin(square, x_.columns) - 8.0 * single_roundoff * square);
-      }
+      std::fill(totals.begin(), totals.end(), 0.0f);
+      kernels().gains(in, list, count, totals.data(), marks_.data());
       for (Index j = 0; j < trials_; ++j)
-        gains[j] += static_cast<double>(part[at(j)]);
+        for (Index lane = 0; lane < panels_.side / 2; ++lane)
+          gains[j] += static_cast<double>(totals[at(j * (panels_.side / 2) + lane)]);
       count = 0;
     };
-    for (Index i = range.begin; i < range.end; ++i) {
-      touched_[at(i)] = 0;
-      if (is_far(i))
+    for (Index panel = range.begin; panel < range.end; ++panel) {
+      const Index here = open(panel);
+      if (here == 0) {
+        std::fill_n(marks_.begin() + panel * trials_, trials_, 0u);
         continue;
-      rows[count] = singles_.at(i);
-      start[count] = static_cast<float>(unit * distance_[at(i)] - static_cast<double>(singles_.square[at(i)]));
-      weights[count] = static_cast<float>(weight(i));
-      row[count++] = i;
-      if (count == contest_rows)
+      }
+      wasted += panels_.side - here;
+      list[count++] = panel;
+      if (count == together)
         flush();
     }
-    if (count > 0)
-      flush();
+    flush();
+    wasted_[at(slot)] = wasted;
   }
 
-  double update(Range range, Index number, Index best) {
-    double total = 0.0;
-    for (Index i = range.begin; i < range.end; ++i) {
-      double &here = distance_[at(i)];
-      if (touched_[at(i)] && here > between_[at(own_[at(i)] * trials_ + best)]) {
-        const double there = square_between(x_, i, centre(number), squares_[at(number)]);
-        if (there < here) {
-          here = there;
-          own_[at(i)] = static_cast<std::int32_t>(number);
+  // The same in double precision.
+  void gain(Index slot, Range range) {
+    double *gains = gains_.data() + slot * trials_;
+    std::fill_n(gains, trials_, 0.0);
+    std::fill_n(marks_.begin() + range.begin * trials_, (range.end - range.begin) * trials_, 0u);
+    wasted_[at(slot)] = 0;
+    for (Index lane = range.begin * panels_.side; lane < range.end * panels_.side; ++lane) {
+      const Index i = panels_.row(lane), own = panels_.own[at(lane)];
+      if (i < 0 || !(panels_.away[at(lane)] > near_[at(own)]))
+        continue;
+      const double here = distance_[at(i)];
+      for (Index j = 0; j < trials_; ++j)
+        if (here > between_[at(own * trials_ + j)]) {
+          const double there = square_between(x_, i, candidate(j), candidate_squares_[at(j)]);
+          if (there < here) {
+            gains[j] += weight(i) * (here - there);
+            marks_[at(lane / panels_.side * trials_ + j)] |= std::uint32_t{1} << lane % panels_.side;
+          }
         }
-      }
-      total += weight(i) * here;
     }
-    return total;
+  }
+
+  Index most_gained() const {
+    Index best = 0;
+    double most = -1.0;
+    for (Index j = 0; j < trials_; ++j) {
+      double all = 0.0;
+      for (Index slot = 0; slot < slots_; ++slot)
+        all += gains_[at(slot * trials_ + j)];
+      if (all > most) {
+        most = all;
+        best = j;
+      }
+    }
+    return best;
+  }
+
+  void set(Index lane, Index row, double square, Index number) {
+    distance_[at(row)] = square;
+    panels_.set(lane, square, number);
+    std::atomic_ref(changed_[at(row / block)]).store(1, std::memory_order_relaxed);
+  }
+
+  void update(Range range, Index number, Index best) {
+    for (Index panel = range.begin; panel < range.end; ++panel)
+      for (std::uint32_t marks = marks_[at(panel * trials_ + best)]; marks != 0; marks &= marks - 1) {
+        const Index lane = panel * panels_.side + std::countr_zero(marks), row = panels_.row(lane);
+        const double there = square_between(x_, row, centre(number), squares_[at(number)]);
+        if (there < distance_[at(row)])
+          set(lane, row, there, number);
+      }
+  }
+
+  void add_blocks() {
+    const auto count = static_cast<Index>(blocks_.size());
+    parallel((count + 63) / 64, threads_, [&](Index item, int) {
+      for (Index b = item * 64; b < std::min(count, (item + 1) * 64); ++b)
+        if (changed_[at(b)]) {
+          changed_[at(b)] = 0;
+          double sum = 0.0;
+          for (Index i = b * block; i < std::min(x_.rows, (b + 1) * block); ++i)
+            sum += weight(i) * distance_[at(i)];
+          blocks_[at(b)] = sum;
+        }
+    });
+    total_ = 0.0;
+    for (const double part : blocks_)
+      total_ += part;
+  }
+
+  void sort_if_worth() {
+    for (const Index lanes_in_vain : wasted_)
+      in_vain_ += static_cast<double>(lanes_in_vain);
+    if (in_vain_ > patience_) {
+      panels_.sort(x_, weight_, count_, distance_, threads_);
+      in_vain_ = 0.0;
+      patience_ *= 2.0;
+    }
   }
 
   const Rows &x_;
   std::span<const double> weight_;
   Index trials_, slots_ = 1, count_ = 0;
   int threads_;
+  SeedPanels<Rows> panels_;
   Weights chosen_;
   std::vector<double> squares_;
   Weights candidates_;
-  std::vector<double> candidate_squares_, between_, near_, distance_;
-  std::vector<std::int32_t> own_;
-  SingleRows singles_;
-  std::vector<char> touched_;
-  std::vector<double> totals_, gains_;
+  std::vector<double> candidate_squares_, between_;
+  std::vector<float> near_;
+  std::vector<double> distance_; // of rows, as they stand
+  std::vector<double> blocks_;
+  std::vector<char> changed_;
+  double total_ = 0.0;
+  std::vector<double> gains_;
+  std::vector<Index> wasted_; // lanes that were computed for nothing, by slots
+  double in_vain_ = 0.0, patience_;
+  std::vector<std::uint32_t> marks_; // (panels, trials)
 };
 
 // `go_on` is asked now and then; where it says no, the rows so far are returned.

@@ -159,39 +159,6 @@ void nearest(const float *const *x, Index count, Index columns, const float *pan
     decide(standing[i], best + i, second + i, number + i);
 }
 
-template <Index r>
-inline void gains_of(const float *const *x, Index columns, const float *panels, const float *half, const float *start,
-                     const float *weight, Singles &total, float *most) {
-  Singles scores[1][r];
-  score<r, 1>(x, columns, panels, 0, half, scores);
-#pragma GCC unroll 8
-  for (Index i = 0; i < r; ++i) {
-    const Singles gain = all_singles(start[i]) + 2.0f * scores[0][i];
-    total += larger(gain, Singles{}) * weight[i];
-    const float here = largest_lane(gain)[0];
-    most[i] = here > most[i] ? here : most[i];
-  }
-}
-
-// What rows gain from each of some new centres: gains_k += sum_i weight_i max(0, start_i + 2 s_ik), with start_i the
-// squared distance from the nearest centre so far less ||x_i||^2; and the largest start_i + 2 s_ik of each row.
-void gains(const float *const *x, Index count, Index columns, const float *panels, const float *half, Index panel_count,
-           const float *start, const float *weight, float *totals, float *most) {
-  for (Index i = 0; i < count; ++i)
-    most[i] = -__builtin_inff();
-  for (Index k = 0; k < panel_count; ++k) {
-    const float *from = panels + k * columns * singles, *h = half + k * singles;
-    Singles total{};
-    Index i = 0;
-    for (; i + contested <= count; i += contested)
-      gains_of<contested>(x + i, columns, from, h, start + i, weight + i, total, most + i);
-    for (; i < count; ++i)
-      gains_of<1>(x + i, columns, from, h, start + i, weight + i, total, most + i);
-    for (Index c = 0; c < singles; ++c)
-      totals[k * singles + c] += total[c];
-  }
-}
-
 // One compressed row against centres as columns x centres, `stride` apart: false where an index is no column.
 template <class T, class I>
 bool sparse_nearest(const T *data, const I *indices, Index count, Index columns, double unit, const float *centres,

@@ -3,7 +3,9 @@
 #include "cross.hpp"
 #include "delta.hpp"
 #include "distances.hpp"
+#include "drift.hpp"
 #include "elementwise.hpp"
+#include "gains.hpp"
 #include "gradient.hpp"
 #include "gram.hpp"
 #include "loo.hpp"
@@ -81,6 +83,7 @@ constexpr Kernels kernels = {
     singles,
     nearest,
     gains,
+    drift,
     single_sums,
     single_softmax,
     turn,

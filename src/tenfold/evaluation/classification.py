@@ -160,14 +160,13 @@ def _probabilities(
     squares = np.sum(exact**2, axis=1) - 2.0 * exact[rows, said.true] + 1.0
     squares = 0.5 * squares if said.two else squares
     figures["brier"] = names.figure("brier", sample.mean(np.maximum(squares, 0.0), True), "lower")
+    top = np.argmax(exact, axis=1)
+    found = None if said.two else reliability(said.true == top, exact[rows, top], sample, n_bins)
     for k, label in enumerate(said.classes):
         of_class = reliability(said.true == k, exact[:, k], sample, n_bins)
         per_class[label]["ece"] = names.figure("ece", _calibration_error(of_class, sample), "lower")
-    if said.two:
-        found = reliability(said.true == 1, exact[:, 1], sample, n_bins)
-    else:
-        top = np.argmax(exact, axis=1)
-        found = reliability(said.true == top, exact[rows, top], sample, n_bins)
+        found = of_class if said.two else found
+    assert found is not None
     figures["ece"] = names.figure("ece", _calibration_error(found, sample), "lower")
     return found
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tenfold.arrays import Floats, Integers
 from tenfold.evaluation.intervals import Interval, Sample, clopper_pearson, undefined
-from tenfold.evaluation.resampling import Resampled, Units, bootstrap, dealt
+from tenfold.evaluation.resampling import MOST_UNITS, Resampled, Units, bootstrap, dealt
 
 SHARES = ("sensitivity", "specificity", "precision", "negative_predictive_value")
 
@@ -123,8 +123,8 @@ class Confusion:
 
     def _units(self, rng: np.random.Generator) -> Units:
         k = self.classes
-        if self.sample.plain:
-            true, said = np.nonzero(self.counts)
+        true, said = np.nonzero(self.counts)
+        if self.sample.plain and len(true) <= MOST_UNITS:
             sums = np.zeros((len(true), 3 * k))
             at = np.arange(len(true))
             sums[at, true] = sums[at, k + said] = 1.0

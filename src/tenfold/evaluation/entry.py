@@ -12,6 +12,9 @@ from tenfold.evaluation.figures import Evaluation
 from tenfold.evaluation.intervals import Sample
 from tenfold.evaluation.regression import numbers
 
+MOST_CLASSES = 100
+"""More different whole numbers are not taken for classes unless the task says so."""
+
 
 def evaluate(
     y_true: Any,
@@ -63,8 +66,8 @@ def evaluate(
     score : (n,) or (n, K), as of `decision_function`; default for orders of rows: `proba`.
     classes : in the order of the columns; default: the sorted classes of y_true and y_pred.
     sample_weight : (n,) not negative; rows of weight zero are left out.
-    task : "classification" or "regression". Default: numbers that are not whole are of regression, all else of
-        classification.
+    task : "classification" or "regression". Default: numbers that are not whole, or of more than 100 different values,
+        are of regression, all else of classification.
     confidence : of the intervals.
     interval : "auto", or None for figures without those intervals that need a bootstrap.
     groups : (n,) what rows belong together, as patients or days.
@@ -158,7 +161,8 @@ def _task(task: str | None, truth: Any, said: Any, proba: Any, score: Any, class
             return "classification"
         if values.dtype.kind == "f" and np.any(values != np.floor(values)):
             return "regression"
-    return "classification"
+    many = truth.dtype.kind in "fiu" and len(np.unique(truth)) > MOST_CLASSES
+    return "regression" if many else "classification"
 
 
 def _sample(rows: int, sample_weight: Any, groups: Any, confidence: float) -> tuple[Sample, Any]:
@@ -248,8 +252,9 @@ def _classes(truth: Any, said: Any, classes: Any) -> list[Any]:
     try:
         return sorted(found)
     except TypeError as error:
+        shown = ", ".join(sorted({f"{label!r} ({type(label).__name__})" for label in found})[:4])
         raise ValueError(
-            "Classes of different kinds cannot be put in order: give classes=[...], or labels of one kind."
+            f"Labels must be of one kind in y_true and y_pred, and none missing. Got {shown}, among others."
         ) from error
 
 

@@ -101,9 +101,9 @@ class Sample:
         w = self.weights if among is None else self.weights[among]
         return float(np.sum(w) ** 2 / np.sum(w**2)) if len(w) else 0.0
 
-    def variance(self, influence: Floats, units: int | None = None) -> float:
+    def variance(self, influence: Floats) -> float:
         """The variance of a figure from the influences of all rows."""
-        count = self.units() if units is None else units
+        count = self.units()
         if count < 2:
             return np.nan
         parts = influence if self.groups is None else np.bincount(self.groups, influence)
@@ -135,20 +135,24 @@ class Sample:
             inside = hits if among is None else hits & among
             trials = self.size if among is None else np.count_nonzero(among)
             return self.count(int(np.count_nonzero(inside)), int(trials))
-        w = self.weight() if among is None else np.where(among, self.weight(), 0.0)
+        w = self.weight() if among is None else self.weight()[among]
+        right = hits if among is None else hits[among]
         total = float(np.sum(w))
         if total <= 0.0:
             return undefined("no rows")
-        value = min(float(np.sum(w[hits])) / total, 1.0)
-        size = self._trials(value, w * (hits - value) / total, among)
+        value = min(float(np.sum(w[right])) / total, 1.0)
+        size = self._trials(value, w * (right - value) / total, among) if self.groups is not None else self.kish(among)
         low, high = clopper_pearson(value * size, size, self.confidence)
         return Interval(value, float(low), float(high), f"exact binomial{self.words}")
 
     def _trials(self, value: float, influence: Floats, among: Booleans | None) -> float:
-        rows, units = float(self.size if among is None else np.count_nonzero(among)), self.units(among)
-        if self.groups is None:
-            return self.kish(among)
-        variance = self.variance(influence, units) if units > 1 else 0.0
+        """How many independent trials a share of rows in groups is worth; the influences are those of the rows `among`
+        these.
+        """
+        assert self.groups is not None
+        rows, units = float(len(influence)), self.units(among)
+        parts = np.bincount(self.groups if among is None else self.groups[among], influence)
+        variance = float(np.sum(parts**2)) * units / (units - 1) if units > 1 else 0.0
         # without any error, or where all groups agree, nothing is known of the rows inside a group
         size = min(value * (1.0 - value) / variance, rows) if variance > 0.0 else float(units)
         if units > 1:
@@ -166,13 +170,14 @@ class Sample:
         spread = float(np.sqrt(self.variance(influence)))
         quantile, skew = self.quantile(self.freedom()), self._skewness(influence)
         low, high = (value - spread * _unskewed(side * quantile, skew) for side in (1.0, -1.0))
-        return Interval(value, max(low, 0.0) if not_negative else low, high, f"Student t{self.words}")
+        method = f"Student t{self.words}" + (" (all values are equal)" if spread == 0.0 else "")
+        return Interval(value, max(low, 0.0) if not_negative else low, high, method)
 
     def _skewness(self, influence: Floats) -> float:
         """A third of the skewness of the sum of the influences of independent units."""
         parts = influence if self.groups is None else np.bincount(self.groups, influence)
         squares = float(np.sum(parts**2))
-        return float(np.sum(parts**3)) / (3.0 * squares**1.5) if squares > 0.0 else 0.0
+        return float(np.sum(parts * parts * parts)) / (3.0 * squares**1.5) if squares > 0.0 else 0.0
 
     def smooth(self, value: float, influence: Floats, method: str) -> Interval:
         """A figure between zero and one from its influences, on the scale of log odds, which ends at both."""
@@ -210,7 +215,8 @@ class Sample:
             rank = max(float(np.ceil(bdtrik(tail, self.size, 0.5))), 0.0)
             return rank / self.size, (self.size + 1.0 - rank) / self.size
         w = self.weight()
-        size = self._trials(0.5, w * (beneath - 0.5) / np.sum(w), None)
+        influence = w * (beneath - 0.5) / np.sum(w)
+        size = self.kish() if self.groups is None else self._trials(0.5, influence, None)
         low, high = clopper_pearson(0.5 * size, size, self.confidence)
         return (0.0, 1.0) if 0.5**size > tail else (float(low), float(high))
 

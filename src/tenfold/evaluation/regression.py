@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.evaluation.figures import Evaluation, Figure
+from tenfold.evaluation.figures import Better, Evaluation, Figure
 from tenfold.evaluation.intervals import Interval, Sample, undefined
 from tenfold.evaluation.resampling import bootstrap, units_of
 
@@ -20,18 +20,25 @@ def numbers(
 ) -> Evaluation:
     """The evaluation of predicted numbers."""
     confidence = sample.confidence
+    # in a unit in which squares neither overflow nor vanish
+    unit = float(np.ldexp(1.0, np.frexp(max(np.max(np.abs(y)), np.max(np.abs(predicted))))[1]))
+    y, predicted = y / unit, predicted / unit
     errors = predicted - y
     size = np.abs(errors)
-    figures = {
-        "r2": Figure.of("r2", _r2(y, errors, sample, n_resamples, rng), confidence),
-        "mae": Figure.of("mae", sample.mean(size, True), confidence, "lower"),
-        "rmse": Figure.of("rmse", _root_mean_square(errors, sample), confidence, "lower"),
-        "median_absolute_error": Figure.of("median_absolute_error", sample.median(size), confidence, "lower"),
-        "bias": Figure.of("bias", sample.mean(errors), confidence, "zero"),
+    found: dict[str, tuple[Interval, Better]] = {
+        "mae": (sample.mean(size, True), "lower"),
+        "rmse": (_root_mean_square(errors, sample), "lower"),
+        "median_absolute_error": (sample.median(size), "lower"),
+        "bias": (sample.mean(errors), "zero"),
     }
     if quantile is not None:
         loss = np.where(errors < 0.0, -quantile * errors, (1.0 - quantile) * errors)
-        figures["pinball_loss"] = Figure.of("pinball_loss", sample.mean(loss, True), confidence, "lower")
+        found["pinball_loss"] = sample.mean(loss, True), "lower"
+    figures = {"r2": Figure.of("r2", _r2(y, errors, sample, n_resamples, rng), confidence)}
+    for name, (one, better) in found.items():
+        value, low, high = (unit * end for end in one[:3])
+        figures[name] = Figure(name, value, low, high, confidence, one.method, better)
+    if quantile is not None:
         figures["share_below"] = Figure.of("share_below", sample.share(y <= predicted), confidence, "zero")
     notes = []
     if quantile is not None and not figures["share_below"].low <= quantile <= figures["share_below"].high:
@@ -67,7 +74,7 @@ def _r2(y: Floats, errors: Floats, sample: Sample, n_resamples: int, rng: np.ran
     drawn = bootstrap(units, _explained, n_resamples, rng)
     if drawn is None:
         return undefined("one independent row", value)
-    return drawn.interval("r2", sample.confidence) or Interval(value, value, value, drawn.method)
+    return drawn.interval("r2", sample.confidence) or Interval(value, value, value, f"{drawn.method} (all agree)")
 
 
 def _explained(sums: Floats) -> Mapping[str, Floats]:

@@ -1,10 +1,11 @@
 """Tables of mixed types: reading them, what their columns are, and their encoding as numbers."""
 
-from tenfold.features.blocks import CountBins, DateParts, Levels, Numbers, Ranks, TargetMeans
+from tenfold.features.blocks import CountBins, DateParts, Numbers, Ranks
 from tenfold.features.check import Finding, TableCheck, check_table
 from tenfold.features.encoder import TableEncoder
 from tenfold.features.faults import Decision, TableError
 from tenfold.features.kinds import ColumnType, Schema, infer_schema
+from tenfold.features.levels import Levels, TargetMeans
 from tenfold.features.profiles import profile
 from tenfold.features.reading import Reading, read_table
 from tenfold.features.suspects import Suspect, suspects

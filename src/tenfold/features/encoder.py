@@ -14,11 +14,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_sparse
-from tenfold.features.blocks import CountBins, DateParts, Levels, Numbers, Ranks, TargetMeans
+from tenfold.features.blocks import CountBins, DateParts, Numbers, Ranks
 from tenfold.features.canonical import typed
+from tenfold.features.decided import decisions_of
 from tenfold.features.faults import Decision, TableError, some
 from tenfold.features.frames import frame_of, is_frame, pl
-from tenfold.features.kinds import DROPPED, ColumnType, Declared, Schema, infer_schema
+from tenfold.features.kinds import ColumnType, Declared, Schema, infer_schema
+from tenfold.features.levels import Levels, TargetMeans
 from tenfold.features.reading import Reading
 from tenfold.features.text import Texts
 
@@ -271,7 +273,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.columns_ = columns
         names = [name for _, step, _ in self._steps() for name in step.get_feature_names_out()]
         self.names_out_ = _unique(names)
-        self.said_ = [vars(decision) for decision in self._decisions(schema)]
+        self.said_ = [vars(decision) for decision in decisions_of(schema, self._steps())]
         self.sparse_output_ = self._sparse(encoded)
         return self._as_asked(encoded, frame.height)
 
@@ -295,7 +297,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         many = [name for name in categories if schema[name].distinct > self.max_levels]
         few = [name for name in categories if schema[name].distinct <= self.max_levels]
         rare = max(1, min(10, rows // 200)) if self.min_frequency == "auto" else self.min_frequency
-        scaled = {"scale": self.scale}
+        # beside sparse blocks, dense ones are made sparse at once
+        scaled = {"scale": self.scale, "sparse_output": bool(categories or schema.of("text"))}
         grouped = self.many_levels == "group" or y is None
         steps: list[tuple[str, Any, list[str]]] = [
             ("numbers", Numbers(**scaled), schema.of("number", "boolean")),
@@ -380,15 +383,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return sparse.csr_array(encoded)
         return encoded.toarray() if is_sparse(encoded) else np.asarray(encoded)
 
-    def _decisions(self, schema: Schema) -> list[Decision]:
-        said = [Decision("types", f"{c.kind}: {c.reason}", c.name) for c in schema.columns]
-        for column in schema.columns:
-            if column.kind in DROPPED:
-                said.append(Decision("dropped", f"left out: {column.kind}, {column.reason}", column.name))
-        for name, step, columns in self._steps():
-            said += _said(name, step, columns, schema)
-        return said
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -424,37 +418,3 @@ def _unique(names: list[str]) -> list[str]:
         seen.add(new)
         out.append(new)
     return out
-
-
-def _said(name: str, step: Any, columns: list[str], schema: Schema) -> list[Decision]:
-    """What a block did that nobody asked for."""
-    said = []
-    first = step[0] if isinstance(step, Pipeline) else step
-    last = step[-1] if isinstance(step, Pipeline) else step
-    if isinstance(last, Numbers) and name in ("numbers", "counts", "ordinals"):
-        for j in np.flatnonzero(last.n_missing_):
-            n = int(last.n_missing_[j])
-            sentence = f"{n} missing value{'s' * (n > 1)} set to the median, {last.medians_[j]:g}, and marked"
-            said.append(Decision("missing", f"{sentence} in {columns[j]}.missing", columns[j]))
-    if isinstance(first, DateParts):
-        for column, parts in zip(columns, first.parts_, strict=True):
-            said.append(Decision("dates", f"taken apart into {', '.join(parts) or 'nothing that differs'}", column))
-    if isinstance(first, Levels):
-        for column, levels, rare, gaps in zip(columns, first.levels_, first.rare_, first.gaps_, strict=True):
-            if rare:
-                sentence = f"{len(rare)} rare level{'s' * (len(rare) > 1)} of {len(rare) + len(levels)} taken together"
-                said.append(Decision("categories", f"{sentence}: {some(rare, 3)}", column))
-            if gaps:
-                n = schema[column].missing
-                said.append(
-                    Decision("missing", f"{n} missing value{'s' * (n > 1)} are a level, {column}=(missing)", column)
-                )
-    if isinstance(first, TargetMeans):
-        for column, levels in zip(columns, first.levels_, strict=True):
-            sentence = f"{len(levels)} levels, each encoded by the mean target of its rows in other folds"
-            said.append(Decision("categories", sentence, column))
-    if isinstance(first, Texts):
-        for column, vectoriser in zip(columns, first.vectorisers_, strict=True):
-            words = 0 if vectoriser is None else len(vectoriser.get_feature_names_out())
-            said.append(Decision("text", f"weights of {words} words", column))
-    return said

@@ -2,13 +2,13 @@
 
 import json
 import os
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from tenfold.features.cells import decimal_of, finite, numbers_in, words_removed
 from tenfold.features.dialect import (
     NAMES,
     Dialect,
@@ -25,8 +25,6 @@ from tenfold.features.frames import frame_of, is_frame, pl
 from tenfold.features.opening import Opened, opened
 
 MISSING = ("", "NA", "N/A", "n/a", "na", "#N/A", "null", "NULL", "None", "none", "nan", "NaN", "NAN", "?", "-")
-WHOLE = r"^[+-]?\d+$"
-COMMA_NUMBER = r"^[+-]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][+-]?\d+)?$|^[+-]?\d{1,3}(\.\d{3})+$|^[+-]?\d+$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +168,7 @@ def _typed_file(found: Opened, asked: _Asked) -> Reading:
     if found.format in ("jsonl", "json"):
         strings = [name for name, kind in frame.schema.items() if kind == pl.String]
         frame = frame.with_columns(pl.col(strings).str.strip_chars()) if strings else frame
-        frame, words = _words_removed(frame, strings, asked.missing)
+        frame, words = words_removed(frame, strings, asked.missing)
         said += words
     return _finished(frame_of(frame), said, found.name, found.format, asked.infinite)
 
@@ -195,7 +193,7 @@ def _finished(frame: pl.DataFrame, said: list[Decision], name: str, kind: str, i
         raise TableError(
             f"the table has a header ({some(frame.columns)}) and no rows. Was the export interrupted?", source=name
         )
-    frame, more = _finite(frame, infinite, lambda row: TableError("", source=name, row=row))
+    frame, more = finite(frame, infinite, lambda row: TableError("", source=name, row=row))
     return Reading(frame, (*said, *more), name, kind)
 
 
@@ -235,17 +233,17 @@ def _csv(found: Opened, asked: _Asked) -> Reading:
         )
     if blank:
         said.append(Decision("lines", f"{blank} blank line{'s' * (blank > 1)} left out"))
-    frame, words = _words_removed(frame.select(pl.all().str.strip_chars()), names, asked.missing)
-    decimal, why = _decimal(frame, dialect, asked.decimal)
+    frame, words = words_removed(frame.select(pl.all().str.strip_chars()), names, asked.missing)
+    decimal, why = decimal_of(frame, dialect, asked.decimal)
     if why:
         said.append(Decision("decimal", why))
-    frame, kept = _numbers(frame, decimal)
+    frame, kept = numbers_in(frame, decimal)
     dialect = replace(dialect, decimal=decimal)
 
     def fault(row: int) -> TableError:
         return TableError("", source=found.name, line=_line_of(data, start, line, dialect, row), row=row)
 
-    frame, more = _finite(frame, asked.infinite, fault)
+    frame, more = finite(frame, asked.infinite, fault)
     return Reading(frame, (*said, *words, *kept, *more), found.name, "csv", dialect)
 
 
@@ -306,145 +304,6 @@ def _cells(
     columns = list(zip(*(record.cells for record in found), strict=True)) or [()] * len(names)
     frame = pl.DataFrame([pl.Series(name, cells, dtype=pl.String) for name, cells in zip(names, columns, strict=True)])
     return frame, 0
-
-
-def _words_removed(
-    frame: pl.DataFrame, columns: list[str], missing: frozenset[str]
-) -> tuple[pl.DataFrame, list[Decision]]:
-    """The words for missing values become null; which did, how often."""
-    if not columns or not missing:
-        return frame, []
-    words = sorted(missing)
-    known = pl.col(columns).is_in(words)
-    where = frame.select(known.fill_null(False).any()).row(0)
-    hit = [name for name, yes in zip(columns, where, strict=True) if yes]
-    counts = pl.concat(
-        [frame[name].filter(frame[name].is_in(words)).alias("w") for name in hit] or [pl.Series("w", [""])[:0]]
-    )
-    tally = {word: n for word, n in counts.value_counts(sort=True).iter_rows() if word}
-    if hit:
-        frame = frame.with_columns(pl.when(pl.col(hit).is_in(words)).then(None).otherwise(pl.col(hit)).name.keep())
-    total = frame.null_count()
-    cells = sum(total.row(0))
-    if not cells:
-        return frame, []
-    wide = sum(n > 0 for n in total.row(0))
-    parts = [f"{word!r} ({n})" for word, n in list(tally.items())[:6]]
-    empty = cells - sum(tally.values())
-    if empty:
-        parts.insert(0, f"empty ({empty})")
-    sentence = (
-        f"{cells} cell{'s' * (cells > 1)} of {wide} column{'s' * (wide > 1)} {'are' if cells > 1 else 'is'} missing: "
-        + ", ".join(parts)
-    )
-    return frame, [Decision("missing", sentence)]
-
-
-def _tally(frame: pl.DataFrame, columns: list[str], words: list[str]) -> dict[str, int]:
-    """How often each word but the empty one stands in these columns."""
-    tally: Counter[str] = Counter()
-    for name in columns:
-        found = frame.get_column(name)
-        tally.update(dict(found.filter(found.is_in(words)).value_counts().iter_rows()))
-    tally.pop("", None)
-    return dict(tally.most_common())
-
-
-def _decimal(frame: pl.DataFrame, dialect: Dialect, asked: str) -> tuple[str, str]:
-    """The decimal sign, and why where it is a comma."""
-    if asked != "auto":
-        return asked, ""
-    if dialect.delimiter == "," and dialect.quote is None:
-        return ".", ""
-    fits = frame.head(1000).select(
-        (pl.all().str.contains(COMMA_NUMBER) | pl.all().is_null()).all()
-        & pl.all().str.contains(r"^[+-]?(\d{1,3}(\.\d{3})+|\d*),\d+").any()
-    )
-    comma = [name for name, yes in zip(frame.columns, fits.row(0), strict=True) if yes]
-    point = frame.head(1000).select(pl.all().str.contains(r"^[+-]?\d*\.\d+$").any())
-    thousands = frame.head(1000).select(pl.all().str.contains(r"^[+-]?\d{1,3}(\.\d{3})+$|^$").all())
-    pointed = [
-        name
-        for name, yes, grouped in zip(frame.columns, point.row(0), thousands.row(0), strict=True)
-        if yes and not grouped and name not in comma
-    ]
-    if not comma or pointed:
-        return ".", ""
-    values = frame[comma[0]].drop_nulls()
-    example = values.filter(values.str.contains(","))[0]
-    if dialect.delimiter != ";" and all(
-        frame[name].drop_nulls().str.contains(r"^[+-]?\d{1,3}(,\d{3})+$|^[+-]?\d{1,3}$").all() for name in comma
-    ):
-        return ".", ""  # quoted thousands, such as "1,234": see the types of the columns
-    return ",", f"decimal comma: {comma[0]!r} has numbers such as {example!r}"
-
-
-def _numbers(frame: pl.DataFrame, decimal: str) -> tuple[pl.DataFrame, list[Decision]]:
-    """Text that is numbers throughout becomes numbers."""
-    if decimal == ",":
-        fits = frame.select((pl.all().str.contains(COMMA_NUMBER) | pl.all().is_null()).all())
-        comma = [name for name, yes in zip(frame.columns, fits.row(0), strict=True) if yes]
-        bare = pl.col(comma).str.replace_all(".", "", literal=True).str.replace_all(",", ".", literal=True)
-        frame = frame.with_columns(bare) if comma else frame
-    names = frame.columns
-    lost = dict(zip(names, frame.null_count().row(0), strict=True))
-    # most columns of text are seen to be text at their beginning
-    start = frame.head(200)
-    parsed = start.select(pl.all().cast(pl.Float64, strict=False)).null_count().row(0)
-    likely = [n for n, p, g in zip(names, parsed, start.null_count().row(0), strict=True) if p == g]
-    numbers = _kept(frame.select(pl.col(likely).cast(pl.Float64, strict=False)), lost, frame.height)
-    if not numbers:
-        return frame, []
-    text = frame.select(list(numbers))
-    whole = _kept(text.select(pl.all().cast(pl.Int64, strict=False)), lost, frame.height)
-    others = [name for name in numbers if name not in whole]
-    long = text.select((pl.col(others).str.contains(WHOLE) | pl.col(others).is_null()).all()).row(0) if others else ()
-    zeros = text.select((pl.all().str.starts_with("0") & (pl.all().str.len_bytes() > 1)).any()).row(0)
-    said, columns = [], {**numbers, **whole}
-    for name in (name for name, yes in zip(others, long, strict=True) if yes):
-        del columns[name]
-        said.append(Decision("types", "whole numbers beyond 64 bits are kept as text", name))
-    for name in (name for name, yes in zip(numbers, zeros, strict=True) if yes and name in whole):
-        del columns[name]
-        example = text[name].filter(text[name].str.starts_with("0") & (text[name].str.len_bytes() > 1))[0]
-        said.append(Decision("types", f"kept as text, because of leading zeros such as {example!r}", name))
-    return frame.with_columns(list(columns.values())) if columns else frame, said
-
-
-def _kept(cast: pl.DataFrame, lost: dict[str, int], height: int) -> dict[str, pl.Series]:
-    """The columns that lost no value and have one."""
-    nulls = dict(zip(cast.columns, cast.null_count().row(0), strict=True)) if cast.width else {}
-    good = [name for name, n in nulls.items() if n == lost[name] and n < height]
-    return dict(zip(good, cast.select(good).get_columns(), strict=True))
-
-
-def _finite(frame: pl.DataFrame, infinite: str, fault: Any) -> tuple[pl.DataFrame, list[Decision]]:
-    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
-    if not floats:
-        return frame, []
-    bad = frame.select(pl.col(floats).is_infinite().sum()).row(0)
-    if not any(bad):
-        return frame, []
-    if infinite == "missing":
-        finite = pl.when(pl.col(floats).is_infinite()).then(None).otherwise(pl.col(floats)).name.keep()
-        said = [
-            Decision("infinite", f"{n} infinite number{'s' * (n > 1)} taken as missing", name)
-            for name, n in zip(floats, bad, strict=True)
-            if n
-        ]
-        return frame.with_columns(finite), said
-    name = next(name for name, n in zip(floats, bad, strict=True) if n)
-    row = frame[name].is_infinite().arg_max() or 0
-    value = frame[name][row]
-    where = fault(row + 1)
-    raise TableError(
-        f"{value} is not a finite number ({sum(bad)} in the table). Correct it, or take such numbers as missing: "
-        "infinite='missing'.",
-        source=where.source,
-        line=where.line,
-        column=name,
-        row=where.row,
-    )
 
 
 def _line_of(data: bytes, start: int, line: int, dialect: Dialect, row: int) -> int:

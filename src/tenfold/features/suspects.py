@@ -17,7 +17,7 @@ from tenfold.features.kinds import ColumnType, Declared, infer_schema
 from tenfold.features.profiles import DAY
 from tenfold.features.task import infer_task, split_target
 
-PERFECT, STRONG, STRONG_CLASSES = 0.999, 0.8, 0.9
+PERFECT, STRONG, STRONG_CLASSES = 0.999, 0.8, 0.95
 MOST_BINS, ROWS_A_BIN = 100, 20
 
 
@@ -58,7 +58,7 @@ def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = 
     -------
     tuple of Suspect
         "leak": a correlation beyond 0.999, or at least 99.9 % explained. "strong": at least 80 % of the variance of a
-        number, or 90 % of the errors of the most frequent class.
+        number, or 95 % of the errors of the most frequent class.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Centres judged: how far the energy falls in one exact step of Lloyd, and how low it could be at all.
 
-E(c) = sum_i w_i min_k ||x_i - c_k||^2. From the returned centres one step is taken in float64: every row to its nearest
-centre, every centre to the mean of its rows. The number is E before minus E after. A clustering at rest is not the best
-one: for that, no k centres have an energy below
+E(c) = sum_i w_i min_k ||x_i - c_k||^2. From the returned centres one step is taken in float64, by a loop of the judge's
+own (assignment.py): every row to its nearest centre, every centre to the mean of its rows. The number is E before minus
+E after. A clustering at rest is not the best one: for that, no k centres have an energy below
 
     trace S - (l_1 + ... + l_(k-1)),    S the scatter of the rows about their mean, l its largest values,
 
@@ -18,9 +18,10 @@ from scipy import linalg as la
 
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import MemoryRows, Rows
+from tenfold.judge.assignment import judged_assignment
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Assigned, Moments, assigned, nearest
+from tenfold.stats import Assigned, Moments, nearest
 
 FORMED = 1024
 """Up to so many columns their products are formed for the lower bound."""
@@ -38,7 +39,7 @@ def lloyd_step(
     """The certificate of centres (k, p); `bound` asks for the lower bound, which costs p x p products of the rows."""
     tol = RULES["fixed point"].tol if tol is None else tol
     place = np.mean(centres, axis=0)
-    found: Assigned = rows.fold(assigned(centres, place))
+    found: Assigned = rows.fold(judged_assignment(centres, place))
     inside = found.weight > 0.0
     means = np.where(inside[:, None], place + found.sums / np.where(inside, found.weight, 1.0)[:, None], centres)
     fall = float(np.sum(found.weight * np.sum((means - centres) ** 2, axis=1)))
@@ -46,7 +47,7 @@ def lloyd_step(
     sizes = float(np.sum(found.weight * np.sum(centres**2, axis=1)))
     rounding = 64.0 * unit_roundoff(np.float64) * energy + 16.0 * unit_roundoff(dtype) ** 2 * (sizes + energy)
     if fall > rounding:  # else rows whose centre moves by rounding alone stay where they are
-        after: Assigned = rows.fold(assigned(np.ascontiguousarray(means), place))
+        after: Assigned = rows.fold(judged_assignment(np.ascontiguousarray(means), place))
         fall = max(fall, energy - after.energy)
     lowest = energy_bound(rows, len(centres)) if bound else None
     return Certificate(
@@ -83,7 +84,7 @@ def split_step(
         part = MemoryRows(rows.X[index], rows.y[index], None if rows.weight is None else rows.weight[index])
         if tree[node][0] < 0:
             own = np.ascontiguousarray(centres[node : node + 1])
-            energy += part.fold(assigned(own, own[0])).energy if len(index) else 0.0
+            energy += part.fold(judged_assignment(own, own[0])).energy if len(index) else 0.0
             continue
         pair = np.ascontiguousarray(centres[list(tree[node])])
         found = lloyd_step(part, pair, bound=False, dtype=dtype)

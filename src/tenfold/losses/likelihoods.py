@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from tenfold.arrays import Array, like, namespace, on_host
+from tenfold.losses.compound import log_saturated
 from tenfold.losses.deviances import IdentityDeviance, LogDeviance, Tweedie
 from tenfold.losses.labels import Logistic, Softmax
 from tenfold.losses.loss import Loss
@@ -51,8 +52,8 @@ class Likelihood:
         return self.loss.curvature(y, z)
 
     def of_targets(self, y: Array) -> Array:
-        """What targets alone add to the logarithm of the density, but for a function of the dispersion; NaN for a
-        density without a formula. Counts of a device come to the host, for only SciPy knows the gamma function.
+        """What targets alone add to the logarithm of the density, but for a function of the dispersion; NaN where the
+        two do not come apart. Counts of a device come to the host, for only SciPy knows the gamma function.
         """
         xp = namespace(y)
         if self.power is None or self.power == 0.0:
@@ -62,8 +63,18 @@ class Likelihood:
             return like(xlogy(counts, counts) - counts - gammaln(counts + 1.0), y)
         return -0.5 * self.power * xp.log(y) if self.power in (2.0, 3.0) else xp.full_like(y, xp.nan)
 
+    @property
+    def compound(self) -> bool:
+        """Whether targets are sums of a random number of variables, whose density is a series."""
+        return self.power is not None and 1.0 < self.power < 2.0
+
+    def beside(self, y: Array, dispersion: float) -> Array:
+        """What targets add to the logarithm of the density of such sums, at a dispersion that is known; on the host."""
+        assert self.power is not None
+        return like(log_saturated(on_host(y), self.power, dispersion), y)
+
     def logarithm(self, deviance: float, count: float, targets: float, dispersion: float) -> float:
-        """The log-likelihood of `count` rows by their deviance and the sum of `of_targets`.
+        """The log-likelihood of `count` rows by their deviance and the sum of `of_targets`, or of `beside`.
 
         The Gaussian's is at the variance where it is largest, deviance / count, as least squares has it.
         """
@@ -73,6 +84,8 @@ class Likelihood:
             dispersion = deviance / count
         if not dispersion > 0.0:
             return np.nan
+        if self.compound:
+            return targets - 0.5 * deviance / dispersion
         each = 0.5 * np.log(2.0 * np.pi * dispersion)
         if self.power == 2.0:
             each = (1.0 + np.log(dispersion)) / dispersion + gammaln(1.0 / dispersion)

@@ -16,6 +16,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 import tenfold
 from tenfold.estimators.parameters import check_parameters
 from tenfold.persist.checks import failed
+from tenfold.persist.decisions import DECISIONS
 from tenfold.persist.errors import LoadError, SaveError
 from tenfold.persist.ours import OTHERWISE, PLAIN
 from tenfold.persist.records import BUILT, FUNCTIONS, RECORDS
@@ -23,6 +24,12 @@ from tenfold.persist.schema import Schema
 from tenfold.persist.tables import TABLES
 from tenfold.persist.transformers import TRANSFORMERS
 from tenfold.persist.values import Reader, Writer
+
+WITHIN: dict[str, tuple[str, Schema]] = {
+    **{name: ("tenfold.features", schema) for name, schema in TABLES.items()},
+    **{name: ("tenfold.decide", schema) for name, schema in DECISIONS.items()},
+}
+"""Classes of ours that are no names of the package itself: their modules, and what they must be."""
 
 ROUTING = "_metadata_request"
 WRONG = (ValueError, TypeError, AttributeError, LookupError)
@@ -33,8 +40,8 @@ WRONG = (ValueError, TypeError, AttributeError, LookupError)
 def class_of(name: str) -> Any:
     """The class of a name of the file, or None."""
     library, _, short = name.partition(".")
-    if library == "tenfold" and short in TABLES:
-        return getattr(import_module("tenfold.features"), short)
+    if library == "tenfold" and short in WITHIN:
+        return getattr(import_module(WITHIN[short][0]), short)
     if library == "tenfold" and short in tenfold.__all__:
         found = getattr(tenfold, short)
         return found if isinstance(found, type) and issubclass(found, BaseEstimator) else None
@@ -46,7 +53,9 @@ def class_of(name: str) -> Any:
 def schema_of(name: str) -> Schema:
     """What a fitted model of this class must be."""
     library, _, short = name.partition(".")
-    return TRANSFORMERS[short][1] if library == "sklearn" else TABLES.get(short) or OTHERWISE.get(short, PLAIN)
+    if library == "sklearn":
+        return TRANSFORMERS[short][1]
+    return WITHIN[short][1] if short in WITHIN else OTHERWISE.get(short, PLAIN)
 
 
 def _name_of(value: Any) -> str:

@@ -161,6 +161,18 @@ RECORDS: dict[str, Record] = {
             "varies": array("b", "p"),
         },
     ),
+    "Sigmoid": Record(
+        "tenfold.decide", {"slope": number(), "intercept": number(), "certificate": record("Certificate")}
+    ),
+    "Isotonic": Record(
+        "tenfold.decide",
+        {
+            "scores": floats("m"),
+            "values": floats("m", low=0.0, high=1.0 + 1e-9),
+            "certificate": record("Certificate"),
+        },
+    ),
+    "Threshold": Record("tenfold.decide", dict.fromkeys(("probability", "log_odds"), real)),
     "ColumnType": Record(
         "tenfold.features.kinds",
         dict.fromkeys(("name", "kind", "reason"), text())

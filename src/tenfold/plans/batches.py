@@ -6,7 +6,7 @@ A batch (Sculley 2010) goes to the nearest centres at once, and each moves to th
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from tenfold.data import Block, MemoryRows, NotFinite, Rows
 from tenfold.judge import NOT_JUDGED, RULES, Certificate
 from tenfold.plans.clusters import Seeds, rows_at
 from tenfold.stats import Assigned, assigned
+
+Say: TypeAlias = Callable[[str], None]
+"""Who is told how a fit goes on."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,6 @@ class BatchFit:
     centres: Centres
     steps: int
     smoothed: float
-    converged: bool
 
 
 def block_of(X: Array, weight: Floats | None) -> Block:
@@ -73,7 +75,7 @@ def batch_step(centres: Centres, batch: Block) -> tuple[Centres, float]:
     return Centres(np.where(found.weight[:, None] > 0.0, moved, centres.values), counts), found.energy
 
 
-def replaced(centres: Centres, batch: Block, ratio: float, random: Any) -> Centres:
+def replaced(centres: Centres, batch: Block, ratio: float, random: Any, say: Say | None = None) -> Centres:
     """Centres of little weight are rows of the batch, half of them at most, with the least count of the others."""
     m = batch.X.shape[0]
     few = centres.counts < ratio * centres.counts.max()
@@ -81,6 +83,8 @@ def replaced(centres: Centres, batch: Block, ratio: float, random: Any) -> Centr
         few[np.argsort(centres.counts)[int(0.5 * m) :]] = False
     if not few.any():
         return centres
+    if say is not None:
+        say(f"[MiniBatchKMeans] Reassigning {int(few.sum())} cluster centers.")
     values, counts = centres.values.copy(), centres.counts.copy()
     values[few] = rows_at(batch.X, random.choice(m, replace=False, size=int(few.sum())))
     counts[few] = np.min(counts[~few])
@@ -103,15 +107,17 @@ class Sampler:
         return block_of(self._X[index], None)
 
 
-def best_start(rows: MemoryRows, seeds: Seeds, starts: int, size: int, random: Any) -> Floats:
+def best_start(rows: MemoryRows, seeds: Seeds, starts: int, size: int, random: Any, say: Say | None = None) -> Floats:
     """Of several starts from some rows each, the one with the least energy on others."""
     n = rows.X.shape[0]
     held = _some(rows, random.randint(0, n, size))
     best, least = None, np.inf
-    for _ in range(starts):
+    for number in range(1, starts + 1):
         sample = rows if size >= n else _some(rows, random.randint(0, n, size))
         centres = np.ascontiguousarray(seeds(sample, random), dtype=np.float64)
         energy = float(held.fold(assigned(centres, centres.mean(axis=0))).energy)
+        if say is not None:
+            say(f"Inertia for init {number}/{starts}: {energy}")
         if best is None or energy < least:
             best, least = centres, energy
     assert best is not None
@@ -132,14 +138,15 @@ def by_batches(
     replacing: Replacing,
     stopping: Stopping,
     random: Any,
-    say: Callable[[str], None],
+    say: Say | None = None,
 ) -> BatchFit:
     """Batches drawn by weight until the stopping rule is met, or so many."""
     n, sampler = rows.X.shape[0], Sampler(rows, random)
     centres = Centres(start, np.zeros(len(start)))
     share = min(1.0, batch * 2.0 / (n + 1))
     smoothed = least = np.nan
-    waited = since = 0
+    waited = since = step = 0
+    why = ""
     for step in range(1, steps + 1):
         rows_now, before = sampler.draw(batch), centres.values
         since += batch
@@ -148,20 +155,25 @@ def by_batches(
         if due:
             since = 0
             if replacing.ratio > 0.0:
-                centres = replaced(centres, rows_now, replacing.ratio, random)
-        say(f"Minibatch step {step}/{steps}: mean batch inertia: {energy / batch}")
-        if step == 1:  # the energy of the start
+                centres = replaced(centres, rows_now, replacing.ratio, random, say)
+        if step > 1:  # before that it is the energy of the start
+            smoothed = energy / batch if np.isnan(smoothed) else smoothed * (1.0 - share) + energy / batch * share
+        if say is not None:
+            more = f", ewa inertia: {smoothed}" if step > 1 else ""
+            say(f"Minibatch step {step}/{steps}: mean batch inertia: {energy / batch}{more}")
+        if step == 1:
             continue
-        smoothed = energy / batch if np.isnan(smoothed) else smoothed * (1.0 - share) + energy / batch * share
         if stopping.moves > 0.0 and float(np.sum((centres.values - before) ** 2)) <= stopping.moves:
-            say(f"Converged (small centers change) at step {step}/{steps}")
-            return BatchFit(centres, step, smoothed, True)
+            why = "small centers change"
+            break
         waited = 0 if not smoothed >= least else waited + 1
         least = smoothed if waited == 0 else least
         if stopping.patience is not None and waited >= stopping.patience:
-            say(f"Converged (lack of improvement in inertia) at step {step}/{steps}")
-            return BatchFit(centres, step, smoothed, True)
-    return BatchFit(centres, steps, smoothed, False)
+            why = "lack of improvement in inertia"
+            break
+    if say is not None and why:
+        say(f"Converged ({why}) at step {step}/{steps}")
+    return BatchFit(centres, step, smoothed)
 
 
 def one_by_one(rows: Rows, centres: Centres) -> Centres:

@@ -143,16 +143,19 @@ def of_rows(
     max_iter: int,
     tol: float,
     random: Any,
-    watch: Callable[[], Watch | None] = lambda: None,
+    watch: Callable[[Floats, float], Watch | None] = lambda start, shift: None,
 ) -> Clusters:
-    """The best of several runs. A run ends when no centre moves, or when the squared moves sum to at most `tol` times
-    the mean variance and the energy falls by no more than the judge allows.
+    """The best of several runs, each with a `watch` for its start and the squared moves at which it may end. A run ends
+    when no centre moves, or when the squared moves sum to at most `tol` times the mean variance and the energy falls by
+    no more than the judge allows.
     """
     scale = scale_of(rows)
     sample = sample_for(rows, k)
     best: Clusters | None = None
     for _ in range(starts):
-        found = one_run(rows, seeds(sample, random), scale, max_iter=max_iter, tol=tol, watch=watch())
+        start = seeds(sample, random)
+        watching = watch(start, tol * scale.variance)
+        found = one_run(rows, start, scale, max_iter=max_iter, tol=tol, watch=watching)
         if best is None or found.energy < best.energy * (1.0 - 1e-12):
             best = found
         if found.status in (Status.STOPPED, Status.INTERRUPTED):

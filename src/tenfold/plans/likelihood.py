@@ -126,7 +126,9 @@ def infer(
         spread = _product(outside, _product(found.covariance, outside))
     if not np.isfinite(spread).all():
         return BEYOND
-    deviance = 2.0 * sums.value
+    deviance, targets = 2.0 * sums.value, sums.targets
+    if likelihood.compound:
+        targets = sums.weight * mean_over_targets(rows, lambda y: likelihood.beside(y[:, :1], dispersion))
     return LikelihoodInference(
         names=names,
         coefficients=_coefficients(params, intercept),
@@ -140,7 +142,7 @@ def infer(
         null_deviance=2.0 * sums.weight * _of_constant(likelihood, rows, len(params.intercept)),
         pearson=sums.pearson,
         distance=_distance(sums, root, dispersion),
-        log_likelihood=likelihood.logarithm(deviance, sums.weight, sums.targets, dispersion),
+        log_likelihood=likelihood.logarithm(deviance, sums.weight, targets, dispersion),
         groups=found.groups,
     )
 

@@ -1,7 +1,7 @@
 """A mixture of Gaussians from rows: starts, EM from each, and the judge."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,6 +28,13 @@ class Search:
     random: Any
 
 
+class Listener(Protocol):
+    """Who wants to hear of each start: that it begins, and the bound where it ended."""
+
+    def begin(self, start: int) -> None: ...
+    def end(self, bound: float, converged: bool) -> None: ...
+
+
 @dataclass(frozen=True)
 class FittedMixture:
     """What was found, as it will be stored, and what the judge says of it."""
@@ -51,6 +58,7 @@ def fit(
     dtype: Any,
     *,
     watch: Watch | None = None,
+    listener: Listener | None = None,
     earlier: tuple[Mixture, float] | None = None,
 ) -> FittedMixture:
     """The best of several starts, or of the one where an earlier fit ended; one that the judge does not find at rest
@@ -58,12 +66,16 @@ def fit(
     """
     model = GaussianSteps(problem, seen.missing)
     best: Found | None = None
-    for _ in range(search.inits if earlier is None else 1):
+    for number in range(search.inits if earlier is None else 1):
+        if listener is not None:
+            listener.begin(number)
         if earlier is None:
             first, bound = _start(model, rows, seen, search), -np.inf
         else:
             first, bound = earlier
         found = ascend(model, rows, first, search.tol, search.max_iter, watch, bound)
+        if listener is not None:
+            listener.end(found.bound, found.status is Status.CONVERGED)
         best = found if best is None or found.bound > best.bound else best
         if found.status in (Status.INTERRUPTED, Status.STOPPED):
             break

@@ -7,11 +7,12 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
 from tenfold.estimators.entries import Entry
-from tenfold.selection.fitting import Data, Params, fitted, seeded
+from tenfold.selection.fitting import Chain, Data, Params, fitted, seeded
 from tenfold.selection.protocols import Protocol
 from tenfold.selection.scoring import Scoring
 from tenfold.selection.shortcuts import Own, last_step, own_protocol, shortcut
@@ -29,7 +30,7 @@ class Candidate:
     name : what it is called.
     model : an estimator or a Pipeline; it may choose hyper-parameters by itself.
     grid : parameters to choose from, as for GridSearchCV; None where there are none.
-    keep : whether it is never abandoned, as a baseline that others are compared with.
+    keep : whether it is never given up, and nobody is given up for it, as a baseline that others are compared with.
     """
 
     name: str
@@ -62,6 +63,9 @@ def choose(
         words = f"{len(settings)} settings by {inner.words}; the whole pipeline is refitted in each"
         return _by_grid(model, settings, data, inner, scoring, deadline, words)
     how, reason = shortcut(model, exchangeable=inner.exchangeable)
+    if how is None and own.plain is not None and isinstance(model, Pipeline):
+        # some steps know only when they have seen the rows whether they look at the target
+        how, reason = shortcut(_steps_fitted(model, data, deadline), exchangeable=inner.exchangeable)
     where = _prefix(model)
     last = last_step(model)
     if how is None:
@@ -82,6 +86,15 @@ def choose(
     model = fitted(model, data, deadline)
     chosen, tried = _chosen(last_step(model), own), own.tried(last_step(model))
     return Choice(model, chosen, tried, tried - 1 if own.free else 0, reason)
+
+
+def _steps_fitted(model: Pipeline, data: Data, deadline: float) -> Pipeline:
+    """A pipeline with all steps fitted but the last; as it is where no step says that it may look at the target."""
+    if not any(getattr(step, "supervised", False) for _, step in model.steps[:-1]):
+        return model
+    copy = clone(model)
+    Chain(copy, data, deadline=deadline).before_last(copy, ("",) * len(copy.steps))
+    return copy
 
 
 def _as_it_is(model: Any) -> Choice:

@@ -222,7 +222,8 @@ class Run:
                 result = replace(result, reason=f"The time for {which} was over after {len(result.folds)} folds.")
                 if not result.folds and here >= end:
                     result = replace(result, state="not started", reason=f"The time for {which} was over before.")
-            if result.state == "ok" and not np.isnan(result.score) and (best is None or result.score > best.score):
+            whole = result.state == "ok" and not np.isnan(result.score) and not candidate.keep
+            if whole and (best is None or result.score > best.score):
                 best = result
             yield self._event("finished", result, number, begin, best)
 
@@ -245,7 +246,7 @@ class Run:
                     return
                 if left:
                     yield result
-            yield self._refitted(candidate, result, deadline) if refit else replace(result, state="ok")
+            yield self._refitted(candidate, result, deadline) if refit else _as_in_folds(result)
         except OutOfTime:
             yield replace(result, state="timed out")
         except Exception as error:
@@ -320,6 +321,12 @@ class Run:
             results.append(result)
         words = f"Score: {self.scoring.name}, larger is better. Outer folds: {self.protocol.words}."
         return Nested(tuple(results), self.protocol, self.scoring.name, self.classes, self.data.y, words, interrupted)
+
+
+def _as_in_folds(result: Result) -> Result:
+    """A result without a refit: how its last fold chose."""
+    last = result.folds[-1]
+    return replace(result, state="ok", tried=last.tried, free=last.free, words=last.words)
 
 
 def _fold_elsewhere(run: Run, candidate: Candidate, split: int, seconds: float) -> Fold | None:

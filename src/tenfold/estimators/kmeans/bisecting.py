@@ -14,11 +14,9 @@ from tenfold.estimators.contract import (
     follow,
     refuse_not_finite,
     rows_alone,
-    validate_rows,
-    validate_weights,
 )
-from tenfold.estimators.kmeans.centres import BASIC, Centred, require_rows, seeds_of
-from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, function, integer
+from tenfold.estimators.kmeans.centres import BASIC, Centred, rows_of_fit, seeds_of
+from tenfold.estimators.parameters import Constraints, boolean, choice, function, integer
 from tenfold.judge import split_step
 from tenfold.plans import bisection as plan
 from tenfold.plans import clusters
@@ -121,10 +119,7 @@ class BisectingKMeans(Centred):
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters; see `KMeans`."""
-        check_parameters(self, self._constraints)
-        X = validate_rows(self, X)
-        weight = validate_weights(sample_weight, X)
-        require_rows(X, self.n_clusters, weight)
+        X, weight = rows_of_fit(self, X, sample_weight)
         rows = clusters.sample_for(rows_alone(contiguous(X), weight), self.n_clusters)
         seeds = seeds_of(self, X, 2)
         found = refuse_not_finite(

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, contiguous, is_dask, is_foreign, namespace, numpy_dtype, on_host, wide
 from tenfold.data import MemoryRows, Rows
-from tenfold.estimators.contract import follow, rows_alone, validate_weights
+from tenfold.estimators.contract import follow, rows_alone, validate_rows, validate_weights
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
+    check_parameters,
     choice,
     function,
     instance,
@@ -119,6 +120,15 @@ def require_rows(X: Array, k: int, weight: Array | None = None) -> None:
         raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
     if weight is not None and not is_foreign(weight) and (inside := int(np.sum(weight > 0.0))) < k:
         raise ValueError(f"{k} clusters need as many rows of positive weight, and there are {inside}.")
+
+
+def rows_of_fit(model: Any, X: Any, sample_weight: Any) -> tuple[Array, Any]:
+    """Parameters, rows and weights of a fit that are as they should be: rows and weights."""
+    check_parameters(model, model._constraints)
+    X = validate_rows(model, X)
+    weight = validate_weights(sample_weight, X)
+    require_rows(X, model.n_clusters, weight)
+    return X, weight
 
 
 def kept_rows(X: Array, weight: Array | None) -> Rows:

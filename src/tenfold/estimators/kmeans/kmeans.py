@@ -3,15 +3,14 @@
 import warnings
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.utils import check_random_state
 
-from tenfold.arrays import numpy_dtype
+from tenfold.arrays import Floats, numpy_dtype
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     refuse_not_finite,
-    validate_rows,
-    validate_weights,
     warn_unless_certified,
 )
 from tenfold.estimators.entries import Entry
@@ -19,13 +18,13 @@ from tenfold.estimators.kmeans.centres import (
     BASIC,
     Centred,
     kept_rows,
-    require_rows,
+    rows_of_fit,
     seeds_of,
     starts_of,
     store_centres,
     warn_of_fewer,
 )
-from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice
+from tenfold.estimators.parameters import Constraints, boolean, choice
 from tenfold.judge import lloyd_step
 from tenfold.plans import clusters as plan
 from tenfold.solvers.loop import Record, Watch
@@ -53,6 +52,7 @@ class KMeans(Centred):
         A run ends when the squared moves of the centres sum to at most tol times the mean variance of the columns and
         the energy falls by less than the certificate allows, or when no row changes its cluster.
     verbose : int, default=0
+        Above zero the energy of each step is printed, and why a run ended.
     random_state : int, RandomState or None, default=None
     copy_x : accepted for compatibility: X is never changed.
     algorithm : {"lloyd", "elkan"}, default="lloyd"
@@ -144,10 +144,7 @@ class KMeans(Centred):
         sample_weight : array-like of shape (n,), default=None
             Whole numbers count as repeated rows.
         """
-        check_parameters(self, self._constraints)
-        X = validate_rows(self, X)
-        weight = validate_weights(sample_weight, X)
-        require_rows(X, self.n_clusters, weight)
+        X, weight = rows_of_fit(self, X, sample_weight)
         if self.algorithm == "elkan" and self.n_clusters == 1:
             warnings.warn(
                 "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
@@ -187,18 +184,21 @@ class KMeans(Centred):
         warn_unless_certified(self)
         return self
 
-    def _watch(self) -> Watch | None:
+    def _watch(self, start: Floats, tolerance: float) -> Watch | None:
         """What prints the steps, where that is asked for."""
         if not self.verbose:
             return None
         print("Initialization complete")
-        steps = iter(range(self.max_iter))
+        steps, before = iter(range(self.max_iter)), [start]
 
         def watch(record: Record, params: Params) -> bool:
-            step = next(steps)
+            step, shift = next(steps), float(np.sum((params.coef - before[0]) ** 2))
             print(f"Iteration {step}, inertia {record.objective}.")
-            if record.measure <= 1.0:
-                print(f"Converged at iteration {step}.")
+            if record.measure == 0.0:
+                print(f"Converged at iteration {step}: strict convergence.")
+            elif record.measure <= 1.0:
+                print(f"Converged at iteration {step}: center shift {shift} within tolerance {tolerance}.")
+            before[0] = params.coef
             return False
 
         return watch

@@ -1,32 +1,22 @@
 """k-means by batches."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tenfold.arrays import Array, contiguous, wide
-from tenfold.data import MemoryRows
-from tenfold.estimators.contract import (
-    Claims,
-    all_or_nothing,
-    follow,
-    refuse_not_finite,
-    rows_alone,
-    validate_more_rows,
-    validate_rows,
-    validate_weights,
-)
-from tenfold.estimators.kmeans.centres import BASIC, Centred, require_rows, seeds_of, starts_of
-from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
+from tenfold.arrays import contiguous
+from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite, rows_alone
+from tenfold.estimators.kmeans.centres import BASIC, rows_of_fit, seeds_of, starts_of
+from tenfold.estimators.kmeans.following import Following
+from tenfold.estimators.parameters import Constraints, boolean, integer, nothing, real
 from tenfold.plans import batches as plan
 from tenfold.plans import clusters
 from tenfold.plans.clusters import scale_of
 
 
-class MiniBatchKMeans(Centred):
+class MiniBatchKMeans(Following):
     """k-means by batches: every batch of rows moves its nearest centres (Sculley 2010).
 
     A centre with n rows so far that gets the rows of a batch moves to the mean of all: steps become shorter, and the
@@ -41,6 +31,7 @@ class MiniBatchKMeans(Centred):
     batch_size : int, default=1024
         Rows of a batch, drawn with replacement by weight.
     verbose : int, default=0
+        Above zero the energies of starts and batches are printed, and why it ended.
     compute_labels : bool, default=True
         Whether `labels_` and the energy of all rows are computed at the end: one pass.
     random_state : int, RandomState or None, default=None
@@ -137,18 +128,15 @@ class MiniBatchKMeans(Centred):
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres; see `KMeans`."""
-        check_parameters(self, self._constraints)
-        X = validate_rows(self, X)
-        weight = validate_weights(sample_weight, X)
-        require_rows(X, self.n_clusters, weight)
+        X, weight = rows_of_fit(self, X, sample_weight)
         rows = clusters.sample_for(rows_alone(contiguous(X), weight), self.n_clusters)
         n, random = rows.X.shape[0], check_random_state(self.random_state)
-        batch = min(self.batch_size, n)
+        batch, say = min(self.batch_size, n), print if self.verbose else None
         seeds, starts, size = seeds_of(self, X, self.n_clusters), starts_of(self), self._init_rows(batch, n)
 
         def work() -> plan.BatchFit:
             moves = self.tol * scale_of(rows).variance
-            start = plan.best_start(rows, seeds, starts, size, random)
+            start = plan.best_start(rows, seeds, starts, size, random, say)
             return plan.by_batches(
                 rows,
                 start,
@@ -157,7 +145,7 @@ class MiniBatchKMeans(Centred):
                 replacing=plan.Replacing(self.reassignment_ratio, 10 * self.n_clusters),
                 stopping=plan.Stopping(moves, self.max_no_improvement),
                 random=random,
-                say=self._say(),
+                say=say,
             )
 
         found = refuse_not_finite(self, X, work)
@@ -165,7 +153,7 @@ class MiniBatchKMeans(Centred):
         self.n_iter_ = int(np.ceil(found.steps * batch / n))
         total = float(n if weight is None else np.sum(weight))
         self.inertia_ = found.smoothed * total
-        self._store(found.centres, X, weight)
+        self._store(found.centres, self._rows(X, weight), X, weight, "batches", self.compute_labels)
         self._random, self._since = random, 0
         return self
 
@@ -179,43 +167,32 @@ class MiniBatchKMeans(Centred):
         y : not looked at.
         sample_weight : array-like of shape (n,), default=None
         """
-        check_parameters(self, self._constraints)
-        first = not hasattr(self, "cluster_centers_")
-        X = validate_more_rows(self, X, first=first)
-        weight = validate_weights(sample_weight, X)
-        rows = MemoryRows(contiguous(X), np.zeros((X.shape[0], 0)), weight)
+        first, X, weight = self._more(X, sample_weight)
+        rows = self._rows(X, weight)
         random = check_random_state(self.random_state) if first else self._random
+        say = print if self.verbose else None
 
         def work() -> plan.Centres:
             if first:
-                require_rows(X, self.n_clusters, weight)
                 size = self._init_rows(min(self.batch_size, X.shape[0]), X.shape[0])
                 sample = clusters.sample_for(rows, self.n_clusters)
-                start = plan.best_start(sample, seeds_of(self, X, self.n_clusters), 1, size, random)
-                now = plan.Centres(start, np.zeros(self.n_clusters))
+                now = self._begun(plan.best_start(sample, seeds_of(self, X, self.n_clusters), 1, size, random, say))
             else:
-                now = plan.Centres(wide(self.cluster_centers_), self.counts_)
-            batch = plan.block_of(rows.X, weight)
+                now = self._so_far()
+            batch = plan.block_of(contiguous(X), weight)
             since = (0 if first else self._since) + X.shape[0]
             due = bool((now.counts == 0.0).any()) or since >= 10 * self.n_clusters
             now, _ = plan.batch_step(now, batch)
             self._since = 0 if due else since
             if due and self.reassignment_ratio > 0.0:
-                now = plan.replaced(now, batch, self.reassignment_ratio, random)
+                now = plan.replaced(now, batch, self.reassignment_ratio, random, say)
             return now
 
         found = refuse_not_finite(self, X, work)
         self._random = random
         self.n_steps_ = (0 if first else self.n_steps_) + 1
-        self._store(found, X, weight)
+        self._store(found, rows, X, weight, "batches", self.compute_labels)
         return self
-
-    def _store(self, centres: plan.Centres, X: Array, weight: Any) -> None:
-        self.cluster_centers_, self.counts_ = follow(centres.values, X), centres.counts
-        if self.compute_labels:
-            rows = rows_alone(contiguous(X), weight)
-            self.labels_, self.inertia_ = clusters.labelled(rows, weight, wide(self.cluster_centers_))
-        self.certificate_ = plan.not_judged("batches")
 
     def _init_rows(self, batch: int, n: int) -> int:
         """How many rows seeds are drawn from."""
@@ -230,10 +207,3 @@ class MiniBatchKMeans(Centred):
             )
             size = 3 * k
         return min(size, n)
-
-    def _say(self) -> Callable[[str], None]:
-        return print if self.verbose else _silent
-
-
-def _silent(words: str) -> None:
-    pass

@@ -2,28 +2,19 @@
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.utils import check_random_state
 
-from tenfold.arrays import Array, contiguous, wide
-from tenfold.data import Rows, Table
-from tenfold.estimators.contract import (
-    Claims,
-    all_or_nothing,
-    follow,
-    refuse_not_finite,
-    rows_alone,
-    validate_more_rows,
-    validate_rows,
-    validate_weights,
-)
-from tenfold.estimators.kmeans.centres import BASIC, Centred, require_rows, seeds_of
-from tenfold.estimators.parameters import Constraints, check_parameters
+from tenfold.arrays import Array
+from tenfold.data import Rows
+from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite
+from tenfold.estimators.kmeans.centres import BASIC, rows_of_fit, seeds_of
+from tenfold.estimators.kmeans.following import Following
+from tenfold.estimators.parameters import Constraints
 from tenfold.plans import batches as plan
 from tenfold.plans import clusters
 
 
-class OnlineKMeans(Centred):
+class OnlineKMeans(Following):
     """Online k-means: each row in turn moves its nearest centre towards itself (MacQueen 1967).
 
     For a row x of weight w with the nearest centre k, ``n_k += w`` and ``c_k += (w / n_k) (x - c_k)``: a centre is the
@@ -92,11 +83,8 @@ class OnlineKMeans(Centred):
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres; see `KMeans`."""
-        check_parameters(self, self._constraints)
-        X = validate_rows(self, X)
-        weight = validate_weights(sample_weight, X)
-        require_rows(X, self.n_clusters, weight)
-        rows = rows_alone(X if isinstance(X, Table) else contiguous(X), weight)
+        X, weight = rows_of_fit(self, X, sample_weight)
+        rows = self._rows(X, weight)
 
         def work() -> plan.Centres:
             found = self._begin(rows, X)
@@ -104,7 +92,7 @@ class OnlineKMeans(Centred):
                 found = plan.one_by_one(rows, found)
             return found
 
-        self._store(refuse_not_finite(self, X, work), rows, X, weight)
+        self._store(refuse_not_finite(self, X, work), rows, X, weight, "single rows")
         self.n_iter_ = self.max_iter
         return self
 
@@ -118,29 +106,16 @@ class OnlineKMeans(Centred):
         y : not looked at.
         sample_weight : array-like of shape (n,), default=None
         """
-        check_parameters(self, self._constraints)
-        first = not hasattr(self, "cluster_centers_")
-        X = validate_more_rows(self, X, first=first)
-        weight = validate_weights(sample_weight, X)
-        rows = rows_alone(X if isinstance(X, Table) else contiguous(X), weight)
+        first, X, weight = self._more(X, sample_weight)
+        rows = self._rows(X, weight)
 
         def work() -> plan.Centres:
-            if first:
-                require_rows(X, self.n_clusters, weight)
-                return plan.one_by_one(rows, self._begin(rows, X))
-            return plan.one_by_one(rows, plan.Centres(wide(self.cluster_centers_), self.counts_))
+            return plan.one_by_one(rows, self._begin(rows, X) if first else self._so_far())
 
-        self._store(refuse_not_finite(self, X, work), rows, X, weight)
+        self._store(refuse_not_finite(self, X, work), rows, X, weight, "single rows")
         self.n_iter_ = 1
         return self
 
     def _begin(self, rows: Rows, X: Array) -> plan.Centres:
-        seeds = seeds_of(self, X, self.n_clusters)
         sample = clusters.sample_for(rows, self.n_clusters)
-        start = seeds(sample, check_random_state(self.random_state))
-        return plan.Centres(np.ascontiguousarray(start, dtype=np.float64), np.zeros(self.n_clusters))
-
-    def _store(self, found: plan.Centres, rows: Rows, X: Array, weight: Any) -> None:
-        self.cluster_centers_, self.counts_ = follow(found.values, X), found.counts
-        self.labels_, self.inertia_ = clusters.labelled(rows, weight, wide(self.cluster_centers_))
-        self.certificate_ = plan.not_judged("single rows")
+        return self._begun(seeds_of(self, X, self.n_clusters)(sample, check_random_state(self.random_state)))

@@ -48,7 +48,11 @@ class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, Regres
 
     Notes
     -----
-    Cost as of `ElasticNet`.
+    Cost as of `ElasticNet`. The fit ends at the gap, most often after a step that is exact among the columns in use, so
+    that weights are right to rounding. scikit-learn asks in addition that no weight moves by more than `tol` of the
+    largest in a sweep. Where columns nearly depend on each other and exact steps are too dear, weights along which the
+    objective is flat can be some per cent from the optimum's at a gap that is small enough, further than there, after
+    several times fewer sweeps: ask for a smaller `tol` where they matter.
     Obozinski, Taskar and Jordan 2010; Rosasco, section 11.3 for one target.
 
     Examples
@@ -141,7 +145,11 @@ class MultiTaskLasso(MultiTaskElasticNet):
 
     Notes
     -----
-    Cost as of `ElasticNet`.
+    Cost as of `ElasticNet`. The fit ends at the gap, most often after a step that is exact among the columns in use, so
+    that weights are right to rounding. scikit-learn asks in addition that no weight moves by more than `tol` of the
+    largest in a sweep. Where columns nearly depend on each other and exact steps are too dear, weights along which the
+    objective is flat can be some per cent from the optimum's at a gap that is small enough, further than there, after
+    several times fewer sweeps: ask for a smaller `tol` where they matter.
     Obozinski, Taskar and Jordan 2010; Rosasco, section 11.3 for one target.
 
     Examples

@@ -26,6 +26,7 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.mixture.given import given, positive, shape_of
+from tenfold.estimators.mixture.told import Told
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -72,7 +73,10 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
     random_state : int, RandomState instance or None, default=None
     warm_start : bool, default=False
         Start where the last fit ended.
-    verbose, verbose_interval : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
+    verbose : int, default=0
+        1 says where each start begins and ends and every `verbose_interval`-th step, 2 also times and changes of the
+        bound. scikit-learn's callbacks are told of every step, too.
+    verbose_interval : int, default=10
     weight_concentration_prior : float, default=None
         Concentration a >= 1 of a Dirichlet prior on the weights: pi_k is proportional to n_k + a - 1.
     mean_precision_prior, mean_prior : float and array-like of shape (n_features,), default=None
@@ -241,12 +245,15 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
             check_random_state(self.random_state),
         )
         watch = watcher(self, X, y, self.max_iter, partial(self._attributes, X=X))
+        told = Told(self.verbose, self.verbose_interval, watch) if self.verbose else None
+        watch = watch if told is None else told.watch
 
         def found() -> FittedMixture:
             seen = look(rows)
             earlier = None if before is None else (before, float(self.lower_bound_))
             problem = self._problem(seen, p)
-            return fit(problem, rows, seen, search, numpy_dtype(X.dtype), watch=watch, earlier=earlier)
+            dtype = numpy_dtype(X.dtype)
+            return fit(problem, rows, seen, search, dtype, watch=watch, listener=told, earlier=earlier)
 
         self._store(refuse_not_finite(self, X, found), X)
         return self

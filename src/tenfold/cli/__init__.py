@@ -1,0 +1,16 @@
+"""The command line: a table in, an honest leaderboard, a report and a saved model out."""
+
+import sys
+
+NEEDED = ("click", "jinja2", "polars", "pyarrow", "rich")
+
+
+def main() -> None:
+    """Run `tenfold`; say in a sentence which packages of the command line are missing."""
+    try:
+        from tenfold.cli.commands import tenfold
+    except ModuleNotFoundError as missing:
+        if missing.name not in NEEDED:
+            raise
+        sys.exit(f"The command line needs {missing.name}, which is not installed: pip install 'tenfold[cli]'.")
+    tenfold(prog_name="tenfold")

@@ -1,0 +1,134 @@
+"""`tenfold fit`: read, try, rank, write."""
+
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tenfold.cli import screen
+from tenfold.cli.commands import GOOD, LATE
+from tenfold.cli.folder import as_json, refuse_other
+from tenfold.cli.league import best_of_ours, played, standings
+from tenfold.cli.preparing import Prepared, Roles, prepared
+from tenfold.cli.recording import Task, describe, record_of_league, record_of_structure
+from tenfold.cli.scoring import metric_for
+from tenfold.cli.structure import found as found_structure
+from tenfold.cli.writing import write
+from tenfold.cli.zoo import BASELINE, lines
+from tenfold.datasets import load_demo, write_csv
+from tenfold.selection import Event
+
+
+def run(
+    *,
+    data: Path,
+    target: str | None,
+    task: str,
+    metric: str,
+    time_limit: float,
+    models: str,
+    cv: str,
+    group: str | None,
+    weight: str | None,
+    time_column: str | None,
+    drop: tuple[str, ...],
+    test: Path | None,
+    out: Path,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Read a table, try the models, and write the folder of the run; the exit code."""
+    begin = time.perf_counter()
+    refuse_other(out)
+    roles = Roles(target, group, weight, time_column, drop)
+    table = prepared(data, roles, task)
+    job = Task(data, roles, test, out, seed, datetime.now(UTC).isoformat(timespec="seconds"))
+    if not quiet:
+        describe(table, screen.errors())
+    left = time_limit - (time.perf_counter() - begin)
+    if table.y is None:
+        return _structure(table, job, left, quiet, as_json)
+    return _league(table, job, metric, models, _outer(cv), left, quiet, as_json)
+
+
+def _outer(cv: str) -> Any:
+    if cv in ("auto", "loo", "hold-out"):
+        return cv
+    if not cv.isdigit() or int(cv) < 2:
+        raise ValueError(f"--cv is auto, loo, hold-out or a number of folds from 2 on, got {cv!r}.")
+    return int(cv)
+
+
+def _league(
+    table: Prepared, job: Task, metric_name: str, models: str, cv: Any, seconds: float, quiet: bool, json: bool
+) -> int:
+    begin = time.perf_counter()
+    metric, why = metric_for(table.task, metric_name, table.y)
+    chosen, away = lines(table.family, models, table.y, table.frame.shape, job.seed)
+    with screen.Bar(len(chosen), quiet) as bar:
+
+        def tell(event: Event) -> None:
+            best = event.best
+            words = "" if best is None or best.name == BASELINE else f"best so far: {best.name} {abs(best.score):.4g}"
+            bar.now(f"{event.name} {event.fold}/{event.folds}", words, event.kind == "finished")
+
+        found = played(chosen, table, metric, cv=cv, seconds=seconds, seed=job.seed, tell=tell)
+        late = found.interrupted or time.perf_counter() - begin >= seconds
+        bar.now("scoring")
+        standing = standings(chosen, found, metric, table)
+        best = best_of_ours(standing)
+        record = record_of_league(job, table, metric, why, found, standing, best, away, cv)
+        bar.now("writing")
+        write(job, table, record, best, metric)
+    return _shown(record, job, json, late)
+
+
+def _structure(table: Prepared, job: Task, seconds: float, quiet: bool, json: bool) -> int:
+    with screen.Bar(3, quiet) as bar:
+        record, best = record_of_structure(
+            job, table, lambda Z, deadline: found_structure(Z, deadline, lambda name: bar.now(name, advance=1)), seconds
+        )
+        write(job, table, record, best)
+    return _shown(record, job, json, late=False)
+
+
+def _shown(record: dict[str, Any], job: Task, json: bool, late: bool) -> int:
+    """Print the result; the exit code."""
+    if json:
+        sys.stdout.write(as_json(record))
+    else:
+        out, err = screen.output(), screen.errors()
+        out.print(screen.board(record))
+        err.print(f"\n{record['lead']}")
+        for note in record["notes"]:
+            err.print(f"{note}", style="dim")
+        err.print(f"Report: {(job.out / 'report.html').absolute()}")
+    return LATE if late else GOOD
+
+
+def demo(out: Path, *, quiet: bool) -> int:
+    """Fit a table of mixed columns that is made here."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    data = out.parent / f"{out.name}.csv"
+    columns, target = load_demo()
+    write_csv(columns, data)
+    return run(
+        data=data,
+        target=target,
+        task="auto",
+        metric="auto",
+        time_limit=60.0,
+        models="fast",
+        cv="auto",
+        group=None,
+        weight=None,
+        time_column=None,
+        drop=(),
+        test=None,
+        out=out,
+        seed=0,
+        as_json=False,
+        quiet=quiet,
+    )

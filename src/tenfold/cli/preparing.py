@@ -1,0 +1,145 @@
+"""From a file to rows and a target: what is read, left out, and noticed, each with a sentence."""
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tenfold.features import Schema, TableError, infer_schema, read_table, split_target, suspects
+
+ASIDE = ("group", "weight", "time")
+LABELS = ("target", *ASIDE)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows and what belongs to them.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame, the columns to learn from
+    y, groups, weight, time : (n,) arrays, or None
+    task : "regression", "binary", "multiclass" or "structure"
+    rows : the numbers of the rows in the file, from 1, header not counted
+    name, sha256 : of the file
+    decisions, warnings : sentences
+    """
+
+    frame: Any
+    y: Any
+    groups: Any
+    weight: Any
+    time: Any
+    task: str
+    rows: Any
+    name: str
+    sha256: str
+    decisions: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The kinds of the columns."""
+        return infer_schema(self.frame)
+
+    @property
+    def family(self) -> str:
+        """The task as models know it: regression, classification or structure."""
+        return "classification" if self.task in ("binary", "multiclass") else self.task
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns that are not learned from, by name."""
+
+    target: str | None = None
+    group: str | None = None
+    weight: str | None = None
+    time: str | None = None
+    drop: Sequence[str] = ()
+
+    def check(self, columns: Sequence[str], source: str, *, needed: Sequence[str] = LABELS) -> None:
+        """Refuse names that the table does not have, and one column in two roles."""
+        named = [(role, name) for role in LABELS if (name := getattr(self, role)) is not None]
+        for role, name in [*((r, n) for r, n in named if r in needed), *(("drop", name) for name in self.drop)]:
+            if name not in columns:
+                raise TableError(
+                    f"--{role} names a column {name!r}, which the table does not have. {_hint(name, columns)}",
+                    source=source,
+                )
+        taken: dict[str, str] = {}
+        for role, name in [*named, *(("drop", name) for name in self.drop)]:
+            if name in taken and taken[name] != role:
+                raise TableError(f"{name!r} is given as --{taken[name]} and as --{role}: take one.", source=source)
+            taken[name] = role
+
+    @property
+    def names(self) -> list[str]:
+        """All columns that are not learned from."""
+        return [name for name in (self.target, self.group, self.weight, self.time, *self.drop) if name is not None]
+
+
+def _hint(name: str, columns: Sequence[str]) -> str:
+    alike = [column for column in columns if column.lower() == name.lower()] or get_close_matches(name, columns, 1)
+    return f"Did you mean {alike[0]!r}?" if alike else f"It has {', '.join(map(repr, columns[:10]))}."
+
+
+def opened(path: Path) -> tuple[Any, str, str]:
+    """A table, the name of its file and the SHA-256 of its bytes; "-" is the standard input."""
+    if str(path) == "-":
+        content = sys.stdin.buffer.read()
+        return read_table(BytesIO(content)), "standard input", hashlib.sha256(content).hexdigest()
+    reading = read_table(path)
+    with path.open("rb") as file:
+        return reading, path.name, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def prepared(path: Path, roles: Roles, task: str = "auto") -> Prepared:
+    """Read a table and set its columns apart."""
+    reading, name, sha256 = opened(path)
+    frame = reading.frame
+    roles.check(frame.columns, name)
+    decisions = [str(decision) for decision in reading.decisions]
+    rows = np.arange(1, frame.height + 1)
+    frame = frame.drop(roles.drop)
+    for role in ASIDE:
+        column = getattr(roles, role)
+        if column is None:
+            continue
+        there = frame[column].is_not_null().to_numpy()
+        if not there.any():
+            raise TableError(f"the {role} is missing in every row.", source=name, column=column)
+        if not there.all():
+            decisions.append(f"{column}: {np.count_nonzero(~there):,} rows without {role} were left out")
+            frame, rows = frame.filter(there), rows[there]
+    y, kind, warnings = None, "structure", []
+    aside = {role: frame[name] for role, name in vars(roles).items() if role in ASIDE and name is not None}
+    frame = frame.drop([column.name for column in aside.values()])
+    if roles.target is not None:
+        found = split_target(frame, roles.target, task=task)
+        y, kind = found.y, found.task
+        decisions += [str(decision) for decision in found.decisions]
+        frame, rows = found.frame, rows[found.rows]
+        warnings = [str(suspect) for suspect in suspects(frame, y)]
+        aside = {role: column[found.rows] for role, column in aside.items()}
+    if frame.width == 0:
+        raise TableError("no column is left to learn from.", source=name)
+    weight = _weight(aside["weight"], name) if "weight" in aside else None
+    groups, time = (aside[role].to_numpy() if role in aside else None for role in ("group", "time"))
+    return Prepared(frame, y, groups, weight, time, kind, rows, name, sha256, decisions, warnings)
+
+
+def _weight(column: Any, source: str) -> Any:
+    if not column.dtype.is_numeric():
+        raise TableError("weights must be numbers.", source=source, column=column.name)
+    weight = column.to_numpy().astype(np.float64)
+    if not (np.all(weight >= 0.0) and np.any(weight > 0.0)):
+        raise TableError("weights must be zero or more, and some more.", source=source, column=column.name)
+    return weight

@@ -1,0 +1,115 @@
+"""What a run shows: the table on standard output, progress on standard error."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from tenfold.report.words import scored, value_said
+
+Row = Mapping[str, Any]
+
+
+def output() -> Console:
+    """Standard output; a table that goes into a file or a pipe is not cut at the width of a screen."""
+    return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
+
+
+def errors() -> Console:
+    """Standard error."""
+    return Console(file=sys.stderr, highlight=False)
+
+
+def board(record: Mapping[str, Any]) -> Table:
+    """The leaderboard."""
+    metric = record["metric"]
+    table = Table(title=None, box=None, pad_edge=False, header_style="bold")
+    table.add_column("model", no_wrap=True)
+    table.add_column(metric["words"], justify="right", no_wrap=True)
+    table.add_column("interval", no_wrap=True)
+    table.add_column("over baseline", justify="right", no_wrap=True)
+    table.add_column("certificate", no_wrap=True)
+    table.add_column("chosen")
+    table.add_column("tried", justify="right", no_wrap=True)
+    table.add_column("fit s", justify="right", no_wrap=True)
+    table.add_column("µs/row", justify="right", no_wrap=True)
+    table.add_column("MB", justify="right", no_wrap=True)
+    table.add_column("note", overflow="fold")
+    for row in record["board"]:
+        table.add_row(*_cells(row), style=_style(row, record["best"]))
+    return table
+
+
+def _style(row: Row, best: str | None) -> str:
+    if row["name"] == best:
+        return "bold green"
+    return "dim" if row["status"] in ("baseline", "failed", "skipped") else ""
+
+
+def _cells(row: Row) -> Sequence[Text]:
+    score, interval = ("", "") if row["score"] is None else scored(row["score"], row["low"], row["high"])
+    gap = row["gap"]
+    tried = f"{row['tried']} ({row['free']} free)" if row["free"] else str(row["tried"] or "")
+    cells = (
+        row["name"],
+        score,
+        interval,
+        "" if gap is None else f"{gap:+.3g}",
+        row["certificate"] or "",
+        ", ".join(f"{name}={value_said(value)}" for name, value in row["chosen"].items()),
+        tried,
+        "" if row["fit_seconds"] is None else f"{row['fit_seconds']:.3g}",
+        "" if row["predict_us"] is None else f"{row['predict_us']:.2g}",
+        "" if row["memory_mb"] is None else f"{row['memory_mb']:.0f}",
+        row["note"],
+    )
+    return [Text(cell) for cell in cells]
+
+
+class Bar:
+    """A progress bar on standard error: what runs now, and the best so far. It shows nothing when `quiet`."""
+
+    def __init__(self, steps: int, quiet: bool) -> None:
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[best]}"),
+            console=errors(),
+            disable=quiet,
+            transient=True,
+        )
+        self.task: TaskID = self.progress.add_task("starting", total=steps, best="")
+
+    def __enter__(self) -> "Bar":
+        self.progress.start()
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.progress.stop()
+
+    def now(self, what: str, best: str = "", advance: int = 0) -> None:
+        """Say what runs."""
+        self.progress.update(self.task, description=what[:32].ljust(32), best=best, advance=advance)
+
+
+def table_info(found: Mapping[str, Any]) -> None:
+    """What is in a table, on standard output."""
+    console = output()
+    console.print(f"{found['name']}: {found['rows']:,} rows, {len(found['columns']):,} columns", markup=False)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("column", "taken as", "missing", "distinct", "why"):
+        table.add_column(name, justify="right" if name in ("missing", "distinct") else "left")
+    for column in found["columns"]:
+        cells = (column["name"], column["kind"], f"{column['missing']:,}", f"{column['distinct']:,}", column["reason"])
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    for sentence in (*found["decisions"], *(f"warning: {text}" for text in found["warnings"])):
+        console.print(sentence, markup=False)
+    if found["task"]:
+        console.print(f"task: {found['task']}", markup=False)

@@ -1,0 +1,232 @@
+"""`tenfold fit`: the leaderboard is honest, and the folder of a run is whole."""
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from tenfold.cli.commands import tenfold
+from tenfold.datasets import make_table, write_csv
+
+FILES = {"leaderboard.csv", "model.tenfold", "predictions.csv", "report.html", "reproduce.py", "run.json"}
+QUICK = "ridge,lasso,least-squares"
+EVERY = {
+    "regression": "ridge,lasso,elastic-net,least-squares,neighbours,huber,partial-least-squares",
+    "classification": "ridge-classifier,logistic,lda,qda,naive-bayes,nearest-centroid,neighbours-classifier,linear-svm",
+}
+QUICK_CLASSES = "ridge-classifier,logistic,lda"
+
+
+def called(*args, code=0):
+    """What a command prints, on both outputs."""
+    result = CliRunner().invoke(tenfold, [str(arg) for arg in args], catch_exceptions=False)
+    assert result.exit_code == code, result.output[-2000:]
+    return result
+
+
+@pytest.fixture(scope="module")
+def houses(tmp_path_factory):
+    """A run on a table with a target of numbers."""
+    folder = tmp_path_factory.mktemp("houses")
+    write_csv(make_table(300, task="regression", random_state=1), folder / "houses.csv")
+    called("fit", folder / "houses.csv", "--target", "price", "--models", QUICK, "--out", folder / "run", "--quiet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def customers(tmp_path_factory):
+    """A run on a table with two classes."""
+    folder = tmp_path_factory.mktemp("customers")
+    write_csv(make_table(300, random_state=1), folder / "customers.csv")
+    args = ("--target", "churned", "--models", QUICK_CLASSES, "--out", folder / "run", "--quiet")
+    called("fit", folder / "customers.csv", *args)
+    return folder
+
+
+def record_of(folder):
+    return json.loads((folder / "run" / "run.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ["houses", "customers"])
+def test_run_is_whole(name, request):
+    folder = request.getfixturevalue(name)
+    assert {path.name for path in (folder / "run").iterdir()} == FILES
+    assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("name", ["houses", "customers"])
+def test_board_says_all_that_is_promised(name, request):
+    record = record_of(request.getfixturevalue(name))
+    rows = {row["name"]: row for row in record["board"]}
+    assert record["best"] in rows
+    baseline = rows.pop("baseline")
+    assert baseline["gap"] == 0.0
+    for row in rows.values():
+        assert row["low"] <= row["score"] <= row["high"]
+        assert row["interval"]
+        assert row["certified"] is True
+        assert row["gap"] > 0.0
+        assert row["fit_seconds"] > 0.0
+        assert row["predict_us"] > 0.0
+
+
+def test_free_values_are_counted(houses):
+    rows = {row["name"]: row for row in record_of(houses)["board"]}
+    assert (rows["ridge"]["tried"], rows["ridge"]["free"]) == (101, 100)
+    assert "leave-one-out" in rows["ridge"]["how"]
+    assert rows["ridge"]["chosen"]["alpha"] > 0.0
+
+
+@pytest.mark.parametrize("name", ["houses", "customers"])
+def test_page_is_one_small_file_that_asks_for_nothing(name, request):
+    text = (request.getfixturevalue(name) / "run" / "report.html").read_text(encoding="utf-8")
+    assert len(text) < 1_000_000
+    for outside in ("http://", "https://", "<script", "@import", "url(", "src="):
+        assert outside not in text
+    assert "<svg" in text
+    assert "viewport" in text
+    assert "@media print" in text
+
+
+@pytest.mark.parametrize(("name", "data"), [("houses", "houses.csv"), ("customers", "customers.csv")])
+def test_script_repeats_the_predictions(name, data, request, tmp_path):
+    folder = request.getfixturevalue(name)
+    shutil.copy(folder / data, tmp_path)
+    shutil.copy(folder / "run" / "reproduce.py", tmp_path)
+    subprocess.run([sys.executable, "reproduce.py"], cwd=tmp_path, check=True)
+    ours, theirs = (read(path / "predictions.csv") for path in (folder / "run", tmp_path))
+    assert ours.keys() == theirs.keys()
+    for column in ours:
+        np.testing.assert_array_equal(ours[column], theirs[column])
+
+
+def read(path):
+    with path.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def test_saved_model_predicts_and_is_certified(houses):
+    run, data = houses / "run", houses / "houses.csv"
+    out = houses / "out.csv"
+    called("predict", run, data, "-o", out, "--interval", "0.9")
+    found = read(out)
+    prices = np.array(make_table(300, task="regression", random_state=1)["price"], dtype=float)
+    low, high = (np.array(found[name], dtype=float) for name in ("low", "high"))
+    assert 0.85 < np.mean((low <= prices) & (prices <= high)) <= 1.0
+    assert "allowed" in called("certify", run, data).output
+    assert called("report", run).output.strip().endswith("report.html")
+
+
+def test_probabilities_sum_to_one(customers):
+    record = record_of(customers)
+    output = called("predict", customers / "run", customers / "customers.csv", *_proba(record)).output
+    rows = list(csv.DictReader(output.splitlines()))
+    assert len(rows) == 300
+    if record["best"] != "ridge-classifier":
+        total = [float(row["p(no)"]) + float(row["p(yes)"]) for row in rows]
+        np.testing.assert_allclose(total, 1.0)
+
+
+def _proba(record):
+    return [] if record["best"] == "ridge-classifier" else ["--proba"]
+
+
+def test_intervals_cover_the_baseline_when_there_is_nothing_to_find(tmp_path):
+    for task, target in (("regression", "price"), ("classification", "churned")):
+        table = make_table(400, task=task, random_state=2)
+        random = np.random.default_rng(3)
+        table[target] = [table[target][i] for i in random.permutation(400)]
+        data = write_csv(table, tmp_path / f"{task}.csv")
+        args = ("--target", target, "--models", EVERY[task], "--time", "10m", "--json", "--quiet")
+        output = called("fit", data, "--out", tmp_path / task, *args).stdout
+        board = json.loads(output)["board"]
+        baseline = next(row["score"] for row in board if row["status"] == "baseline")
+        scored = [row for row in board if row["score"] is not None and row["status"] != "baseline"]
+        assert len(scored) >= 4
+        for row in scored:
+            assert row["low"] <= baseline <= row["high"], row
+
+
+def test_equal_seeds_give_equal_boards(houses, tmp_path):
+    args = ("fit", houses / "houses.csv", "--target", "price", "--models", QUICK, "--quiet")
+    called(*args, "--out", tmp_path / "again")
+    first, second = (
+        {row["name"]: (row["score"], row["low"], row["high"], row["chosen"]) for row in record["board"]}
+        for record in (record_of(houses), json.loads((tmp_path / "again" / "run.json").read_text(encoding="utf-8")))
+    )
+    assert first == second
+
+
+def test_test_table_is_predicted_and_scored(houses, tmp_path):
+    new = write_csv(make_table(50, task="regression", random_state=9), tmp_path / "new.csv")
+    args = ("--target", "price", "--models", "ridge", "--test", new, "--out", tmp_path / "run", "--quiet")
+    called("fit", houses / "houses.csv", *args)
+    record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    assert len(read(tmp_path / "run" / "predictions.csv")["prediction"]) == 50
+    assert {"rmse", "r2"} <= {figure["name"] for figure in record["test"]["figures"]}
+    shutil.copy(houses / "houses.csv", tmp_path / "houses.csv")
+    (tmp_path / "empty").mkdir()
+    for name in ("houses.csv", "new.csv"):
+        shutil.copy(tmp_path / name, tmp_path / "empty")
+    shutil.copy(tmp_path / "run" / "reproduce.py", tmp_path / "empty")
+    subprocess.run([sys.executable, "reproduce.py"], cwd=tmp_path / "empty", check=True)
+    assert read(tmp_path / "empty" / "predictions.csv") == read(tmp_path / "run" / "predictions.csv")
+
+
+def test_groups_and_weights_are_set_aside(tmp_path):
+    table = make_table(200, task="regression", random_state=4)
+    table["who"] = [i // 4 for i in range(200)]
+    table["heft"] = [1.0 + i % 3 for i in range(200)]
+    data = write_csv(table, tmp_path / "data.csv")
+    args = ("--group", "who", "--weight", "heft", "--models", "ridge", "--out", tmp_path / "run", "--quiet")
+    called("fit", data, "--target", "price", *args)
+    record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    assert {"who", "heft"}.isdisjoint(column["name"] for column in record["columns"])
+    assert "groups" in record["protocol"]
+    assert "allowed" in called("certify", tmp_path / "run", data).output
+
+
+def test_without_a_target_there_are_components_clusters_and_a_mixture(houses, tmp_path):
+    called("fit", houses / "houses.csv", "--out", tmp_path / "run", "--quiet")
+    record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    assert {row["name"] for row in record["board"]} == {"principal-components", "k-means", "mixture"}
+    assert all(row["certified"] for row in record["board"])
+    assert "<svg" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert called("predict", tmp_path / "run", houses / "houses.csv").output.startswith("row,prediction")
+
+
+def test_earlier_run_is_replaced_and_other_folders_are_not(houses, tmp_path):
+    args = ("fit", houses / "houses.csv", "--target", "price", "--models", "ridge", "--quiet", "--out")
+    called(*args, tmp_path / "run")
+    called(*args, tmp_path / "run")
+    other = tmp_path / "mine"
+    other.mkdir()
+    (other / "thesis.tex").write_text("years of work")
+    assert "other files" in called(*args, other, code=3).output
+    assert [path.name for path in other.iterdir()] == ["thesis.tex"]
+
+
+def test_help_is_quick():
+    code = (
+        "import sys; from tenfold.cli.commands import tenfold; "
+        "print([name for name in ('numpy', 'polars', 'rich', 'sklearn') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_every_class_that_enters_can_be_fitted():
+    from tenfold.cli.zoo import entered
+
+    names = [entry.name for entry, _ in entered()]
+    assert len(set(names)) == len(names)
+    assert {entry.task for entry, _ in entered()} == {"regression", "classification", "structure"}
+    for entry, cls in entered():
+        parameters = cls().get_params()
+        assert set(entry.settings) | set(entry.grid) <= set(parameters), entry.name
