@@ -156,7 +156,7 @@ def _by_krylov(
     require_memory(f"{4 * block} vectors of {p} entries", 64 * block * p, "Ask for fewer components.")
     random = np.random.RandomState(0) if random is None else random
     products = partial(_products, rows, mean)
-    short = _short_products(rows, mean, total) if block == widest else None
+    short = _short_products(rows, mean, total) if widest <= BLOCK else None
     if short is None:
         found = run(krylov.steps(products, p, count, block, random, tol), max_iter)
     else:
