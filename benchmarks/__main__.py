@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--timeout", type=float, default=150.0, help="seconds for one contender's process")
-    parser.add_argument("--peer-python", default=sys.executable, help="the Python that has scikit-learn-intelex")
+    parser.add_argument("--peer-python", default=sys.executable, help="the Python that has intelex, celer, skglm")
     given = parser.parse_args(arguments)
 
     rows = [row for row in ROWS if given.only.lower() in row.name]

@@ -91,7 +91,7 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     before, others = _peak(), _Others()
     seconds = [_timed(call)]
     memory = _peak() - before
-    if seconds[0] < LONG:
+    if seconds[0] < LONG or library in table.COMPILE:
         end = time.perf_counter() + WARM_SECONDS
         while len(seconds) < 3 or (time.perf_counter() < end and len(seconds) < WARM_CALLS):
             data.forget(Path(folder))

@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks import floors, quality
 from benchmarks.data import ROOT
-from benchmarks.table import INTELEX, MODULES, OURS, SKLEARN, Contender, Row
+from benchmarks.table import INTELEX, MODULES, OURS, SKLEARN, SPECIALISTS, Contender, Row
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 BUSY = 0.05  # a machine that others keep busier than this is not quiet enough to measure on
@@ -31,12 +31,12 @@ class Settings:
     threads: int = 2
     repetitions: int = 3
     timeout: float = 150.0
-    peer_python: str = sys.executable  # the interpreter that has scikit-learn-intelex
+    peer_python: str = sys.executable  # the interpreter that has scikit-learn-intelex, celer and skglm
     say: Callable[[str], None] = print
 
     def process(self, task: str, python_of: str = OURS, **arguments: Any) -> Any:
         """Run one task in a fresh process; a failed or late one is an answer too."""
-        python = self.peer_python if python_of == INTELEX else sys.executable
+        python = self.peer_python if python_of in (INTELEX, *SPECIALISTS) else sys.executable
         environment = os.environ | {name: str(self.threads) for name in THREAD_VARIABLES}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         command = [python, "-m", "benchmarks.process", task, json.dumps(arguments)]

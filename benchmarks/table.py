@@ -15,6 +15,12 @@ from benchmarks import data, floors
 OURS, SKLEARN, INTELEX = "tenfold", "scikit-learn", "scikit-learn-intelex"
 GRID = "grid search"
 SEARCHES = {GRID: "benchmarks.searches"}
+SPECIALISTS = {"celer": "benchmarks.celer_peers", "skglm": "benchmarks.skglm_peers"}
+"""Libraries of sparse models, which live beside another scikit-learn."""
+
+COMPILE = ("skglm",)
+"""Libraries that compile at their first call, however long that takes: later calls say more."""
+
 MODULES = {OURS: "tenfold", SKLEARN: "sklearn.linear_model", INTELEX: "sklearnex.linear_model"}
 HOMES = {
     "BernoulliNB": "naive_bayes",
@@ -96,6 +102,7 @@ SAGA = Contender("scikit-learn saga", SKLEARN)
 GRID_SEARCH = Contender("GridSearchCV of scikit-learn", GRID)
 IN_FOLDS = Contender(SKLEARN, GRID, note="GridSearchCV by four folds within cross_validate by five")
 SEARCHED = Contender(SKLEARN, GRID, note="GridSearchCV by five folds")
+CELER, SKGLM = (Contender(name, name) for name in SPECIALISTS)
 TIGHTER = tuple({"tol": 10.0**-k, "max_iter": 100_000} for k in (5, 6, 7, 8, 10, 12, 14))
 LOO = {"alphas": ALPHAS}
 FOLDS = {"alphas": ALPHAS, "cv": 5, "scoring": "neg_mean_squared_error"}
@@ -146,7 +153,7 @@ ROWS = (
     Row("l1 logistic 100k x 100", "LogisticRegression", data.classes, TALL, SMALL_TALL, L1, floors.newton,
         sklearn=KINKED, peers=(SAGA,), tighten=TIGHTER, aim=6),
     Row("l1 logistic sparse 50k x 100k", "LogisticRegression", data.sparse_classes, SPARSE, SMALL_SPARSE,
-        L1, floors.working_set, sklearn=KINKED, tighten=TIGHTER, aim=6),
+        L1, floors.working_set, sklearn=KINKED, peers=(SKGLM,), tighten=TIGHTER, aim=6),
     Row("logistic spam", "LogisticRegression", data.spam, (), (600, 1 << 12), {}, floors.passes,
         peers=(LIBLINEAR, NEWTON_CG), tighten=TIGHTER),
     Row("logistic grid 20 C x 5 folds 10k x 50", "LogisticRegressionCV", data.classes, (10_000, 50), (500, 10),
@@ -196,17 +203,17 @@ ROWS = (
     Row("structured perceptron 100k tokens, 50 tags, 5 epochs", "StructuredPerceptron", data.tagged_words,
         (100_000, 50, 5_000), (2_000, 5, 50), {"max_iter": 5}, floors.five_taggings, sklearn=None, call="sequences"),
     Row("lasso 1k x 10k", "Lasso", data.few_columns, (1_000, 10_000), SMALL_WIDE[:2], {"alpha": 0.25},
-        floors.working_set, aim=6),
+        floors.working_set, peers=(CELER, SKGLM), aim=6),
     Row("lasso 10k x 1k", "Lasso", data.few_columns, (10_000, 1_000), SMALL_TALL, {"alpha": 0.25}, floors.working_set,
-        aim=6),
+        peers=(CELER, SKGLM), aim=6),
     Row("lasso sparse 50k x 100k", "Lasso", data.sparse_few_columns, SPARSE, SMALL_SPARSE, {"alpha": 1e-4},
-        floors.working_set, aim=4),
+        floors.working_set, peers=(CELER, SKGLM), aim=4),
     Row("lasso path 100 alphas 1k x 10k", "lasso_path", data.few_columns, (1_000, 10_000), SMALL_WIDE[:2], LASSO_PATH,
-        floors.lasso_path, call="path", aim=6),
+        floors.lasso_path, call="path", peers=(CELER,), aim=6),
     Row("lasso path 100 alphas 10k x 1k", "lasso_path", data.few_columns, (10_000, 1_000), SMALL_TALL, LASSO_PATH,
-        floors.lasso_path, call="path", aim=2),
+        floors.lasso_path, call="path", peers=(CELER,), aim=2),
     Row("lassocv 1k x 10k", "LassoCV", data.few_columns, (1_000, 10_000), SMALL_WIDE[:2], {}, floors.lasso_folds,
-        aim=8),
+        peers=(CELER,), aim=8),
     Row("lassocv 100k x 200", "LassoCV", data.few_columns, (100_000, 200), SMALL_TALL, {}, floors.lasso_folds, aim=20),
     Row("gaussian nb 10 classes 200k x 100", "GaussianNB", data.gaussian_classes, MANY, SMALL_MANY, {},
         floors.class_sums, aim=40, **ANSWERED),
@@ -284,7 +291,7 @@ def home(library: str, estimator: str) -> str:
     """The module of a library that has an estimator."""
     if (estimator, library) in ELSEWHERE:
         return ELSEWHERE[estimator, library]
-    return (MODULES | SEARCHES)[library].replace("linear_model", HOMES.get(estimator, "linear_model"))
+    return (MODULES | SEARCHES | SPECIALISTS)[library].replace("linear_model", HOMES.get(estimator, "linear_model"))
 
 
 def named(name: str) -> Row:

@@ -68,6 +68,11 @@ def use(folder: Any, file: bytes, X: Any) -> None:
                 continue
 
 
+def times(factor: int) -> settings:
+    """So many times the examples of other laws; of thorough runs some thousands."""
+    return settings(max_examples=min(factor * settings().max_examples, 3000))
+
+
 drawn = st.integers(0, (1 << 32) - 1)
 
 
@@ -80,7 +85,7 @@ models = drawn.map(lambda number: pick(number, len(KEPT)))
 
 
 @given(number=models, places=st.lists(st.tuples(drawn, st.integers(1, 255)), max_size=4))
-@settings(max_examples=settings().max_examples * 3)
+@times(3)
 def test_bytes_that_were_changed(number, places, folder):
     file, _, X = written(number, folder)
     changed = bytearray(file)
@@ -116,7 +121,7 @@ SCALARS = st.one_of(
 
 
 @given(number=models, changes=st.lists(st.tuples(drawn, SCALARS, st.booleans()), min_size=1, max_size=2))
-@settings(max_examples=settings().max_examples * 6)
+@times(6)
 def test_values_that_were_changed(number, changes, folder):
     _, contents, X = written(number, folder)
     changed = contents.copy()
@@ -130,7 +135,7 @@ def test_values_that_were_changed(number, changes, folder):
 
 
 @given(number=models, one=drawn, other=drawn)
-@settings(max_examples=settings().max_examples * 2)
+@times(2)
 def test_values_that_stand_elsewhere(number, one, other, folder):
     _, contents, X = written(number, folder)
     changed = contents.copy()
@@ -170,7 +175,7 @@ def reshaped(array: Any, shape: str, dtype: str) -> Any:
     place=drawn,
     everywhere=st.booleans(),
 )
-@settings(max_examples=settings().max_examples * 8)
+@times(8)
 def test_arrays_that_were_changed(number, which, shape, dtype, value, place, everywhere, folder):
     _, contents, X = written(number, folder)
     changed = contents.copy()
@@ -189,7 +194,7 @@ def test_arrays_that_were_changed(number, which, shape, dtype, value, place, eve
 
 
 @given(number=models, one=drawn, other=drawn)
-@settings(max_examples=settings().max_examples * 2)
+@times(2)
 def test_arrays_that_were_exchanged(number, one, other, folder):
     _, contents, X = written(number, folder)
     changed = contents.copy()

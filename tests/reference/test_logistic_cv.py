@@ -79,10 +79,11 @@ def test_sparse_rows_and_other_splitters():
     np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-5)
 
 
-def test_a_path_shares_its_work():
+@pytest.mark.parametrize("columns", [50, 10])
+def test_a_path_shares_its_work(columns):
     """Five hundred models take few passes, and the work of few fits; the last fit is that of the class without CV."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((2_000, 50))
+    X = rng.standard_normal((2_000, columns))
     y = (X[:, :3].sum(axis=1) + rng.logistic(size=2_000) > 0).astype(int)
     model = tf.LogisticRegressionCV(Cs=100, cv=5, **NEW).fit(X, y)
     assert model.passes_ <= 30

@@ -534,6 +534,7 @@ def test_numbers_of_classes_and_rows_stay_inside(path):
     model = tenfold.KNeighborsClassifier().fit(X, labels)
     refused(path, changed_model(model, path, "_y", np.full(40, 3)), "numbers of classes")
     refused(path, changed_model(model, path, "_y", np.full(40, -1)), "numbers of classes")
+    refused(path, changed_model(model, path, "_fit_X", np.full((40, 3), np.nan)), "no missing values")
     refused(path, changed_model(model, path, "classes_", np.array([0, 2, 1])), "classes_ must be")
     refused(path, changed_model(model, path, "classes_", np.array([0, 0, 1])), "classes_ must be")
     weighted = tenfold.KNeighborsClassifier().fit(X, labels, sample_weight=np.tile([1.0, 0.0], 20))

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenfold.features import Reading, TableError, read_table
+from tenfold.features import Reading, TableEncoder, TableError, read_table
 from tenfold.features.reading import MISSING
 
 
@@ -135,6 +135,7 @@ def test_the_line_of_excel_names_the_delimiter():
 
 FAULTS = {
     "empty": ("", "standard input: the file is empty"),
+    "delimiter only": ("sep=;\n", "no rows after the line that names the delimiter"),
     "blank": ("\n \n", "the file is empty"),
     "header only": ("a,b\n", "a header ('a', 'b') and no rows"),
     "too few": (
@@ -160,6 +161,7 @@ FAULTS = {
     "npy": (b"\x93NUMPY\x01\0", "this is a NumPy array"),
     "gzip": (gzip.compress(b"a,b\n1,2\n" * 99)[:-12], "the gzip stream ends too early"),
     "bytes": (bytes(range(256)) * 20, "this is a binary file"),
+    "arrow": (b"ARROW1\0\0nothing", "this begins like arrow, but cannot be read"),
     "parquet": (b"PAR1nothing", "this begins like parquet, but cannot be read"),
 }
 
@@ -313,6 +315,33 @@ def test_how_a_table_is_written_is_found_out(header, rows, sign, encoding, seed)
     frame = read(text.getvalue().encode(encoding)).frame
     assert frame.columns == header
     assert [[str(v) for v in frame[name]] for name in header] == made
+
+
+SEEDS = [
+    b'a,b,c\n1,2.5,x\n3,"y, z",w\n,NA,2013-01-01\n',
+    b'"a";"b"\n"1,5";"x ""q"""\n2,5;y\n',
+    "id\tname\n1\tJosé\n2\tAnn\n".encode("utf-8-sig"),
+    "a,b\n1,é\n".encode("utf-16"),
+    b'{"a":1,"b":"x"}\n{"a":2,"b":null}\n',
+    gzip.compress(b"a,b\n1,2\n"),
+]
+PIECES = [*(bytes([c]) for c in b",;\t\"'\n\r\0\xff\xc31a {["), b"inf", b"1e999", b"sep=;\n"]
+CHANGES = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 2), st.sampled_from(PIECES)), max_size=6)
+
+
+@given(st.sampled_from(SEEDS), CHANGES)
+@settings(max_examples=120, deadline=None)
+def test_whatever_comes_is_read_or_refused(data, changes):
+    """Bytes that are put in and taken out leave a table, or a sentence; never another error."""
+    for place, cut, piece in changes:
+        at = int(place * len(data))
+        data = data[:at] + piece + data[at + cut :]
+    try:
+        frame = read(data).frame
+    except TableError:
+        return
+    assert frame.height > 0
+    TableEncoder().fit_transform(frame)
 
 
 @pytest.mark.slow

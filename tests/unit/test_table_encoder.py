@@ -113,6 +113,44 @@ def test_objects_of_pandas():
         TableEncoder().fit(pd.DataFrame([[1, 2]], columns=["a", "a"]))
 
 
+def test_types_of_all_sorts():
+    rows, hours = 30, [dt.datetime(2020, 1, 1) + dt.timedelta(hours=i) for i in range(30)]
+    frame = pl.DataFrame(
+        {
+            "small": pl.Series(range(rows), dtype=pl.UInt8) % 7,
+            "float": pl.Series(np.linspace(0, 1, rows), dtype=pl.Float32),
+            "decimal": pl.Series([f"{i}.25" for i in range(rows)]).cast(pl.Decimal(10, 2)),
+            "category": pl.Series(["a", "b"] * 15).cast(pl.Categorical),
+            "zone": pl.Series(hours).dt.replace_time_zone("Europe/Berlin"),
+            "milli": pl.Series(hours).cast(pl.Datetime("ms")),
+            "duration": [dt.timedelta(minutes=i) for i in range(rows)],
+            "time": [dt.time(i % 24, 30) for i in range(rows)],
+            "bytes": [b"x", b"y"] * 15,
+            "struct": [{"a": 1}] * rows,
+            "nan": [float("nan")] * rows,
+        }
+    )
+    encoder = TableEncoder().fit(frame)
+    column = dict(zip(encoder.get_feature_names_out(), encoder.transform(frame).T, strict=True))
+    assert encoder.schema_.of("nested", "empty") == ["bytes", "struct", "nan"]
+    np.testing.assert_allclose(column["duration"], np.arange(rows) / 1440)
+    np.testing.assert_allclose(column["time"], np.arange(rows) % 24 + 0.5)
+    assert column["zone.hour"][1] == 0.0  # one o'clock in Berlin is midnight in Greenwich
+    np.testing.assert_allclose(column["decimal"], np.arange(rows) + 0.25)
+    pandas = pd.DataFrame(
+        {
+            "whole": pd.array([1, None, 3] * 10, dtype="Int64"),
+            "truth": pd.array([True, None, False] * 10, dtype="boolean"),
+            "period": pd.period_range("2020-01", periods=rows, freq="M"),
+            "interval": pd.cut(np.arange(rows), 3),
+            "sparse": pd.arrays.SparseArray([0.0, 0.0, 2.0] * 10),
+            "date": [dt.date(2020, 1, 1), None, dt.date(2021, 1, 1)] * 10,
+        }
+    )
+    kinds = [c.kind for c in TableEncoder().fit(pandas).schema_.columns]
+    assert kinds == ["number", "boolean", "date", "category", "number", "date"]
+
+
 def test_clone_pickle_and_names_for_pandas():
     table = mixed()
     encoder = TableEncoder(ordinal=SIZES, scale=True).fit(table)

@@ -17,24 +17,22 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats, Integers
+from tenfold.choose.quadratics import Cells, Node, Path, Setting, follow
 from tenfold.data import MemoryRows
 from tenfold.judge import RULES
 from tenfold.losses import Logistic, Softmax
 from tenfold.penalties import L2
-from tenfold.problems import Evaluation, Glm, evaluate
+from tenfold.problems import Glm
 from tenfold.solvers import lockstep, newton
 from tenfold.stats import Params, of_models
-
-DRIFT = 0.3
-"""The quadratic model of a loss is good while predictions move by less, in the mean."""
-
-NODES, CUTS = 8, 12
-"""At most so many Hessians a penalty, and so many halvings of a step: lockstep does the rest."""
 
 COARSE, NEAR = 4.0, 6
 """Models of penalties whose logarithms are up to so far apart are neighbours on a curve; so many of them show where it
 goes.
 """
+
+FAR = 2.0
+"""Where the predictions of a fold move by more, in the mean, the minimum of a quadratic model is not near."""
 
 TINY, ROUNDING = float(np.finfo(np.float64).tiny), 1e-26
 """Whatever the units of the columns, there is no fall below rounding."""
@@ -69,18 +67,24 @@ def together(
     """
     size = outputs * (rows.shape[1] + 1)
     problem = Glm(Softmax() if outputs > 1 else Logistic(), L2(0.0), intercept)
-    path = _path(problem, rows, strengths.mean(axis=0), shift, outputs)
     few = min(MOST_FOLDS, max(1, MOST_NUMBERS // (size * strengths.shape[1])))
+    batches = [slice(first, first + few) for first in range(0, len(folds), few)]
+    cells = [Cells.of(rows.shape[0], folds[some]) for some in batches]
+    parts = cells[0].apart(rows, size) if len(cells) == 1 else [rows]
+    setting = Setting.of(problem, shift, outputs, parts)
+    mean = strengths.mean(axis=0)
+    # a Hessian is worth while that spares the models of all folds a pass
+    close = _stages(np.log(mean))[0] if len(parts) > 1 and size <= 4 * len(folds) + 4 else np.zeros(0, dtype=np.intp)
+    path = follow(setting, mean, close)
     found = []
-    for first in range(0, len(folds), few):
-        some = slice(first, first + few)
-        models = _Models(problem, rows, folds[some], strengths[some], shift, outputs, tol)
+    for some, cell in zip(batches, cells, strict=True):
+        models = _Models(setting, rows, cell, strengths[some], tol)
         found.append(_of_folds(models, path, max_iter))
     params, counts, passes = zip(*found, strict=True)
     return Paths(np.concatenate(params), np.concatenate(counts), path.passes + sum(passes))
 
 
-def _of_folds(models: "_Models", path: "_Path", max_iter: int) -> tuple[Floats, Integers, int]:
+def _of_folds(models: "_Models", path: Path, max_iter: int) -> tuple[Floats, Integers, int]:
     """The models of some folds: those of a coarse grid of penalties first, then those between, from where the curve
     through their neighbours leads. Where a curve through places twice as far apart met the rule, no pass is spent.
     """
@@ -90,8 +94,15 @@ def _of_folds(models: "_Models", path: "_Path", max_iter: int) -> tuple[Floats, 
     missed = np.full((A, F), np.inf)  # what the rule said where the curve led
     counts, passes = np.zeros((A, F), dtype=np.int32), 0
     known = np.zeros(0, dtype=np.intp)
-    for stage in _stages(at):
-        if len(known):
+    coarse, *between = _stages(at)
+    own = _own_factors(models, path, coarse, points)
+    for stage in [*(_in_turn(path, coarse, points) if own else [coarse]), *between]:
+        ahead = len(known) > 0 and stage[-1] > known[-1]
+        if ahead:  # on from the last two
+            before, last = known[-2:]
+            share = (at[stage] - at[last]) / (at[last] - at[before])
+            points[stage] = points[last] + share[:, None, None] * (points[last] - points[before])
+        elif len(known):
             points[stage] = np.einsum("ik,kfq->ifq", _curve(at[known], at[stage]), points[known])
             after = np.searchsorted(known, stage)
             missed[stage] = np.minimum(missed[known[after - 1]], missed[known[after]])
@@ -99,15 +110,41 @@ def _of_folds(models: "_Models", path: "_Path", max_iter: int) -> tuple[Floats, 
         if len(place):
             which = (stage[place], fold)
             some = models.some(*which)
-            maps = _Maps(some, [path.factors[a] for a in stage[place]])
+            maps = _Maps(some, [own.get((a, f), path.factors[a]) for a, f in zip(*which, strict=True)])
+            if ahead:
+                maps.renew(np.arange(len(place)), points[which])
             solution = lockstep.minimise(some.objective, points[which], maps, some.measure, max_iter)
             points[which], counts[which] = solution.x, solution.iterations
             passes += solution.passes + maps.passes
-            if len(known):
+            if len(known) and not ahead:
                 missed[which] = solution.measure
         known = np.sort(np.append(known, stage))
     params = np.swapaxes(points, 0, 1).reshape(F, A, models.outputs, -1)
     return params, counts.T, passes
+
+
+def _own_factors(
+    models: "_Models", path: Path, places: Integers, points: Floats
+) -> dict[tuple[int, int], newton.Factor]:
+    """The factors of the Hessians of each fold at some places, where its cells are known apart; its minimum goes to
+    `points`.
+    """
+    if len(path.nodes[0].cells) != len(models.share):
+        return {}
+    factors = {}
+    for a in places.tolist():
+        for f, strength in enumerate(models.strengths[:, a]):
+            factors[a, f], points[a, f] = path.nodes[a].of_fold(models.share[:, f], strength)
+    return factors
+
+
+def _in_turn(path: Path, places: Integers, points: Floats) -> list[Integers]:
+    """Places of a coarse grid that are worked on at once; those where a fold is far from all rows, one after the other:
+    its models are nearer to each other.
+    """
+    far = [max(path.nodes[a].drift(x - path.nodes[a].x) for x in points[a]) > FAR for a in places]
+    first = max(2, int(np.argmax(far)) if any(far) else len(places))
+    return [places[:first], *(places[k : k + 1] for k in range(first, len(places)))]
 
 
 def _stages(at: Floats) -> list[Integers]:
@@ -134,102 +171,15 @@ def _curve(known: Floats, new: Floats) -> Floats:
     return weights
 
 
-class _Path(NamedTuple):
-    """Points (A, q) and factors of Hessians of all rows, one a penalty, and the passes that they took."""
-
-    points: Floats
-    factors: list[newton.Factor]
-    passes: int
-
-
-def _path(problem: Glm, rows: MemoryRows, strengths: Floats, shift: Floats, outputs: int) -> _Path:
-    penalised = _penalised(rows.shape[1], outputs)
-    node = _Node(problem, rows, np.zeros(len(penalised)), shift, outputs)
-    # the mean square of the predictions' moves, from the Hessian where all probabilities are equal
-    spread = node.hessian * (4.0 if outputs == 1 else outputs**2 / (outputs - 1))
-    points, factors, passes = [], [], 1
-    for strength in strengths:
-        penalty = strength * penalised
-        factor, d = node.minimum(penalty)
-        for _ in range(NODES):
-            if float(np.einsum("i,ij,j->", d, spread, d)) <= DRIFT**2:
-                break
-            node, count = node.towards(d, penalty)
-            factor, d = node.minimum(penalty)
-            passes += count
-        points.append(node.x + d)
-        factors.append(factor)
-    return _Path(np.array(points), factors, passes)
-
-
-class _Node:
-    """The quadratic model of the mean loss of all rows at a point."""
-
-    def __init__(self, problem: Glm, rows: MemoryRows, x: Floats, shift: Floats, outputs: int) -> None:
-        self.parts = (shift, outputs)
-        self.problem, self.rows, self.x = problem, rows, x
-        here = _at(problem, rows, x, shift, outputs)
-        self.value, self.gradient, self.hessian = float(here.value[0]), here.gradient[0], _formed(here)
-        self.factor: newton.Factor | None = None
-        self.small = 0.0
-
-    def minimum(self, penalty: Floats) -> tuple[newton.Factor, Floats]:
-        """The factor of the Hessian under the penalty, and the step to the minimum of the model."""
-        strength = float(penalty.max())
-        if self.factor is None or strength > self.small:
-            self.factor = newton.factor(self.hessian + np.diag(penalty), self.parts[0])
-            # below a hundredth of what each column adds to the others it makes no difference how weak a penalty is
-            self.small = 0.01 * self.factor.least - strength
-        return self.factor, -self.factor.solve(self.gradient + penalty * self.x)
-
-    def towards(self, d: Floats, penalty: Floats) -> tuple["_Node", int]:
-        """The node at the first of the steps d, d/2, ... that does not raise the objective, and the passes it took."""
-        before = self.value + 0.5 * float(np.sum(penalty * self.x**2))
-        for count in range(CUTS):
-            there = _Node(self.problem, self.rows, self.x + 0.5**count * d, *self.parts)
-            if there.value + 0.5 * float(np.sum(penalty * there.x**2)) <= before:
-                return there, count + 1
-        return self, CUTS
-
-
-def _formed(found: Evaluation) -> Floats:
-    assert found.hessian is not None
-    return found.hessian
-
-
-def _penalised(p: int, outputs: int) -> Floats:
-    """One for each weight, zero for each intercept."""
-    return np.tile(np.append(np.ones(p), 0.0), outputs)
-
-
-def _at(problem: Glm, rows: MemoryRows, x: Floats, shift: Floats, outputs: int) -> Evaluation:
-    by_class = x.reshape(outputs, -1)
-    params = Params(np.ascontiguousarray(by_class[:, :-1]), np.ascontiguousarray(by_class[:, -1]))
-    return evaluate(problem, rows, params, 2, shift)
-
-
 class _Models:
     """Objectives of models of some folds and penalties."""
 
-    def __init__(
-        self,
-        problem: Glm,
-        rows: MemoryRows,
-        folds: Sequence[Integers],
-        strengths: Floats,
-        shift: Floats,
-        outputs: int,
-        tol: float,
-    ) -> None:
-        member = np.zeros(rows.shape[0], dtype=np.int64)
-        for number, fold in enumerate(folds):
-            member[fold] |= 1 << number
-        kinds, group = np.unique(member, return_inverse=True)
-        self.rows = replace(rows, group=group.astype(np.int32))
-        self.share = ((kinds[:, None] >> np.arange(len(folds))) & 1).astype(np.float64)
-        self.weight = np.bincount(group, weights=rows.weight, minlength=len(kinds)) @ self.share
-        self.strengths = strengths
-        self.problem, self.shift, self.outputs, self.tol = problem, shift, outputs, max(tol, TINY)
+    def __init__(self, setting: Setting, rows: MemoryRows, cells: Cells, strengths: Floats, tol: float) -> None:
+        self.setting, self.rows = setting, replace(rows, group=cells.number)
+        self.share = cells.share
+        self.weight = np.bincount(cells.number, weights=rows.weight, minlength=len(self.share)) @ self.share
+        self.strengths, self.tol = strengths, max(tol, TINY)
+        self.shift, self.outputs = setting.shift, setting.outputs
         self.fold, self.strength = np.zeros(0, dtype=np.intp), np.zeros(0)
 
     def some(self, place: Integers, fold: Integers) -> "_Models":
@@ -249,7 +199,7 @@ class _Models:
         total = self.weight[fold]
         gradient = np.zeros_like(by_class)
         gradient[:, :, :-1] = sums.gradient / total[:, None, None] + strength * w
-        if self.problem.intercept:
+        if self.setting.problem.intercept:
             gradient[:, :, -1] = sums.slope / total[:, None]
         value = sums.value / total + 0.5 * strength[:, 0, 0] * np.einsum("mkp,mkp->m", w, w)
         return value, gradient.reshape(len(which), -1)
@@ -264,10 +214,15 @@ class _Models:
 
     def hessian(self, model: int, x: Floats) -> Floats:
         """The Hessian of one model, from a pass over its rows."""
-        share = self.share[self.rows.group, self.fold[model]]
-        weight = share if self.rows.weight is None else share * self.rows.weight
-        found = _at(self.problem, replace(self.rows, weight=weight), x, self.shift, self.outputs)
-        return _formed(found) + np.diag(self.strength[model] * _penalised(self.rows.shape[1], self.outputs))
+        parts, inside = self.setting.parts, self.share[:, self.fold[model]]
+        if len(parts) == len(inside):
+            rows = [part for part, share in zip(parts, inside, strict=True) if share]
+        else:
+            share = inside[self.rows.group]
+            rows = [replace(self.rows, weight=share if self.rows.weight is None else share * self.rows.weight)]
+        return Node(self.setting._replace(parts=rows), x).hessian + np.diag(
+            self.strength[model] * self.setting.penalised
+        )
 
 
 class _Maps:

@@ -186,6 +186,8 @@ def delimiter_of(data: bytes, start: int, line: int, suffix: str) -> tuple[str, 
     quote = '"' if b'"' in data[start : start + SAMPLE_BYTES] else None
     for rank, sign in enumerate(DELIMITERS):
         rows = sample_of(data, sign, quote, start, line)
+        if not rows:
+            continue
         widths = Counter(map(len, rows))
         width, often = max(widths.items(), key=lambda item: (item[1], item[0]))
         share = often / len(rows)

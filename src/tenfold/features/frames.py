@@ -68,6 +68,11 @@ def _foreign(table: Any) -> pl.DataFrame:
 def _pandas_series(name: str, column: Any) -> pl.Series:
     if column.dtype == object:
         return series_of(name, column.to_numpy())
+    kind = column.dtype.categories.dtype if str(column.dtype) == "category" else column.dtype
+    if str(kind).startswith(("period", "interval")):  # as they are printed
+        return pl.Series(name, [None if v != v else str(v) for v in column.astype(object)], dtype=pl.String)
+    if str(column.dtype).startswith("Sparse"):
+        return series_of(name, np.asarray(column))
     return pl.Series(name, pl.from_pandas(column))
 
 

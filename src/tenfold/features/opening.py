@@ -5,6 +5,7 @@ import difflib
 import io
 import os
 import re
+import struct
 import sys
 import zipfile
 import zlib
@@ -163,7 +164,9 @@ def _unzip(data: bytes, name: str) -> tuple[bytes, list[str], str]:
                 )
             suffixes = [s.lower() for s in PurePath(names[0]).suffixes]
             return archive.read(names[0]), suffixes, f"took {names[0]!r} out of the zip archive"
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as reason:
+    except TableError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, OSError, EOFError, struct.error) as reason:
         raise TableError(f"the zip archive cannot be read ({reason}). Unpack it first.", source=name) from None
 
 
@@ -172,12 +175,10 @@ def _utf8(data: bytes, name: str, encoding: str | None) -> tuple[bytes, list[Dec
     for mark, code in MARKS.items():
         if data.startswith(mark) and encoding is None:
             said = Decision("encoding", f"{code.upper()}, by the byte-order mark at the beginning")
-            text = data[len(mark) :]
-            return _nulls_refused(text if code == "utf-8" else _recoded(text, code, name), name), [said]
+            return _nulls_refused(_recoded(data[len(mark) :], code, name), name), [said]
     if encoding is not None:
         if codecs.lookup(encoding).name == "utf-8":
-            _recoded(data, "utf-8", name)
-            return _nulls_refused(data.removeprefix(codecs.BOM_UTF8), name), []
+            return _nulls_refused(_recoded(data.removeprefix(codecs.BOM_UTF8), "utf-8", name), name), []
         return _nulls_refused(_recoded(data, encoding, name), name), []
     data = _nulls_refused(data, name)
     try:
@@ -189,7 +190,8 @@ def _utf8(data: bytes, name: str, encoding: str | None) -> tuple[bytes, list[Dec
 
 def _recoded(data: bytes, encoding: str, name: str) -> bytes:
     try:
-        return data.decode(encoding).lstrip("\ufeff").encode("utf-8")
+        text = data.decode(encoding)
+        return data if encoding == "utf-8" else text.lstrip("\ufeff").encode("utf-8")
     except UnicodeDecodeError as reason:
         line = data[: reason.start].decode(encoding, "replace").count("\n") + 1
         raise TableError(

@@ -155,7 +155,7 @@ def _typed_file(found: Opened, asked: _Asked) -> Reading:
             frame = pl.read_json(found.data, infer_schema_length=None)
         else:
             frame = pl.read_ndjson(found.data, infer_schema_length=None)
-    except Exception as reason:  # polars has errors of many kinds, panics among them
+    except (Exception, pl.exceptions.PanicException) as reason:  # polars has errors of many kinds
         if found.format == "jsonl":
             raise _json_fault(found) or TableError(
                 f"the JSON lines cannot be read: {reason}", source=found.name
@@ -214,6 +214,8 @@ def _csv(found: Opened, asked: _Asked) -> Reading:
     if quote == "'":
         said.append(Decision("quote", "cells stand in single quotes (')"))
     rows = sample_of(data, sign, quote, start, line)
+    if not rows:
+        raise TableError("there are no rows after the line that names the delimiter.", source=found.name)
     header = asked.header
     if header == "auto":
         header, why = header_of(rows, asked.missing)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tenfold.arrays import is_sparse
 from tenfold.persist.checks import (
     Check,
     anything,
@@ -190,6 +191,12 @@ def _known_tags(model: Any) -> bool:
     return all(y[:, j].min() >= 0 and y[:, j].max() < len(own) for j, own in enumerate(classes))
 
 
+def _comparable(model: Any) -> bool:
+    """Rows with missing values are compared by one metric alone; others would sort what has no order."""
+    rows = model._fit_X.data if is_sparse(model._fit_X) else model._fit_X
+    return model.effective_metric_ == "nan_euclidean" or not np.isnan(rows).any()
+
+
 def _boxes(model: Any) -> bool:
     shape = tuple(len(edges) - 1 for edges in model.bin_edges_)
     rising = all(np.all(np.diff(edges) > 0.0) for edges in model.bin_edges_)
@@ -213,7 +220,8 @@ def _covariances(model: Any) -> bool:
 CLASSES_FIT: dict[str, Rule] = {"coef_ must have a row for each class": _of_classes}
 SEARCHED: dict[str, Callable[[Any], Any]] = {"_index": lambda model: model._indexed()}
 MEASURED: dict[str, Callable[[Any], Any]] = {"_distance": lambda model: model._measured()}
-COUNTED: dict[str, Rule] = {"_y must hold numbers of classes": _known_tags}
+KEPT: dict[str, Rule] = {"_fit_X must have no missing values": _comparable}
+COUNTED: dict[str, Rule] = {**KEPT, "_y must hold numbers of classes": _known_tags}
 
 
 def _otherwise(*, rules: Any = None, derived: Any = None, **attributes: Check) -> Schema:
@@ -224,7 +232,7 @@ PLAIN = _otherwise()
 
 OTHERWISE: dict[str, Schema] = {
     **{
-        name: _otherwise(derived=SEARCHED)
+        name: _otherwise(derived=SEARCHED, rules=KEPT)
         for name in (
             *("NearestNeighbors", "KNeighborsTransformer", "RadiusNeighborsTransformer"),
             *("KNeighborsRegressor", "RadiusNeighborsRegressor", "KNeighborsCV"),

@@ -1,12 +1,10 @@
 """Logistic regression with C and the share of L1 chosen by cross-validation."""
 
-import inspect
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import get_config
-from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -28,8 +26,10 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.labels import numbered_classes, shares, weighted
+from tenfold.estimators.logistic.candidates import chosen_ratios, keeps_legacy, warn_of_change
 from tenfold.estimators.logistic.regression import LogisticRegression
-from tenfold.estimators.logistic.settings import SOLVERS, Chosen, check_solver, refuse_liblinear, strength
+from tenfold.estimators.logistic.settings import SOLVERS, Chosen, refuse_liblinear, strength
+from tenfold.estimators.logistic.splits import counted_folds, mass, part_of, refuse_empty, told_of_classes
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -53,8 +53,8 @@ class LogisticRegressionCV(LogisticRegression):
     fitted to all rows, as `LogisticRegression` would. With few columns and an L2 penalty the models of all folds and
     candidates share curvature and go in lockstep, a pass over the rows for all, first those of a coarse grid of
     candidates, then those on the curve between them; a hundred candidates in five folds cost six single fits on
-    10 000 rows of 50 columns (`cost_`). Otherwise those of a fold start from each other along C, and folds run at once
-    on shared rows.
+    10 000 rows of 50 columns, and twelve on 100 000 rows of 10 (`cost_`). Otherwise those of a fold start from each
+    other along C, and folds run at once on shared rows.
 
     Parameters
     ----------
@@ -183,9 +183,9 @@ class LogisticRegressionCV(LogisticRegression):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "LogisticRegressionCV":
         """Fit to X (n, p), classes y (n,) and optional weights; `params` go to the splitter and the scorer."""
         check_parameters(self, self._constraints)
-        ratios, legacy = _ratios(self), _legacy(self)
+        ratios, legacy = chosen_ratios(self), keeps_legacy(self)
         if isinstance(self.scoring, str) and self.scoring == "warn":
-            _warn(
+            warn_of_change(
                 "The default value of the parameter 'scoring' will change from None, i.e. accuracy, to 'neg_log_loss' "
                 "in version 1.11. To silence this warning, explicitly set the scoring parameter: "
                 "scoring='neg_log_loss' for the new, scoring='accuracy' or scoring=None for the old default."
@@ -202,9 +202,9 @@ class LogisticRegressionCV(LogisticRegression):
         # classes are balanced by all rows, in every fold alike
         whole = weighted(self._factors(y, weight), self.classes_, number, weight)
         self.class_prior_ = shares(number, count, whole)
-        _refuse_empty(whole, [test for _, test in folds])
+        refuse_empty(whole, [test for _, test in folds])
         rows = as_rows(*counted(X, targets(number, count), whole))
-        trains = _counted_folds([train for train, _ in folds], whole)
+        trains = counted_folds([train for train, _ in folds], whole)
         with counting_work() as grid:
             paths, iterations = refuse_not_finite(self, X, lambda: self._paths(rows, trains, ratios, count))
         scores = self._scores(X, y, number, [test for _, test in folds], paths, routed.scorer.score)
@@ -229,7 +229,7 @@ class LogisticRegressionCV(LogisticRegression):
     def _paths(self, rows: Any, folds: list[Integers], ratios: list[Any], count: int) -> tuple[Floats, Integers]:
         """Coefficients (folds, Cs, ratios, outputs, p + 1) and iterations (folds, Cs, ratios)."""
         order = np.argsort(self.Cs_, kind="stable")
-        masses = np.array([_mass(rows, fold) for fold in folds])
+        masses = np.array([mass(rows, fold) for fold in folds])
         found = [
             choose_paths(
                 rows,
@@ -255,11 +255,11 @@ class LogisticRegressionCV(LogisticRegression):
         """Scores (folds, Cs, ratios) on the rows that a fold left out."""
         scores = np.zeros(paths.shape[:3])
         known = "accuracy" if self.scoring in (None, "warn") else self.scoring
-        of_rows = _scorer(self._get_scorer(), self.classes_)
+        of_rows = told_of_classes(self._get_scorer(), self.classes_)
         model = LogisticRegression()
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
         for fold, test in enumerate(tests):
-            rows, extra = X[test], {name: _part(value, test, len(y)) for name, value in given.items()}
+            rows, extra = X[test], {name: part_of(value, test, len(y)) for name, value in given.items()}
             if isinstance(known, str) and known in SCORES and set(extra) <= {"sample_weight"}:
                 flat = paths[fold].reshape(-1, *paths.shape[3:])
                 found = known_scores(known, rows, number[test], extra.get("sample_weight"), flat)
@@ -295,7 +295,7 @@ class LogisticRegressionCV(LogisticRegression):
         c, k = np.unravel_index(np.argmax(scores.sum(axis=0)), scores.shape[1:])
         fitted = fit_logistic(
             rows,
-            Chosen(float(self.Cs_[c]), float(ratios[k] or 0.0)).penalty(_mass(rows)),
+            Chosen(float(self.Cs_[c]), float(ratios[k] or 0.0)).penalty(mass(rows)),
             self.fit_intercept,
             classes=count,
             solver=SOLVERS[self.solver],
@@ -378,102 +378,3 @@ class _Routed:
 class _Part:
     def __init__(self, **parts: Any) -> None:
         self.__dict__.update(parts)
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, FutureWarning, stacklevel=4)
-
-
-def _ratios(model: Any) -> list[Any]:
-    """The candidates for the share of L1, with scikit-learn's warnings and errors."""
-    ratios = model.l1_ratios
-    if isinstance(ratios, str):
-        _warn(
-            "The default value for l1_ratios will change from None to (0.0,) in version 1.10. From version 1.10 "
-            "onwards, only array-like with values in [0, 1] will be allowed, None will be forbidden. To avoid this "
-            "warning, explicitly set a value, e.g. l1_ratios=(0,)."
-        )
-        ratios = None
-    if model.penalty == "deprecated":
-        if model.l1_ratios is None:
-            _warn(
-                "'l1_ratios=None' was deprecated in version 1.8 and will trigger an error in 1.10. Use an array-like "
-                "with values in [0, 1] instead."
-            )
-        values = np.asarray([0.0] if ratios is None else ratios)
-        penalty = "l2" if np.all(values == 0) else "l1" if np.all(values == 1) else "elasticnet"
-    else:
-        penalty = model.penalty
-        _warn(
-            "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning, leave"
-            " 'penalty' set to its default value and use 'l1_ratios' and 'Cs' instead. Use l1_ratios=(0,) instead of"
-            " penalty='l2', l1_ratios=(1,) instead of penalty='l1', l1_ratios set to floats between 0 and 1 instead of"
-            " penalty='elasticnet', and Cs=(np.inf,) instead of penalty=None."
-        )
-    check_solver(model.solver, penalty, model.dual)
-    if penalty == "elasticnet":
-        bad = ratios is None or len(ratios) == 0
-        if bad or any(isinstance(r, str) or r is None or not 0 <= r <= 1 for r in ratios):
-            raise ValueError(f"l1_ratios must be an array-like of numbers between 0 and 1; got (l1_ratios={ratios!r})")
-        return list(ratios)
-    if ratios is not None and model.penalty != "deprecated":
-        warnings.warn(
-            f"l1_ratios parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})", stacklevel=3
-        )
-    if ratios is None:
-        return [None] if penalty == "l2" else [1.0]
-    return list(ratios)
-
-
-def _legacy(model: Any) -> bool:
-    if isinstance(model.use_legacy_attributes, str):
-        _warn(
-            f"The fitted attributes of {type(model).__name__} will be simplified in scikit-learn 1.10 to remove "
-            "redundancy. Set `use_legacy_attributes=False` to enable the new behavior now, or set it to `True` to "
-            "silence this warning during the transition period while keeping the deprecated behavior for the time "
-            "being. The default value of use_legacy_attributes will change from True to False in scikit-learn 1.10."
-        )
-        return True
-    return bool(model.use_legacy_attributes)
-
-
-def _counted_folds(folds: list[Integers], weight: Array | None) -> list[Integers]:
-    """The rows of the folds by their numbers among those of positive weight."""
-    if weight is None or weight.all():
-        return folds
-    inside = weight > 0
-    number = np.cumsum(inside) - 1
-    return [number[fold[inside[fold]]] for fold in folds]
-
-
-def _mass(rows: Any, some: Any = slice(None)) -> float:
-    """The sum of the weights of rows, of all or of some."""
-    return float(len(rows.y[some])) if rows.weight is None else float(rows.weight[some].sum())
-
-
-def _refuse_empty(weight: Array | None, tests: list[Integers]) -> None:
-    """Refuse folds in which nothing that counts is left out."""
-    for place, test in enumerate(tests):
-        if not len(test if weight is None else test[weight[test] > 0]):
-            raise ValueError(
-                f"Fold {place} leaves out no row of positive weight: there is nothing to score. Use fewer folds."
-            )
-
-
-def _part(value: Any, chosen: Array, n: int) -> Any:
-    """The part of metadata that belongs to some rows, where it has one entry a row."""
-    return np.asarray(value)[chosen] if np.ndim(value) > 0 and len(value) == n else value
-
-
-def _scorer(scorer: Any, classes: Array) -> Any:
-    """The scorer, told of all classes where it asks for them: a fold may lack some."""
-    function = getattr(scorer, "_score_func", None)
-    if function is None or "labels" not in (asked := inspect.signature(function).parameters):
-        return scorer
-    extra = {"pos_label": classes[-1]} if len(classes) == 2 and "pos_label" in asked else {}
-    return make_scorer(
-        function,
-        greater_is_better=scorer._sign == 1,
-        response_method=scorer._response_method,
-        **{"labels": classes, **extra, **scorer._kwargs},
-    )
