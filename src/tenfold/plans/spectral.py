@@ -36,8 +36,10 @@ wide one.
 """
 
 
-SHORT_TOL = 1e-8
-"""Residuals, in units of the largest value, that products in single precision can tell from rounding."""
+SHORT_TOL, REFINED_TOL = 1e-8, 1e-9
+"""Residuals, in units of the largest value, that products in single precision can tell from rounding, and that are left
+after one product in double.
+"""
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def _by_krylov(
     require_memory(f"{4 * block} vectors of {p} entries", 64 * block * p, "Ask for fewer components.")
     random = np.random.RandomState(0) if random is None else random
     products = partial(_products, rows, mean)
-    short = _short_products(rows, mean, total) if widest <= BLOCK else None
+    short = _short_products(rows, mean, total) if widest <= BLOCK and tol >= REFINED_TOL else None
     if short is None:
         found = run(krylov.steps(products, p, count, block, random, tol), max_iter)
     else:
