@@ -177,7 +177,8 @@ def test_single_precision_is_refined():
     X = 1e3 * rows_of(1500, 1200, 60) + np.random.default_rng(1).standard_normal((1500, 1200))
     hasty = plan._by_krylov(rows_alone(X, None), 12, True, 1e-9, 300, np.random.RandomState(0))
     slow = plan._by_krylov(rows_alone(X, None), 12, True, 1e-9, 300, np.random.RandomState(0), widest=1200)
-    assert hasty.hasty and not slow.hasty
+    assert hasty.hasty
+    assert not slow.hasty
     S = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0))
     for found in (hasty, slow):
         left = found.vectors @ S - found.values[:, None] * found.vectors
