@@ -30,6 +30,7 @@ PAGES = [
     "tables",
     "selection",
     "evaluation",
+    "decisions",
     "glm",
     "large",
     "cluster",

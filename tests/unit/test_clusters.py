@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tenfold
 from tenfold import BisectingKMeans, KMeans, MiniBatchKMeans, OnlineKMeans, _core
+from tenfold.bounds import kmeans_energy
 from tenfold.data import Block
 from tenfold.judge.assignment import judged_assignment
 from tenfold.stats import Farthest, farthest
@@ -334,3 +335,18 @@ def test_verbose_says_what_scikit_learn_says(capsys):
     assert "Minibatch step 1/" in said
     assert ", ewa inertia: " in said
     assert "Converged (lack of improvement in inertia) at step" in said
+
+
+def test_no_centres_are_below_the_bound():
+    X = blobs(200, 4, 3)
+    weight = RNG.integers(1, 4, 200).astype(np.float64)
+    for k in (1, 2, 3, 4):
+        model = KMeans(k, random_state=0, n_init=3).fit(X, sample_weight=weight)
+        assert kmeans_energy(X, k, weight) <= model.inertia_ * (1.0 + 1e-12)
+        assert model.certificate_.lower_bound == pytest.approx(kmeans_energy(X, k, weight), rel=1e-9)
+    assert kmeans_energy(X, 1, weight) == pytest.approx(KMeans(1).fit(X, sample_weight=weight).inertia_)
+    assert kmeans_energy(X, 9) == 0.0
+    with pytest.raises(ValueError, match="one number for each of 200 rows"):
+        kmeans_energy(X, 2, weight[:3])
+    with pytest.raises(ValueError, match="finite numbers"):
+        kmeans_energy(X * np.nan, 2)

@@ -252,6 +252,16 @@ def test_rows_that_belong_together_are_not_left_out_alone(numbers):
     assert shortcut(KNeighborsCV(), exchangeable=False)[0] is None
 
 
+def test_inner_folds_are_needed_only_where_something_is_chosen(numbers):
+    X, y = numbers
+    found = nested({"ridge": Ridge(), "grid": RidgeCV()}, X, y, groups=np.arange(len(y)) % 2, abandon=False)
+    assert found["ridge"].state == "ok"
+    assert found["grid"].state == "failed"
+    assert "two groups at least" in found["grid"].reason
+    ties = np.repeat([0, 1, 2], [150, 150, 142])  # the first period has a single time
+    assert nested({"grid": RidgeCV()}, X, y, time=ties)["grid"].state == "ok"
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -263,14 +273,14 @@ def test_rows_that_belong_together_are_not_left_out_alone(numbers):
     ],
 )
 def test_classes_that_choose_by_folds_get_the_inner_ones(numbers, model):
-    X, y = numbers
-    found = nested({"model": model}, X, y, outer=4)["model"]
+    X, y = (part[:150] for part in numbers)
+    found = nested({"model": model}, X, y, outer=3)["model"]
     assert found.state == "ok"
     assert "inner folds" in found.words
     assert found.tried > 1
     assert found.free == found.tried - 1
     assert all(np.isfinite(list(one.values())).all() for one in found.chosen)
-    after = nested({"model": make_pipeline(SelectKBest(k=4), model)}, X, y, outer=4)["model"]
+    after = nested({"model": make_pipeline(SelectKBest(k=4), model)}, X, y, outer=3)["model"]
     assert after.state == "ok"
     assert ("refits" in after.words) or ("can mislead the choice" in after.words)
 

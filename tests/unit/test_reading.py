@@ -91,6 +91,16 @@ def test_encodings(data, said):
     assert said in sentences(data)
 
 
+def test_an_encoding_may_be_told():
+    assert columns("a,b\n1,Ж\n".encode("cp1251"), encoding="cp1251") == {"a": [1], "b": ["Ж"]}
+    with pytest.raises(TableError, match="line 2: the bytes ff 0a are not ascii"):
+        read(b"a,b\n1,\xff\n", encoding="ascii")
+    with pytest.raises(TableError, match="line 2: the bytes ff 0a are not utf-8"):
+        read(b"a,b\n1,\xff\n", encoding="utf8")
+    with pytest.raises(ValueError, match="'utf-nine' is not known"):
+        read(b"a\n1\n", encoding="utf-nine")
+
+
 def test_a_header_is_recognised():
     assert columns("1,2\n3,4\n") == {"column_1": [1, 3], "column_2": [2, 4]}
     assert columns("a,b\n1,2\n") == {"a": [1], "b": [2]}

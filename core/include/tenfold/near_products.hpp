@@ -49,8 +49,8 @@ public:
   bool possible() const { return possible_; }
 
   template <class Keep> void search(const Queries &queries, Keep &keep, int threads) const {
-    const Index together = groups_together * group_;
-    const Index items = (queries.end - queries.begin + together - 1) / together;
+    const Index count = queries.end - queries.begin, together = groups_together(count, threads) * group_;
+    const Index items = (count + together - 1) / together;
     parallel(items, threads, [&](Index item, int) {
       const Index first = queries.begin + item * together;
       Block<Keep> block(*this, queries, keep, first, std::min(queries.end, first + together));
@@ -59,8 +59,12 @@ public:
   }
 
 private:
-  static constexpr Index groups_together = 8;
-  static constexpr Index cached = 1 << 16; // floats of rows that stay in the second-level cache
+  // So many that the queries of an item stay in the second-level cache, and that every thread has some items.
+  Index groups_together(Index count, int threads) const {
+    constexpr Index cached = 40 * 1024, items = 4;
+    const Index few = count / (items * group_ * std::max(1, threads)) + 1;
+    return std::min(few, std::clamp<Index>(cached / (group_ * x_.columns), 4, 24));
+  }
 
   double away(const T *row, Index j) const { return (static_cast<double>(row[j]) - centre_[at(j)]) * scale_; }
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
@@ -129,14 +133,17 @@ private:
       }
     }
 
+    // A panel stays in the first-level cache while all queries meet it, and the next one is on its way from memory.
     void meet_all() {
-      const Index d = in_.x_.columns, side = in_.side_, group = in_.group_;
-      const Index panels = static_cast<Index>(in_.numbers_.size()) / side;
-      const Index together = std::max<Index>(1, cached / (side * d));
-      for (Index begin = 0; begin < panels; begin += together)
-        for (Index first = first_; first < last_; first += group)
-          for (Index panel = begin; panel < std::min(panels, begin + together); ++panel)
-            meet(panel, first);
+      const Index size = in_.side_ * in_.x_.columns, panels = static_cast<Index>(in_.numbers_.size()) / in_.side_;
+      const Index groups = (last_ - first_ + in_.group_ - 1) / in_.group_, share = (size + groups - 1) / groups;
+      for (Index panel = 0; panel < panels; ++panel)
+        for (Index g = 0; g < groups; ++g) {
+          const Index from = (panel + 1) * size + g * share, to = std::min(from + share, (panel + 2) * size);
+          for (Index i = from; i < (panel + 1 < panels ? to : from); i += 64 / static_cast<Index>(sizeof(float)))
+            __builtin_prefetch(in_.rows_.data() + i, 0, 2);
+          meet(panel, first_ + g * in_.group_);
+        }
       for (Index q = first_; q < last_; ++q)
         keep_.keep(collectors_[at(q - first_)], q);
     }

@@ -127,7 +127,7 @@ template <class T> SoftmaxSums rough_softmax(const SoftmaxPoint<Dense<T>> &point
 template <class T>
 void class_grams(const Dense<T> &x, std::span<const double> share, std::span<const double> shift, Index classes,
                  int threads, std::span<double> grams) {
-  constexpr Index chunk = 2048, part = 256, columns = 40;
+  constexpr Index chunk = 512, part = 256, columns = 40; // float sums of a chunk keep six digits
   const Index n = x.rows, q = x.columns + 1;
   const Floated<T> floated(x, shift);
   const Index step = floated.step, width = kernels().singles, groups = (q + columns - 1) / columns;

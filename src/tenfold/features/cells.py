@@ -1,6 +1,7 @@
 """From cells of text to columns: missing values, decimal signs, numbers, and what is not finite."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from tenfold.features.dialect import Dialect
@@ -95,23 +96,31 @@ def numbers_in(frame: pl.DataFrame, decimal: str) -> tuple[pl.DataFrame, list[De
     start = frame.head(200)
     parsed = start.select(pl.all().cast(pl.Float64, strict=False)).null_count().row(0)
     likely = [n for n, p, g in zip(names, parsed, start.null_count().row(0), strict=True) if p == g]
-    numbers = _kept(frame.select(pl.col(likely).cast(pl.Float64, strict=False)), lost, frame.height)
-    if not numbers:
-        return frame, []
-    text = frame.select(list(numbers))
-    whole = _kept(text.select(pl.all().cast(pl.Int64, strict=False)), lost, frame.height)
-    others = [name for name in numbers if name not in whole]
-    long = text.select((pl.col(others).str.contains(WHOLE) | pl.col(others).is_null()).all()).row(0) if others else ()
-    zeros = text.select((pl.all().str.starts_with("0") & (pl.all().str.len_bytes() > 1)).any()).row(0)
-    said, columns = [], {**numbers, **whole}
-    for name in (name for name, yes in zip(others, long, strict=True) if yes):
-        del columns[name]
+    whole = _kept(frame.select(pl.col(likely).cast(pl.Int64, strict=False)), lost, frame.height)
+    others = [name for name in likely if name not in whole]
+    floats = _kept(frame.select(pl.col(others).cast(pl.Float64, strict=False)), lost, frame.height)
+    said: list[Decision] = []
+    for name in _where(frame, list(floats), lambda text: (text.str.contains(WHOLE) | text.is_null()).all()):
+        del floats[name]
         said.append(Decision("types", "whole numbers beyond 64 bits are kept as text", name))
-    for name in (name for name, yes in zip(numbers, zeros, strict=True) if yes and name in whole):
-        del columns[name]
-        example = text[name].filter(text[name].str.starts_with("0") & (text[name].str.len_bytes() > 1))[0]
+    for name in _where(frame, list(whole), lambda text: _leading_zero(text).any()):
+        del whole[name]
+        text = frame.get_column(name)
+        example = text.filter(text.str.starts_with("0") & (text.str.len_bytes() > 1))[0]
         said.append(Decision("types", f"kept as text, because of leading zeros such as {example!r}", name))
-    return frame.with_columns(list(columns.values())) if columns else frame, said
+    columns = [*whole.values(), *(series.fill_nan(None) for series in floats.values())]
+    return frame.with_columns(columns) if columns else frame, said
+
+
+def _leading_zero(text: pl.Expr) -> pl.Expr:
+    return text.str.starts_with("0") & (text.str.len_bytes() > 1)
+
+
+def _where(frame: pl.DataFrame, names: list[str], test: Callable[[pl.Expr], pl.Expr]) -> list[str]:
+    """The columns of which a test holds."""
+    if not names:
+        return []
+    return [name for name, yes in zip(names, frame.select(test(pl.col(names))).row(0), strict=True) if yes]
 
 
 def _kept(cast: pl.DataFrame, lost: dict[str, int], height: int) -> dict[str, pl.Series]:

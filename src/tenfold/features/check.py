@@ -74,7 +74,8 @@ def check_table(new: Any, against: Any, *, level: float = 0.01) -> TableCheck:
     Parameters
     ----------
     new : frame or `Reading`
-    against : frame, `Reading`, fitted `TableEncoder` or a pipeline that begins with one, or a `profile`
+    against : frame, `Reading`, fitted `TableEncoder` or a pipeline that begins with one, or a `profile`,
+        also as JSON
         An encoder remembers kinds, levels and missing values, but no distributions: with it, ranges and drift are not
         checked.
     level : float, default=0.01

@@ -1,5 +1,6 @@
 """Tables from files, streams and frames: `read_table`."""
 
+import codecs
 import json
 import os
 from collections.abc import Collection
@@ -137,6 +138,11 @@ def read_table(
             )
         frame = frame_of(source)
         return _finished(frame, [], type(source).__module__.partition(".")[0] + " frame", "frame", infinite)
+    if encoding is not None:
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise ValueError(f"encoding is a name such as 'utf-8' or 'cp1252'; {encoding!r} is not known.") from None
     found = opened(source, encoding=encoding)
     asked = _Asked(delimiter, quote, header, decimal, frozenset(missing), infinite)
     if found.format == "csv":
@@ -235,7 +241,9 @@ def _csv(found: Opened, asked: _Asked) -> Reading:
         )
     if blank:
         said.append(Decision("lines", f"{blank} blank line{'s' * (blank > 1)} left out"))
-    frame, words = words_removed(frame.select(pl.all().str.strip_chars()), names, asked.missing)
+    if _padded(data, dialect):
+        frame = frame.select(pl.all().str.strip_chars())
+    frame, words = words_removed(frame, names, asked.missing)
     decimal, why = decimal_of(frame, dialect, asked.decimal)
     if why:
         said.append(Decision("decimal", why))
@@ -247,6 +255,12 @@ def _csv(found: Opened, asked: _Asked) -> Reading:
 
     frame, more = finite(frame, asked.infinite, fault)
     return Reading(frame, (*said, *words, *kept, *more), found.name, "csv", dialect)
+
+
+def _padded(data: bytes, dialect: Dialect) -> bool:
+    """Whether some cell may begin or end with a blank."""
+    blanks = b" \t\f\v\x1c\x1d\x1e\x1f".replace(dialect.delimiter.encode(), b"")
+    return not data.isascii() or any(data.find(sign) >= 0 for sign in blanks)
 
 
 def _names(cells: list[str]) -> tuple[list[str], list[Decision]]:

@@ -14,14 +14,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import linalg as la
 
 from tenfold.arrays import Floats, unit_roundoff
+from tenfold.bounds import lowest_energy
 from tenfold.data import MemoryRows, Rows
 from tenfold.judge.assignment import judged_assignment
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.machine import one_blas_thread
-from tenfold.stats import Assigned, Moments, nearest
+from tenfold.stats import Assigned, nearest
 
 FORMED = 1024
 """Up to so many columns their products are formed for the lower bound."""
@@ -111,15 +110,4 @@ def _note(energy: float, lowest: float | None, empty: int) -> str:
 def energy_bound(rows: Rows, k: int) -> float | None:
     """A proved lower bound on the energy of any k centres; None where the products of the columns are too many."""
     p = rows.shape[1]
-    if k > p:
-        return 0.0
-    if p > FORMED:
-        return None
-    moments: Moments = rows.fold(Moments.lift)
-    e = moments.exponent[:p]
-    S = np.ldexp(moments.about(False)[0], e[:, None] + e)
-    with one_blas_thread:
-        values = la.eigvalsh(S, check_finite=False)
-    total = float(np.trace(S))
-    rounding = 8.0 * p * unit_roundoff(np.float64) * total  # of eigenvalues, and of the sums behind them
-    return max(0.0, float(np.sum(values[: p - k + 1])) - rounding)
+    return lowest_energy(rows, k) if k > p or p <= FORMED else None

@@ -45,13 +45,19 @@ def density(
     found: Floats,
     bandwidths: tuple[float, float],
     stored: Floats | None = None,
+    allowed: tuple[float, float] = (0.0, 0.0),
 ) -> Certificate:
     """The certificate of log densities `found` at some rows; volume is the logarithm of the window's integral, and
-    `bandwidths` has the one that is stored, and the one that its rule gives.
+    `bandwidths` has the one that is stored, and the one that its rule gives. With `allowed` = (atol, rtol) a density
+    that is off by no more than atol + rtol times itself is as good as the right one.
     """
     logs = _logs(X, metric, params, window, bandwidth, weight)
     total = float(len(X) if weight is None else weight.sum())
     again = logsumexp(logs, axis=1) - np.log(total) - volume
+    atol, rtol = allowed
+    if atol > 0.0 or rtol > 0.0:
+        right = np.exp(again)
+        found = np.where(np.abs(np.exp(found) - right) <= atol + rtol * right, again, found)
     pairs: dict[str, Pair] = {
         "the log density": (found, again, 1.0 + np.abs(again)),
         "the bandwidth": (np.array(bandwidths[:1]), np.array(bandwidths[1:]), abs(bandwidths[1])),

@@ -5,6 +5,7 @@ every set of rows keeps its role, exact shortcuts where they are honest and only
 sentences that say what was done.
 """
 
+from tenfold.selection.automatic import splits_for
 from tenfold.selection.choosing import Candidate
 from tenfold.selection.comparing import Comparison, Difference, compare
 from tenfold.selection.curves import LearningCurve, SplitStability, learning_curve, split_stability
@@ -18,7 +19,6 @@ from tenfold.selection.protocols import (
     k_fold,
     leave_one_out,
     repeated,
-    splits_for,
     three_way,
     time_ordered,
 )

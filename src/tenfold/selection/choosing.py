@@ -1,6 +1,6 @@
 """One candidate on some rows: hyper-parameters chosen by the cheapest honest protocol, then a fit to all of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from math import inf
@@ -51,15 +51,24 @@ class Choice:
 
 
 def choose(
-    candidate: Candidate, data: Data, inner: Protocol, scoring: Scoring, *, seed: int = 0, deadline: float = inf
+    candidate: Candidate,
+    data: Data,
+    splits: Callable[[], Protocol],
+    scoring: Scoring,
+    *,
+    seed: int = 0,
+    deadline: float = inf,
 ) -> Choice:
-    """Choose hyper-parameters of a candidate on these rows and fit it to all of them."""
+    """Choose hyper-parameters of a candidate on these rows and fit it to all of them; `splits` gives the inner folds,
+    and is asked only where there is something to choose.
+    """
     model = seeded(candidate.model, seed)
     own = own_protocol(last_step(model))
     settings = [{}] if candidate.grid is None else list(ParameterGrid(candidate.grid))
+    if own is None and candidate.grid is None:
+        return _as_it_is(fitted(model, data, deadline))
+    inner = splits()
     if own is None:
-        if candidate.grid is None:
-            return _as_it_is(fitted(model, data, deadline))
         words = f"{len(settings)} settings by {inner.words}; the whole pipeline is refitted in each"
         return _by_grid(model, settings, data, inner, scoring, deadline, words)
     how, reason = shortcut(model, exchangeable=inner.exchangeable)

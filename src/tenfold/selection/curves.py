@@ -1,16 +1,18 @@
 """How a score depends on the number of rows, and on the split."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from tenfold.arrays import Floats, Integers
+from tenfold.selection.automatic import splits_of
 from tenfold.selection.choosing import Candidate, choose
 from tenfold.selection.fitting import Data
 from tenfold.selection.nesting import nested
-from tenfold.selection.protocols import Protocol, hold_out, repeated, splits_of
+from tenfold.selection.protocols import Protocol, hold_out, repeated
 from tenfold.selection.results import Interval, Result
 from tenfold.selection.scoring import Scoring
 from tenfold.selection.shortcuts import last_step
@@ -85,8 +87,8 @@ def learning_curve(
         for place, share in enumerate(shares):
             rows = np.sort(order[: max(2, int(share * len(order)))])
             part = data.part(rows)
-            inner = splits_of(
-                part.X, part.y, None if classes is None else part.y, cv=min(5, max(2, len(rows) // 2)),
+            inner = partial(
+                splits_of, part.X, part.y, None if classes is None else part.y, cv=min(5, max(2, len(rows) // 2)),
                 groups=_some(protocol.groups, rows), time=_some(protocol.time, rows), random_state=random_state,
             )  # fmt: skip
             fitted = choose(candidate, part, inner, score, seed=random_state).model

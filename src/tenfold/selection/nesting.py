@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import Any, Literal
 
@@ -16,10 +17,11 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import is_classifier
 
+from tenfold.selection.automatic import splits_of
 from tenfold.selection.choosing import Candidate, choose
 from tenfold.selection.fitting import Data
 from tenfold.selection.limits import OutOfTime, PeakMemory, until
-from tenfold.selection.protocols import Protocol, splits_of
+from tenfold.selection.protocols import Protocol
 from tenfold.selection.racing import hopeless
 from tenfold.selection.results import Fold, Nested, Result
 from tenfold.selection.scoring import Scoring, outputs
@@ -281,7 +283,7 @@ class Run:
         begin = time.perf_counter()
         with until(deadline), PeakMemory() as peak, warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            inside = self.protocol.inner(split)
+            inside = partial(self.protocol.inner, split)
             choice = choose(candidate, self.data.part(train), inside, self.scoring, seed=self.seed, deadline=deadline)
             seconds = time.perf_counter() - begin
             left_out = self.data.part(test)
@@ -297,7 +299,8 @@ class Run:
         begin = time.perf_counter()
         with until(deadline), PeakMemory() as peak, warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            choice = choose(candidate, self.data, self.protocol, self.scoring, seed=self.seed, deadline=deadline)
+            outer = self.protocol
+            choice = choose(candidate, self.data, lambda: outer, self.scoring, seed=self.seed, deadline=deadline)
         return replace(
             result, state="ok", model=choice.model, params=choice.params, tried=choice.tried, free=choice.free,
             words=choice.words, fit_seconds=time.perf_counter() - begin, refit_bytes=peak.bytes,

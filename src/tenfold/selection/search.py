@@ -14,9 +14,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Floats
+from tenfold.selection.automatic import splits_of
 from tenfold.selection.fitting import Data, Params, fitted, seeded
 from tenfold.selection.limits import OutOfTime, until
-from tenfold.selection.protocols import Protocol, splits_of
+from tenfold.selection.protocols import Protocol
 from tenfold.selection.racing import falls_behind
 from tenfold.selection.rules import Simplicity, one_standard_error
 from tenfold.selection.scoring import Scoring

@@ -23,7 +23,15 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.judge import windows as judge
-from tenfold.plans.neighbours import bandwidths_to_try, likelihoods_left_out, log_volume, rule_of_thumb, window_sums
+from tenfold.plans.neighbours import (
+    Tolerance,
+    bandwidths_to_try,
+    likelihoods_left_out,
+    log_densities,
+    log_volume,
+    rule_of_thumb,
+    tree_of,
+)
 
 KERNELS = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
 KEEPS = "Windows need the rows in memory: load them (numpy.asarray, X.compute()), or a sample of them."
@@ -32,8 +40,9 @@ KEEPS = "Windows need the rows in memory: load them (numpy.asarray, X.compute())
 class KernelDensity(BaseEstimator):
     """The density as a mean of windows about the rows.
 
-    ``p(x) = sum_i w_i K(d(x, x_i) / h) / (sum_i w_i h^p c)`` with c the integral of the window K. Sums are exact, of
-    all rows, about their largest term, so that no logarithm is lost far from the data.
+    ``p(x) = sum_i w_i K(d(x, x_i) / h) / (sum_i w_i h^p c)`` with c the integral of the window K. Sums are of all rows,
+    about their largest term, so that no logarithm is lost far from the data; with few columns rows that a window does
+    not reach are not looked at, and with `atol` or `rtol` those that cannot matter are left out.
 
     Parameters
     ----------
@@ -42,10 +51,11 @@ class KernelDensity(BaseEstimator):
     algorithm : {"kd_tree", "ball_tree", "auto"}, default="auto"
     kernel : {"gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"}, default="gaussian"
     metric : str, default="euclidean"
-        Minkowski's metrics, canberra, braycurtis, hamming, haversine; the integral is that of the Euclidean distance,
-        as in scikit-learn.
+        Minkowski's metrics, canberra, braycurtis, hamming, haversine, those of sets, and "pyfunc" with a function of
+        two rows in ``metric_params={"func": ...}``; the integral is that of the Euclidean distance, as in scikit-learn.
     atol, rtol : float, default=0
-        Taken for scikit-learn's sake: sums are exact.
+        What a density may be off by: atol + rtol times itself. It is kept by bounds on what rows far away can add, and
+        saves time for windows without an end in up to six columns.
     breadth_first : bool, default=True
     leaf_size : int, default=40
     metric_params : dict, default=None
@@ -58,8 +68,9 @@ class KernelDensity(BaseEstimator):
     candidates_, likelihoods_ : ndarray of shape (n_candidates,)
         With "likelihood": the bandwidths tried, and mean log densities of rows by all others.
     certificate_ : Certificate
-        Kind exact: log densities at a sample of the rows, by sums over plain distances, and the bandwidth by its rule.
-    n_features_in_, feature_names_in_ : as in scikit-learn; there is no `tree_`.
+        Kind exact: log densities at a sample of the rows, by sums over plain distances of all rows (equal up to `atol`
+        and `rtol`), and the bandwidth by its rule.
+    n_features_in_, feature_names_in_ : as in scikit-learn. There is no `tree_`: ours is not one of its classes.
 
     Notes
     -----
@@ -138,6 +149,7 @@ class KernelDensity(BaseEstimator):
             X, weight = np.ascontiguousarray(X[weight > 0]), weight[weight > 0]
         self._rows, self._weight = X, weight
         self._distance = self._measured()
+        self._index = tree_of(self._distance, X)
         for name in ("candidates_", "likelihoods_"):
             self.__dict__.pop(name, None)
         self.bandwidth_ = self._chosen()
@@ -183,13 +195,12 @@ class KernelDensity(BaseEstimator):
             found=self._logs(judge.asked(X)),
             bandwidths=(h, rule),
             stored=self._rows,
+            allowed=(float(self.atol), float(self.rtol)),
         )
 
     def _logs(self, queries: Floats) -> Floats:
-        h = np.array([float(self.bandwidth_)])
-        logs, _ = window_sums(self._distance, self._rows, queries, self.kernel, h, weight=self._weight)
-        total = float(len(self._rows) if self._weight is None else self._weight.sum())
-        return np.asarray(logs[:, 0] - np.log(total) - log_volume(self.kernel, h, self._rows.shape[1])[0])
+        h, tolerance = float(self.bandwidth_), Tolerance(float(self.atol), float(self.rtol))
+        return log_densities(self._distance, self._rows, queries, self.kernel, h, self._weight, tolerance, self._index)
 
     def score_samples(self, X: Any) -> Floats:
         """Logarithms of the density at the queries, (m,)."""

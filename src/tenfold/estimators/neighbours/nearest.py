@@ -23,7 +23,7 @@ class NearestNeighbors(Alone, NearestAsked, RadiusAsked):
         are compared.
     leaf_size : int, default=30
         Taken for scikit-learn's sake: leaves have up to 32 rows.
-    metric : str or callable, default="minkowski"
+    metric : str, callable or DistanceMetric, default="minkowski"
         Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
         cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
         sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two rows. Ours: "ordinal", city

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tenfold.arrays import FLOATS, Array, Integers, is_sparse
 from tenfold.distances import SETS, VALID, VALID_SPARSE, distance_of
 from tenfold.estimators.contract import Claims, all_or_nothing, canonical, validate_weights
+from tenfold.estimators.neighbours.objects import is_metric, named
 from tenfold.estimators.parameters import (
     Check,
     Constraints,
@@ -39,6 +40,10 @@ def an_integer() -> Check:
     return lambda value: isinstance(value, Integral) and not isinstance(value, bool), "an int"
 
 
+def an_object() -> Check:
+    return is_metric, "a DistanceMetric"
+
+
 def claims(method: str, peer: str, sources: str = "S2.1, R2, W5, B22") -> Claims:
     """What a class that keeps its rows claims."""
     return Claims(
@@ -57,7 +62,7 @@ SEARCH: Constraints = {
     "algorithm": (choice("auto", "ball_tree", "kd_tree", "brute"),),
     "leaf_size": (integer(1),),
     "p": (real(0, np.inf, "right"), nothing()),
-    "metric": (choice(*METRICS), function()),
+    "metric": (choice(*METRICS), function(), an_object()),
     "metric_params": (instance(dict), nothing()),
     "n_jobs": (an_integer(), nothing()),
 }
@@ -88,7 +93,7 @@ class Searched(MultiOutputMixin, BaseEstimator):
         self._claims.refuse(type(self).__name__, X)
         shared = is_index(X)
         X, y = self._taken(X, y)
-        self._name_metric()
+        self._name_metric(X.shape[1])
         weight = validate_weights(sample_weight, X)
         if self.metric == "precomputed":
             X = check_table(X)
@@ -165,32 +170,34 @@ class Searched(MultiOutputMixin, BaseEstimator):
         if not self.outputs_2d_:
             self._y = self._y[:, 0]
 
-    def _name_metric(self) -> None:
-        """`effective_metric_` and its parameters, as scikit-learn names them."""
-        algorithm = self.algorithm
+    def _name_metric(self, columns: int) -> None:
+        """`effective_metric_` and its parameters, as scikit-learn names them; an object is one of the names."""
+        algorithm, metric, params = self.algorithm, self.metric, dict(self.metric_params or {})
+        if is_metric(metric):
+            metric, own = named(metric, columns)
+            params |= own
         if algorithm == "auto":
-            known = callable(self.metric) or self.metric in VALID["ball_tree"]
-            algorithm = "ball_tree" if known and self.metric != "precomputed" else "brute"
-        if callable(self.metric):
+            known = callable(metric) or metric in VALID["ball_tree"]
+            algorithm = "ball_tree" if known and metric != "precomputed" else "brute"
+        if callable(metric):
             if algorithm == "kd_tree":
                 raise ValueError(
-                    f"kd_tree does not support callable metric '{self.metric}'. Function call overhead will result "
+                    f"kd_tree does not support callable metric '{metric}'. Function call overhead will result "
                     "in very poor performance."
                 )
-        elif self.metric not in VALID[algorithm]:
+        elif metric not in VALID[algorithm]:
             raise ValueError(
-                f"Metric '{self.metric}' not valid. Use sorted(sklearn.neighbors.VALID_METRICS['{algorithm}']) to get "
+                f"Metric '{metric}' not valid. Use sorted(sklearn.neighbors.VALID_METRICS['{algorithm}']) to get "
                 "valid options. Metric can also be a callable function."
             )
-        params = dict(self.metric_params or {})
-        if "p" in params and self.p is not None:
+        if "p" in (self.metric_params or {}) and self.p is not None:
             warnings.warn(
                 "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored.",
                 SyntaxWarning,
                 stacklevel=5,
             )
-        self.effective_metric_ = self.metric
-        if self.metric == "minkowski":
+        self.effective_metric_ = metric
+        if metric == "minkowski":
             p, w = params.pop("p", self.p), params.pop("w", None)
             plain = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
             if w is None and p in plain:

@@ -10,7 +10,9 @@ from tenfold import _core
 from tenfold.arrays import Floats, Integers
 from tenfold.distances import Called, Distance, Entries, Given, Minkowski, Sets
 from tenfold.machine import threads
-from tenfold.plans.neighbours.index import FINISH, LARGEST, POWERS, SIZES, SQUARES, built
+from tenfold.plans.neighbours.index import FEW_COLUMNS, FINISH, LARGEST, POWERS, SIZES, SQUARES, Index, built
+from tenfold.plans.neighbours.window_bounds import Tolerance, logs_nearby
+from tenfold.plans.neighbours.window_tables import sums_of_table
 
 WINDOWS = {
     "gaussian": 0,
@@ -38,8 +40,11 @@ def window_sums(
     own: Integers | None = None,
 ) -> tuple[Floats, Floats]:
     """Logarithms of the sums of windows (m, b), and means of targets (m, b, t), for each bandwidth."""
-    if isinstance(distance, (Called, Given, Sets)):
-        raise ValueError("Windows need a metric of numbers: Minkowski's, canberra, braycurtis, hamming or haversine.")
+    if isinstance(distance, Given):
+        raise ValueError("Windows need a metric of rows, not distances that are given.")
+    targets = np.zeros((len(X), 0)) if targets is None else targets
+    if isinstance(distance, (Called, Sets)):
+        return sums_of_table(distance, X, queries, window, bandwidths, weight, targets, own)
     if isinstance(distance, Minkowski):
         X, queries = distance.image(X, False), distance.image(queries, True)
         code = {2.0: SQUARES, 1.0: SIZES, np.inf: LARGEST}.get(distance.p, POWERS)
@@ -48,7 +53,6 @@ def window_sums(
     else:
         assert isinstance(distance, Entries)
         code, finish, p = distance.code, distance.finish, 2.0
-    targets = np.zeros((len(X), 0)) if targets is None else targets
     return _core.window_sums(
         np.ascontiguousarray(X, dtype=np.float64),
         np.ascontiguousarray(queries, dtype=np.float64),
@@ -63,6 +67,37 @@ def window_sums(
         None if own is None else np.ascontiguousarray(own, dtype=np.int64),
         threads(X.size * max(1, len(queries))),
     )
+
+
+def tree_of(distance: Distance, X: Floats) -> Index | None:
+    """A tree of the rows, where a distance and few columns let one be of use."""
+    if not isinstance(distance, Minkowski) or distance.image(X[:1], False).shape[1] > FEW_COLUMNS:
+        return None
+    index = built(distance, X)
+    return None if index.tree is None else index
+
+
+def log_densities(
+    distance: Distance,
+    X: Floats,
+    queries: Floats,
+    window: str,
+    h: float,
+    weight: Floats | None,
+    tolerance: Tolerance,
+    index: Index | None,
+) -> Floats:
+    """Logarithms of the density at queries (m,), by the rows nearby where that is enough, else by all."""
+    volume = float(log_volume(window, np.array([h]), X.shape[1])[0])
+    if index is None:
+        logs, enough = np.empty(len(queries)), np.zeros(len(queries), dtype=bool)
+    else:
+        logs, enough = logs_nearby(index, queries, window, h, weight, tolerance, volume)
+    if not enough.all():
+        left = np.ascontiguousarray(queries[~enough])
+        logs[~enough] = window_sums(distance, X, left, window, np.array([h]), weight=weight)[0][:, 0]
+    total = float(len(X) if weight is None else np.sum(weight))
+    return np.asarray(logs - np.log(total) - volume)
 
 
 def log_volume(kernel: str, bandwidths: Floats, d: int) -> Floats:
