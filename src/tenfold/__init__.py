@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tenfold.advice import linear_or_not as linear_or_not
+    from tenfold.advice import recommend as recommend
     from tenfold.certification import certify as certify
     from tenfold.certification import infer as infer
     from tenfold.choose.path import RidgePath as RidgePath
@@ -227,6 +229,7 @@ _HOME = {
     "lars_path": "estimators.greedy",
     "lars_path_gram": "estimators.greedy",
     "lasso_path": "estimators.lasso",
+    "linear_or_not": "advice",
     "load": "persist",
     "margins": "geometry",
     "orthogonal_mp": "estimators.greedy",
@@ -234,6 +237,7 @@ _HOME = {
     "principal_angles": "estimators.components",
     "radius_neighbors_graph": "estimators.neighbours",
     "read_table": "features",
+    "recommend": "advice",
     "ridge_path": "estimators.least_squares",
     "ridge_regression": "estimators.least_squares",
     "rows": "data.open",

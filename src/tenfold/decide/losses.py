@@ -106,8 +106,10 @@ def expected_loss(proba: Any, loss: Any) -> Floats:
 def bayes_decisions(proba: Any, loss: Any) -> Decisions:
     """The decisions of the smallest expected loss; of equal ones the first.
 
-    Examples -------- With the boxes and fruit of Seeger (section 5.1) an orange is from the red box with 2/3. Where
-    taking a red box for a blue one costs nothing much, the best decision is still blue:
+    Examples
+    --------
+    An orange is from the red box with the probability 2/3 (Seeger, section 5.1). Where a blue box that is taken for a
+    red one costs five times the other mistake, the best decision is still blue:
 
     >>> from tenfold.decide import bayes_decisions
     >>> found = bayes_decisions([[2 / 3, 1 / 3]], loss=[[0, 5], [1, 0]])  # red, blue

@@ -156,7 +156,12 @@ def _task(task: str | None, truth: Any, said: Any, proba: Any, score: Any, class
         return task
     if proba is not None or score is not None or classes is not None:
         return "classification"
-    for values in (truth, said):
+    return task_of(truth, said)
+
+
+def task_of(truth: Any, said: Any = None) -> Literal["classification", "regression"]:
+    """The task of a target, and of what was predicted."""
+    for values in (truth,) if said is None else (truth, said):
         if values.dtype.kind not in "fiub":
             return "classification"
         if values.dtype.kind == "f" and np.any(values != np.floor(values)):
