@@ -19,7 +19,7 @@ unexport PYTHONPATH PYTHONHOME
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo      the point of the library on embedded data, in under two minutes"
+	@echo "make demo      a table in; a leaderboard, a report and a saved model out, in under two minutes"
 	@echo "make test      the tests (fast ones); make test-all: every test"
 	@echo "make test-core the C++ tests; make sanitize: the same under address and undefined-behaviour sanitizers"
 	@echo "make sanitize-python  the tests of changed files on an extension with the sanitizers"
@@ -30,7 +30,7 @@ help:
 	@echo "make PYTHON=/path/to/python3 ... chooses the interpreter of .venv (after make distclean)"
 
 demo: $(built)
-	$(python) examples/demo.py
+	$(python) -m tenfold.cli demo
 
 test: $(built)
 	$(python) -m pytest -n $(JOBS)

@@ -27,6 +27,7 @@ PAGES = [
     "index",
     "certificates",
     "methods",
+    "command",
     "tables",
     "selection",
     "evaluation",

@@ -65,9 +65,14 @@ def _cells(row: Row) -> Sequence[Text]:
         "" if row["fit_seconds"] is None else f"{row['fit_seconds']:.3g}",
         "" if row["predict_us"] is None else f"{row['predict_us']:.2g}",
         "" if row["memory_mb"] is None else f"{row['memory_mb']:.0f}",
-        row["note"],
+        shortened(row["note"]),
     )
     return [Text(cell) for cell in cells]
+
+
+def shortened(note: str, most: int = 70) -> str:
+    """The begin of a long note; the report has all of it."""
+    return note if len(note) <= most else f"{note[: most - 1].rsplit(' ', 1)[0]} …"
 
 
 class Bar:
