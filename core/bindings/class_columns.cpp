@@ -2,6 +2,8 @@
 #include "sparse.hpp"
 
 #include "tenfold/class_columns.hpp"
+#include "tenfold/class_products.hpp"
+#include "tenfold/largest.hpp"
 #include "tenfold/quadratics.hpp"
 
 namespace tenfold {
@@ -89,6 +91,33 @@ template <class T> void bind_dense(nb::module_ &m) {
       "sum_j (scale_kj (x_ij - centre_kj))^2, (n, classes).");
 }
 
+template <class T> void bind_products(nb::module_ &m) {
+  m.def(
+      "class_products",
+      [](const In<T, 2> &X, const Maybe<double, 1> &weight, const Classes &group, const In<double, 2> &places,
+         const In<double, 3> &vectors, int threads) {
+        const Dense<T> x{X.data(), X.shape(0), X.shape(1)};
+        const Index k = places.shape(0), count = vectors.shape(1);
+        check(x, weight, group, k);
+        require(places.shape(1) == x.columns, "places must be (classes, p)");
+        require(vectors.shape(2) == x.columns && (vectors.shape(0) == k || vectors.shape(0) == 1),
+                "vectors must be (classes, q, p), or (1, q, p) for all classes");
+        const int workers = checked_threads(threads);
+        ClassProducts found;
+        {
+          const nb::gil_scoped_release release;
+          found = class_products(x, span_or_none(weight), group.span(), k, places.span(), vectors.span(), count,
+                                 vectors.shape(0) == 1, workers);
+        }
+        return nb::make_tuple(give<double, 1>(std::move(found.weight), {k}),
+                              give<double, 2>(std::move(found.sums), {k, x.columns}),
+                              give<double, 3>(std::move(found.products), {k, count, x.columns}));
+      },
+      nb::arg("X"), nb::arg("weight").none(), nb::arg("group"), nb::arg("places"), nb::arg("vectors"),
+      nb::arg("threads"),
+      "With d = x - place: weights of the classes, sums of d, and of (d'v) d for vectors v: (weight, sums, products).");
+}
+
 template <class T> void bind_quadratics(nb::module_ &m) {
   m.def(
       "quadratics",
@@ -126,8 +155,23 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
 } // namespace
 
 void bind_class_columns(nb::module_ &m) {
+  m.def(
+      "largest",
+      [](const In<double, 2> &scores, int threads) {
+        require(scores.shape(1) >= 1, "there must be a score");
+        const int workers = checked_threads(threads);
+        const Out<std::int64_t, 1> number({scores.shape(0)});
+        {
+          const nb::gil_scoped_release release;
+          largest(scores.span(), scores.shape(1), workers, number.span());
+        }
+        return number.give();
+      },
+      nb::arg("scores"), nb::arg("threads"), "The number of the largest score of each row, (n,).");
   bind_dense<float>(m);
   bind_dense<double>(m);
+  bind_products<float>(m);
+  bind_products<double>(m);
   bind_quadratics<float>(m);
   bind_quadratics<double>(m);
   bind_sparse<float, std::int32_t>(m);

@@ -39,6 +39,8 @@ NB_MODULE(_core, m) {
   m.doc() = "The loops of tenfold: statistics, derivatives and products of rows, in C++.";
   bind_moments(m);
   bind_class_columns(m);
+  bind_class_tables(m);
+  bind_singles(m);
   bind_derivatives(m);
   bind_softmax(m);
   bind_models(m);

@@ -2,6 +2,9 @@
 #include "matrix.hpp"
 
 #include "tenfold/class_columns.hpp"
+#include "tenfold/class_products.hpp"
+#include "tenfold/class_tables.hpp"
+#include "tenfold/largest.hpp"
 #include "tenfold/quadratics.hpp"
 
 #include <limits>
@@ -146,6 +149,80 @@ template <class T> void test_distances(const std::string &isa, Index n, Index p)
     }
 }
 
+template <class T> void test_products(const std::string &isa, Index n, Index p, Index q, bool weighted) {
+  const std::string what = isa + " " + std::to_string(n) + " x " + std::to_string(p) + ", " + std::to_string(q);
+  const Matrix<T> m(n, p, 1.0, 61);
+  const Labels labels(n);
+  const auto places = normal(index(classes * p), 62), vectors = normal(index(classes * q * p), 63);
+  const std::span<const double> weight = weighted ? std::span<const double>(labels.weight) : std::span<const double>{};
+  const auto found = class_products(m.dense(), weight, labels.group, classes, places, vectors, q, false, 2);
+  const auto again = class_products(m.dense(), weight, labels.group, classes, places, vectors, q, false, 1);
+  check(found.sums == again.sums && found.products == again.products, what + ": the same bits for all threads");
+  const double rounding = 1e-12 * static_cast<double>((n + 1) * (p + 1));
+  for (Index c = 0; c < classes; ++c) {
+    std::vector<double> sums(index(p)), products(index(q * p));
+    double total = 0.0;
+    for (Index i = 0; i < n; ++i)
+      if (labels.group[index(i)] == c) {
+        const double w = labels.of(i, weighted);
+        const auto away = [&](Index j) { return m(i, j) - places[index(c * p + j)]; };
+        total += w;
+        for (Index j = 0; j < p; ++j)
+          sums[index(j)] += w * away(j);
+        for (Index k = 0; k < q; ++k) {
+          double along = 0.0;
+          for (Index j = 0; j < p; ++j)
+            along += away(j) * vectors[index((c * q + k) * p + j)];
+          for (Index j = 0; j < p; ++j)
+            products[index(k * p + j)] += w * along * away(j);
+        }
+      }
+    check_close(found.weight[index(c)], total, rounding, what + ": weight");
+    for (Index j = 0; j < p; ++j)
+      check_close(found.sums[index(c * p + j)], sums[index(j)], rounding, what + ": sums about places");
+    for (Index j = 0; j < q * p; ++j)
+      check_close(found.products[index(c * q * p + j)], products[index(j)], 10.0 * rounding, what + ": products");
+  }
+}
+
+void test_tables() {
+  const double missing = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> values{0.0, 2.0, 1.0, missing, 1.9, -0.5};
+  const Dense<double> x{values.data(), 3, 2};
+  const std::vector<std::int32_t> group{0, 1, 1};
+  const std::vector<std::int64_t> starts{0, 2, 5};
+  const CategoryRanges ranges = category_ranges(x, {}, 1);
+  check(ranges.finite && ranges.high[0] == 1.9 && ranges.low[1] == -0.5 && ranges.high[1] == 2.0, "ranges of columns");
+  const ClassColumns found = class_tables(x, {}, group, 2, starts, 1);
+  check(found.sums == std::vector<double>{1.0, 0.0, 0.0, 2.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0}, "tables of columns");
+  std::vector<double> z(6);
+  const std::vector<double> table{1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0}, prior{0.5, 0.25};
+  check(table_scores(x, table, prior, starts, 1, z) == -1, "all categories are known");
+  check(z == std::vector<double>{10.5, 12.25, 3.5, 4.25, 8.5, 10.25}, "sums of lines, what is missing left out");
+  const std::vector<std::int64_t> short_of_one{0, 2, 4};
+  check(table_scores(x, table, prior, short_of_one, 1, z) == 1, "the place of a category that is not known");
+  bool refused = false;
+  try {
+    class_tables(x, {}, group, 2, short_of_one, 1);
+  } catch (const std::invalid_argument &) {
+    refused = true;
+  }
+  check(refused, "a category outside its column is refused");
+}
+
+void test_largest() {
+  const double missing = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> z;
+  std::vector<std::int64_t> expected, number(20);
+  for (Index i = 0; i < 20; ++i) {
+    const double last = i % 3 == 0 ? missing : 1.0;
+    z.insert(z.end(), {i % 2 == 0 ? 1.0 : -1.0, 1.0, last});
+    expected.push_back(i % 3 == 0 ? 2 : i % 2);
+  }
+  largest(z, 3, 1, number);
+  check(number == expected, "the first of the largest scores, or what is not a number");
+}
+
 } // namespace
 
 int main() {
@@ -156,12 +233,19 @@ int main() {
           test_sums<float>(isa, n, p, weighted);
           test_sums<double>(isa, n, p, weighted);
         }
+        for (const Index q : {0, 1, 6}) {
+          test_products<float>(isa, n, p, q, true);
+          test_products<double>(isa, n, p, q, false);
+        }
         test_distances<float>(isa, n, p);
         test_distances<double>(isa, n, p);
       }
     test_sums<double>(isa, 60'000, 5, true); // several slots
+    test_products<double>(isa, 20'000, 5, 2, true);
   });
   test_least_values();
   test_first_means();
+  test_tables();
+  test_largest();
   return result();
 }

@@ -182,7 +182,7 @@ void test_product(const std::string &isa) {
         Buffer b(panels * stride), out(n * panels * side);
         const auto values = normal(index(panels * stride), 24);
         std::copy(values.begin(), values.end(), b.data());
-        kernels().product(a.data(), a_step, n, inner, b.data(), stride, panels, out.data(), panels * side);
+        kernels().product(a.data(), a_step, n, inner, b.data(), stride, panels, false, out.data(), panels * side);
         for (Index i = 0; i < n; ++i)
           for (Index j = 0; j < columns; ++j) {
             double expected = 0.0;

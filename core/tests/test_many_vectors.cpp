@@ -3,6 +3,7 @@
 #include "matrix.hpp"
 
 #include "tenfold/many_vectors.hpp"
+#include "tenfold/singles.hpp"
 #include "tenfold/times.hpp"
 
 using namespace tenfold;
@@ -63,10 +64,46 @@ void test_few_and_many(const std::string &isa) {
       check_close(many[index(i * many_vectors + k)], few[index(i * (many_vectors - 1) + k)], 1e-12, isa + " few");
 }
 
+template <class T> void test_singles(const std::string &isa, Index n, Index p, Index q) {
+  const std::string what = isa + " singles " + std::to_string(n) + " x " + std::to_string(p);
+  const Matrix<T> m(n, p, 1.0, 45, 0.5);
+  const Index step = singles_step(p);
+  const auto shift = normal(index(p), 46), root = normal(index(n), 47), values = normal(index(q * step), 48);
+  std::vector<float> a(index(n * step), 7.0F), vectors(values.begin(), values.end());
+  centred_singles(m.dense(), shift, root, 0.5, 2, a);
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < step; ++j) {
+      const double expected = j < p ? 0.5 * root[index(i)] * (m(i, j) - shift[index(j)]) : 0.0;
+      check_close(static_cast<double>(a[index(i * step + j)]), expected, 1e-6 * (1.0 + std::abs(expected)), what);
+    }
+  const Dense<float> rows{a.data(), n, step};
+  const std::vector<double> found = scatter_singles(rows, vectors, q, 2);
+  check(found == scatter_singles(rows, vectors, q, 1), what + ": the same bits for all threads");
+  std::vector<double> along(index(n * q));
+  for (Index i = 0; i < n; ++i)
+    for (Index k = 0; k < q; ++k)
+      for (Index j = 0; j < step; ++j)
+        along[index(i * q + k)] +=
+            static_cast<double>(a[index(i * step + j)]) * static_cast<double>(vectors[index(k * step + j)]);
+  const double rounding = 1e-5 * static_cast<double>((n + 1) * (p + 1));
+  for (Index k = 0; k < q; ++k)
+    for (Index j = 0; j < step; j += p > 50 ? 37 : 1) {
+      double expected = 0.0;
+      for (Index i = 0; i < n; ++i)
+        expected += along[index(i * q + k)] * static_cast<double>(a[index(i * step + j)]);
+      check_close(found[index(k * step + j)], expected, rounding, what + ": products");
+    }
+}
+
 } // namespace
 
 int main() {
   for_each_isa([](const std::string &isa) {
+    for (const Index q : {1, 5, 24, 50}) {
+      test_singles<float>(isa, 9, 3, q);
+      test_singles<double>(isa, 70, 40, q);
+    }
+    test_singles<double>(isa, 700, 600, 7); // several chunks and slots
     for (const Index n : {1, 7, 64, 130})
       for (const Index p : {1, 9, 40})
         for (const Index q : {1, 8, 29})

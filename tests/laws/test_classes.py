@@ -8,8 +8,19 @@ from scipy import sparse
 
 from tenfold import _core
 from tenfold.data import Block
-from tenfold.stats import class_columns, class_errors, class_sums, class_tables, observed_columns, scaled_distances
-from tenfold.stats.classes import class_columns_in_arrays, class_sums_in_arrays
+from tenfold.judge.bayes import _each_class, _tables_again
+from tenfold.plans.bayes import TableScores
+from tenfold.stats import (
+    class_columns,
+    class_errors,
+    class_products,
+    class_sums,
+    class_tables,
+    observed_columns,
+    pooled_products,
+    scaled_distances,
+)
+from tenfold.stats.classes import class_columns_in_arrays, class_products_in_arrays, class_sums_in_arrays
 
 shapes = st.tuples(st.integers(1, 70), st.integers(1, 21), st.integers(1, 4), st.integers(0, 99), st.booleans())
 
@@ -64,6 +75,65 @@ def test_merged_parts_are_the_whole(shape, cut):
             np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-11, err_msg=name)
 
 
+@given(shapes, st.integers(1, 9), st.sampled_from([np.float32, np.float64]))
+def test_products_of_the_loop_and_of_arrays(shape, count, dtype):
+    rows, rng = block(*shape, dtype), np.random.default_rng(2)
+    places, vectors = rng.standard_normal((shape[2], shape[1])), rng.standard_normal((shape[2], count, shape[1]))
+    ours, plain = class_products(places, vectors)(rows), class_products_in_arrays(places, vectors, rows)
+    for name in ("weight", "sums", "products"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(plain, name), rtol=1e-10, atol=1e-10, err_msg=name)
+    factors, same = rng.uniform(size=shape[2]), np.tile(vectors[:1], (shape[2], 1, 1))
+    pooled = pooled_products(places, factors, vectors[0])(rows).sum
+    expected = np.einsum("k,kqp->qp", factors, class_products_in_arrays(places, same, rows).products)
+    np.testing.assert_allclose(pooled, expected, rtol=1e-10, atol=1e-10)
+
+
+@given(shapes)
+def test_tables_are_counted_twice_and_looked_up(shape):
+    rows, rng = block(*shape), np.random.default_rng(3)
+    X = np.floor(np.abs(2.0 * rows.X))
+    X[rng.uniform(size=X.shape) < 0.1] = np.nan
+    rows = Block(X, rows.y, rows.weight, rows.group)
+    found = class_tables(shape[2])(rows)
+    again = _tables_again(shape[2], tuple(table.shape[1] for table in found.tables), rows)
+    np.testing.assert_allclose(found.weight, again.weight)
+    for one, other in zip(found.tables, again.tables, strict=True):
+        np.testing.assert_allclose(one, other)
+    every = class_tables(1)(Block(X, rows.y, None, np.zeros(shape[0], np.int32)))  # rows of weight zero too
+    tables = tuple(rng.standard_normal((shape[2], table.shape[1])) for table in every.tables)
+    prior = rng.standard_normal(shape[2])
+    expected = np.tile(prior, (shape[0], 1))
+    for i, j in zip(*np.nonzero(~np.isnan(X)), strict=True):
+        expected[i] += tables[j][:, int(X[i, j])]
+    scores = TableScores("it", tables, prior, tuple(map(str, range(shape[1]))))
+    np.testing.assert_allclose(scores(X), expected, rtol=1e-12, atol=1e-12)
+
+
+@given(shapes, st.sampled_from([0.0, 1e6]))
+def test_columns_without_gaps_are_those_with_some(shape, offset):
+    rows = block(*shape, offset=offset)
+    gap = Block(
+        np.vstack([rows.X, np.full((1, shape[1]), np.nan)]),
+        np.zeros((shape[0] + 1, 1)),
+        None if rows.weight is None else np.append(rows.weight, 1.0),
+        np.append(rows.group, np.int32(0)),
+    )
+    for f in (observed_columns(shape[2]), lambda rows: _each_class(shape[2], rows)):
+        one, other = f(rows), f(gap)
+        known = one.weight > 0.0
+        np.testing.assert_allclose(one.weight, other.weight)
+        np.testing.assert_allclose(one.mean[known], other.mean[known], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(one.squares[known], other.squares[known], rtol=1e-6, atol=1e-6)
+
+
+@given(st.integers(1, 30), st.integers(1, 11), st.integers(0, 99))
+def test_the_largest_score(n, k, seed):
+    rng = np.random.default_rng(seed)
+    z = rng.integers(-2, 3, (n, k)).astype(np.float64)
+    z[rng.uniform(size=z.shape) < 0.1] = rng.choice([np.nan, np.inf, -np.inf])
+    np.testing.assert_array_equal(_core.largest(z, 1), np.argmax(z, axis=1))
+
+
 @given(shapes)
 def test_tables_count_rows(shape):
     rows = block(*shape)
@@ -91,6 +161,12 @@ def test_bits_do_not_depend_on_threads(threshold):
     for call in (
         lambda threads: _core.class_sums(rows.X, rows.weight, rows.group, 3, threshold, threads),
         lambda threads: _core.class_squares(rows.X, rows.weight, rows.group, np.zeros((3, 23)), threads),
+        lambda threads: _core.class_products(
+            rows.X, rows.weight, rows.group, np.zeros((3, 23)), np.ones((3, 5, 23)), threads
+        ),
+        lambda threads: _core.class_tables(
+            np.floor(np.abs(rows.X)), rows.weight, rows.group, 3, np.arange(0, 240, 10), threads
+        ),
     ):
         for one, other in zip(call(1), call(5), strict=True):
             np.testing.assert_array_equal(one, other)

@@ -166,10 +166,24 @@ def test_a_value_that_more_directions_have_than_a_block_has_vectors():
     rng = np.random.default_rng(0)
     U, V = (la.qr(rng.standard_normal((size, 60)), mode="economic")[0] for size in (300, 1200))
     X = (U * np.append(np.full(30, 5.0), np.linspace(2.0, 1.0, 30))) @ V.T
-    assert plan._by_krylov(rows_alone(X, None), 30, False, 1e-9, 300, None).narrow
+    assert plan._by_krylov(rows_alone(X, None), 30, False, 1e-9, 300, None).hasty
     model = TruncatedSVD(30, random_state=0).fit(X)
     assert model.certificate_.ok
     np.testing.assert_allclose(model.singular_values_, 5.0, rtol=1e-9)
+
+
+def test_single_precision_is_refined():
+    """Products in float32 leave residuals of 1e-8; one product in float64 makes them smaller than it could tell."""
+    X = 1e3 * rows_of(1500, 1200, 60) + np.random.default_rng(1).standard_normal((1500, 1200))
+    hasty = plan._by_krylov(rows_alone(X, None), 12, True, 1e-9, 300, np.random.RandomState(0))
+    slow = plan._by_krylov(rows_alone(X, None), 12, True, 1e-9, 300, np.random.RandomState(0), widest=1200)
+    assert hasty.hasty
+    assert not slow.hasty
+    S = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0))
+    for found in (hasty, slow):
+        left = found.vectors @ S - found.values[:, None] * found.vectors
+        assert np.max(np.linalg.norm(left, axis=1)) < 1e-9 * found.values[0]
+    np.testing.assert_allclose(hasty.values, slow.values, rtol=0, atol=1e-12 * slow.values[0])
 
 
 def test_a_space_that_does_not_grow_is_filled_up():

@@ -43,8 +43,8 @@ public:
       kernels().dense<T>().centred_row(x_.data + (begin + i) * p, middle_.data(), p, rows.data() + i * p);
     for (Index from = 0; from < panels_; from += together) {
       const Index panels = std::min(together, panels_ - from), step = panels * side_;
-      kernels().product(rows.data(), p, count, p, packed_.data() + from * stride_, stride_, panels, scores.data(),
-                        step);
+      kernels().product(rows.data(), p, count, p, packed_.data() + from * stride_, stride_, panels, false,
+                        scores.data(), step);
       const Index first = from * side_, many = std::min(step, count_ - first);
       for (Index i = 0; i < count; ++i) {
         double *mine = scores.data() + i * step;

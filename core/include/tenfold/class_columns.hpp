@@ -108,19 +108,20 @@ ClassColumns class_columns(const Rows &x, std::span<const double> weight, std::s
   const Index stride = ((squared ? 2 : 1) * size + classes + lanes - 1) / lanes * lanes;
   const Index slots = slot_count(x.rows, row_work(x), most_class_slots(stored(x), stride));
   Buffer sums(slots * stride);
-  std::vector<double> low(static_cast<std::size_t>(slots), std::numeric_limits<double>::infinity());
+  std::vector<double> low(static_cast<std::size_t>(slots));
   parallel(slots, threads, [&](Index slot, int) {
     const Range range = slot_range(x.rows, slots, slot);
     double *first = sums.data() + slot * stride, *second = first + size, *weights = first + (squared ? 2 : 1) * size;
+    double least = std::numeric_limits<double>::infinity();
     for (Index i = range.begin; i < range.end; ++i) {
       const double w = weight.empty() ? 1.0 : weight.data()[i];
       if (w == 0.0)
         continue;
       const Index c = group.data()[i];
       weights[c] += w;
-      auto &least = low[static_cast<std::size_t>(slot)];
       least = add_row(x, i, c, w, what, least, first + c * p, second + c * p);
     }
+    low[static_cast<std::size_t>(slot)] = least;
   });
   merge_slots(sums.data(), slots, stride, stride, threads);
   ClassColumns out;

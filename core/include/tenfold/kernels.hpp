@@ -42,6 +42,8 @@ template <class T> struct DenseKernels {
   double (*lowest)(const T *x, Index count, double low);
   void (*scaled_distances)(const T *x, Index count, Index columns, const double *centre, const double *scale,
                            Index classes, double *z);
+  void (*class_products)(const T *const *rows, const double *w, Index some, Index columns, const double *place,
+                         const double *vectors, Index count, Index step, double *d, double *sums, double *products);
   // core/src/kernels/mixture.hpp
   void (*to_columns)(const T *x, Index rows, Index columns, Index step, double *out);
   // core/src/kernels/distances.hpp
@@ -119,10 +121,10 @@ struct Kernels {
   ModelLoss model_logistic, model_softmax;
   // core/src/kernels/product.hpp
   void (*product)(const double *a, Index a_step, Index count, Index inner, const double *b, Index stride, Index panels,
-                  double *out, Index out_step);
+                  bool upper, double *out, Index out_step);
+  void (*panel_times)(const double *x, Index x_stride, Index count, Index x_panels, const double *b, Index stride,
+                      Index panels, double *out, Index out_step);
   // core/src/kernels/cross.hpp
-  void (*panel_times)(const double *x, Index stride, Index count, Index x_panels, const double *v, Index v_stride,
-                      Index v_panels, double *out, Index out_step);
   void (*panel_cross)(const double *x, Index stride, Index x_panels, const double *u, Index u_stride, Index u_panels,
                       Index count, double *blocks);
   // core/src/kernels/loo.hpp

@@ -63,7 +63,7 @@ private:
   Index groups_together(Index count, int threads) const {
     constexpr Index cached = 40 * 1024, items = 4;
     const Index few = count / (items * group_ * std::max(1, threads)) + 1;
-    return std::min(few, std::clamp<Index>(cached / (group_ * x_.columns), 4, 24));
+    return std::min(few, std::clamp<Index>(cached / (group_ * x_.columns), 8, 24));
   }
 
   double away(const T *row, Index j) const { return (static_cast<double>(row[j]) - centre_[at(j)]) * scale_; }

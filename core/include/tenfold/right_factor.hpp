@@ -23,9 +23,11 @@ public:
     if (!packed())
       return;
     packed_ = Buffer(panels_ * stride_);
-    for (Index j = 0; j < columns; ++j)
+    for (Index j = 0; j < columns; ++j) {
+      double *to = packed_.data() + j / side_ * stride_ + j % side_;
       for (Index k = 0; k < inner; ++k)
-        packed_[j / side_ * stride_ + k * side_ + j % side_] = transposed ? b[j * inner + k] : b[k * columns + j];
+        to[k * side_] = transposed ? b[j * inner + k] : b[k * columns + j];
+    }
   }
 
   static bool fits(Index inner, Index columns) { return inner <= 1024 && inner * columns <= 1024 * 1024; }
@@ -35,15 +37,9 @@ public:
   Index step() const { return panels_ * side_; }
 
   void multiply(const Blas &blas, const double *a, Index a_step, Index count, double *out) const {
-    if (packed()) {
-      const Index together = upper_ ? 4 : panels_;
-      for (Index j = 0; j < panels_; j += together) {
-        const Index panels = std::min(together, panels_ - j);
-        const Index inner = upper_ ? std::min(inner_, (j + panels) * side_) : inner_;
-        kernels().product(a, a_step, count, inner, packed_.data() + j * stride_, stride_, panels, out + j * side_,
-                          step());
-      }
-    } else
+    if (packed())
+      kernels().product(a, a_step, count, inner_, packed_.data(), stride_, panels_, upper_, out, step());
+    else
       gemm(blas, {a, a_step, false}, {b_, transposed_ ? inner_ : columns_, transposed_}, count, columns_, inner_, out,
            step());
   }

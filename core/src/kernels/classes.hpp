@@ -98,12 +98,94 @@ inline void distances_of_rows(const T *x, Index count, Index columns, const doub
 template <class T>
 void scaled_distances(const T *x, Index count, Index columns, const double *centre, const double *scale, Index classes,
                       double *z) {
-  constexpr Index t = registers == 32 ? 4 : 2;
+  constexpr Index t = registers == 32 ? 5 : 2;
   Index k = 0;
-  for (; k + t <= classes; k += t)
-    distances_of_rows<t>(x, count, columns, centre + k * columns, scale + k * columns, z + k, classes);
-  for (; k < classes; ++k)
-    distances_of_rows<1>(x, count, columns, centre + k * columns, scale + k * columns, z + k, classes);
+  const auto run = [&]<Index some>() {
+    distances_of_rows<some>(x, count, columns, centre + k * columns, scale + k * columns, z + k, classes);
+    k += some;
+  };
+  while (k + t <= classes)
+    run.template operator()<t>();
+  if constexpr (t > 2)
+    while (k + 2 <= classes)
+      run.template operator()<2>();
+  if (k < classes)
+    run.template operator()<1>();
+}
+
+// Rows about a place, d = x - place, to d (r x step, zeros behind the last column); sums += w d.
+template <Index r, class T>
+inline void about_place(const T *const *rows, const double *w, Index columns, const double *place, double *d,
+                        Index step, double *sums) {
+  const auto add = [&](Index j, auto read) {
+    const Vector middle = read(place + j);
+    Vector total = load(sums + j);
+#pragma GCC unroll 8
+    for (Index i = 0; i < r; ++i) {
+      const Vector away = read(rows[i] + j) - middle;
+      store(d + i * step + j, away);
+      total += w[i] * away;
+    }
+    store(sums + j, total);
+  };
+  Index j = 0;
+  for (; j + width <= columns; j += width)
+    add(j, [](const auto *p) { return load(p); });
+  if (j < columns)
+    add(j, [left = columns - j](const auto *p) { return load_part(p, left); });
+}
+
+// products_k += sum_i w_i (d_i . v_k) d_i for t vectors v_k.
+template <Index r, Index t>
+inline void times_themselves(const double *d, const double *w, Index step, const double *vectors, double *products) {
+  Vector sums[r][t] = {};
+  for (Index j = 0; j < step; j += width)
+#pragma GCC unroll 8
+    for (Index k = 0; k < t; ++k) {
+      const Vector v = load(vectors + k * step + j);
+#pragma GCC unroll 8
+      for (Index i = 0; i < r; ++i)
+        sums[i][k] += load(d + i * step + j) * v;
+    }
+  Vector z[r][t];
+#pragma GCC unroll 8
+  for (Index i = 0; i < r; ++i)
+#pragma GCC unroll 8
+    for (Index k = 0; k < t; ++k)
+      z[i][k] = all(w[i] * sum(sums[i][k]));
+  for (Index j = 0; j < step; j += width)
+#pragma GCC unroll 8
+    for (Index k = 0; k < t; ++k) {
+      Vector total = load(products + k * step + j);
+#pragma GCC unroll 8
+      for (Index i = 0; i < r; ++i)
+        total += z[i][k] * load(d + i * step + j);
+      store(products + k * step + j, total);
+    }
+}
+
+template <Index r, class T>
+inline void class_rows(const T *const *rows, const double *w, Index columns, const double *place, const double *vectors,
+                       Index count, Index step, double *d, double *sums, double *products) {
+  constexpr Index t = registers == 32 ? 4 : 2;
+  about_place<r>(rows, w, columns, place, d, step, sums);
+  Index k = 0;
+  for (; k + t <= count; k += t)
+    times_themselves<r, t>(d, w, step, vectors + k * step, products + k * step);
+  for (; k < count; ++k)
+    times_themselves<r, 1>(d, w, step, vectors + k * step, products + k * step);
+}
+
+// Of some rows of one class, d = x - place: sums += w d, and products_k += w (d . v_k) d for `count` vectors v_k.
+// Vectors, products and sums are `step` apart, a multiple of `lanes`, with zeros behind the last column; d is scratch
+// for four rows of that length, zero at the start. Flops: 4 * rows * columns * count; bytes: the rows once.
+template <class T>
+void class_products(const T *const *rows, const double *w, Index some, Index columns, const double *place,
+                    const double *vectors, Index count, Index step, double *d, double *sums, double *products) {
+  if (some == 4)
+    return class_rows<4>(rows, w, columns, place, vectors, count, step, d, sums, products);
+  for (Index i = 0; i < some; ++i)
+    class_rows<1>(rows + i, w + i, columns, place, vectors, count, step, d, sums, products);
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // Products in single precision of a tile that lies in cache, whole vectors of `singles` lanes.
 //
 // single_sums   out(o, v) += sum_i a(o, i) b(i, v), entry (o, i) of a at a[o * a_outer + i * a_inner], row i of b at
-//               b + i * b_step, row o of out at out + o * out_step, `groups` vectors of each; b and out on whole lines.
+//               b + i * b_step, row o of out at out + o * out_step, `groups` vectors of each; out on whole lines.
 //               Flops: 2 * outer * inner * groups * singles; the registers hold a few o and up to four vectors.
 // single_softmax   what softmax.hpp computes, of z and to u in single precision; b (classes) is added to z first.
 // turn          writes entry (i, j) of `rows` x `columns`, both whole vectors, to out[j * out_step + i].
@@ -28,7 +28,7 @@ inline void outer_products(const float *a, Index a_outer, Index a_inner, Index i
     Singles right[c];
 #pragma GCC unroll 8
     for (Index v = 0; v < c; ++v)
-      right[v] = *reinterpret_cast<const Singles *>(b + v * singles);
+      right[v] = load_singles(b + v * singles);
 #pragma GCC unroll 8
     for (Index o = 0; o < outer; ++o) {
       const Singles left = all_singles(a[o * a_outer]);

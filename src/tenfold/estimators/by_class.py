@@ -20,7 +20,6 @@ from tenfold.estimators.contract import (
     all_or_nothing,
     as_rows,
     refuse_not_finite,
-    rowwise,
     validate,
     validate_more,
     validate_weights,
@@ -140,16 +139,16 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """The class with the largest score."""
-        z = self._raw(X)
-        return chosen_classes(self.classes_, rowwise(largest, z))
+        number = self._raw(X, then=largest)
+        return chosen_classes(self.classes_, number)
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, (n, n_classes)."""
-        return rowwise(probabilities, self._raw(X))
+        return self._raw(X, then=probabilities)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities of the classes, (n, n_classes)."""
-        return rowwise(log_probabilities, self._raw(X))
+        return self._raw(X, then=log_probabilities)
 
 
 def given_priors(priors: Any, classes: int) -> Floats | None:

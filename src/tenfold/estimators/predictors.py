@@ -19,12 +19,16 @@ from tenfold.estimators.contract import (
     is_plain,
     own_target,
     refuse_not_finite,
+    rowwise,
     validate_weights,
 )
 from tenfold.stats import Params, times
 
 FEW = 4096
 """Predictions from fewer entries are not worth the call of a compiled loop."""
+
+PIECE = 1 << 14
+"""Scores of so many rows are made at a time, and used while they are in the cache."""
 
 
 class Predictor:
@@ -44,34 +48,47 @@ class Predictor:
         """
         raise NotImplementedError
 
-    def _raw(self, X: Any, of_rows: Callable[[bool], Callable[[Array], Array]] | None = None) -> Array:
-        """What `_of_rows`, or another one, says of the rows."""
+    def _raw(
+        self,
+        X: Any,
+        of_rows: Callable[[bool], Callable[[Array], Array]] | None = None,
+        then: Callable[[Array], Array] | None = None,
+    ) -> Array:
+        """What `_of_rows`, or another one, says of the rows, and what `then` makes of that, row by row."""
         check_is_fitted(self)
         of_rows = self._of_rows if of_rows is None else of_rows
         if isinstance(X, Table):
-            return self._raw_of_table(X, of_rows)
+            return self._raw_of_table(X, of_rows, then)
         if is_dask(X):
-            return clusters().predictions(self, X, of_rows(False))
+            found = clusters().predictions(self, X, of_rows(False))
+            return found if then is None else rowwise(then, found)
         if is_foreign(X):
-            return of_rows(False)(foreign.to_predict(self, X))
+            return _followed(of_rows(False), then)(foreign.to_predict(self, X))
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
             finite = finiteness(self)
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finite, reset=False)
         elif self._reveals and X.size >= FEW:
-            return self._looked_at(X, of_rows(False))
+            return _in_pieces(partial(self._looked_at, of_rows(False)), then, X)
         elif not np.isfinite(X).all():
             check_array(X, ensure_all_finite=finiteness(self), input_name="X", estimator=self)
-        return of_rows(X.shape[0] * X.shape[1] < FEW)(canonical(X) if is_sparse(X) else contiguous(X))
+        f = of_rows(X.shape[0] * X.shape[1] < FEW)
+        return _followed(f, then)(canonical(X)) if is_sparse(X) else _in_pieces(f, then, X)
 
-    def _looked_at(self, X: Array, f: Callable[[Array], Array]) -> Array:
+    def _looked_at(self, f: Callable[[Array], Array], X: Array) -> Array:
         """f of plain rows; where it is not finite, the rows are searched for the reason."""
         with np.errstate(over="ignore", invalid="ignore"):
-            found = f(contiguous(X))
-        if not np.isfinite(found).all():
+            found = f(X)
+            good = bool(np.isfinite(np.sum(found))) or bool(np.isfinite(found).all())
+        if not good:
             check_array(X, input_name="X", estimator=self)
         return found
 
-    def _raw_of_table(self, table: Table, of_rows: Callable[[bool], Callable[[Array], Array]]) -> Array:
+    def _raw_of_table(
+        self,
+        table: Table,
+        of_rows: Callable[[bool], Callable[[Array], Array]],
+        then: Callable[[Array], Array] | None,
+    ) -> Array:
         """Predictions of all rows, in memory; a table without names is taken by position."""
         names = getattr(self, "feature_names_in_", None)
         if table.shape[1] != self.n_features_in_:  # type: ignore[attr-defined]
@@ -85,7 +102,7 @@ class Predictor:
                 f"this order, tenfold.rows(..., columns={list(names)})."
             )
         # all blocks go the same way, so that bits do not change
-        f = of_rows(table.shape[0] * table.shape[1] < FEW)
+        f = _followed(of_rows(table.shape[0] * table.shape[1] < FEW), then)
 
         def predictions(block: Block) -> Array:
             if not self._missing and not np.isfinite(block.X.data if is_sparse(block.X) else block.X).all():
@@ -94,6 +111,18 @@ class Predictor:
 
         rows = BatchRows(table, np.zeros((table.shape[0], 0)))
         return refuse_not_finite(self, table, lambda: rows.map(predictions))
+
+
+def _followed(f: Callable[[Array], Array], then: Callable[[Array], Array] | None) -> Callable[[Array], Array]:
+    return f if then is None else lambda X: then(f(X))
+
+
+def _in_pieces(f: Callable[[Array], Array], then: Callable[[Array], Array] | None, X: Array) -> Array:
+    """What `then` makes of f of dense rows, a piece of them at a time; without it f of all of them."""
+    if then is None or X.shape[0] <= PIECE:
+        return _followed(f, then)(contiguous(X))
+    parts = [then(f(contiguous(X[start : start + PIECE]))) for start in range(0, X.shape[0], PIECE)]
+    return np.concatenate(parts)
 
 
 class LinearPredictor(Predictor):

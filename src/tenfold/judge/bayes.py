@@ -1,7 +1,8 @@
 """Naive Bayes judged.
 
-The sums of the classes are formed again as products of the rows with the marks of their classes, means and variances as
-sums about the stored means; the estimates then by division instead of differences of logarithms.
+The sums of the classes are formed again from the rows of one class after the other, or as products with the marks of
+the classes; means and variances as sums about the stored means; the estimates then by division instead of differences
+of logarithms.
 """
 
 from collections.abc import Sequence
@@ -11,20 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Floats, Integers, is_sparse, namespace, unit_roundoff
-from tenfold.data import Block, Lifted, Pending, Rows, weights_of
+from tenfold.arrays import Floats, Integers, contiguous, is_numpy, is_sparse, namespace, unit_roundoff
+from tenfold.data import Block, Lifted, Pending, Rows, settled, weights_of
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.exact import Pair, exact
 from tenfold.stats import (
     ClassColumns,
+    ClassProducts,
     ClassSums,
     ClassTables,
     Several,
     back_times,
     class_errors,
+    class_products,
     groups_of,
     marks,
     memberships,
+    some_missing,
 )
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
@@ -37,9 +41,14 @@ def sums_again(rows: Rows, classes: int, threshold: float | None = None) -> Clas
 
 
 def _sums_again(classes: int, threshold: float | None, block: Block) -> Lifted[ClassSums]:
-    own = memberships(block, classes)
     X = block.X if threshold is None else marks(block.X, threshold)
-    if is_sparse(X) or isinstance(X, np.ndarray):
+    if is_numpy(X):
+        places, none = np.zeros((classes, X.shape[1])), np.zeros((1, 0, X.shape[1]))
+        found = class_products(places, none)(replace(block, X=X))
+        assert isinstance(found, ClassProducts)
+        return ClassSums(found.weight, found.sums, np.inf)
+    own = memberships(block, classes)
+    if is_sparse(X):
         return ClassSums(np.sum(own, axis=0), back_times(X, own), np.inf)
     xp = namespace(own)
     return Pending.of([xp.sum(own, axis=0), xp.matmul(own.T, xp.astype(X, xp.float64, copy=False))], _as_sums)
@@ -100,20 +109,20 @@ def complement(
 
 
 def tables_again(rows: Rows, classes: int, sizes: Sequence[int]) -> ClassTables:
-    """The tables of the columns, from products of the marks of each category with those of the classes."""
+    """The tables of the columns, counted again one column after the other."""
     return rows.fold(partial(_tables_again, classes, tuple(sizes)))
 
 
 def _tables_again(classes: int, sizes: tuple[int, ...], block: Block) -> ClassTables:
-    own, tables = memberships(block, classes), []
-    for column, size in zip(block.X.T, sizes, strict=True):
-        order = np.where(np.isfinite(column) & (column < size), column, size).astype(np.int64)
-        sorted_rows = np.argsort(order, kind="stable")
-        ends = np.searchsorted(order[sorted_rows], np.arange(size + 1))
-        sums = np.cumsum(own[sorted_rows], axis=0)
-        before = np.concatenate([np.zeros((1, classes)), sums])[ends]
-        tables.append(np.diff(before, axis=0).T)
-    return ClassTables(own.sum(axis=0), tuple(tables))
+    group, weight = groups_of(block).astype(np.int64), block.weight
+    tables = []
+    for column, size in zip(np.ascontiguousarray(block.X.T), sizes, strict=True):
+        known = (column > -1.0) & (column < size)  # others are counted apart, and not kept
+        number = np.where(known, column, size).astype(np.int64)
+        number += (size + 1) * group
+        counts = np.bincount(number, weight, classes * (size + 1))
+        tables.append(counts.reshape(classes, size + 1)[:, :size].astype(np.float64))
+    return ClassTables(np.bincount(group, weight, classes).astype(np.float64), tuple(tables))
 
 
 def categorical(
@@ -157,6 +166,13 @@ def _mixed_again(classes: int, columns: tuple[Integers, ...], sizes: tuple[int, 
 
 def _each_class(classes: int, block: Block) -> ClassColumns:
     """Weights, means and squares of what is known, from the rows of one class after the other."""
+    if not some_missing(block.X):
+        p, whole = block.X.shape[1], replace(block, X=contiguous(block.X))
+        found = class_products(np.zeros((classes, p)), np.zeros((1, 0, p)))(whole)
+        assert isinstance(found, ClassProducts)
+        mean = found.sums / np.where(found.weight > 0.0, found.weight, 1.0)[:, None]
+        squares = settled(class_errors(mean)(whole)).squares
+        return ClassColumns(np.tile(found.weight[:, None], p), mean, squares)
     X, group, weight = block.X.astype(np.float64), groups_of(block), weights_of(block)
     parts = np.zeros((3, classes, X.shape[1]))
     for k in range(classes):

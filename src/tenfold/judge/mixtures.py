@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg as la
 
-from tenfold.arrays import Array, Floats, contiguous, like, namespace, on_host, picked, unit_roundoff
+from tenfold.arrays import Array, Floats, contiguous, is_numpy, like, namespace, on_host, picked, unit_roundoff
 from tenfold.data import Block, Rows, settled, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.machine import one_blas_thread
@@ -29,6 +29,9 @@ from tenfold.problems import Gaussians
 from tenfold.stats import Mixture, Moments, class_columns, quadratics, scaled_distances
 
 Numbers = NDArray[np.intp]
+
+PIECE = 1 << 14
+"""Rows that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -69,28 +72,50 @@ class _Value:
         return _Value(self.weight + other.weight, self.value + other.value)
 
 
-def _joint(X: Array, mixture: Mixture) -> Array:
-    """log pi_k + log N(x_i; m_k, C_k), (n, k)."""
+def _joint(mixture: Mixture) -> Callable[[Array], Array]:
+    """log pi_k + log N(x_i; m_k, C_k) of rows, (n, k)."""
     k, p = mixture.shape
     with np.errstate(divide="ignore"):
         offset = np.log(mixture.weights) - 0.5 * p * np.log(2.0 * np.pi)
     if mixture.diagonal:
         offset = offset - 0.5 * np.sum(np.log(mixture.variances), axis=1)
-        z = scaled_distances(X, mixture.means, 1.0 / np.sqrt(mixture.variances))
-        return like(offset, z) - 0.5 * z
+        lengths = partial(scaled_distances, centre=mixture.means, scale=1.0 / np.sqrt(mixture.variances))
+        return partial(_logs, offset, lengths)
     matrices = mixture.covariances if mixture.kind == "full" else mixture.covariances[None]
     with one_blas_thread:
         lower = [la.cholesky(C, lower=True, check_finite=False) for C in matrices]
         factors = [la.solve_triangular(L, np.eye(p), lower=True, check_finite=False).T for L in lower]
-    logs = np.array([np.sum(np.log(np.diag(L))) for L in lower])
-    z = quadratics(X, mixture.means, np.ascontiguousarray(np.broadcast_to(factors, (k, p, p))))
-    return like(offset - logs, z) - 0.5 * z
+    offset = offset - np.array([np.sum(np.log(np.diag(L))) for L in lower])
+    each = np.ascontiguousarray(np.broadcast_to(factors, (k, p, p)))
+    return partial(_logs, offset, partial(quadratics, centres=mixture.means, factors=each))
 
 
-def _log_sum(z: Array) -> Array:
+def _logs(offset: Floats, lengths: Callable[[Array], Array], X: Array) -> Array:
+    z = lengths(X)
+    return like(offset, z) - 0.5 * z
+
+
+def _shares(z: Array) -> tuple[Array, Array]:
+    """log sum_k exp z_ik, (n,), and exp z_ik over that sum, (n, k)."""
     xp = namespace(z)
     largest = xp.max(z, axis=1, keepdims=True)
-    return (largest + xp.log(xp.sum(xp.exp(z - largest), axis=1, keepdims=True)))[:, 0]
+    parts = xp.exp(z - largest)
+    total = xp.sum(parts, axis=1, keepdims=True)
+    return (largest + xp.log(total))[:, 0], parts / total
+
+
+def _expectations(X: Array, mixture: Mixture, weight: Array) -> tuple[Array, Array]:
+    """The log densities of the rows, (n,), and their weights in the components, (k, n): of some rows at a time, which
+    the cache holds.
+    """
+    xp, length = namespace(weight), PIECE if is_numpy(X) else max(1, X.shape[0])
+    joint, densities, shares = _joint(mixture), [], []
+    for start in range(0, max(1, X.shape[0]), length):
+        density, r = _shares(joint(X[start : start + length, :]))
+        w = weight[start : start + length, None]
+        densities.append(density)
+        shares.append(xp.where(w > 0.0, w * r, xp.zeros_like(r)).T)
+    return xp.concat(densities), xp.concat(shares, axis=1)
 
 
 def _total(weight: Array, values: Array) -> float:
@@ -104,7 +129,9 @@ def _value(mixture: Mixture, missing: bool, block: Block) -> _Value:
         own = float(namespace(w).sum(w))
         weight += own
         known = mixture if len(there) == mixture.shape[1] else mixture.marginal(there)
-        value += _total(w, _log_sum(_joint(part, known))) if there.size else own * float(np.log(mixture.weights.sum()))
+        value += (
+            _total(w, _expectations(part, known, w)[0]) if there.size else own * float(np.log(mixture.weights.sum()))
+        )
     return _Value(weight, value)
 
 
@@ -140,11 +167,9 @@ def _of_pattern(mixture: Mixture, there: Numbers, X: Array, weight: Array) -> _S
         times = count.reshape(-1, *[1] * (scatter.ndim - 1))
         return _Sums(own, own * float(np.log(mixture.weights.sum())), count, mixture.means, times * scatter)
     whole = len(there) == p
-    z = _joint(X, mixture if whole else mixture.marginal(there))
-    xp, density = namespace(z), _log_sum(z)
-    r = xp.where(weight[:, None] > 0.0, weight[:, None] * xp.exp(z - density[:, None]), xp.zeros_like(z))
+    density, r = _expectations(X, mixture if whole else mixture.marginal(there), weight)
     moments = _diagonal_moments if mixture.diagonal else _moments
-    count, mean, scatter = (np.array(part) for part in zip(*(moments(X, r[:, c]) for c in range(k)), strict=True))
+    count, mean, scatter = (np.array(part) for part in zip(*(moments(X, r[c, :]) for c in range(k)), strict=True))
     if not whole:
         mean, scatter = _completed(mixture, there, count, mean, scatter)
     return _Sums(own, _total(weight, density), count, mean, scatter)

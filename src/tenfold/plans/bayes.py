@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, Integers, is_numpy, like, namespace
+from tenfold import _core
+from tenfold.arrays import Array, Floats, Integers, contiguous, entries, is_numpy, like, namespace
 from tenfold.data import Block, NotFinite, Rows, block_length
+from tenfold.machine import threads
 from tenfold.stats import (
     ClassColumns,
     ClassSums,
@@ -32,6 +34,7 @@ from tenfold.stats import (
     marks,
     observed_columns,
     scaled_distances,
+    some_missing,
     times,
 )
 
@@ -63,10 +66,14 @@ def fold_mixed(rows: Rows, classes: int, columns: Sequence[Integers]) -> Several
 
 
 def _lift_mixed(classes: int, columns: tuple[Integers, ...], block: Block) -> Several:
-    numbers, marked, tables = (replace(block, X=block.X[:, which]) for which in columns)
+    numbers, marked, tables = (replace(block, X=_columns_of(block.X, which)) for which in columns)
     on = np.where(np.isfinite(marked.X), marked.X > 0.0, marked.X)
     lifts = observed_columns(classes), observed_columns(classes), class_tables(classes)
     return Several(tuple(f(part) for f, part in zip(lifts, (numbers, replace(marked, X=on), tables), strict=True)))
+
+
+def _columns_of(X: Array, which: Integers) -> Array:
+    return X if len(which) == X.shape[1] else X[:, which]
 
 
 def mixed(sums: Several, alpha: float, smoothing: float) -> tuple[Floats, Floats, float, Floats, list[Floats]]:
@@ -200,10 +207,10 @@ class GaussianScores:
     def __call__(self, X: Array) -> Array:
         """The scores (n, k) in float64, where X is."""
         constant = self.log_prior - 0.5 * np.sum(np.log(2.0 * np.pi * self.variance), axis=1)
-        squares = scaled_distances(X, self.mean, 1.0 / np.sqrt(self.variance))
-        squares *= -0.5
-        squares += like(constant, squares)
-        return squares
+        halves = scaled_distances(X, self.mean, np.sqrt(0.5 / self.variance))
+        halves *= -1.0
+        halves += like(constant, halves)
+        return halves
 
 
 class UnseenCategory(ValueError):
@@ -222,24 +229,24 @@ class TableScores:
     names: tuple[str, ...]
 
     def __call__(self, X: Array) -> Array:
-        z = np.tile(self.log_prior, (X.shape[0], 1))
-        for column, log_p, name in zip(np.ascontiguousarray(X.T), self.log_p, self.names, strict=True):
-            known = np.isfinite(column)
-            number = np.where(known, column, 0).astype(np.int64)
-            if number.size and not 0 <= number.min() <= number.max() < log_p.shape[1]:
-                strange = number[(number < 0) | (number >= log_p.shape[1])][0]
-                if strange < 0:
-                    raise UnseenCategory(
-                        f"Negative values in data passed to {self.owner} (input X): column {name} has {strange}."
-                    )
-                raise UnseenCategory(
-                    f"Column {name} has the category {strange}, and the fit knew {log_p.shape[1]}: 0 to "
-                    f"{log_p.shape[1] - 1}. Give min_categories to leave room for others."
-                )
-            part = log_p.T[number]
-            part[~known] = 0.0
-            z += part
+        starts = np.append(0, np.cumsum([log_p.shape[1] for log_p in self.log_p], dtype=np.int64))
+        table = np.concatenate([np.zeros((0, len(self.log_prior))), *(log_p.T for log_p in self.log_p)])
+        count = threads(entries(X) * len(self.log_prior))
+        z, strange = _core.table_scores(contiguous(X), table, np.ascontiguousarray(self.log_prior), starts, count)
+        if strange >= 0:
+            raise self._unseen(int(X.flat[strange]), strange % X.shape[1])
         return z
+
+    def _unseen(self, category: int, column: int) -> UnseenCategory:
+        name, known = self.names[column], self.log_p[column].shape[1]
+        if category < 0:
+            return UnseenCategory(
+                f"Negative values in data passed to {self.owner} (input X): column {name} has {category}."
+            )
+        return UnseenCategory(
+            f"Column {name} has the category {category}, and the fit knew {known}: 0 to {known - 1}. Give "
+            "min_categories to leave room for others."
+        )
 
 
 @dataclass(frozen=True)
@@ -254,16 +261,42 @@ class MixedScores:
 
     def __call__(self, X: Array) -> Array:
         which, scores = self.tables
-        z = scores(X[:, which])
+        z = scores(_columns_of(X, which))
         which, mean, variance = self.numbers
-        for k in range(len(mean)):
-            away = (X[:, which] - mean[k]) ** 2 / variance[k] + np.log(2.0 * np.pi * variance[k])
-            z[:, k] -= 0.5 * np.nansum(away, axis=1)
+        if which.size:
+            z += _numbers(contiguous(_columns_of(X, which)), mean, variance)
         which, on, off = self.marks
-        part = X[:, which]
-        for k in range(len(on)):
-            z[:, k] += np.sum(np.where(np.isnan(part), 0.0, np.where(part > 0.0, on[k], off[k])), axis=1)
+        if which.size:
+            z += _marks(_columns_of(X, which), on, off)
         return z
+
+
+def _numbers(X: Array, mean: Floats, variance: Floats) -> Array:
+    """log N of the columns that are there, (n, k)."""
+    logs, scale = 0.5 * np.log(2.0 * np.pi * variance), np.sqrt(0.5 / variance)
+    z = -logs.sum(axis=1) - scaled_distances(X, mean, scale)
+    if not some_missing(X):
+        return z
+    lacking = np.flatnonzero(np.isnan(X).any(axis=1))
+    part = X[lacking].astype(np.float64)
+    missing = np.isnan(part)
+    z[lacking] = np.stack([_known(part, missing, *each) for each in zip(mean, scale, logs, strict=True)], axis=1)
+    return z
+
+
+def _known(X: Array, missing: Array, mean: Floats, scale: Floats, logs: Floats) -> Array:
+    away = (X - mean) * scale
+    return -np.sum(np.where(missing, 0.0, away * away + logs), axis=1)
+
+
+def _marks(X: Array, on: Floats, off: Floats) -> Array:
+    """log p of marks that are on, or off, (n, k)."""
+    up, down = (X > 0.0).astype(np.float64), (X <= 0.0).astype(np.float64)
+    if np.isfinite(on).all() and np.isfinite(off).all():
+        none = np.zeros(len(on))
+        return times(up, Params(np.ascontiguousarray(on), none)) + times(down, Params(np.ascontiguousarray(off), none))
+    parts = [np.where(up > 0.0, on[k], 0.0) + np.where(down > 0.0, off[k], 0.0) for k in range(len(on))]
+    return np.stack([np.sum(part, axis=1) for part in parts], axis=1)
 
 
 def drawn_categories(log_p: Floats, which: Integers, random: Any) -> Floats:

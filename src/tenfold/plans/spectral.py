@@ -15,10 +15,11 @@ import numpy as np
 from scipy import linalg as la
 from scipy.special import gammaln
 
-from tenfold.arrays import Floats
-from tenfold.data import NotFinite, Rows
+from tenfold import _core
+from tenfold.arrays import Floats, contiguous, is_numpy
+from tenfold.data import MemoryRows, NotFinite, Rows
 from tenfold.judge import Certificate
-from tenfold.machine import one_blas_thread, require_memory
+from tenfold.machine import one_blas_thread, require_memory, threads
 from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers import krylov
 from tenfold.solvers.dual import centred
@@ -32,6 +33,12 @@ MORE, BLOCK = 10, 24
 """A block has so many vectors more than are wanted, and at most so many: of the same number of products fewer at a time
 reach further. A value that more directions have than a block has vectors may be missed, and is then looked for with a
 wide one.
+"""
+
+
+SHORT_TOL, REFINED_TOL = 1e-8, 1e-9
+"""Residuals, in units of the largest value, that products in single precision can tell from rounding, and that are left
+after one product in double.
 """
 
 
@@ -50,7 +57,7 @@ class Spectrum:
     scatter: Floats | None = None
     status: Status = Status.SOLVED
     iterations: int = 0
-    narrow: bool = False  # whether blocks had fewer vectors than were wanted
+    hasty: bool = False  # whether blocks had fewer vectors than were wanted, or products fewer digits
 
     def first(self, count: int) -> tuple[Floats, Floats]:
         return self.values[:count], self.vectors[:count]
@@ -150,20 +157,46 @@ def _by_krylov(
     block = min(count + MORE, p, widest)
     require_memory(f"{4 * block} vectors of {p} entries", 64 * block * p, "Ask for fewer components.")
     random = np.random.RandomState(0) if random is None else random
-    path = krylov.steps(partial(_products, rows, mean), p, count, block, random, tol)
-    found = run(path, max_iter)
+    products = partial(_products, rows, mean)
+    short = _short_products(rows, mean, total) if widest <= BLOCK and tol >= REFINED_TOL else None
+    if short is None:
+        found = run(krylov.steps(products, p, count, block, random, tol), max_iter)
+    else:
+        found = run(krylov.steps(short, p, count, block, random, max(tol, SHORT_TOL)), max_iter)
     vectors, values = found.params
-    values, narrow = np.maximum(values, 0.0), block < min(count + MORE, p)
-    return Spectrum(mean, weight, values, vectors, total, False, None, found.status, found.iterations, narrow)
+    if short is not None:
+        vectors, values = krylov.refined(vectors, products(vectors), total)
+    hasty = short is not None or block < min(count + MORE, p)
+    values = np.maximum(values, 0.0)
+    return Spectrum(mean, weight, values, vectors, total, False, None, found.status, found.iterations, hasty)
+
+
+def _short_products(rows: Rows, mean: Floats, total: float) -> Callable[[Floats], Floats] | None:
+    """Products with the scatter in single precision, from a copy of rows in memory; None where they are elsewhere."""
+    if not isinstance(rows, MemoryRows) or not is_numpy(rows.X) or not 0.0 < total < np.inf:
+        return None
+    n, p = rows.shape
+    require_memory(f"a copy of {n} x {p} rows in single precision", 4 * n * p, "Ask for all components.")
+    exponent = int(np.frexp(np.sqrt(total / (n * p)))[1])  # entries are of the size of one
+    root = None if rows.weight is None else np.sqrt(rows.weight)
+    count = threads(n * p)
+    A = _core.centred_singles(contiguous(rows.X), mean, root, 2.0**-exponent, count)
+
+    def products(vectors: Floats) -> Floats:
+        padded = np.zeros((len(vectors), A.shape[1]), dtype=np.float32)
+        padded[:, :p] = vectors
+        return np.ldexp(_core.scatter_singles(A, padded, count)[:, :p], 2 * exponent)
+
+    return products
 
 
 def certified(search: Callable[[int], Spectrum], judged: Callable[[Spectrum], Certificate]) -> Certificate:
-    """What is said of a spectrum that is searched for with blocks of at most so many vectors; where those are too few,
-    of that with wide ones.
+    """What is said of a spectrum that is searched for in haste, with blocks of at most so many vectors; where that is
+    not enough, of one that is searched for with wide ones.
     """
     found = search(BLOCK)
     certificate = judged(found)
-    return judged(search(found.vectors.shape[1])) if found.narrow and not certificate.ok else certificate
+    return judged(search(found.vectors.shape[1])) if found.hasty and not certificate.ok else certificate
 
 
 def _products(rows: Rows, mean: Floats, vectors: Floats) -> Floats:

@@ -40,6 +40,29 @@ def steps(
         newest = _outside(outside, images, basis, min(block, size - len(basis)), random)
 
 
+def refined(vectors: Floats, images: Floats, trace: float) -> tuple[Floats, Floats]:
+    """Vectors (k, size) and values that are closer to those of S, from good ones and their products with it.
+
+    Within their space the best are taken. What S leads out of it, r = S v - l v, is due to rounding, and lies mostly
+    along vectors with the values of the bulk, mu on average: v + r / (l - mu) has a residual that is smaller by the
+    spread of the bulk over l - mu.
+    """
+    k, size = vectors.shape
+    T = _inner(images, vectors)
+    with one_blas_thread:
+        values, turn = la.eigh(0.5 * (T + T.T), check_finite=False)
+    values, turn = values[::-1], np.ascontiguousarray(turn[:, ::-1])
+    vectors, images = back_times(vectors, turn), back_times(images, turn)
+    left = images - values[:, None] * vectors
+    left -= back_times(vectors, np.ascontiguousarray(_inner(left, vectors).T))
+    bulk = max(trace - float(np.sum(values)), 0.0) / max(1, size - k)
+    away = values - bulk
+    vectors = vectors + left / np.where(away > 0.0, away, np.inf)[:, None]
+    with one_blas_thread:
+        Q, R = la.qr(vectors.T, mode="economic", check_finite=False)
+    return np.ascontiguousarray((Q * np.where(np.diag(R) < 0.0, -1.0, 1.0)).T), values
+
+
 def _inner(block: Floats, basis: Floats) -> Floats:
     """The inner products of the rows of a block with those of the basis."""
     return np.ascontiguousarray(times(basis, Params(block, np.zeros(len(block)))).T)

@@ -59,7 +59,14 @@ from tenfold.stats.softmax import (
     softmax_along,
     softmax_at,
 )
-from tenfold.stats.tables import ClassTables, NegativeCategory, NotACategory, class_tables, observed_columns
+from tenfold.stats.tables import (
+    ClassTables,
+    NegativeCategory,
+    NotACategory,
+    class_tables,
+    observed_columns,
+    some_missing,
+)
 from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
 
@@ -155,6 +162,7 @@ __all__ = [
     "softmax",
     "softmax_along",
     "softmax_at",
+    "some_missing",
     "squares_of_columns",
     "times",
     "together",

@@ -244,6 +244,14 @@ def class_products(places: Floats, vectors: Floats) -> Callable[[Block], Lifted[
 
 
 def _class_products(places: Floats, vectors: Floats, block: Block) -> Lifted[ClassProducts]:
+    if is_numpy(block.X):
+        count = threads(entries(block.X) * max(1, vectors.shape[1]))
+        return ClassProducts(*_core.class_products(block.X, block.weight, groups_of(block), places, vectors, count))
+    return class_products_in_arrays(places, vectors, block)
+
+
+def class_products_in_arrays(places: Floats, vectors: Floats, block: Block) -> Lifted[ClassProducts]:
+    """The lift in the Array API, and of sparse rows; the reference for the compiled loop."""
     (k, q, p), own = vectors.shape, memberships(block, len(places))
     X, xp, shift = block.X, namespace(own), places.mean(axis=0)  # a place near the rows keeps their digits
     along = np.einsum("kqp,kp->kq", vectors, places - shift).ravel()
@@ -274,6 +282,10 @@ def pooled_products(places: Floats, factors: Floats, vectors: Floats) -> Callabl
 
 
 def _pooled_products(places: Floats, factors: Floats, vectors: Floats, block: Block) -> Lifted[Total]:
+    if is_numpy(block.X):
+        found = _class_products(places, vectors[None], block)
+        assert isinstance(found, ClassProducts)
+        return Total(np.einsum("k,kqp->qp", factors, found.products))
     X, group, shift = block.X, groups_of(block), places.mean(axis=0)  # as in `class_products`
     away = places - shift
     z = times(X, Params(vectors, np.zeros(len(vectors))), shift)

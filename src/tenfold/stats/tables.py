@@ -4,14 +4,17 @@ The number of a row's class is its group; what is not a number is missing.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats
-from tenfold.data import Block, NotFinite
-from tenfold.stats.classes import ClassColumns, groups_of, memberships
+from tenfold import _core
+from tenfold.arrays import Array, Floats, contiguous, entries
+from tenfold.data import Block, NotFinite, settled
+from tenfold.machine import threads
+from tenfold.stats.classes import ClassColumns, class_columns, groups_of, memberships
 from tenfold.stats.derivatives import back_times
 
 MOST_CATEGORIES = 1 << 20
@@ -53,32 +56,25 @@ def class_tables(classes: int) -> Callable[[Block], ClassTables]:
 
 
 def _class_tables(classes: int, block: Block) -> ClassTables:
-    group, weight, X = groups_of(block), block.weight, block.X
-    if weight is not None and not weight.all():  # a row of weight zero is none
-        X, group, weight = X[weight > 0.0], group[weight > 0.0], weight[weight > 0.0]
-    total = np.bincount(group, weight, minlength=classes).astype(np.float64)
-    tables = []
-    for column in np.ascontiguousarray(X.T):
-        known = np.isfinite(column)
-        if known.all():
-            tables.append(_table(classes, column, group, weight))
-        elif np.isinf(column).any():
-            raise NotFinite
-        else:
-            tables.append(_table(classes, column[known], group[known], None if weight is None else weight[known]))
-    return ClassTables(total, tuple(tables))
+    X, count = contiguous(block.X), threads(entries(block.X))
+    low, high, finite = _core.category_ranges(X, block.weight, count)
+    if not finite:
+        raise NotFinite
+    if np.any(low <= -1.0):
+        raise NegativeCategory(f"a category is {low[low <= -1.0][0]:g}; categories are whole numbers from zero on.")
+    if np.any(high >= MOST_CATEGORIES):
+        largest = high[high >= MOST_CATEGORIES][0]
+        raise NotACategory(f"a category is {largest:g}, more than there can be; number them from zero on.")
+    sizes = np.where(high >= low, high + 1.0, 0.0).astype(np.int64)
+    starts = np.append(0, np.cumsum(sizes))
+    weight, sums = _core.class_tables(X, block.weight, groups_of(block), classes, starts, count)
+    return ClassTables(weight, tuple(sums[i:j].T.copy() for i, j in pairwise(starts)))
 
 
-def _table(classes: int, column: Array, group: Array, weight: Array | None) -> Floats:
-    if not column.size:
-        return np.zeros((classes, 0))
-    number = column.astype(np.int64)
-    if number.min() < 0:
-        raise NegativeCategory(f"a category is {column.min():g}; categories are whole numbers from zero on.")
-    size = int(number.max()) + 1
-    if size > MOST_CATEGORIES:
-        raise NotACategory(f"a category is {column.max():g}, more than there can be; number them from zero on.")
-    return np.bincount(group * size + number, weight, classes * size).astype(np.float64).reshape(classes, size)
+def some_missing(X: Array) -> bool:
+    """Whether a value of X is not a number."""
+    with np.errstate(invalid="ignore", over="ignore"):  # a sum is quicker than a look at each, and may fail without one
+        return bool(np.isnan(np.sum(X))) and bool(np.isnan(X).any())
 
 
 def observed_columns(classes: int) -> Callable[[Block], ClassColumns]:
@@ -87,6 +83,9 @@ def observed_columns(classes: int) -> Callable[[Block], ClassColumns]:
 
 
 def _observed_columns(classes: int, block: Block) -> ClassColumns:
+    if not some_missing(block.X):
+        found = settled(class_columns(classes)(replace(block, X=contiguous(block.X))))
+        return replace(found, weight=np.tile(found.weight[:, None], block.X.shape[1]))
     own, X = memberships(block, classes), np.array(block.X, dtype=np.float64, order="C")
     missing = np.isnan(X)
     X[missing] = 0.0

@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, Floats
 from tenfold.estimators.by_class import ByClass, given_priors
 from tenfold.estimators.classes import chosen_classes, odds
-from tenfold.estimators.contract import rowwise
 
 
 class NaiveBayes(ByClass):
@@ -25,7 +24,7 @@ class NaiveBayes(ByClass):
 
     def log_odds(self, X: Any) -> Array:
         """Of two classes the score of the second minus that of the first, (n,); of others all scores."""
-        return rowwise(odds, self._raw(X))
+        return self._raw(X, then=odds)
 
     def predict(self, X: Any) -> Array:
         """The class with the largest score; of two the second where its score exceeds the first's by more than
@@ -34,7 +33,7 @@ class NaiveBayes(ByClass):
         check_is_fitted(self)
         if self.classes_.shape[0] != 2 or self.threshold == 0.0:
             return super().predict(X)
-        return chosen_classes(self.classes_, rowwise(partial(_second, float(self.threshold)), self._raw(X)))
+        return chosen_classes(self.classes_, self._raw(X, then=partial(_second, float(self.threshold))))
 
     def _fixed_priors(self, classes: int) -> Floats | None:
         """The priors that do not come from the data: given, or all equal."""

@@ -11,7 +11,7 @@ from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, ByClass, TooFewRows
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, odds, probabilities
-from tenfold.estimators.contract import Claims, rowwise
+from tenfold.estimators.contract import Claims
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.judge import Certificate
@@ -168,8 +168,7 @@ class NearestCentroid(ByClass):
     def predict(self, X: Any) -> Array:
         """The class whose centroid is nearest, or with the largest score where priors are not equal."""
         if self.metric != "mahalanobis" and self.__sklearn_is_fitted__() and self._equal():
-            z = self._raw(X, self._plain_of_rows)
-            return chosen_classes(self.classes_, rowwise(largest, z))
+            return chosen_classes(self.classes_, self._raw(X, self._plain_of_rows, largest))
         return super().predict(X)
 
     def _equal(self) -> bool:
@@ -178,17 +177,17 @@ class NearestCentroid(ByClass):
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Array:
         """``-d^2 + 2 log q_c`` of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
-        return rowwise(odds, self._raw(X))
+        return self._raw(X, then=odds)
 
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, (n, n_classes): the softmax of the scores."""
-        return rowwise(probabilities, self._raw(X))
+        return self._raw(X, then=probabilities)
 
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities of the classes, (n, n_classes)."""
-        return rowwise(log_probabilities, self._raw(X))
+        return self._raw(X, then=log_probabilities)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

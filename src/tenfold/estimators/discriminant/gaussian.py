@@ -10,7 +10,6 @@ from tenfold.arrays import Array, Floats, on_host
 from tenfold.data import MemoryRows, NotFinite, Rows
 from tenfold.estimators.by_class import ByClass, TooFewRows
 from tenfold.estimators.classes import odds
-from tenfold.estimators.contract import rowwise
 from tenfold.judge.discriminant import Witness
 from tenfold.judge.discriminant import ledoit_wolf as judged_amounts
 from tenfold.plans.discriminant import Classes, ledoit_wolf
@@ -97,4 +96,4 @@ class GaussianClasses(ByClass):
 
     def decision_function(self, X: Any) -> Array:
         """The scores of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
-        return rowwise(odds, self._raw(X))
+        return self._raw(X, then=odds)

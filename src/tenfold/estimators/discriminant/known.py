@@ -10,7 +10,7 @@ from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, ByClass, given_priors
 from tenfold.estimators.classes import odds
-from tenfold.estimators.contract import Claims, rowwise
+from tenfold.estimators.contract import Claims
 from tenfold.estimators.parameters import Constraints, array_like, nothing
 from tenfold.judge import Certificate
 from tenfold.judge.bayes import shares
@@ -91,7 +91,7 @@ class BayesClassifier(ByClass):
 
     def decision_function(self, X: Any) -> Array:
         """The scores of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
-        return rowwise(odds, self._raw(X))
+        return self._raw(X, then=odds)
 
 
 @dataclass(frozen=True)
