@@ -8,7 +8,7 @@ from typing import Any
 
 from tenfold.cli import screen
 from tenfold.cli.commands import GOOD, LATE
-from tenfold.cli.folder import as_json, refuse_other
+from tenfold.cli.folder import PAGE, as_json, refuse_other
 from tenfold.cli.league import best_of_ours, played, standings
 from tenfold.cli.preparing import Prepared, Roles, prepared
 from tenfold.cli.recording import Task, describe, record_of_league, record_of_structure
@@ -66,7 +66,7 @@ def _league(
 ) -> int:
     begin = time.perf_counter()
     metric, why = metric_for(table.task, metric_name, table.y)
-    chosen, away = lines(table.family, models, table.y, table.frame.shape, job.seed)
+    chosen, away = lines(table.family, models, table.y, (table.frame.height, table.width), job.seed)
     with screen.Bar(len(chosen), quiet) as bar:
 
         def tell(event: Event) -> None:
@@ -101,10 +101,10 @@ def _shown(record: dict[str, Any], job: Task, json: bool, late: bool) -> int:
     else:
         out, err = screen.output(), screen.errors()
         out.print(screen.board(record))
-        err.print(f"\n{record['lead']}")
+        err.print(f"\n{record['lead']}", markup=False)
         for note in record["notes"]:
-            err.print(f"{note}", style="dim")
-        err.print(f"Report: {(job.out / 'report.html').absolute()}")
+            err.print(note, style="dim", markup=False)
+        err.print(f"Report: {(job.out / PAGE).absolute()}", markup=False, soft_wrap=True)
     return LATE if late else GOOD
 
 

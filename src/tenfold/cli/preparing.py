@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.features import Schema, TableError, infer_schema, read_table, split_target, suspects
+from tenfold.features import Schema, TableEncoder, TableError, infer_schema, read_table, split_target, suspects
 
 ASIDE = ("group", "weight", "time")
 LABELS = ("target", *ASIDE)
@@ -48,6 +48,14 @@ class Prepared:
     def schema(self) -> Schema:
         """The kinds of the columns."""
         return infer_schema(self.frame)
+
+    @property
+    def width(self) -> int:
+        """About how many columns of numbers the table becomes."""
+        many = TableEncoder().get_params()
+        levels = sum(min(self.schema[name].distinct, many["max_levels"]) for name in self.schema.of("category"))
+        words = many["max_words"] * len(self.schema.of("text"))
+        return len(self.schema.of("number", "boolean")) + 6 * len(self.schema.of("date")) + levels + words
 
     @property
     def family(self) -> str:
