@@ -56,7 +56,8 @@ class Row:
     counts : whether targets must be positive.
     near : whether numbers of each row are kept, so that the rows are in this machine's memory or files.
     tied : whether the intercept is penalised, so that it depends on where rows are measured from.
-    robust : whether errors are not squared, so that a constant is not the mean and the penalty knows the targets' unit.
+    robust : whether errors are not squared, or not those within epsilon, so that a constant is not the mean and the
+        penalty knows the targets' unit.
     warns : how a warning begins that is right where there is nothing to learn; else empty.
     checked : settings without which scikit-learn's own checks cannot hold, for its own class as for ours.
     outside : why scikit-learn's own checks cannot hold with these settings, for its own class as for ours; else empty.
@@ -270,7 +271,7 @@ TABLE = [
     _machine("LinearSVC", classifier=True, classes=np.inf),
     _machine("LinearSVC", {"loss": "hinge", "C": 0.5}, classifier=True, classes=np.inf, near=True, **HINGED),
     _machine("LinearSVR", near=True, **HINGED),
-    _machine("LinearSVR", {"loss": "squared_epsilon_insensitive", "epsilon": 0.1}),
+    _machine("LinearSVR", {"loss": "squared_epsilon_insensitive", "epsilon": 0.1}, robust=True),
     _lasso("Lasso", {"alpha": 0.05}, unique=False),
     _lasso("ElasticNet", {"alpha": 0.1}),
     _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),
@@ -313,6 +314,7 @@ APART = {
     "MultiTaskElasticNetCV": "ElasticNetCV and MultiTaskElasticNet have rows",
     "MultiTaskLassoCV": "LassoCV and MultiTaskLasso have rows",
     "StructuredPerceptron": "takes sequences, not matrices",
+    "TableEncoder": "takes tables of mixed types",
 }
 """Classes that have no row, and why: tests of their own, and scikit-learn's checks."""
 

@@ -424,7 +424,8 @@ def test_constant_target(row):
     X, _, _ = tall(row)
     model = row.make().fit(X, targets_for(row, np.full(60, 3.25)))
     assert model.certificate_.ok
-    if row.intercept:
+    gives_way = row.tied and "squared" in row.settings.get("loss", "")  # the intercept's penalty beside a smooth loss
+    if row.intercept and not gives_way:
         np.testing.assert_allclose(model.predict(X), 3.25, rtol=1e-12)
 
 

@@ -138,7 +138,7 @@ class Node:
         weight, value, gradient, hessian = reduce(_Sums.plus, self.cells)
         self.value, self.gradient, self.hessian = value / weight, gradient / weight, hessian / weight
         # the mean curvature of the rows, or without intercepts what it is at zero
-        bent = float(np.sum(self.hessian.diagonal() * (1.0 - setting.penalised)))
+        bent = float(np.sum(self.hessian.diagonal(), where=setting.penalised == 0.0))
         K = setting.outputs
         self.bent = max(bent, TINY) if setting.problem.intercept else (0.25 if K == 1 else 1.0 - 1.0 / K)
         self.factor: newton.Factor | None = None

@@ -5,10 +5,10 @@ from tenfold.features.check import Finding, TableCheck, check_table
 from tenfold.features.encoder import TableEncoder
 from tenfold.features.faults import Decision, TableError
 from tenfold.features.kinds import ColumnType, Schema, infer_schema
+from tenfold.features.leaks import Suspect, suspects
 from tenfold.features.levels import Levels, TargetMeans
 from tenfold.features.profiles import profile
 from tenfold.features.reading import Reading, read_table
-from tenfold.features.suspects import Suspect, suspects
 from tenfold.features.task import Target, infer_task, split_target
 from tenfold.features.text import Texts, text_vectoriser
 

@@ -100,6 +100,18 @@ def load(
     ------
     LoadError
         Where the file is none of `save`, is damaged, comes from a later version, or asks for more than the limits.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from tenfold import Ridge, load, save
+    >>> model = Ridge().fit(np.eye(3), [1.0, 2.0, 3.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, folder + "/ridge.tenfold")
+    ...     again = load(folder + "/ridge.tenfold")
+    >>> bool(np.all(again.predict(np.eye(3)) == model.predict(np.eye(3))))
+    True
     """
     limits = Limits(max_bytes, max_ratio, max_entries, max_depth, max_array)
     with reading(Path(path), limits) as archive:

@@ -242,7 +242,8 @@ OTHERWISE: dict[str, Schema] = {
         name: _otherwise(derived=SEARCHED, rules=COUNTED)
         for name in ("KNeighborsClassifier", "RadiusNeighborsClassifier", "KNeighborsClassifierCV")
     },
-    **{name: _otherwise(derived=MEASURED) for name in ("KernelDensity", "ParzenRegressor")},
+    "ParzenRegressor": _otherwise(derived=MEASURED),
+    "KernelDensity": _otherwise(derived=MEASURED | {"_index": lambda model: model._treed()}),
     "StructuredPerceptron": _otherwise(coef_=floats("k p")),
     "BisectingKMeans": _otherwise(rules={"_tree must be a tree": _tree}),
     "Histogram": _otherwise(counts_=floats("..."), rules={"boxes must have rising edges and their counts": _boxes}),

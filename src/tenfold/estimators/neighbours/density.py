@@ -149,7 +149,7 @@ class KernelDensity(BaseEstimator):
             X, weight = np.ascontiguousarray(X[weight > 0]), weight[weight > 0]
         self._rows, self._weight = X, weight
         self._distance = self._measured()
-        self._index = tree_of(self._distance, X)
+        self._index = self._treed()
         for name in ("candidates_", "likelihoods_"):
             self.__dict__.pop(name, None)
         self.bandwidth_ = self._chosen()
@@ -159,6 +159,10 @@ class KernelDensity(BaseEstimator):
     def _measured(self) -> Distance:
         """The distance; what the parameters do not say is read off the rows."""
         return distance_of(self.metric, self.metric_params or {}, self._rows)
+
+    def _treed(self) -> Any:
+        """The tree of the rows, where one serves."""
+        return tree_of(self._distance, self._rows)
 
     def _chosen(self) -> float:
         n, d = self._rows.shape
