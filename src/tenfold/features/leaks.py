@@ -67,7 +67,7 @@ def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = 
     >>> from tenfold.features import suspects
     >>> y = np.random.default_rng(0).standard_normal(200)
     >>> table = pl.DataFrame({"y": y, "doubled": 2 * y + 1, "noise": np.random.default_rng(1).standard_normal(200)})
-    >>> print(*suspects(table, "y"))
+    >>> print(*suspects(table, "y"))  # doctest: +NORMALIZE_WHITESPACE
     doubled: predicts the target all but perfectly (explains 100.0% of the variance of the target, correlation 1.000):
     has it been computed from it?
     """
