@@ -31,12 +31,14 @@ class Candidate:
     model : an estimator or a Pipeline; it may choose hyper-parameters by itself.
     grid : parameters to choose from, as for GridSearchCV; None where there are none.
     keep : whether it is never given up, and nobody is given up for it, as a baseline that others are compared with.
+    refit : whether it is fitted to all rows in the end, where candidates are; else its scores are all that is wanted.
     """
 
     name: str
     model: Any
     grid: Grid | None = None
     keep: bool = False
+    refit: bool = True
 
 
 @dataclass(frozen=True)

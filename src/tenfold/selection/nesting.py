@@ -248,7 +248,8 @@ class Run:
                     return
                 if left:
                     yield result
-            yield self._refitted(candidate, result, deadline) if refit else _as_in_folds(result)
+            wanted = refit and candidate.refit
+            yield self._refitted(candidate, result, deadline) if wanted else _as_in_folds(result)
         except OutOfTime:
             yield replace(result, state="timed out")
         except Exception as error:
