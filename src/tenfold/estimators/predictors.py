@@ -161,7 +161,8 @@ def _linear(coef: Array, intercept: Array, few: bool, X: Array) -> Array:
     """``X w + b`` in the dtype of X, or of the weights where that is wider."""
     dtype = X.dtype if is_foreign(X) else np.result_type(X.dtype, coef.dtype)
     if few and is_numpy(X):
-        return (X @ coef.T + intercept).astype(dtype, copy=False)
+        with np.errstate(invalid="ignore"):  # BLAS may raise the flag for lanes that hold no row
+            return (X @ coef.T + intercept).astype(dtype, copy=False)
     flat, coef = coef.ndim == 1, np.atleast_2d(coef)
     params = Params(
         np.ascontiguousarray(coef, dtype=np.float64),
