@@ -5,9 +5,7 @@ made of few cells of rows, losses are summed cell by cell: the model of a fold i
 pass, and its minimum is next to that of the fold's loss.
 """
 
-from collections.abc import Sequence
-from functools import reduce
-from operator import add
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,18 +14,19 @@ from tenfold.arrays import Floats, Integers, contiguous
 from tenfold.data import MemoryRows
 from tenfold.problems import Glm, evaluate
 from tenfold.solvers import newton
-from tenfold.stats import Params, total_weight
+from tenfold.stats import Params
 
-DRIFT, CLOSE = 0.3, 0.03
-"""The quadratic model of a loss is good while predictions move by less, in the mean, and very good by the latter."""
+DRIFT = 0.3
+"""The quadratic model of a loss is good while predictions move by less, in the mean."""
 
 NODES, CUTS = 8, 12
 """At most so many Hessians a penalty, and so many halvings of a step."""
 
-MOST_CELLS, MOST_COEFFICIENTS, FEW_ENTRIES = 16, 128, 1 << 14
-"""Up to so many cells, and coefficients, and from so many entries of the rows on, the Hessians of cells are kept apart:
-reading a few rows is done before one has asked for them.
-"""
+MOST_CELLS, MOST_COEFFICIENTS = 16, 128
+"""Up to so many cells, and coefficients, the Hessians of cells are kept apart."""
+
+PIECE = 1 << 19
+"""Rows of a cell are gathered so many entries at a time; so few are gathered once."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -48,11 +47,30 @@ class Cells(NamedTuple):
         share = ((kinds[:, None] >> np.arange(len(folds))) & 1).astype(np.float64)
         return cls(number_of.astype(np.int32), share)
 
-    def apart(self, rows: MemoryRows, size: int) -> list[MemoryRows]:
-        """The rows of every cell, or all of them where it would not pay to read `size` coefficients' Hessians apart."""
-        if len(self.share) > MOST_CELLS or size > MOST_COEFFICIENTS or rows.entries < FEW_ENTRIES:
-            return [rows]
-        return [_some(rows, np.flatnonzero(self.number == cell)) for cell in range(len(self.share))]
+    def few(self, size: int) -> bool:
+        """Whether it pays to keep the Hessians of `size` coefficients apart."""
+        return len(self.share) <= MOST_CELLS and size <= MOST_COEFFICIENTS
+
+    def parts(self, rows: MemoryRows) -> list["Pieces"]:
+        """The rows of every cell."""
+        return [_gathered(rows, np.flatnonzero(self.number == cell)) for cell in range(len(self.share))]
+
+
+Pieces = Callable[[], Iterable[MemoryRows]]
+"""Some of the rows, from the first on."""
+
+
+def _gathered(rows: MemoryRows, chosen: Integers) -> Pieces:
+    """The chosen rows, never many of them at once."""
+    most = max(1, PIECE // max(1, rows.entries // max(1, rows.shape[0])))
+    if len(chosen) <= most and rows.entries <= PIECE:
+        return [_some(rows, chosen)].copy
+    return lambda: _pieces(rows, chosen, most)
+
+
+def _pieces(rows: MemoryRows, chosen: Integers, most: int) -> Iterator[MemoryRows]:
+    for first in range(0, len(chosen), most):
+        yield _some(rows, chosen[first : first + most])
 
 
 def _some(rows: MemoryRows, chosen: Integers) -> MemoryRows:
@@ -68,65 +86,46 @@ class Setting(NamedTuple):
     problem: Glm
     shift: Floats
     outputs: int
-    parts: list[MemoryRows]
+    parts: list[Pieces]
     penalised: Floats
 
     @classmethod
-    def of(cls, problem: Glm, shift: Floats, outputs: int, parts: list[MemoryRows]) -> "Setting":
+    def of(cls, problem: Glm, shift: Floats, outputs: int, parts: list[Pieces]) -> "Setting":
         return cls(problem, shift, outputs, parts, np.tile(np.append(np.ones(len(shift)), 0.0), outputs))
 
 
-class Path(NamedTuple):
-    """Points (A, q) and factors of Hessians of all rows, one a penalty, the nodes that they are from, and the passes
-    that they took.
-    """
+class Sums(NamedTuple):
+    """Sums of weights and losses (...) over rows, with their derivatives (..., q) and (..., q, q)."""
 
-    points: Floats
-    factors: list[newton.Factor]
-    nodes: list["Node"]
-    passes: int
-
-
-def follow(setting: Setting, strengths: Floats, close: Integers) -> Path:
-    """The path of all rows along the penalties, with nodes very near to it at those that are named."""
-    node = Node(setting, np.zeros(len(setting.penalised)))
-    points, factors, nodes, passes = [], [], [], 1
-    for place, strength in enumerate(strengths):
-        penalty, enough = strength * setting.penalised, CLOSE if place in close else DRIFT
-        factor, d = node.minimum(penalty)
-        for _ in range(NODES):
-            if node.drift(d) <= enough:
-                break
-            node, count = node.towards(d, penalty)
-            factor, d = node.minimum(penalty)
-            passes += count
-        points.append(node.x + d)
-        factors.append(factor)
-        nodes.append(node)
-    return Path(np.array(points), factors, nodes, passes)
-
-
-class _Sums(NamedTuple):
-    """Sums of weights and losses over rows, with their derivatives."""
-
-    weight: float
-    value: float
+    weight: Floats
+    value: Floats
     gradient: Floats
     hessian: Floats
 
     @classmethod
-    def at(cls, setting: Setting, rows: MemoryRows, x: Floats) -> "_Sums":
-        weight = float(rows.fold(total_weight).sum)
-        if weight == 0.0:
-            return cls(0.0, 0.0, np.zeros_like(x), np.zeros((len(x), len(x))))
+    def of_parts(cls, setting: Setting, x: Floats) -> "Sums":
+        """Those of every part of the rows at x."""
+        q = len(x)
+        found = cls(*(np.zeros((len(setting.parts), *shape)) for shape in ((), (), (q,), (q, q))))
         by_class = x.reshape(setting.outputs, -1)
         params = Params(np.ascontiguousarray(by_class[:, :-1]), np.ascontiguousarray(by_class[:, -1]))
-        here = evaluate(setting.problem, rows, params, 2, setting.shift)
-        assert here.hessian is not None
-        return cls(weight, weight * float(here.value[0]), weight * here.gradient[0], weight * here.hessian)
+        for part, pieces in enumerate(setting.parts):
+            for rows in pieces():
+                weight = float(rows.shape[0]) if rows.weight is None else float(rows.weight.sum())
+                if weight > 0.0:
+                    here = evaluate(setting.problem, rows, params, 2, setting.shift)
+                    assert here.hessian is not None
+                    found.weight[part] += weight
+                    found.value[part] += weight * here.value[0]
+                    found.gradient[part] += weight * here.gradient[0]
+                    found.hessian[part] += weight * here.hessian
+        return found
 
-    def plus(self, other: "_Sums") -> "_Sums":
-        return _Sums(*map(add, self, other))
+    def means(self, share: Floats) -> tuple[Floats, Floats]:
+        """Mean gradients (F, q) and Hessians (F, q, q) of folds that have `share` (parts, F) of the parts."""
+        weight = self.weight @ share
+        gradient = np.einsum("cq,cf->fq", self.gradient, share) / weight[:, None]
+        return gradient, np.einsum("cpq,cf->fpq", self.hessian, share) / weight[:, None, None]
 
 
 class Node:
@@ -134,9 +133,9 @@ class Node:
 
     def __init__(self, setting: Setting, x: Floats) -> None:
         self.setting, self.x = setting, x
-        self.cells = [_Sums.at(setting, rows, x) for rows in setting.parts]
-        weight, value, gradient, hessian = reduce(_Sums.plus, self.cells)
-        self.value, self.gradient, self.hessian = value / weight, gradient / weight, hessian / weight
+        self.cells = Sums.of_parts(setting, x)
+        weight, value, gradient, hessian = (part.sum(axis=0) for part in self.cells)
+        self.value, self.gradient, self.hessian = float(value / weight), gradient / weight, hessian / weight
         # the mean curvature of the rows, or without intercepts what it is at zero
         bent = float(np.sum(self.hessian.diagonal(), where=setting.penalised == 0.0))
         K = setting.outputs
@@ -153,14 +152,6 @@ class Node:
             self.small = 0.01 * self.factor.least - strength
         return self.factor, -self.factor.solve(self.gradient + penalty * self.x)
 
-    def of_fold(self, share: Floats, strength: float) -> tuple[newton.Factor, Floats]:
-        """The factor of the Hessian of the cells with their shares, and the minimum of their model."""
-        chosen = (cell for cell, inside in zip(self.cells, share, strict=True) if inside)
-        weight, _, gradient, hessian = reduce(_Sums.plus, chosen)
-        penalty = strength * self.setting.penalised
-        factor = newton.factor(hessian / weight + np.diag(penalty), self.setting.shift)
-        return factor, self.x - factor.solve(gradient / weight + penalty * self.x)
-
     def drift(self, d: Floats) -> float:
         """How far a step moves the predictions: the root of their mean square, by the rows' curvatures, for those that
         are sure of their class may move as they like.
@@ -175,3 +166,37 @@ class Node:
             if there.value + 0.5 * float(np.sum(penalty * there.x**2)) <= before:
                 return there, count + 1
         return self, CUTS
+
+    def settled(self, penalty: Floats, enough: float) -> tuple["Node", newton.Factor, Floats, int]:
+        """The first node on the way to the minimum whose model's is no farther than `enough`, the factor and the step
+        there, and the passes it took.
+        """
+        node, passes = self, 0
+        factor, d = node.minimum(penalty)
+        for _ in range(NODES):
+            if node.drift(d) <= enough:
+                break
+            node, count = node.towards(d, penalty)
+            factor, d = node.minimum(penalty)
+            passes += count
+        return node, factor, d, passes
+
+
+class Path(NamedTuple):
+    """Points (A, q) and factors of Hessians of all rows, one a penalty, and the passes that they took."""
+
+    points: Floats
+    factors: list[newton.Factor]
+    passes: int
+
+
+def follow(setting: Setting, strengths: Floats) -> Path:
+    """The path of all rows along the penalties."""
+    node = Node(setting, np.zeros(len(setting.penalised)))
+    points, factors, passes = [], [], 1
+    for strength in strengths:
+        node, factor, d, count = node.settled(strength * setting.penalised, DRIFT)
+        points.append(node.x + d)
+        factors.append(factor)
+        passes += count
+    return Path(np.array(points), factors, passes)

@@ -1,14 +1,19 @@
 """The models of all folds and penalties of a cross-validation at once.
 
-First the path of all rows is followed along the penalties, on few Hessians: the quadratic model of the loss at one
-point serves the next penalties, too, until its minimum moves the predictions too far. Minimum and Hessian of each
-penalty are then the start and the map of the models of its folds, which differ little from it, and all of them go on in
-lockstep, a few passes over the rows with gradients for all together. A model that differs more gets a Hessian of its
-own. In a dense grid of penalties few come first: the others lie on the smooth curves through them, one a fold. Folds
-are weights: no row is copied.
+Of folds that are made of few cells of rows, all rows are followed along the penalties, with quadratic models of every
+fold on the way (trail.py): what a model differs from the minimum of its own is a little that changes slowly along the
+path, and once it is known at some penalties, known at all. Where folds go their own ways, each is followed by itself,
+on few Hessians of its own. In either case most models of a dense grid of penalties lie on smooth curves through some,
+one a fold, and a model goes unread only where a curve twice as coarse led to one that met the rule.
+
+Otherwise all rows are followed on few Hessians, and minimum and Hessian of each penalty are the start and the map of
+the models of its folds.
+
+Models go on in lockstep, a few passes over the rows with gradients for all together; one that differs much gets a
+Hessian of its own. Folds are weights: no row is copied.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats, Integers
+from tenfold.choose.curves import between, spaced, through
 from tenfold.choose.quadratics import Cells, Node, Path, Setting, follow
+from tenfold.choose.trail import Trail
 from tenfold.data import MemoryRows
 from tenfold.judge import RULES
 from tenfold.losses import Logistic, Softmax
@@ -31,14 +38,20 @@ COARSE, NEAR = 4.0, 6
 goes.
 """
 
-FAR = 2.0
-"""Where the predictions of a fold move by more, in the mean, the minimum of a quadratic model is not near."""
+STEP, BEFORE = 2.0, 3
+"""A fold that goes its own way is followed by such steps of the logarithm, on from so many models before."""
+
+NODES = 4
+"""Of the nodes of a trail every fourth comes first."""
 
 TINY, ROUNDING = float(np.finfo(np.float64).tiny), 1e-26
 """Whatever the units of the columns, there is no fall below rounding."""
 
 MOST_FOLDS, MOST_NUMBERS = 32, 1 << 20
 """So many folds, and so many coefficients, are worked on at once."""
+
+FactorOf = Callable[[int, int], newton.Factor]
+"""The factor of the Hessian of a model, at a place of the path and of a fold."""
 
 
 class Paths(NamedTuple):
@@ -70,105 +83,154 @@ def together(
     few = min(MOST_FOLDS, max(1, MOST_NUMBERS // (size * strengths.shape[1])))
     batches = [slice(first, first + few) for first in range(0, len(folds), few)]
     cells = [Cells.of(rows.shape[0], folds[some]) for some in batches]
-    parts = cells[0].apart(rows, size) if len(cells) == 1 else [rows]
-    setting = Setting.of(problem, shift, outputs, parts)
-    mean = strengths.mean(axis=0)
-    # a Hessian is worth while that spares the models of all folds a pass
-    close = _stages(np.log(mean))[0] if len(parts) > 1 and size <= 4 * len(folds) + 4 else np.zeros(0, dtype=np.intp)
-    path = follow(setting, mean, close)
-    found = []
-    for some, cell in zip(batches, cells, strict=True):
-        models = _Models(setting, rows, cell, strengths[some], tol)
-        found.append(_of_folds(models, path, max_iter))
+    if len(cells) == 1 and cells[0].few(size):
+        setting = Setting.of(problem, shift, outputs, cells[0].parts(rows))
+        trail = Trail.of(setting, cells[0].share, strengths)
+        return _along_trail(_Search(_Models(setting, rows, cells[0], strengths, tol), max_iter), trail)
+    setting = Setting.of(problem, shift, outputs, [[rows].copy])
+    path = follow(setting, strengths.mean(axis=0))
+    found = [
+        _along_path(_Search(_Models(setting, rows, cell, strengths[some], tol), max_iter), path)
+        for some, cell in zip(batches, cells, strict=True)
+    ]
     params, counts, passes = zip(*found, strict=True)
     return Paths(np.concatenate(params), np.concatenate(counts), path.passes + sum(passes))
 
 
-def _of_folds(models: "_Models", path: Path, max_iter: int) -> tuple[Floats, Integers, int]:
-    """The models of some folds: those of a coarse grid of penalties first, then those between, from where the curve
-    through their neighbours leads. Where a curve through places twice as far apart met the rule, no pass is spent.
+def _along_path(search: "_Search", path: Path) -> Paths:
+    """The models of some folds: those of a coarse grid of penalties first, then those between."""
+    A = len(path.points)
+    coarse = np.arange(A) if A <= NEAR else spaced(search.at, COARSE)
+    search.points[coarse] = path.points[coarse][:, None]
+    search.settle(coarse, lambda a, f: path.factors[a])
+    search.missed[coarse] = np.inf
+    while len(stage := between(search.known)):
+        search.inherit(stage)
+        search.on_curve(stage)
+        search.settle(stage, lambda a, f: path.factors[a])
+    return search.found()
+
+
+def _along_trail(search: "_Search", trail: Trail) -> Paths:
+    """The models of all folds: those at nodes of the trail, every fourth first, then those beyond its end, one after
+    the other, and then those between.
     """
-    F, A = models.strengths.shape
-    at = np.log(models.strengths.mean(axis=0))
-    points = np.repeat(path.points[:, None], F, axis=1)
-    missed = np.full((A, F), np.inf)  # what the rule said where the curve led
-    counts, passes = np.zeros((A, F), dtype=np.int32), 0
-    known = np.zeros(0, dtype=np.intp)
-    coarse, *between = _stages(at)
-    own = _own_factors(models, path, coarse, points)
-    for stage in [*(_in_turn(path, coarse, points) if own else [coarse]), *between]:
-        ahead = len(known) > 0 and stage[-1] > known[-1]
-        if ahead:  # on from the last two
-            before, last = known[-2:]
-            share = (at[stage] - at[last]) / (at[last] - at[before])
-            points[stage] = points[last] + share[:, None, None] * (points[last] - points[before])
-        elif len(known):
-            points[stage] = np.einsum("ik,kfq->ifq", _curve(at[known], at[stage]), points[known])
-            after = np.searchsorted(known, stage)
-            missed[stage] = np.minimum(missed[known[after - 1]], missed[known[after]])
-        place, fold = (missed[stage] > 1.0).nonzero()
+    walk = _Walk(search, trail)
+    number = np.arange(len(trail.places))
+    rank = np.where((number % NODES == 0) | (number == number[-1]), 0, np.where(number % 2 == 0, 1, 2))
+    for level in range(3):
+        if len(stage := trail.places[rank == level]):
+            walk.work_on(stage)
+    for a in (trail.end + spaced(search.at[trail.end :], STEP)[1:]).tolist():
+        walk.own[a] = search.step_to(a)
+    doubts: Floats | None = trail.doubts(search.models.measure)
+    while len(stage := between(search.known)):
+        walk.work_on(stage, doubts)
+        doubts = None  # what the nodes do not show is seen now
+    found = search.found()
+    return found._replace(passes=found.passes + trail.passes)
+
+
+class _Walk:
+    """A search along a trail, and beyond its end along the folds' own Hessians (F, q, q) at some places."""
+
+    def __init__(self, search: "_Search", trail: Trail) -> None:
+        self.search, self.trail = search, trail
+        self.minima, squares, self.factors = trail.models(np.arange(trail.end + 1))
+        self.squares = np.maximum(squares, TINY)[:, :, None]
+        self.own: dict[int, Floats] = {trail.end: trail.hessian_at_end()}
+
+    def work_on(self, stage: Integers, doubts: Floats | None = None) -> None:
+        """The models at some places, from where curves lead; more than the neighbours say may be in doubt."""
+        search, end = self.search, self.trail.end
+        near, beyond = stage[stage <= end], stage[stage > end]
+        search.points[near] = self.minima[near]
+        if len(search.known):
+            search.inherit(stage)
+            if doubts is not None:
+                search.missed[near] = np.maximum(search.missed[near], self.trail.worse(doubts, near))
+            known = search.known[search.known <= end]
+            # what a quadratic model lacks is about as large as the square of the step that it is asked for
+            lacks = (search.points[known] - self.minima[known]) / self.squares[known]
+            weights = through(search.at[known], search.at[near], 2)
+            search.points[near] += self.squares[near] * np.einsum("ik,kfq->ifq", weights, lacks)
+            search.on_curve(beyond)
+        search.settle(stage, self.factor)
+
+    def factor(self, a: int, f: int) -> newton.Factor:
+        """The factor of the Hessian of a model: that on the trail, or between two that are the fold's own."""
+        if a <= self.trail.end:
+            return self.factors[a * self.search.points.shape[1] + f]
+        at, places = self.search.at, np.array(sorted(self.own))
+        k = int(np.searchsorted(places, a))
+        before, after = (int(places[j]) for j in (k - 1, k))
+        share = (at[a] - at[before]) / (at[after] - at[before])
+        return self.search.models.factor((1.0 - share) * self.own[before][f] + share * self.own[after][f], a, f)
+
+
+class _Search:
+    """The models of a path as far as they are known: points (A, F, q), and what the rule said (A, F) where a curve
+    led.
+    """
+
+    def __init__(self, models: "_Models", max_iter: int) -> None:
+        self.models, self.max_iter = models, max_iter
+        F, A = models.strengths.shape
+        self.at = np.log(models.strengths.mean(axis=0))
+        self.points = np.zeros((A, F, len(models.setting.penalised)))
+        self.missed = np.full((A, F), np.inf)
+        self.counts, self.passes = np.zeros((A, F), dtype=np.int32), 0
+        self.known, self.order = np.zeros(0, dtype=np.intp), np.zeros(A, dtype=np.intp)
+
+    def inherit(self, stage: Integers) -> None:
+        """What the rule said at the neighbours on the curve, at the one that came later, or at the worse of both."""
+        after = np.searchsorted(self.known, stage)
+        left, right = self.known[after - 1], self.known[after]
+        of_left, of_right = self.missed[left], self.missed[right]
+        order = (self.order[left] - self.order[right])[:, None]
+        self.missed[stage] = np.where(order == 0, np.maximum(of_left, of_right), np.where(order > 0, of_left, of_right))
+
+    def on_curve(self, stage: Integers) -> None:
+        """Put models where the curve through their neighbours leads."""
+        weights = through(self.at[self.known], self.at[stage], NEAR)
+        self.points[stage] = np.einsum("ik,kfq->ifq", weights, self.points[self.known])
+
+    def settle(self, stage: Integers, factor_of: FactorOf) -> None:
+        """Work on the models of a stage, from where they are, but for those whose neighbours were on the curve."""
+        place, fold = (self.missed[stage] > 1.0).nonzero()
         if len(place):
             which = (stage[place], fold)
-            some = models.some(*which)
-            maps = _Maps(some, [own.get((a, f), path.factors[a]) for a, f in zip(*which, strict=True)])
-            if ahead:
-                maps.renew(np.arange(len(place)), points[which])
-            solution = lockstep.minimise(some.objective, points[which], maps, some.measure, max_iter)
-            points[which], counts[which] = solution.x, solution.iterations
-            passes += solution.passes + maps.passes
-            if len(known) and not ahead:
-                missed[which] = solution.measure
-        known = np.sort(np.append(known, stage))
-    params = np.swapaxes(points, 0, 1).reshape(F, A, models.outputs, -1)
-    return params, counts.T, passes
+            some = self.models.some(*which)
+            self._minimise(which, _Maps(some, [factor_of(int(a), int(f)) for a, f in zip(*which, strict=True)]))
+        self.order[stage] = self.order.max() + 1
+        self.known = np.sort(np.append(self.known, stage))
 
+    def step_to(self, place: int) -> Floats:
+        """Go on to a place beyond those that are known; the Hessians (F, q, q) of the folds there, without penalties,
+        are formed.
+        """
+        last = self.known[-BEFORE:]
+        self.points[place] = np.einsum("k,kfq->fq", through(self.at[last], self.at[[place]], BEFORE)[0], self.points[last])
+        folds = np.arange(self.points.shape[1])
+        some = self.models.some(np.full(len(folds), place), folds)
+        hessians = np.array([some.hessian(int(f), self.points[place, f]) for f in folds])
+        self.passes += len(folds)
+        self._minimise((np.full(len(folds), place), folds), _Maps(some, [some.factor(hessians[f], place, f) for f in folds]))
+        self.missed[place], self.order[place] = np.inf, self.order.max() + 1
+        self.known = np.append(self.known, place)
+        return hessians
 
-def _own_factors(
-    models: "_Models", path: Path, places: Integers, points: Floats
-) -> dict[tuple[int, int], newton.Factor]:
-    """The factors of the Hessians of each fold at some places, where its cells are known apart; its minimum goes to
-    `points`.
-    """
-    if len(path.nodes[0].cells) != len(models.share):
-        return {}
-    factors = {}
-    for a in places.tolist():
-        for f, strength in enumerate(models.strengths[:, a]):
-            factors[a, f], points[a, f] = path.nodes[a].of_fold(models.share[:, f], strength)
-    return factors
+    def _minimise(self, which: tuple[Integers, Integers], maps: "_Maps") -> None:
+        some = maps.models
+        solution = lockstep.minimise(some.objective, self.points[which], maps, some.measure, self.max_iter)
+        self.points[which], self.counts[which] = solution.x, solution.iterations
+        self.missed[which] = solution.measure
+        self.passes += solution.passes + maps.passes
 
-
-def _in_turn(path: Path, places: Integers, points: Floats) -> list[Integers]:
-    """Places of a coarse grid that are worked on at once; those where a fold is far from all rows, one after the other:
-    its models are nearer to each other.
-    """
-    far = [max(path.nodes[a].drift(x - path.nodes[a].x) for x in points[a]) > FAR for a in places]
-    first = max(2, int(np.argmax(far)) if any(far) else len(places))
-    return [places[:first], *(places[k : k + 1] for k in range(first, len(places)))]
-
-
-def _stages(at: Floats) -> list[Integers]:
-    """Places on a path at the logarithms `at`: some that are `COARSE` apart, then those halfway, and so on."""
-    A = len(at)
-    steps, stride = np.abs(np.diff(at)), 1
-    while A > NEAR and steps.min() > 0.0 and 2 * stride * steps.max() <= COARSE and 2 * stride < A:
-        stride *= 2
-    stages = [np.unique(np.append(np.arange(0, A, stride), A - 1))]
-    while stride > 1:
-        stride //= 2
-        stages.append(np.setdiff1d(np.arange(0, A, stride), np.concatenate(stages)))
-    return [stage for stage in stages if len(stage)]
-
-
-def _curve(known: Floats, new: Floats) -> Floats:
-    """The weights (new, known) of the polynomials through the `NEAR` known places about each new one."""
-    weights = np.zeros((len(new), len(known)))
-    for i, t in enumerate(new):
-        near = np.sort(np.argsort(np.abs(known - t), kind="stable")[:NEAR])
-        for k in near:
-            others = known[near[near != k]]
-            weights[i, k] = np.prod((t - others) / (known[k] - others))
-    return weights
+    def found(self) -> Paths:
+        A, F = self.missed.shape
+        params = np.swapaxes(self.points, 0, 1).reshape(F, A, self.models.outputs, -1)
+        return Paths(params, self.counts.T, self.passes)
 
 
 class _Models:
@@ -180,12 +242,13 @@ class _Models:
         self.weight = np.bincount(cells.number, weights=rows.weight, minlength=len(self.share)) @ self.share
         self.strengths, self.tol = strengths, max(tol, TINY)
         self.shift, self.outputs = setting.shift, setting.outputs
-        self.fold, self.strength = np.zeros(0, dtype=np.intp), np.zeros(0)
+        self.place = self.fold = np.zeros(0, dtype=np.intp)
+        self.strength = np.zeros(0)
 
     def some(self, place: Integers, fold: Integers) -> "_Models":
         """Those at some places of the path, of a fold each."""
         part = copy(self)
-        part.fold, part.strength = fold, self.strengths[fold, place]
+        part.place, part.fold, part.strength = place, fold, self.strengths[fold, place]
         return part
 
     def objective(self, which: Integers, x: Floats) -> tuple[Floats, Floats]:
@@ -213,16 +276,20 @@ class _Models:
         return np.minimum(wanted, np.abs(fall) / ROUNDING)
 
     def hessian(self, model: int, x: Floats) -> Floats:
-        """The Hessian of one model, from a pass over its rows."""
+        """The Hessian of the loss of one model, from a pass over its rows."""
         parts, inside = self.setting.parts, self.share[:, self.fold[model]]
         if len(parts) == len(inside):
-            rows = [part for part, share in zip(parts, inside, strict=True) if share]
+            chosen = [part for part, share in zip(parts, inside, strict=True) if share]
         else:
             share = inside[self.rows.group]
-            rows = [replace(self.rows, weight=share if self.rows.weight is None else share * self.rows.weight)]
-        return Node(self.setting._replace(parts=rows), x).hessian + np.diag(
-            self.strength[model] * self.setting.penalised
-        )
+            weight = share if self.rows.weight is None else share * self.rows.weight
+            chosen = [[replace(self.rows, weight=weight)].copy]
+        return Node(self.setting._replace(parts=chosen), x).hessian
+
+    def factor(self, hessian: Floats, place: int, fold: int) -> newton.Factor:
+        """The factor of the Hessian of a model with its penalty."""
+        penalty = self.strengths[fold, place] * self.setting.penalised
+        return newton.factor(hessian + np.diag(penalty), self.shift)
 
 
 class _Maps:
@@ -239,5 +306,6 @@ class _Maps:
     def renew(self, which: Integers, x: Floats) -> None:
         """Form the Hessian of some models at x."""
         for m, point in zip(which.tolist(), x, strict=True):
-            self.factors[m] = newton.factor(self.models.hessian(m, point), self.models.shift)
+            hessian = self.models.hessian(m, point)
+            self.factors[m] = self.models.factor(hessian, int(self.models.place[m]), int(self.models.fold[m]))
         self.passes += len(which)
