@@ -6,8 +6,9 @@
 // g the group of row i, returns for each model m
 //   value = sum w loss(y, z)    slope_k = sum w dloss/dz_k    gradient_k = sum w dloss/dz_k (x - shift)     (order 1)
 // The loss is logistic for K = 1, with y of -1 and +1, and the softmax for more, with y a class number.
-// A tile of rows meets all models while it is in cache: margins and gradient are products of matrices.
-// Flops: 4 n p M K and n M K exponentials; bytes: X once.
+// A tile of rows meets all models while it is in cache: margins and gradient are products of matrices. Dense rows come
+// group by group, and meet those models alone that have a share of them.
+// Flops: 4 n p M K and n M K exponentials, for n the rows that a model has a share of; bytes: X once.
 #pragma once
 
 #include "tenfold/products.hpp"
@@ -15,6 +16,7 @@
 #include "tenfold/selection.hpp"
 
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace tenfold {
@@ -25,7 +27,7 @@ struct ModelSums {
   std::vector<double> gradient; // (M, K, p), empty for order 0
 };
 
-// Empty weight: ones; empty shift: zeros.
+// Empty weight: ones; empty shift: zeros; empty list: all rows in their order.
 template <class Rows> struct Models {
   const Rows &x;
   std::span<const double> y;
@@ -37,6 +39,10 @@ template <class Rows> struct Models {
   std::span<const double> shift;
   Index models;
   Index classes;
+  std::span<const Index> list = {};
+
+  Index rows() const { return list.empty() ? x.rows : static_cast<Index>(list.size()); }
+  Index row(Index i) const { return list.empty() ? i : list[static_cast<std::size_t>(i)]; }
 
   // Inside, targets are classes and, side by side in each, models; padded to whole vectors.
   Index side() const { return (models + lanes - 1) / lanes * lanes; }
@@ -67,7 +73,7 @@ public:
     const Index p = in_.x.columns;
     const double *shift = in_.shift.empty() ? zero_.data() : in_.shift.data();
     for (Index i = 0; i < count; ++i)
-      kernels().dense<T>().centred_row(in_.x.data + (begin + i) * p, shift, p, tile.x.data() + i * p);
+      kernels().dense<T>().centred_row(in_.x.data + in_.row(begin + i) * p, shift, p, tile.x.data() + i * p);
     factor_.multiply(blas_, tile.x.data(), p, count, tile.z.data());
   }
   void back(Index, Index count, const ModelTile &tile, double *g) const {
@@ -128,12 +134,10 @@ inline void check_groups(std::span<const std::int32_t> group, Index groups) {
     throw std::invalid_argument("group numbers must be at least 0 and below the number of groups");
 }
 
-template <class Rows> ModelSums models(const Models<Rows> &in, int order, const Blas &blas, int threads) {
-  const Index n = in.x.rows, p = in.x.columns, side = in.side(), t = in.targets(), M = in.models;
+// The sums of all models over the rows of the list.
+template <class Rows> ModelSums models_side_by_side(const Models<Rows> &in, int order, const Blas &blas, int threads) {
+  const Index n = in.rows(), p = in.x.columns, side = in.side(), t = in.targets(), M = in.models;
   const Index groups = static_cast<Index>(in.share.size()) / M;
-  check_weights(in.weight);
-  check_weights(in.share);
-  check_groups(in.group, groups);
   Buffer coef(t * p), intercept(t), share(groups * side);
   to_targets(in, in.coef, p, coef.data());
   to_targets(in, in.intercept, 1, intercept.data());
@@ -165,7 +169,7 @@ template <class Rows> ModelSums models(const Models<Rows> &in, int order, const 
       if (plain)
         std::fill_n(tile.factor.data(), side, 1.0);
       for (Index i = 0; i < count; ++i) {
-        const auto row = static_cast<std::size_t>(begin + i);
+        const auto row = static_cast<std::size_t>(in.row(begin + i));
         loss(in.y[row], tile.z.data() + i * t, intercept.data(), share.data() + in.group[row] * side,
              in.weight.empty() ? 1.0 : in.weight[row], side, in.classes, own, plain ? tile.factor.data() : nullptr,
              own + side, tile.u.data() + i * t);
@@ -188,6 +192,61 @@ template <class Rows> ModelSums models(const Models<Rows> &in, int order, const 
   if (order >= 1)
     out.gradient = from_targets(in, targets_major(in.x, sums.data() + gradient_at, t).data(), p);
   return out;
+}
+
+// Rows of length `length` of some models, and back into the sums of all.
+inline std::vector<double> of_some(std::span<const double> from, const std::vector<Index> &some, Index length) {
+  std::vector<double> to;
+  for (const Index m : some)
+    to.insert(to.end(), from.begin() + m * length, from.begin() + (m + 1) * length);
+  return to;
+}
+inline void add_to(std::vector<double> &to, const std::vector<double> &from, const std::vector<Index> &some) {
+  const std::size_t length = from.size() / some.size();
+  for (std::size_t k = 0; k < some.size(); ++k)
+    for (std::size_t j = 0; j < length; ++j)
+      to[static_cast<std::size_t>(some[k]) * length + j] += from[k * length + j];
+}
+
+template <class Rows> ModelSums models(const Models<Rows> &in, int order, const Blas &blas, int threads) {
+  const Index M = in.models, K = in.classes, p = in.x.columns, groups = static_cast<Index>(in.share.size()) / M;
+  check_weights(in.weight);
+  check_weights(in.share);
+  check_groups(in.group, groups);
+  if constexpr (std::is_same_v<Rows, Dense<typename Rows::Value>>) {
+    if (std::find(in.share.begin(), in.share.end(), 0.0) != in.share.end()) {
+      const Selection rows = select_rows(in.x.rows, in.weight, in.group, groups);
+      const auto zeros = [](Index size) { return std::vector<double>(static_cast<std::size_t>(size)); };
+      ModelSums out{zeros(M), zeros(M * K), zeros(order >= 1 ? M * K * p : 0)};
+      for (Index g = 0; g < groups; ++g) {
+        const Index first = rows.starts[static_cast<std::size_t>(g)],
+                    last = rows.starts[static_cast<std::size_t>(g) + 1];
+        std::vector<Index> some;
+        for (Index m = 0; m < M; ++m)
+          if (in.share[static_cast<std::size_t>(g * M + m)] > 0.0)
+            some.push_back(m);
+        if (first == last || some.empty())
+          continue;
+        std::vector<double> share;
+        for (Index h = 0; h < groups; ++h)
+          for (const Index m : some)
+            share.push_back(in.share[static_cast<std::size_t>(h * M + m)]);
+        const std::vector<double> coef = of_some(in.coef, some, K * p), intercept = of_some(in.intercept, some, K);
+        Models<Rows> part{
+            in.x,      in.y, in.weight, in.group, share, coef, intercept, in.shift, static_cast<Index>(some.size()),
+            in.classes};
+        part.list = std::span<const Index>(rows.rows).subspan(static_cast<std::size_t>(first),
+                                                              static_cast<std::size_t>(last - first));
+        const ModelSums sums = models_side_by_side(part, order, blas, threads);
+        add_to(out.value, sums.value, some);
+        add_to(out.slope, sums.slope, some);
+        if (order >= 1)
+          add_to(out.gradient, sums.gradient, some);
+      }
+      return out;
+    }
+  }
+  return models_side_by_side(in, order, blas, threads);
 }
 
 } // namespace tenfold

@@ -50,6 +50,9 @@ TINY, ROUNDING = float(np.finfo(np.float64).tiny), 1e-26
 MOST_FOLDS, MOST_NUMBERS = 32, 1 << 20
 """So many folds, and so many coefficients, are worked on at once."""
 
+MET = 0.7
+"""A curve that led this near to what the rule allows leads to models that meet it when places are twice as dense."""
+
 FactorOf = Callable[[int, int], newton.Factor]
 """The factor of the Hessian of a model, at a place of the path and of a fold."""
 
@@ -137,7 +140,7 @@ class _Walk:
     def __init__(self, search: "_Search", trail: Trail) -> None:
         self.search, self.trail = search, trail
         self.minima, squares, self.factors = trail.models(np.arange(trail.end + 1))
-        self.squares = np.maximum(squares, TINY)[:, :, None]
+        self.squares = np.maximum(squares, TINY)
         self.own: dict[int, Floats] = {trail.end: trail.hessian_at_end()}
 
     def work_on(self, stage: Integers, doubts: Floats | None = None) -> None:
@@ -150,12 +153,19 @@ class _Walk:
             if doubts is not None:
                 search.missed[near] = np.maximum(search.missed[near], self.trail.worse(doubts, near))
             known = search.known[search.known <= end]
-            # what a quadratic model lacks is about as large as the square of the step that it is asked for
-            lacks = (search.points[known] - self.minima[known]) / self.squares[known]
-            weights = through(search.at[known], search.at[near], 2)
-            search.points[near] += self.squares[near] * np.einsum("ik,kfq->ifq", weights, lacks)
+            search.points[near] += self._lacking(known, near)
             search.on_curve(beyond)
         search.settle(stage, self.factor)
+
+    def _lacking(self, known: Integers, new: Integers) -> Floats:
+        """What the minima of the quadratic models lack at new places: about as much as the square of the step to them
+        is large, by what they lack at known places on both sides. Small steps say little of large ones.
+        """
+        lacks = self.search.points[known] - self.minima[known]
+        ratio = self.squares[new][:, None] / self.squares[known]  # (new, known, F)
+        weights = through(self.search.at[known], self.search.at[new], 2)[:, :, None] * np.minimum(1.0, 1.0 / ratio)
+        weights /= np.maximum(weights.sum(axis=1, keepdims=True), TINY)
+        return np.einsum("ikf,kfq->ifq", weights * ratio, lacks)
 
     def factor(self, a: int, f: int) -> newton.Factor:
         """The factor of the Hessian of a model: that on the trail, or between two that are the fold's own."""
@@ -197,7 +207,7 @@ class _Search:
 
     def settle(self, stage: Integers, factor_of: FactorOf) -> None:
         """Work on the models of a stage, from where they are, but for those whose neighbours were on the curve."""
-        place, fold = (self.missed[stage] > 1.0).nonzero()
+        place, fold = (self.missed[stage] > MET).nonzero()
         if len(place):
             which = (stage[place], fold)
             some = self.models.some(*which)

@@ -16,14 +16,16 @@ from tenfold.choose.curves import spaced, through, with_slopes
 from tenfold.choose.quadratics import Node, Setting
 from tenfold.solvers import newton
 
-REACH, NEAR = 1.6, 4
-"""Nodes are at penalties whose logarithms are up to so far apart; so many of them show where the curve goes."""
+DENSE, LOOSE, NEAR = 1.3, 2.0, 4
+"""Nodes are at penalties whose logarithms are up to so far apart, the latter where a Hessian of all rows costs more than
+some gradients of all folds; so many of them show where the curve goes.
+"""
 
-CLOSE, FAR = 0.03, 0.3
+CLOSE, FAR = 0.003, 0.7
 """A node is so near to the minimum of all rows; it is the last one where a fold's is as far."""
 
-SHARP = 8.0
-"""A curve with slopes through places twice as dense is at least so many times nearer: hundreds of times is usual."""
+SHARP = 4.0
+"""A curve with slopes through places twice as dense is at least so many times nearer: a hundred times is usual."""
 
 MOST_NUMBERS = 1 << 20
 """Hessians of so many numbers are worked on at once."""
@@ -67,7 +69,8 @@ class Trail(NamedTuple):
         """The trail under penalties of `strengths` (F, A)."""
         at = np.log(strengths.mean(axis=0))
         node, passes, found = Node(setting, np.zeros(len(setting.penalised))), 1, []
-        for place in spaced(at, REACH).tolist():
+        reach = DENSE if len(setting.penalised) <= 8 * len(strengths) else LOOSE
+        for place in spaced(at, reach).tolist():
             penalty = strengths[:, place].mean() * setting.penalised
             node, factor, d, count = node.settled(penalty, CLOSE)
             passes += count
