@@ -13,6 +13,7 @@ void bind_class_tables(nb::module_ &m);
 void bind_singles(nb::module_ &m);
 void bind_derivatives(nb::module_ &m);
 void bind_softmax(nb::module_ &m);
+void bind_cholesky(nb::module_ &m);
 void bind_models(nb::module_ &m);
 void bind_mixture(nb::module_ &m);
 void bind_descent(nb::module_ &m);

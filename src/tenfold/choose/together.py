@@ -16,7 +16,6 @@ Hessian of its own. Folds are weights: no row is copied.
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -309,9 +308,7 @@ class _Maps:
         self.models, self.factors, self.passes = models, factors, 0
 
     def __call__(self, which: Integers, g: Floats) -> Floats:
-        own = [self.factors[m] for m in which]
-        cuts = [0, *(k for k in range(1, len(own)) if own[k] is not own[k - 1]), len(own)]
-        return np.concatenate([own[a].solve(g[a:b]) for a, b in pairwise(cuts)])
+        return newton.solve_each([self.factors[m] for m in which], g)
 
     def renew(self, which: Integers, x: Floats) -> None:
         """Form the Hessian of some models at x."""

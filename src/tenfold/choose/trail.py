@@ -107,9 +107,8 @@ class Trail(NamedTuple):
         q = x.shape[1]
         each = np.arange(q)
         hessians[:, :, each, each] += strengths
-        factors = [newton.factor(one, self.setting.shift) for one in hessians.reshape(-1, q, q)]
-        steps = [factor.solve(g) for factor, g in zip(factors, right.reshape(-1, q), strict=True)]
-        step = np.array(steps).reshape(minima.shape)
+        factors = newton.factors(hessians.reshape(-1, q, q), self.setting.shift)
+        step = newton.solve_each(factors, right.reshape(-1, q)).reshape(minima.shape)
         return Quadratic(minima - step, np.einsum("mfq,mfq->mf", step, right), factors)
 
     def _at(self, places: Integers) -> tuple[Floats, Floats, Floats]:
@@ -153,9 +152,8 @@ NODES = ("places", "values", "points", "moves", "gradients", "turns", "hessians"
 def _spread(node: Node, share: Floats, strengths: Floats) -> float:
     """How far the farthest minimum of a fold's quadratic model is from the node."""
     gradient, hessian = node.cells.means(share)
-    farthest = 0.0
-    for g, H, strength in zip(gradient, hessian, strengths, strict=True):
-        penalty = strength * node.setting.penalised
-        factor = newton.factor(H + np.diag(penalty), node.setting.shift)
-        farthest = max(farthest, node.drift(factor.solve(g + penalty * node.x)))
-    return farthest
+    penalties = strengths[:, None] * node.setting.penalised
+    each = np.arange(len(node.x))
+    hessian[:, each, each] += penalties
+    steps = newton.solve_each(newton.factors(hessian, node.setting.shift), gradient + penalties * node.x)
+    return max(node.drift(step) for step in steps)

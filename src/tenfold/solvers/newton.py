@@ -8,16 +8,18 @@ What is added to the predictions of all classes alike changes no loss: H is zero
 and a penalty on the mean of the classes' coefficients, which no step then changes, makes H regular.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 from scipy.linalg import eigh, lapack, qr
 
+from tenfold import _core
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
-from tenfold.machine import one_blas_thread
+from tenfold.machine import one_blas_thread, threads
 from tenfold.problems import Evaluation, Glm, evaluate, evaluate_ahead, objectives
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params
@@ -39,6 +41,9 @@ AHEAD = 4
 Measure = Callable[[Floats, float], float]
 """From the gradient and the expected fall of the objective to the number that the stopping rule compares with one."""
 
+
+PIVOT = 1e-14
+"""A Hessian is regular where every column adds more than such a part of its curvature to those before it."""
 
 RANK = 1e-13
 """Eigenvalues of a Hessian with unit diagonal are rounding up to this."""
@@ -90,6 +95,53 @@ class Singular:
             return np.asarray(g @ self.root @ self.root.T)
 
 
+@dataclass(frozen=True)
+class Member:
+    """One of many factors that lie side by side, (m, q, q)."""
+
+    stack: Floats
+    number: int
+
+    @property
+    def least(self) -> float:
+        return float(np.min(self.stack[self.number].diagonal() ** 2))
+
+    def solve(self, g: Floats) -> Floats:
+        several = np.atleast_2d(g)
+        which = np.full(len(several), self.number)
+        return _core.solve_stack(self.stack, which, np.ascontiguousarray(several)).reshape(g.shape)
+
+
+def factors(hessians: Floats, shift: Floats) -> list[Factor]:
+    """`factor` of each of several Hessians (m, q, q)."""
+    q = hessians.shape[1]
+    if q != len(shift) + 1:
+        return [factor(one, shift) for one in hessians]
+    if not np.isfinite(hessians).all():
+        raise NotFinite
+    stack, least = _core.factor_stack(np.ascontiguousarray(hessians), threads(hessians.size))
+    diagonal = np.einsum("mii->mi", hessians)
+    noise = diagonal[:, -1:] * np.append(4.0 * EPS * shift, 0.0) ** 2
+    good = (least > PIVOT) & np.all((diagonal > TINY) & (diagonal > noise), axis=1)
+    return [Member(stack, k) if fine else factor(hessians[k], shift) for k, fine in enumerate(good.tolist())]
+
+
+def solve_each(factors: Sequence[Factor], g: Floats) -> Floats:
+    """H^-1 g (m, q) of each factor with its own g."""
+    found = np.empty_like(g)
+    alone = [k for k, one in enumerate(factors) if not isinstance(one, Member)]
+    side = {id(one.stack): one.stack for one in factors if isinstance(one, Member)}
+    for key, stack in side.items():
+        own = [k for k, one in enumerate(factors) if isinstance(one, Member) and id(one.stack) == key]
+        which = np.array([factors[k].number for k in own])  # type: ignore[attr-defined]
+        found[own] = _core.solve_stack(stack, which, np.ascontiguousarray(g[own]))
+    # the same factor may serve many in a row
+    cuts = [0, *(j for j in range(1, len(alone)) if factors[alone[j]] is not factors[alone[j - 1]]), len(alone)]
+    for first, last in pairwise(cuts) if alone else ():
+        found[alone[first:last]] = factors[alone[first]].solve(g[alone[first:last]])
+    return found
+
+
 def factor(hessian: Floats | None, shift: Floats) -> Factor:
     """Factor a Hessian about `shift`."""
     if hessian is None or not np.isfinite(hessian).all():
@@ -107,7 +159,7 @@ def factor(hessian: Floats | None, shift: Floats) -> Factor:
         scaled[~known, ~known] = 1.0
     with one_blas_thread:
         lower, info = lapack.dpotrf(scaled, lower=1)
-    if info == 0 and np.diag(lower).min() > 1e-7:
+    if info == 0 and np.diag(lower).min() ** 2 > PIVOT:
         return Regular(lower, d, known.astype(np.float64))
     scaled[~known, ~known] = 0.0
     return Singular(_root_of_inverse(scaled, d))
