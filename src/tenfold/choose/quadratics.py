@@ -12,9 +12,9 @@ import numpy as np
 
 from tenfold.arrays import Floats, Integers, contiguous
 from tenfold.data import MemoryRows
-from tenfold.problems import Glm, evaluate
+from tenfold.problems import Glm
 from tenfold.solvers import newton
-from tenfold.stats import Params
+from tenfold.stats import Params, derivatives, softmax
 
 DRIFT = 0.3
 """The quadratic model of a loss is good while predictions move by less, in the mean."""
@@ -105,20 +105,23 @@ class Sums(NamedTuple):
     @classmethod
     def of_parts(cls, setting: Setting, x: Floats) -> "Sums":
         """Those of every part of the rows at x."""
-        q = len(x)
+        q, loss = len(x), setting.problem.loss
         found = cls(*(np.zeros((len(setting.parts), *shape)) for shape in ((), (), (q,), (q, q))))
         by_class = x.reshape(setting.outputs, -1)
         params = Params(np.ascontiguousarray(by_class[:, :-1]), np.ascontiguousarray(by_class[:, -1]))
+        lift = softmax(params, 2, setting.shift) if loss.joint else derivatives(loss, params, 2, setting.shift)
         for part, pieces in enumerate(setting.parts):
             for rows in pieces():
-                weight = float(rows.shape[0]) if rows.weight is None else float(rows.weight.sum())
-                if weight > 0.0:
-                    here = evaluate(setting.problem, rows, params, 2, setting.shift)
-                    assert here.hessian is not None
-                    found.weight[part] += weight
-                    found.value[part] += weight * here.value[0]
-                    found.gradient[part] += weight * here.gradient[0]
-                    found.hessian[part] += weight * here.hessian
+                sums = rows.fold(lift)
+                assert sums.gradient is not None
+                found.weight[part] += sums.weight
+                found.value[part] += sums.value.sum()
+                found.gradient[part] += np.column_stack([sums.gradient, sums.slope]).ravel()
+                found.hessian[part] += sums.hessian
+        if not setting.problem.intercept:
+            none = np.flatnonzero(setting.penalised == 0.0)
+            found.gradient[:, none] = found.hessian[:, none, :] = found.hessian[:, :, none] = 0.0
+            found.hessian[:, none, none] = found.weight[:, None]
         return found
 
     def means(self, share: Floats) -> tuple[Floats, Floats]:

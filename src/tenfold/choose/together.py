@@ -125,10 +125,10 @@ def _along_trail(search: "_Search", trail: Trail) -> Paths:
             walk.work_on(stage)
     for a in (trail.end + spaced(search.at[trail.end :], STEP)[1:]).tolist():
         walk.own[a] = search.step_to(a)
-    doubts: Floats | None = trail.doubts(search.models.measure)
+    if len(stage := between(search.known)):
+        walk.work_on(stage, trail.doubts(search.models.measure))
     while len(stage := between(search.known)):
-        walk.work_on(stage, doubts)
-        doubts = None  # what the nodes do not show is seen now
+        walk.work_on(stage)  # what the nodes do not show was seen
     found = search.found()
     return found._replace(passes=found.passes + trail.passes)
 

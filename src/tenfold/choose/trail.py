@@ -16,9 +16,9 @@ from tenfold.choose.curves import spaced, through, with_slopes
 from tenfold.choose.quadratics import Node, Setting
 from tenfold.solvers import newton
 
-DENSE, LOOSE, NEAR = 1.3, 2.0, 4
-"""Nodes are at penalties whose logarithms are up to so far apart, the latter where a Hessian of all rows costs more than
-some gradients of all folds; so many of them show where the curve goes.
+DENSE, LOOSE, NEAR, BETWEEN = 1.3, 2.0, 4, 3
+"""Nodes are at penalties whose logarithms are up to so far apart, the former where a Hessian of all rows costs no more
+than some gradients of all folds, and so many places lie between; so many nodes show where the curve goes.
 """
 
 CLOSE, FAR = 0.003, 0.7
@@ -69,8 +69,10 @@ class Trail(NamedTuple):
         """The trail under penalties of `strengths` (F, A)."""
         at = np.log(strengths.mean(axis=0))
         node, passes, found = Node(setting, np.zeros(len(setting.penalised))), 1, []
-        reach = DENSE if len(setting.penalised) <= 8 * len(strengths) else LOOSE
-        for place in spaced(at, reach).tolist():
+        places = spaced(at, LOOSE)
+        if len(setting.penalised) <= 8 * len(strengths) and len(at) > (1 + BETWEEN) * len(places):
+            places = spaced(at, DENSE)
+        for place in places.tolist():
             penalty = strengths[:, place].mean() * setting.penalised
             node, factor, d, count = node.settled(penalty, CLOSE)
             passes += count
