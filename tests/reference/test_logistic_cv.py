@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import sklearn.linear_model as sk
 from scipy import sparse
-from sklearn.datasets import load_wine
+from scipy.special import expit
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.metrics import log_loss
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import scale
 
 import tenfold as tf
@@ -91,6 +92,26 @@ def test_a_path_shares_its_work(columns):
     alone = tf.LogisticRegression(C=model.C_).fit(X, y)
     np.testing.assert_array_equal(model.coef_, alone.coef_)
     assert np.isnan(tf.LogisticRegressionCV(Cs=2, cv=2, refit=False, **NEW).fit(X, y).cost_)
+
+
+@pytest.mark.parametrize("few", [True, False], ids=["200 x 5", "breast cancer"])
+def test_small_data_share_their_work_too(few):
+    """Folds of few rows differ, and each model still meets the rule by itself."""
+    if few:
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((200, 5))
+        y = (2.0 * X @ rng.standard_normal(5) / np.sqrt(5) + rng.logistic(size=200) > 0).astype(int)
+    else:
+        X, y = load_breast_cancer(return_X_y=True)
+        X = scale(X)
+    model = tf.LogisticRegressionCV(Cs=100, cv=5, **NEW).fit(X, y)
+    assert 1.0 < model.cost_ < 15.0
+    for fold, (train, _) in enumerate(StratifiedKFold(5).split(X, y)):
+        for C, path in zip(model.Cs_, model.coefs_paths_[fold, 0, :, 0], strict=True):
+            z = X[train] @ path[:-1] + path[-1]
+            u = expit(z) - y[train]
+            gradient = np.append(X[train].T @ u + path[:-1] / C, u.sum()) / len(train)
+            assert np.abs(gradient).max() <= model.tol
 
 
 def test_scattered_folds_are_not_cheaper_than_they_are():

@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.preprocessing import scale
 
 from tenfold import LogisticRegression
-from tenfold.choose import quadratics
+from tenfold.choose import together
 from tenfold.choose.logistic import paths
 from tenfold.choose.scores import SCORES, scores
 from tenfold.data import MemoryRows
@@ -45,7 +45,7 @@ def objective(X, number, weight, params, strength):
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("splitter", [KFold(4), ShuffleSplit(3, random_state=0)], ids=["folds", "overlapping"])
 def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, apart, monkeypatch):
-    monkeypatch.setattr(quadratics, "MOST_CELLS", 16 if apart else 0)
+    monkeypatch.setattr(together, "FEW_ENTRIES", 0 if apart else np.inf)
     X, number = problem(classes=classes)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X))
     folds = [train for train, _ in splitter.split(X)]
@@ -84,7 +84,7 @@ def test_models_of_a_dense_grid_meet_the_rule_everywhere(classes):
 
 @pytest.mark.parametrize("apart", [True, False])
 def test_penalties_that_come_twice_and_one_alone(apart, monkeypatch):
-    monkeypatch.setattr(quadratics, "MOST_CELLS", 16 if apart else 0)
+    monkeypatch.setattr(together, "FEW_ENTRIES", 0 if apart else np.inf)
     X, number = problem()
     folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
     for grid in (np.repeat(np.logspace(0, -3, 5), 2), np.array([0.1])):

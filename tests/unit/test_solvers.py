@@ -270,3 +270,25 @@ def test_lbfgs_tries_several_lengths_in_one_pass():
     there = walk.along(here, d, fall)
     np.testing.assert_array_equal(there.x, here.x + length * d)
     assert len(rows.passes) <= 2 + -(-tried // 5)
+
+
+def test_factors_side_by_side_are_those_one_by_one():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((5, 9, 4))
+    hessians = np.einsum("mnp,mnq->mpq", A, A)
+    hessians[3, :, 2] = hessians[3, 2, :] = hessians[3, 1]  # one column twice: no Cholesky factor
+    hessians[3, 2, 2] = hessians[3, 1, 1]
+    hessians[3, 2, 1] = hessians[3, 1, 2] = hessians[3, 1, 1]
+    shift, g = np.zeros(3), rng.standard_normal((5, 4))
+    several = newton.factors(hessians, shift)
+    assert [isinstance(one, newton.Member) for one in several] == [True, True, True, False, True]
+    found = newton.solve_each([several[k] for k in (4, 0, 3, 3, 1)], g)
+    for k, x, right in zip((4, 0, 3, 3, 1), found, g, strict=True):
+        alone = newton.factor(hessians[k], shift)
+        np.testing.assert_allclose(x, alone.solve(right), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(several[k].solve(right), x, rtol=1e-9, atol=1e-12)
+        assert several[k].least == pytest.approx(alone.least, rel=1e-9, abs=1e-12)
+    with pytest.raises(NotFinite):
+        newton.factors(np.full((1, 4, 4), np.nan), shift)
+    with pytest.raises(ValueError, match="no such factor"):
+        newton.Member(several[0].stack, 7).solve(g[0])

@@ -235,8 +235,9 @@ template <class Rows> ModelSums models(const Models<Rows> &in, int order, const 
         Models<Rows> part{
             in.x,      in.y, in.weight, in.group, share, coef, intercept, in.shift, static_cast<Index>(some.size()),
             in.classes};
-        part.list = std::span<const Index>(rows.rows).subspan(static_cast<std::size_t>(first),
-                                                              static_cast<std::size_t>(last - first));
+        if (rows.list() != nullptr)
+          part.list = std::span<const Index>(rows.rows).subspan(static_cast<std::size_t>(first),
+                                                                static_cast<std::size_t>(last - first));
         const ModelSums sums = models_side_by_side(part, order, blas, threads);
         add_to(out.value, sums.value, some);
         add_to(out.slope, sums.slope, some);

@@ -40,8 +40,11 @@ goes.
 STEP, BEFORE = 2.0, 3
 """A fold that goes its own way is followed by such steps of the logarithm, on from so many models before."""
 
-NODES = 4
-"""Of the nodes of a trail every fourth comes first."""
+FIRST = 5.5
+"""Nodes of a trail that are so far apart come first."""
+
+FEW_ENTRIES, FEW_PLACES = 1 << 14, 32
+"""Fewer entries of the rows are read before one has asked for them: few models of them are not worth a trail."""
 
 TINY, ROUNDING = float(np.finfo(np.float64).tiny), 1e-26
 """Whatever the units of the columns, there is no fall below rounding."""
@@ -85,7 +88,8 @@ def together(
     few = min(MOST_FOLDS, max(1, MOST_NUMBERS // (size * strengths.shape[1])))
     batches = [slice(first, first + few) for first in range(0, len(folds), few)]
     cells = [Cells.of(rows.shape[0], folds[some]) for some in batches]
-    if len(cells) == 1 and cells[0].few(size):
+    little = rows.entries < FEW_ENTRIES and strengths.shape[1] <= FEW_PLACES
+    if len(cells) == 1 and cells[0].few(size) and not little:
         setting = Setting.of(problem, shift, outputs, cells[0].parts(rows))
         trail = Trail.of(setting, cells[0].share, strengths)
         return _along_trail(_Search(_Models(setting, rows, cells[0], strengths, tol), max_iter), trail)
@@ -114,15 +118,15 @@ def _along_path(search: "_Search", path: Path) -> Paths:
 
 
 def _along_trail(search: "_Search", trail: Trail) -> Paths:
-    """The models of all folds: those at nodes of the trail, every fourth first, then those beyond its end, one after
+    """The models of all folds: those at nodes of the trail, some of them first, then those beyond its end, one after
     the other, and then those between.
     """
     walk = _Walk(search, trail)
-    number = np.arange(len(trail.places))
-    rank = np.where((number % NODES == 0) | (number == number[-1]), 0, np.where(number % 2 == 0, 1, 2))
-    for level in range(3):
-        if len(stage := trail.places[rank == level]):
-            walk.work_on(stage)
+    known = spaced(search.at[trail.places], FIRST)
+    walk.work_on(trail.places[known])
+    while len(middle := between(known)):
+        walk.work_on(trail.places[middle])
+        known = np.sort(np.append(known, middle))
     for a in (trail.end + spaced(search.at[trail.end :], STEP)[1:]).tolist():
         walk.own[a] = search.step_to(a)
     if len(stage := between(search.known)):
@@ -218,13 +222,14 @@ class _Search:
         """Go on to a place beyond those that are known; the Hessians (F, q, q) of the folds there, without penalties,
         are formed.
         """
-        last = self.known[-BEFORE:]
-        self.points[place] = np.einsum("k,kfq->fq", through(self.at[last], self.at[[place]], BEFORE)[0], self.points[last])
-        folds = np.arange(self.points.shape[1])
-        some = self.models.some(np.full(len(folds), place), folds)
-        hessians = np.array([some.hessian(int(f), self.points[place, f]) for f in folds])
-        self.passes += len(folds)
-        self._minimise((np.full(len(folds), place), folds), _Maps(some, [some.factor(hessians[f], place, f) for f in folds]))
+        last, F = self.known[-BEFORE:], self.points.shape[1]
+        weights = through(self.at[last], self.at[[place]], BEFORE)[0]
+        self.points[place] = np.einsum("k,kfq->fq", weights, self.points[last])
+        which = (np.full(F, place), np.arange(F))
+        some = self.models.some(*which)
+        hessians = np.array([some.hessian(f, self.points[place, f]) for f in range(F)])
+        self.passes += F
+        self._minimise(which, _Maps(some, [some.factor(hessians[f], place, f) for f in range(F)]))
         self.missed[place], self.order[place] = np.inf, self.order.max() + 1
         self.known = np.append(self.known, place)
         return hessians

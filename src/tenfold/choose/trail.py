@@ -24,7 +24,7 @@ than some gradients of all folds, and so many places lie between; so many nodes 
 CLOSE, FAR = 0.003, 0.7
 """A node is so near to the minimum of all rows; it is the last one where a fold's is as far."""
 
-SHARP = 4.0
+SHARP = 2.0
 """A curve with slopes through places twice as dense is at least so many times nearer: a hundred times is usual."""
 
 MOST_NUMBERS = 1 << 20
@@ -35,8 +35,8 @@ Measure = Callable[[Floats, Floats, Floats], Floats]
 
 
 class Quadratic(NamedTuple):
-    """Quadratic models of all folds at some places: their minima (m, F, q), what it takes to get there (m, F), the
-    squares of the steps by their own measure, and factors of the Hessians, those of the first place first.
+    """Quadratic models of all folds at some places: their minima (m, F, q), the squares (m, F) of the steps to them by
+    their own measure, and factors of the Hessians, those of the first place first.
     """
 
     minima: Floats
@@ -92,7 +92,8 @@ class Trail(NamedTuple):
 
     def hessian_at_end(self) -> Floats:
         """The Hessians (F, q, q) of the folds at the last place, without penalties."""
-        return self._at(self.places[-1:])[2][0]
+        last = np.eye(len(self.places))[-1:]
+        return self._on_curve(last, 0.0 * last, last)[2][0]
 
     def models(self, places: Integers) -> "Quadratic":
         """The quadratic models of all folds at some places."""
@@ -102,25 +103,29 @@ class Trail(NamedTuple):
         return Quadratic(np.concatenate(minima), np.concatenate(falls), [one for some in factors for one in some])
 
     def _models(self, places: Integers) -> "Quadratic":
-        x, gradients, hessians = self._at(places)
-        minima = np.repeat(x[:, None], self.share.shape[1], axis=1)
-        strengths = self.strengths[:, places].T[:, :, None] * self.setting.penalised
-        right = gradients + strengths * minima
+        nodes, t = self.at[self.places], self.at[places]
+        return self._solved(places, *self._on_curve(*with_slopes(nodes, t, NEAR), through(nodes, t, NEAR)))
+
+    def _solved(self, places: Integers, x: Floats, gradients: Floats, hessians: Floats) -> "Quadratic":
+        """The models of folds at points (m, q), from their gradients (m, F, q) and Hessians (m, F, q, q), to which the
+        penalties are added.
+        """
         q = x.shape[1]
-        each = np.arange(q)
-        hessians[:, :, each, each] += strengths
+        minima = np.repeat(x[:, None], self.share.shape[1], axis=1)
+        penalties = self.strengths[:, places].T[:, :, None] * self.setting.penalised
+        right = gradients + penalties * minima
+        hessians[:, :, np.arange(q), np.arange(q)] += penalties
         factors = newton.factors(hessians.reshape(-1, q, q), self.setting.shift)
         step = newton.solve_each(factors, right.reshape(-1, q)).reshape(minima.shape)
         return Quadratic(minima - step, np.einsum("mfq,mfq->mf", step, right), factors)
 
-    def _at(self, places: Integers) -> tuple[Floats, Floats, Floats]:
-        """Points (m, q) on the curve, and the mean gradients (m, F, q) and Hessians (m, F, q, q) of folds there."""
-        nodes, t = self.at[self.places], self.at[places]
-        values, slopes = with_slopes(nodes, t, NEAR)
+    def _on_curve(self, values: Floats, slopes: Floats, plain: Floats) -> tuple[Floats, Floats, Floats]:
+        """Points (m, q), and the mean gradients (m, F, q) and Hessians (m, F, q, q) of folds there, by the weights
+        (m, N) of nodes, of how things change there, and of Hessians.
+        """
         x = np.einsum("mk,kq->mq", values, self.points) + np.einsum("mk,kq->mq", slopes, self.moves)
         gradients = np.einsum("mk,kcq->mcq", values, self.gradients) + np.einsum("mk,kcq->mcq", slopes, self.turns)
-        # Hessians between two are such, too
-        hessians = np.einsum("mk,kcpq->mcpq", through(nodes, t, 2), self.hessians)
+        hessians = np.einsum("mk,kcpq->mcpq", plain, self.hessians)
         share = self.share / (self.weight @ self.share)
         return x, np.einsum("mcq,cf->mfq", gradients, share), np.einsum("mcpq,cf->mfpq", hessians, share)
 
@@ -133,22 +138,25 @@ class Trail(NamedTuple):
         """What the rule would say (N, F) between nodes, from what it says where the curve without a node leads."""
         N, F = len(self.places), self.share.shape[1]
         found = np.full((N, F), np.inf)
-        for k in range(1, N - 1):
-            kept = np.arange(N) != k
-            coarse = self._replace(**{name: getattr(self, name)[kept] for name in NODES})
-            here = self.places[k : k + 1]
-            _, _, hessians = self._at(here)
-            d = coarse.models(here).minima[0] - self.models(here).minima[0]
-            gradient = np.einsum("fpq,fq->fp", hessians[0], d) + self.strengths[:, here] * self.setting.penalised * d
-            fall = 0.5 * np.einsum("fq,fq->f", d, gradient)
-            found[k] = measure(np.full(F, self.values[k]), gradient, fall) / SHARP
-        if N > 2:
-            found[0], found[-1] = found[1], found[-2]
+        if N < 3:
+            return found
+        nodes, inner = self.at[self.places], np.arange(1, N - 1)
+        values, slopes, plain = np.zeros((3, N - 2, N))
+        for k in inner:
+            others = np.arange(N) != k
+            values[k - 1, others], slopes[k - 1, others] = (w[0] for w in with_slopes(nodes[others], nodes[[k]], NEAR))
+            plain[k - 1, others] = through(nodes[others], nodes[[k]], NEAR)[0]
+        coarse = self._solved(self.places[inner], *self._on_curve(values, slopes, plain))
+        x, gradient, hessian = self._on_curve(*(np.eye(N)[inner] * one for one in (1.0, 0.0, 1.0)))
+        fine = self._solved(self.places[inner], x, gradient, hessian.copy())
+        d = coarse.minima - fine.minima
+        penalties = self.strengths[:, self.places[inner]].T[:, :, None] * self.setting.penalised
+        flat = (np.einsum("mfpq,mfq->mfp", hessian, d) + penalties * d).reshape(-1, x.shape[1])
+        fall = 0.5 * np.einsum("mq,mq->m", flat, d.reshape(flat.shape))
+        said = measure(np.repeat(self.values[inner], F), flat, fall)
+        found[inner] = said.reshape(-1, F) / SHARP
+        found[0], found[-1] = found[1], found[-2]
         return found
-
-
-NODES = ("places", "values", "points", "moves", "gradients", "turns", "hessians")
-"""What a trail has for each node."""
 
 
 def _spread(node: Node, share: Floats, strengths: Floats) -> float:

@@ -64,6 +64,7 @@ def _of_models(params: Params, share: Floats, order: int, shift: Floats | None, 
 
 def _part_of_rows(share: Floats, block: Block) -> float:
     """The part of the rows, in the mean over the models, that have a share in them: others are not read."""
+    assert block.group is not None
     rows = np.bincount(block.group, minlength=len(share))
     return float(rows @ np.mean(share > 0.0, axis=1)) / max(1.0, float(rows.sum()))
 
