@@ -77,9 +77,4 @@ class NearestNeighbors(Alone, NearestAsked, RadiusAsked):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)

@@ -1,8 +1,10 @@
 """Rows that are kept and searched: what all estimators of neighbours share."""
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, is_classifier
@@ -11,9 +13,24 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import FLOATS, Array, Integers, is_sparse
+from tenfold.arrays import FLOATS, Array, Integers, is_dask, is_foreign, is_sparse, like, namespace, on_host
+from tenfold.data import BatchRows, Block, Rows, Table
 from tenfold.distances import SETS, VALID, VALID_SPARSE, distance_of
-from tenfold.estimators.contract import Claims, all_or_nothing, canonical, validate_weights
+from tenfold.estimators.classes import encoded
+from tenfold.estimators.contract import (
+    SOURCES,
+    Claims,
+    all_or_nothing,
+    as_rows,
+    canonical,
+    clusters,
+    refuse_not_finite,
+    rows_alone,
+    source_of,
+    validate,
+    validate_rows,
+    validate_weights,
+)
 from tenfold.estimators.neighbours.objects import is_metric, named
 from tenfold.estimators.parameters import (
     Check,
@@ -26,9 +43,22 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
+from tenfold.estimators.predictors import Predictor
 from tenfold.judge import Certificate
 from tenfold.judge import neighbours as judge
-from tenfold.plans.neighbours import Index, built
+from tenfold.plans.neighbours import (
+    AllWithin,
+    Kept,
+    Near,
+    Question,
+    Source,
+    TheNearest,
+    built,
+    is_possible,
+    kept_where_they_are,
+    numbered,
+    rows_at,
+)
 
 METRICS = tuple(sorted({name for names in VALID.values() for name in names}))
 MISSING = (
@@ -45,17 +75,8 @@ def an_object() -> Check:
 
 
 def claims(method: str, peer: str, sources: str = "S2.1, R2, W5, B22") -> Claims:
-    """What a class that keeps its rows claims."""
-    return Claims(
-        method,
-        "in memory",
-        "exact",
-        sources,
-        peer,
-        ("arrays", "sparse"),
-        "Neighbours need the rows in memory: load them (numpy.asarray, X.compute()), or a sample, or centres "
-        "of clusters.",
-    )
+    """What a class that keeps its rows, or where they are, claims."""
+    return Claims(method, "fold", "exact", sources, peer)
 
 
 SEARCH: Constraints = {
@@ -71,13 +92,27 @@ RADIUS: Constraints = {"radius": (real(0, np.inf, "both"), nothing())}
 WEIGHTS: Constraints = {"weights": (choice("uniform", "distance"), function(), nothing())}
 
 
-class Searched(MultiOutputMixin, BaseEstimator):
+THERE = ("files", "Dask", "devices")
+"""Rows that stay where they are: the source is kept, and read for every question."""
+
+
+class Told(NamedTuple):
+    """What is made of neighbours, an array with one result a query, and such an array for no query."""
+
+    make: Callable[[Near], Array]
+    nothing: Array
+
+
+class Searched(MultiOutputMixin, Predictor, BaseEstimator):
     """Keeps rows in an index, by scikit-learn's parameters of a search."""
 
     _claims: ClassVar[Claims]
     _constraints: ClassVar[Constraints] = {}
+    _fit_X: Any
     _votes: Array | None
-    _index: Index
+    _index: Kept | Source
+    _y: Array
+    n_features_in_: int
 
     n_neighbors: int | None = None
     radius: float | None = None
@@ -88,11 +123,37 @@ class Searched(MultiOutputMixin, BaseEstimator):
     metric_params: dict[str, Any] | None
     n_jobs: int | None
 
+    def __init__(
+        self,
+        algorithm: str,
+        leaf_size: int,
+        p: float,
+        metric: Any,
+        metric_params: dict[str, Any] | None,
+        n_jobs: int | None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def _looked_up(self) -> Question:
+        """What is asked for a prediction."""
+        raise NotImplementedError
+
+    @property
+    def _missing(self) -> bool:  # type: ignore[override]
+        return isinstance(self.metric, str) and self.metric == "nan_euclidean"
+
     def _keep(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         check_parameters(self, self._constraints)
-        self._claims.refuse(type(self).__name__, X)
         shared = is_index(X)
-        X, y = self._taken(X, y)
+        X = X._fit_X if isinstance(X, Searched) else np.array(X.data) if shared else X
+        self._claims.refuse(type(self).__name__, X)
+        there = source_of(X) in THERE
+        X, y = self._of_source(X, y) if there else (X, y) if shared else self._taken(X, y)
         self._name_metric(X.shape[1])
         weight = validate_weights(sample_weight, X)
         if self.metric == "precomputed":
@@ -102,26 +163,53 @@ class Searched(MultiOutputMixin, BaseEstimator):
         if shared:
             self.n_features_in_ = X.shape[1]
         if y is not None:
-            self._keep_targets(y)
-        self._check_search(X)
+            self._keep_targets(y, X)
+        if not there:
+            self._check_search(X)
         self._fit_X = X.copy() if is_sparse(X) else X
         self.n_samples_fit_ = X.shape[0]
         self._votes = weight
-        self._kept = np.flatnonzero(weight) if weight is not None and not weight.all() else None
+        self._kept = None if there or weight is None or weight.all() else np.flatnonzero(weight)
         self._index = self._indexed()
         return self
 
-    def _indexed(self) -> Index:
+    def _of_source(self, X: Any, y: Any) -> tuple[Array, Any]:
+        """Rows that stay where they are, and targets beside them."""
+        if self.metric in ("precomputed", "ordinal"):
+            raise ValueError(
+                f"metric={self.metric!r} needs all rows in memory: load them (numpy.asarray, X.compute()), or choose "
+                "another metric."
+            )
+        if not get_tags(self).target_tags.required:
+            return validate_rows(self, X), None
+        return validate(self, X, y, numeric=not is_classifier(self), multi_output=True)
+
+    def _indexed(self) -> Kept | Source:
         """The index of the rows that are kept and count."""
-        X, kept = self._fit_X, self._kept
+        X, kept, weight = self._fit_X, self._kept, self._votes
+        metric, params = self.effective_metric_, self.effective_metric_params_
+        if source_of(X) in THERE:
+            some = None if weight is None else rowwise_positive(weight)
+            distance = distance_of(metric, params, rows_alone(X, some))
+            if is_foreign(X) and not is_dask(X) and not is_possible(distance):
+                raise ValueError(
+                    f"metric={metric!r} is not for arrays of other libraries, which are compared by Minkowski's "
+                    "distances, cosine and correlation: move the rows to the host, or choose one of these."
+                )
+            count = X.shape[0] if weight is None else int(on_host(namespace(weight).sum(some)))
+            return kept_where_they_are(distance, self._stored(), count, self.algorithm)
         rows = X if kept is None else X[kept] if self.metric != "precomputed" else X[:, kept]
-        distance = distance_of(self.effective_metric_, self.effective_metric_params_, X)
-        return built(distance, rows, self.algorithm)
+        y = getattr(self, "_y", None)
+        targets = None if y is None else y.reshape(len(y), -1)
+        return Kept(built(distance_of(metric, params, rows), rows, self.algorithm), kept, targets, weight)
+
+    def _stored(self) -> Rows:
+        """The rows where they are, with their targets and weights."""
+        y = getattr(self, "_y", None)
+        return rows_alone(self._fit_X, self._votes) if y is None else as_rows(self._fit_X, y, self._votes)
 
     def _taken(self, X: Any, y: Any) -> tuple[Array, Any]:
-        """Rows and targets as scikit-learn checks them; another index gives its own rows."""
-        if is_index(X):
-            return X._fit_X if isinstance(X, Searched) else np.array(X.data), y
+        """Rows and targets as scikit-learn checks them."""
         with_y = get_tags(self).target_tags.required
         settings: dict[str, Any] = {
             "accept_sparse": "csr",
@@ -149,10 +237,17 @@ class Searched(MultiOutputMixin, BaseEstimator):
     def _finite(self) -> Any:
         return "allow-nan" if self.metric == "nan_euclidean" else True
 
-    def _keep_targets(self, y: Array) -> None:
+    def _keep_targets(self, y: Array, X: Array) -> None:
         if not is_classifier(self):
-            self._y = y
+            self._y = y if is_dask(y) else on_host(y)
             return
+        if is_dask(y):
+            if y.ndim == 2:
+                raise ValueError("Several outputs are not read from Dask: fit a model for each column of y.")
+            self.outputs_2d_ = False
+            self.classes_, self._y = encoded(y, X)
+            return
+        y = on_host(y)
         if y.ndim == 2 and y.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
@@ -164,7 +259,8 @@ class Searched(MultiOutputMixin, BaseEstimator):
         check_classification_targets(y)
         y = y.reshape(len(y), -1)
         found = [np.unique(y[:, t], return_inverse=True) for t in range(y.shape[1])]
-        self.classes_ = [classes for classes, _ in found] if self.outputs_2d_ else found[0][0]
+        each = [like(classes, X) if classes.dtype.kind in "biuf" else classes for classes, _ in found]
+        self.classes_ = each if self.outputs_2d_ else each[0]
         self._y = np.column_stack([number for _, number in found]).astype(np.intp)
         if not self.outputs_2d_:
             self._y = self._y[:, 0]
@@ -237,15 +333,10 @@ class Searched(MultiOutputMixin, BaseEstimator):
         warn_of_sets(metric, X)
 
     def _queries(self, X: Any) -> tuple[Array, Integers | None]:
-        """Queries, and the row that each is itself where the rows that are kept are asked."""
-        check_is_fitted(self)
+        """Queries in memory, and the row that each is itself where the rows that are kept are asked."""
         if X is None:
-            own = np.arange(self.n_samples_fit_)
-            if self._kept is None:
-                return self._fit_X, own
-            place = np.full(self.n_samples_fit_, -1)
-            place[self._kept] = np.arange(len(self._kept))
-            return (self._fit_X[:, self._kept] if self.metric == "precomputed" else self._fit_X), place
+            kept = self._kept if self.metric == "precomputed" else None
+            return (self._fit_X if kept is None else self._fit_X[:, kept]), np.arange(self.n_samples_fit_)
         if self.metric == "precomputed":
             X = check_table(X)
             if X.shape[1] != self.n_samples_fit_:
@@ -269,9 +360,62 @@ class Searched(MultiOutputMixin, BaseEstimator):
         warn_of_sets(self.effective_metric_, X)
         return canonical(X), None
 
-    def _numbered(self, rows: Integers) -> Integers:
-        """Numbers of rows of the fit from those of the index."""
-        return rows if self._kept is None else self._kept[rows]
+    def _asked(self, X: Any, question: Question, told: Told) -> Array:
+        """What is made of the neighbours of each query, wherever the queries and the rows are: in memory for queries
+        in memory and in tables, as a Dask array not computed yet, or where a device has the queries.
+        """
+        check_is_fitted(self)
+        own, rows = X is None, source_of(self._fit_X)
+        X = self._fit_X if own and rows in THERE else X
+        queries = source_of(X)
+        if "devices" in (rows, queries) and rows != queries:
+            raise TypeError(
+                f"The rows of the fit are in {SOURCES[rows]}, the queries in {SOURCES[queries]}: move one of them, "
+                "nothing is copied between devices silently."
+            )
+        if queries == "Dask" and rows == "files":
+            raise TypeError(
+                "Queries of a cluster do not meet the rows of files: give X.compute(), or a table of files."
+            )
+        if queries not in THERE:
+            return told.make(self._near(None if own else X, question))
+        self._check_enough(question, own, X.shape[0])
+        if queries == "Dask" and rows == "Dask":
+            index = self._index
+            assert isinstance(index, Source)
+            lift = partial(_lifted, question, index.form, own)
+            make = partial(_made, question, index.form, told.make)
+            return clusters().crossed(self, X, index.rows, lift, make, told.nothing, itself=own)
+        answer = partial(_answered, self._index, question, told.make)
+        if own and isinstance(X, Table):
+            return numbered(BatchRows(X, np.zeros((X.shape[0], 0)))).map(partial(_of_block, answer))
+        if own:
+            return follow_queries(answer(X, np.arange(X.shape[0])), X)
+        found = self._raw(X, lambda few: answer)
+        return follow_queries(found, X)
+
+    def _near(self, X: Any, question: Question) -> Near:
+        """Neighbours of queries in memory, or without X of the rows that are kept there."""
+        check_is_fitted(self)
+        queries, own = self._queries(X)
+        self._check_enough(question, own is not None, queries.shape[0])
+        return self._index.near(question, queries, own)
+
+    def _check_enough(self, question: Question, itself: bool, queries: int) -> None:
+        """Refuse to look for more neighbours than there are rows."""
+        count = self._index.count
+        if isinstance(question, TheNearest) and question.k > count - itself:
+            sign = "<" if itself else "<="
+            left = "" if count == self.n_samples_fit_ else f" of which {count} have positive weight,"
+            raise ValueError(
+                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {question.k}, n_samples_fit = "
+                f"{self.n_samples_fit_},{left} n_samples = {queries}"
+            )
+
+    def _here(self, X: Any) -> bool:
+        """Whether the queries are in memory."""
+        check_is_fitted(self)
+        return source_of(self._fit_X if X is None else X) not in THERE
 
     def _certified(self) -> Self:
         self.certificate_ = self._judged()
@@ -279,25 +423,28 @@ class Searched(MultiOutputMixin, BaseEstimator):
 
     def _judged(self) -> Certificate:
         """What is proved of the index."""
-        rows = self._fit_X if self._kept is None else self._fit_X[self._kept]
+        X, weight, question = self._fit_X, self._votes, self._question()
+        rows = numbered(rows_alone(X, weight))
         if self.metric == "precomputed":
-            return judge.neighbours({}, rows, **self._question(), asked=np.zeros(0, dtype=np.intp), found=lambda _: [])
-        asked = judge.sample(rows.shape[0], rows.shape[1])
-        return judge.neighbours({}, rows, **self._question(), asked=asked, found=lambda some: self._found(rows, some))
+            none = np.zeros(0, dtype=np.intp)
+            return judge.neighbours({}, rows, **question, asked=none, queries=X, found=_nothing)
+        asked = judge.sample(self._index.count, X.shape[1])
+        if weight is not None:
+            asked = places_of_weight(weight)[asked]
+        queries = refuse_not_finite(self, X, lambda: rows_at(rows, asked, missing=self._missing))
+        return judge.neighbours({}, rows, **question, asked=asked, queries=queries, found=self._found)
 
     def _question(self) -> dict[str, Any]:
         k = None if self.n_neighbors is None else min(int(self.n_neighbors), self._index.count - 1)
         radius = None if self.n_neighbors is not None else self.radius
         return {"metric": self.effective_metric_, "params": self.effective_metric_params_, "k": k, "radius": radius}
 
-    def _found(self, rows: Array, asked: Integers) -> list[judge.Answer]:
+    def _found(self, queries: Array, asked: Integers) -> judge.Answer:
         """Neighbours of some rows of the index, as later queries find them."""
-        question = self._question()
-        if question["k"] is not None:
-            return list(zip(*self._index.nearest(rows[asked], question["k"], asked), strict=True))
-        near = self._index.within(rows[asked], question["radius"], asked)
-        cuts = near.offsets[1:-1]
-        return list(zip(np.split(near.distances, cuts), np.split(near.rows, cuts), strict=True))
+        asks = self._question()
+        question: Question = AllWithin(asks["radius"]) if asks["k"] is None else TheNearest(asks["k"])
+        near = self._index.near(question, queries, asked)
+        return near.offsets, near.distances, near.rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -305,6 +452,49 @@ class Searched(MultiOutputMixin, BaseEstimator):
         tags.input_tags.pairwise = tags.input_tags.positive_only = self.metric == "precomputed"
         tags.input_tags.allow_nan = self.metric == "nan_euclidean"
         return tags
+
+
+def _lifted(question: Question, form: Any, own: bool, queries: Array) -> Callable[[Block], Any]:
+    return question.lift(form, queries, own)
+
+
+def _made(question: Question, form: Any, make: Callable[[Near], Array], found: Any, own: Integers | None) -> Array:
+    return make(question.near(form, found, own))
+
+
+def _answered(
+    index: Kept | Source, question: Question, make: Callable[[Near], Array], queries: Array, own: Integers | None = None
+) -> Array:
+    return make(index.near(question, queries, own))
+
+
+def _of_block(answer: Callable[..., Array], block: Block) -> Array:
+    return answer(block.X, block.y[:, 0].astype(np.int64))
+
+
+def _nothing(queries: Array, asked: Integers) -> judge.Answer:
+    return np.zeros(1, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64)
+
+
+def follow_queries(found: Array, X: Array) -> Array:
+    """Numbers of queries on a device, where the queries are; words stay on the host."""
+    if is_dask(X) or not is_foreign(X) or found.dtype.kind not in "biuf":
+        return found
+    return like(found, X)
+
+
+def rowwise_positive(weight: Array) -> Array:
+    """One for rows that count and zero for others, where the weights are."""
+    return (
+        weight.astype(bool).astype(np.float64)
+        if is_dask(weight)
+        else namespace(weight).astype(weight > 0.0, namespace(weight).float64)
+    )
+
+
+def places_of_weight(weight: Array) -> Integers:
+    """The numbers of the rows that count."""
+    return np.flatnonzero(on_host(weight) > 0.0)
 
 
 def is_index(X: Any) -> bool:
@@ -323,7 +513,7 @@ class Alone(Searched):
         return self._keep(X)._certified()
 
 
-class Told(Searched):
+class Targeted(Searched):
     """Keeps rows with their targets, which say something of queries."""
 
     weights: Any
