@@ -13,7 +13,7 @@ from tenfold.certification.models import known
 from tenfold.estimators.classes import numbered as numbered_classes
 from tenfold.estimators.contract import as_rows, rows_alone, source_of, validate, validate_rows, validate_weights
 from tenfold.estimators.neighbours import Histogram, KernelDensity, ParzenRegressor
-from tenfold.estimators.neighbours.searched import THERE
+from tenfold.estimators.neighbours.reached import THERE
 from tenfold.judge import Certificate
 from tenfold.judge import neighbours as judge
 from tenfold.plans.neighbours import numbered, rows_at

@@ -314,14 +314,9 @@ def completed(metric: Any, params: dict[str, Any], rows: Rows) -> dict[str, Any]
         return params
     if params.get("V") is not None or params.get("VI") is not None:
         return params
-    if isinstance(rows, MemoryRows) and not rows.foreign:
-        X = np.asarray(rows.X if rows.weight is None else rows.X[rows.weight > 0.0], dtype=np.float64)
-        spread = np.atleast_2d(np.cov(X, rowvar=False)) if len(X) > 1 else np.zeros((X.shape[1], X.shape[1]))
-    else:
-        total = rows.fold(partial(_spread, np.zeros(rows.shape[1])))
-        mean = total.sums / total.count
-        total = rows.fold(partial(_spread, mean))
-        spread = total.products / max(1.0, total.count - 1.0)
+    about = rows.fold(partial(_spread, np.zeros(rows.shape[1])))
+    total = rows.fold(partial(_spread, about.sums / about.count))
+    spread = total.products / max(1.0, total.count - 1.0)
     return {**params, "V": np.diag(spread).copy() if metric == "seuclidean" else spread}
 
 

@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, is_dask, is_foreign, namespace, on_host
-from tenfold.estimators.neighbours.searched import Searched, Targeted, Told
+from tenfold.estimators.neighbours.reached import Told, in_memory
+from tenfold.estimators.neighbours.searched import Searched, Targeted
 from tenfold.plans.neighbours import AllWithin, Near, Question, TheNearest
 
 
@@ -36,7 +37,7 @@ class NearestAsked(Searched):
             Of rows at the same distance the first comes first.
         """
         question = self._nearest(n_neighbors)
-        if self._here(X):
+        if in_memory(self, X):
             distances, rows = self._near(X, question).table(question.k)
         else:
             k = question.k
@@ -137,7 +138,7 @@ class RadiusAsked(Searched):
         check_is_fitted(self)
         check_mode(mode)
         question = self._within(radius, sort_results and mode == "distance")
-        if self._here(X):
+        if in_memory(self, X):
             return graph(self._near(X, question), mode, self.n_samples_fit_)
         found = on_host(self._asked(X, question, Told(_lists, np.empty((0, 2), dtype=object))))
         offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in found[:, 1]])])

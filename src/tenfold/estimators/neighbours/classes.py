@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, on_host
 from tenfold.estimators.neighbours.asked import NearestTold
-from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Targeted, Told, claims
+from tenfold.estimators.neighbours.reached import Told
+from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Targeted, claims
 from tenfold.estimators.parameters import Constraints
 from tenfold.estimators.predictors import Scored
 from tenfold.plans.neighbours import Near, votes

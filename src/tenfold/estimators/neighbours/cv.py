@@ -12,7 +12,8 @@ from tenfold.estimators.entries import Entry
 from tenfold.estimators.neighbours.asked import NearestTold
 from tenfold.estimators.neighbours.classes import NO_WEIGHT, Voted
 from tenfold.estimators.neighbours.numbers import Averaged
-from tenfold.estimators.neighbours.searched import SEARCH, WEIGHTS, claims, follow_queries
+from tenfold.estimators.neighbours.reached import follow_queries
+from tenfold.estimators.neighbours.searched import SEARCH, WEIGHTS, claims
 from tenfold.estimators.parameters import Constraints, array_like, integer
 from tenfold.plans.neighbours import Near, weighed
 
@@ -38,7 +39,7 @@ class Chosen(NearestTold):
         super().__init__(n_neighbors, weights=weights, algorithm=algorithm, leaf_size=leaf_size, **search)
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows X, (n, p), and their targets y, and choose the number of neighbours."""
         self._keep(X, y, sample_weight)
         rows, weight = self._left_out()

@@ -49,6 +49,8 @@ class NearestNeighbors(Alone, NearestAsked, RadiusAsked):
     Notes
     -----
     Memory: the rows; for a tree or another metric a copy in float64, and half as much while products run. Never n x n.
+    Of rows in files, on a cluster or on a device the source is kept, and every question reads it once, block by block;
+    answers are those of memory.
     Seeger, section 2.1; Rosasco, ch. 2; Welling, ch. 5; Cookbook, ch. 22 and C.4.
 
     Examples

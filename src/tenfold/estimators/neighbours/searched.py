@@ -1,29 +1,25 @@
 """Rows that are kept and searched: what all estimators of neighbours share."""
 
 import warnings
-from collections.abc import Callable
-from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, is_classifier
-from sklearn.exceptions import DataConversionWarning, EfficiencyWarning
-from sklearn.utils import check_array, get_tags
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import FLOATS, Array, Integers, is_dask, is_foreign, is_sparse, like, namespace, on_host
-from tenfold.data import BatchRows, Block, Rows, Table
-from tenfold.distances import SETS, VALID, VALID_SPARSE, distance_of
+from tenfold.data import Rows
+from tenfold.distances import VALID, distance_of
 from tenfold.estimators.classes import encoded
 from tenfold.estimators.contract import (
-    SOURCES,
     Claims,
     all_or_nothing,
     as_rows,
     canonical,
-    clusters,
     refuse_not_finite,
     rows_alone,
     source_of,
@@ -31,7 +27,9 @@ from tenfold.estimators.contract import (
     validate_rows,
     validate_weights,
 )
-from tenfold.estimators.neighbours.objects import is_metric, named
+from tenfold.estimators.neighbours.metrics import check_search, check_table, name_metric, warn_of_sets
+from tenfold.estimators.neighbours.objects import is_metric
+from tenfold.estimators.neighbours.reached import THERE, Told, told_of
 from tenfold.estimators.parameters import (
     Check,
     Constraints,
@@ -92,17 +90,6 @@ RADIUS: Constraints = {"radius": (real(0, np.inf, "both"), nothing())}
 WEIGHTS: Constraints = {"weights": (choice("uniform", "distance"), function(), nothing())}
 
 
-THERE = ("files", "Dask", "devices")
-"""Rows that stay where they are: the source is kept, and read for every question."""
-
-
-class Told(NamedTuple):
-    """What is made of neighbours, an array with one result a query, and such an array for no query."""
-
-    make: Callable[[Near], Array]
-    nothing: Array
-
-
 class Searched(MultiOutputMixin, Predictor, BaseEstimator):
     """Keeps rows in an index, by scikit-learn's parameters of a search."""
 
@@ -154,7 +141,7 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
         self._claims.refuse(type(self).__name__, X)
         there = source_of(X) in THERE
         X, y = self._of_source(X, y) if there else (X, y) if shared else self._taken(X, y)
-        self._name_metric(X.shape[1])
+        name_metric(self, X.shape[1])
         weight = validate_weights(sample_weight, X)
         if self.metric == "precomputed":
             X = check_table(X)
@@ -165,7 +152,7 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
         if y is not None:
             self._keep_targets(y, X)
         if not there:
-            self._check_search(X)
+            check_search(self, X)
         self._fit_X = X.copy() if is_sparse(X) else X
         self.n_samples_fit_ = X.shape[0]
         self._votes = weight
@@ -265,73 +252,6 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
         if not self.outputs_2d_:
             self._y = self._y[:, 0]
 
-    def _name_metric(self, columns: int) -> None:
-        """`effective_metric_` and its parameters, as scikit-learn names them; an object is one of the names."""
-        algorithm, metric, params = self.algorithm, self.metric, dict(self.metric_params or {})
-        if is_metric(metric):
-            metric, own = named(metric, columns)
-            params |= own
-        if algorithm == "auto":
-            known = callable(metric) or metric in VALID["ball_tree"]
-            algorithm = "ball_tree" if known and metric != "precomputed" else "brute"
-        if callable(metric):
-            if algorithm == "kd_tree":
-                raise ValueError(
-                    f"kd_tree does not support callable metric '{metric}'. Function call overhead will result "
-                    "in very poor performance."
-                )
-        elif metric not in VALID[algorithm]:
-            raise ValueError(
-                f"Metric '{metric}' not valid. Use sorted(sklearn.neighbors.VALID_METRICS['{algorithm}']) to get "
-                "valid options. Metric can also be a callable function."
-            )
-        if "p" in (self.metric_params or {}) and self.p is not None:
-            warnings.warn(
-                "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored.",
-                SyntaxWarning,
-                stacklevel=5,
-            )
-        self.effective_metric_ = metric
-        if metric == "minkowski":
-            p, w = params.pop("p", self.p), params.pop("w", None)
-            plain = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
-            if w is None and p in plain:
-                self.effective_metric_ = plain[p]
-            else:
-                params |= {"p": p, "w": w}
-        self.effective_metric_params_ = params
-
-    def _check_search(self, X: Array) -> None:
-        """Refuse or warn where scikit-learn does: sparse rows, powers below one, weights in a k-d tree."""
-        metric, params = self.effective_metric_, self.effective_metric_params_
-        if is_sparse(X):
-            if self.algorithm not in ("auto", "brute"):
-                warnings.warn("cannot use tree with sparse input: using brute force", stacklevel=5)
-            if not callable(metric) and metric not in VALID_SPARSE:
-                raise ValueError(
-                    f"Metric '{metric}' not valid for sparse input. Use "
-                    "sorted(sklearn.neighbors.VALID_METRICS_SPARSE['brute']) to get valid options. Metric can also be "
-                    "a callable function."
-                )
-        if metric == "minkowski":
-            if params["p"] < 1 and self.algorithm in ("kd_tree", "ball_tree"):
-                raise ValueError(
-                    f'algorithm="{self.algorithm}" does not support 0 < p < 1 for the Minkowski metric. To resolve '
-                    'this problem either set p >= 1 or algorithm="brute".'
-                )
-            if params["p"] < 1:
-                warnings.warn(
-                    "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution "
-                    "with `algorithm='brute'`.",
-                    stacklevel=5,
-                )
-            if params["w"] is not None and self.algorithm == "kd_tree":
-                raise ValueError(
-                    "algorithm='kd_tree' is not valid for metric='minkowski' with a weight parameter 'w': try "
-                    "algorithm='ball_tree' or algorithm='brute' instead."
-                )
-        warn_of_sets(metric, X)
-
     def _queries(self, X: Any) -> tuple[Array, Integers | None]:
         """Queries in memory, and the row that each is itself where the rows that are kept are asked."""
         if X is None:
@@ -361,38 +281,9 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
         return canonical(X), None
 
     def _asked(self, X: Any, question: Question, told: Told) -> Array:
-        """What is made of the neighbours of each query, wherever the queries and the rows are: in memory for queries
-        in memory and in tables, as a Dask array not computed yet, or where a device has the queries.
-        """
+        """What is made of the neighbours of each query, wherever the queries are."""
         check_is_fitted(self)
-        own, rows = X is None, source_of(self._fit_X)
-        X = self._fit_X if own and rows in THERE else X
-        queries = source_of(X)
-        if "devices" in (rows, queries) and rows != queries:
-            raise TypeError(
-                f"The rows of the fit are in {SOURCES[rows]}, the queries in {SOURCES[queries]}: move one of them, "
-                "nothing is copied between devices silently."
-            )
-        if queries == "Dask" and rows == "files":
-            raise TypeError(
-                "Queries of a cluster do not meet the rows of files: give X.compute(), or a table of files."
-            )
-        if queries not in THERE:
-            return told.make(self._near(None if own else X, question))
-        self._check_enough(question, own, X.shape[0])
-        if queries == "Dask" and rows == "Dask":
-            index = self._index
-            assert isinstance(index, Source)
-            lift = partial(_lifted, question, index.form, own)
-            make = partial(_made, question, index.form, told.make)
-            return clusters().crossed(self, X, index.rows, lift, make, told.nothing, itself=own)
-        answer = partial(_answered, self._index, question, told.make)
-        if own and isinstance(X, Table):
-            return numbered(BatchRows(X, np.zeros((X.shape[0], 0)))).map(partial(_of_block, answer))
-        if own:
-            return follow_queries(answer(X, np.arange(X.shape[0])), X)
-        found = self._raw(X, lambda few: answer)
-        return follow_queries(found, X)
+        return told_of(self, X, question, told)
 
     def _near(self, X: Any, question: Question) -> Near:
         """Neighbours of queries in memory, or without X of the rows that are kept there."""
@@ -411,11 +302,6 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
                 f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {question.k}, n_samples_fit = "
                 f"{self.n_samples_fit_},{left} n_samples = {queries}"
             )
-
-    def _here(self, X: Any) -> bool:
-        """Whether the queries are in memory."""
-        check_is_fitted(self)
-        return source_of(self._fit_X if X is None else X) not in THERE
 
     def _certified(self) -> Self:
         self.certificate_ = self._judged()
@@ -454,33 +340,8 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
         return tags
 
 
-def _lifted(question: Question, form: Any, own: bool, queries: Array) -> Callable[[Block], Any]:
-    return question.lift(form, queries, own)
-
-
-def _made(question: Question, form: Any, make: Callable[[Near], Array], found: Any, own: Integers | None) -> Array:
-    return make(question.near(form, found, own))
-
-
-def _answered(
-    index: Kept | Source, question: Question, make: Callable[[Near], Array], queries: Array, own: Integers | None = None
-) -> Array:
-    return make(index.near(question, queries, own))
-
-
-def _of_block(answer: Callable[..., Array], block: Block) -> Array:
-    return answer(block.X, block.y[:, 0].astype(np.int64))
-
-
 def _nothing(queries: Array, asked: Integers) -> judge.Answer:
     return np.zeros(1, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64)
-
-
-def follow_queries(found: Array, X: Array) -> Array:
-    """Numbers of queries on a device, where the queries are; words stay on the host."""
-    if is_dask(X) or not is_foreign(X) or found.dtype.kind not in "biuf":
-        return found
-    return like(found, X)
 
 
 def rowwise_positive(weight: Array) -> Array:
@@ -519,8 +380,8 @@ class Targeted(Searched):
     weights: Any
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs); a table may bring its own."""
         return self._keep(X, y, sample_weight)._certified()
 
 
@@ -528,32 +389,3 @@ def with_advice(reason: ValueError) -> ValueError:
     """The error of a missing value, with what takes it."""
     text = str(reason)
     return type(reason)(text + MISSING if "contains NaN" in text else text)
-
-
-def warn_of_sets(metric: Any, X: Array) -> None:
-    """Distances of sets look at zero or not: say so where values are lost."""
-    if isinstance(metric, str) and metric in SETS and not np.isin(X, (0.0, 1.0)).all():
-        warnings.warn(f"Data was converted to boolean for metric {metric}", DataConversionWarning, stacklevel=5)
-
-
-def check_table(X: Any) -> Array:
-    """Distances that are given: not negative; a sparse graph with the entries of each row by distance."""
-    if not is_sparse(X):
-        return check_array(X, ensure_non_negative=True, input_name="X", dtype=list(FLOATS))
-    if X.format not in ("csr", "csc", "coo", "lil"):
-        raise TypeError(f"Sparse matrix in {X.format!r} format is not supported due to its handling of explicit zeros")
-    graph = check_array(
-        X, accept_sparse="csr", ensure_non_negative=True, input_name="precomputed distance matrix", dtype=list(FLOATS)
-    )
-    row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    if np.all((np.diff(graph.data) >= 0) | (np.diff(row) > 0)):
-        return graph
-    warnings.warn(
-        "Precomputed sparse input was not sorted by row values. Use the function "
-        "sklearn.neighbors.sort_graph_by_row_values to sort the input by row values, with warn_when_not_sorted=False "
-        "to remove this warning.",
-        EfficiencyWarning,
-        stacklevel=6,
-    )
-    order = np.lexsort((graph.data, row))
-    return type(graph)((graph.data[order], graph.indices[order], graph.indptr), shape=graph.shape)

@@ -81,7 +81,7 @@ class RadiusNeighborsClassifier(Voted, RadiusAsked):
         super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows X, (n, p), and their classes y, (n,) or (n, n_outputs)."""
         self._keep(X, y, sample_weight)
         self.outlier_label_ = self._labels()
