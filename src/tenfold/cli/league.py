@@ -29,7 +29,7 @@ def encoder_of(data: Prepared, line: Line) -> TableEncoder:
     """
     dense = line.entry is None or line.entry.dense
     return TableEncoder(
-        types=data.schema.plain(),
+        types=data.schema.text(),
         task=data.family,
         scale=True,
         many_levels="target" if data.frame.height <= MOST_ROWS_BY_MEANS else "group",

@@ -75,6 +75,8 @@ def _common(job: Task, table: Prepared, encoder: TableEncoder | None) -> dict[st
         "weight": job.roles.weight,
         "time": job.roles.time,
         "drop": list(job.roles.drop),
+        "types": dict(job.roles.types),
+        "ordinal": dict(job.roles.ordinal),
         "task": table.task,
         "columns": [] if encoder is None else _columns(encoder),
         "decisions": [*table.decisions, *decisions],
@@ -219,7 +221,7 @@ def record_of_structure(
 ) -> tuple[dict[str, Any], Any]:
     """The record of a table without a target, and the model that is kept: the clusters."""
     begin = time.perf_counter()
-    encoder = TableEncoder(types=table.schema.plain(), scale=True, sparse_output=False)
+    encoder = TableEncoder(types=table.schema.text(), scale=True, sparse_output=False)
     Z = encoder.fit_transform(table.frame)
     found = list(find(Z, begin + seconds))
     rows = [

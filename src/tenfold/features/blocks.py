@@ -101,7 +101,9 @@ class Numbers(Block):
                 self.names_ = [f"x{j}" for j in range(X.shape[1])]
             return X
         frame = self._names(X) if learn else frame_of(X)
-        return frame.cast(pl.Float64).to_numpy() if frame.width else np.zeros((frame.height, 0))
+        if any(kind != pl.Float64 for kind in frame.dtypes):
+            frame = frame.cast(pl.Float64)
+        return frame.to_numpy() if frame.width else np.zeros((frame.height, 0))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns, then of the marks."""
