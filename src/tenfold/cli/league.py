@@ -192,6 +192,9 @@ def _note(one: Standing) -> str:
         words.append("scikit-learn's, to compare with")
     if one.result.state != "ok":
         words.append(one.result.reason)
+    certificate = one.result.certificate
+    if one.line.ours and certificate is not None and not certificate.ok:
+        words.append(certificate.explain())
     return "; ".join(words)
 
 

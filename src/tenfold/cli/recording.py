@@ -58,7 +58,9 @@ def describe(table: Prepared, console: Any) -> None:
 
 def _common(job: Task, table: Prepared, encoder: TableEncoder | None) -> dict[str, Any]:
     """What every record holds."""
-    decisions = [str(decision) for decision in encoder.decisions_] if encoder is not None else []
+    # kinds stand with the columns
+    made = encoder.decisions_ if encoder is not None else ()
+    decisions = [str(decision) for decision in made if decision.about not in ("types", "dropped")]
     return {
         "format": FORMAT,
         "created": job.created,
@@ -187,7 +189,7 @@ def _notes(standing: list[Standing], best: Standing | None, metric: Metric, tabl
     names = [one.line.name for one in standing if one.line.ours and one.result.certificate is not None]
     bad = [name for name in names if not _is_ok(standing, name)]
     if bad:
-        notes.append(f"Not certified: {', '.join(bad)}; their lines say why.")
+        notes.append(f"Not certified: {', '.join(bad)}. What each says of itself stands in the report.")
     notes += [f"{one.line.name} warned: {text}" for one in standing if one is best for text in one.result.warned[:3]]
     return notes
 
