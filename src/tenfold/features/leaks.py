@@ -18,7 +18,8 @@ from tenfold.features.profiles import DAY
 from tenfold.features.task import infer_task, split_target
 
 PERFECT, STRONG, STRONG_CLASSES = 0.999, 0.8, 0.95
-MOST_BINS, ROWS_A_BIN = 100, 20
+SURELY_NOT = 0.5
+MOST_BINS, ROWS_A_BIN, BLOCK = 100, 20, 1 << 22
 MEASURED = ("number", "count", "date", "boolean")
 LOOKED_AT = (*MEASURED, "ordinal", "category", "identifier")
 
@@ -81,14 +82,17 @@ def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = 
         if len(y) != frame.height:
             raise TableError(f"the target has {len(y)} values, but the table has {frame.height} rows.")
         task = infer_task(y)[0]
-    number = task == "regression"
-    codes = y.astype(np.float64) if number else np.unique(y, return_inverse=True)[1]
-    target = _Target(codes, _ranks(codes) if number else None)
+    if task == "regression":
+        about = _Target(y.astype(np.float64), _ranks(y.astype(np.float64)))
+    else:
+        about = _Target(np.unique(y, return_inverse=True)[1], None)
     schema = infer_schema(frame, types=types, ordinal=ordinal)
     kinds = dict(frame.schema)
     columns = [_measurable(c, kinds[c.name]) for c in schema.columns if c.kind in LOOKED_AT]
     measured = typed(frame, columns)
-    looked_at = (_looked_at(measured.get_column(column.name), column, target) for column in columns)
+    far = _far_from_suspicion(measured, [column.name for column in columns if column.kind == "number"], about)
+    near = [column for column in columns if column.name not in far]
+    looked_at = (_looked_at(measured.get_column(column.name), column, about) for column in near)
     return tuple(sorted((one for one in looked_at if one is not None), key=lambda s: -s.explained))
 
 
@@ -103,6 +107,38 @@ class _Target:
 def _measurable(column: ColumnType, kind: Any) -> ColumnType:
     """The column, and keys that are numbers as numbers."""
     return replace(column, kind="number") if column.kind == "identifier" and kind.is_numeric() else column
+
+
+def _far_from_suspicion(frame: pl.DataFrame, names: list[str], target: _Target) -> set[str]:
+    """Columns of numbers, none missing, that are no suspects: many at once, so that few need a long look.
+
+    Rows stand in the order of a column. A number: what its bins explain of the target. A class: how many rows are like
+    one of their neighbours.
+    """
+    y, n = target.values, frame.height
+    found: set[str] = set()
+    full = [name for name in names if not frame.get_column(name).null_count()] if n >= ROWS_A_BIN else []
+    bins = _bins_of(n)
+    starts = n * np.arange(bins) // bins
+    many = max(1, BLOCK // max(n, 1))
+    for first in range(0, len(full), many):
+        block = full[first : first + many]
+        ordered = y[np.argsort(frame.select(block).to_numpy(), axis=0)]
+        if target.ranks is not None:
+            sums = np.add.reduceat(ordered - y.mean(), starts, axis=0)
+            between = np.sum(sums**2 / np.diff(starts, append=n)[:, None], axis=0)
+            far = between < SURELY_NOT * np.sum((y - y.mean()) ** 2)
+        else:
+            same, alone = ordered[1:] == ordered[:-1], np.zeros((1, len(block)), dtype=bool)
+            alike = np.vstack([same, alone]) | np.vstack([alone, same])
+            most = int(np.bincount(y).max())
+            far = alike.sum(axis=0) - most < SURELY_NOT * (n - most)
+        found.update(name for name, yes in zip(block, far, strict=True) if yes)
+    return found
+
+
+def _bins_of(rows: int) -> int:
+    return max(2, min(MOST_BINS, rows // ROWS_A_BIN))
 
 
 def _looked_at(series: pl.Series, column: ColumnType, target: _Target) -> Suspect | None:
@@ -162,7 +198,7 @@ def _errors_of_neighbours(values: Floats, y: Integers) -> float:
 def _bins(values: Floats) -> Integers:
     """Bins of about equal counts, all different values where they are few; missing values are bin 0."""
     given = np.sort(values[~np.isnan(values)])
-    bins = max(2, min(MOST_BINS, len(given) // ROWS_A_BIN))
+    bins = _bins_of(len(given))
     edges = np.unique(given)
     if len(edges) > bins:
         edges = np.unique(given[len(given) * np.arange(bins) // bins])
