@@ -10,7 +10,7 @@ from tenfold import _core
 from tenfold.arrays import Floats, Integers
 from tenfold.distances import Called, Distance, Entries, Given, Minkowski, Sets
 from tenfold.machine import threads
-from tenfold.plans.neighbours.index import FEW_COLUMNS, FINISH, LARGEST, POWERS, SIZES, SQUARES, Index, built
+from tenfold.plans.neighbours.index import FEW_COLUMNS, FINISH, LARGEST, POWERS, SIZES, SQUARES, ByTree, Index, built
 from tenfold.plans.neighbours.window_bounds import Tolerance, logs_nearby
 from tenfold.plans.neighbours.window_tables import sums_of_table
 
@@ -74,7 +74,7 @@ def tree_of(distance: Distance, X: Floats) -> Index | None:
     if not isinstance(distance, Minkowski) or distance.image(X[:1], False).shape[1] > FEW_COLUMNS:
         return None
     index = built(distance, X)
-    return None if index.tree is None else index
+    return index if isinstance(index.search, ByTree) else None
 
 
 def log_densities(
