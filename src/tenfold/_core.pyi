@@ -77,7 +77,7 @@ def class_squares(
 ) -> tuple[_Float, _Float, _Float]: ...
 def class_products(
     X: _Real, weight: _Float | None, group: NDArray[np.int32], places: _Float, vectors: _Float, threads: int
-) -> tuple[_Float, _Float, _Float]: ...
+) -> tuple[_Float, _Float, _Float, _Float]: ...
 def category_ranges(X: _Real, weight: _Float | None, threads: int) -> tuple[_Float, _Float, bool]: ...
 def class_tables(
     X: _Real, weight: _Float | None, group: NDArray[np.int32], classes: int, starts: NDArray[np.int64], threads: int
@@ -85,6 +85,26 @@ def class_tables(
 def table_scores(
     X: _Real, table: _Float, intercept: _Float, starts: NDArray[np.int64], threads: int
 ) -> tuple[_Float, int]: ...
+def decide(
+    X: _Real,
+    place: _Float,
+    unit: _Float,
+    linear: _Float,
+    squared: _Float | None,
+    constant: _Float,
+    slack: _Float,
+    threads: int,
+) -> NDArray[np.int64]: ...
+def decide_whole(
+    X: _Real,
+    place: _Float,
+    unit: _Float,
+    factors: _Float,
+    offsets: _Float,
+    constant: _Float,
+    slack: _Float,
+    threads: int,
+) -> NDArray[np.int64]: ...
 def largest(scores: _Float, threads: int) -> NDArray[np.int64]: ...
 def centred_singles(X: _Real, shift: _Float, root: _Float | None, unit: float, threads: int) -> NDArray[np.float32]: ...
 def scatter_singles(A: NDArray[np.float32], vectors: NDArray[np.float32], threads: int) -> _Float: ...

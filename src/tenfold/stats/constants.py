@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tenfold.arrays import Array, namespace, on_host
-from tenfold.data import Block, Rows, targets_of, weights_of
+from tenfold.data import Block, Rows, settled, targets_of, weights_of
 from tenfold.losses import Loss
-from tenfold.stats.derivatives import Total
+from tenfold.stats.derivatives import Params, Total, derivatives
 
 
 class Constant(NamedTuple):
@@ -30,8 +30,13 @@ def best_constant(loss: Loss, rows: Rows) -> Constant:
 
 
 def mean_loss(loss: Loss, rows: Rows, z: float) -> float:
-    """The weighted mean loss of one constant."""
-    return mean_over_targets(rows, lambda y: loss.value(y, z + namespace(y).zeros_like(y)))
+    """The weighted mean loss of one constant: that of a model without columns."""
+    if rows.foreign or rows.scattered:
+        return mean_over_targets(rows, lambda y: loss.value(y, z + namespace(y).zeros_like(y)))
+    y = np.ascontiguousarray(rows.map(targets_of)[:, :1])
+    block = Block(np.zeros((len(y), 0)), y, np.ascontiguousarray(rows.map(weights_of)))
+    found = settled(derivatives(loss, Params(np.zeros((1, 0)), np.array([z])), 0)(block))
+    return float(found.value[0] / found.weight)
 
 
 def mean_over_targets(rows: Rows, f: Callable[[Array], Array]) -> float:

@@ -1,13 +1,26 @@
 """Neighbours: an index of the rows, searches in it, what neighbours say of a query, and sums of windows."""
 
 from tenfold.plans.neighbours.condensed import centres_of_classes
+from tenfold.plans.neighbours.elsewhere import is_possible
 from tenfold.plans.neighbours.index import Index, Near, built, from_graph
-from tenfold.plans.neighbours.said import means, shares, weighed
+from tenfold.plans.neighbours.said import means, votes, weighed
+from tenfold.plans.neighbours.sources import (
+    AllWithin,
+    Form,
+    Kept,
+    Question,
+    Searching,
+    Source,
+    TheNearest,
+    kept_where_they_are,
+    numbered,
+    rows_at,
+)
 from tenfold.plans.neighbours.window_bounds import Tolerance
+from tenfold.plans.neighbours.window_folds import KeptWindows, WindowsAbout, WindowSum
 from tenfold.plans.neighbours.windows import (
     bandwidths_to_try,
     likelihoods_left_out,
-    log_densities,
     log_volume,
     rule_of_thumb,
     tree_of,
@@ -15,20 +28,33 @@ from tenfold.plans.neighbours.windows import (
 )
 
 __all__ = [
+    "AllWithin",
+    "Form",
     "Index",
+    "Kept",
+    "KeptWindows",
     "Near",
+    "Question",
+    "Searching",
+    "Source",
+    "TheNearest",
     "Tolerance",
+    "WindowSum",
+    "WindowsAbout",
     "bandwidths_to_try",
     "built",
     "centres_of_classes",
     "from_graph",
+    "is_possible",
+    "kept_where_they_are",
     "likelihoods_left_out",
-    "log_densities",
     "log_volume",
     "means",
+    "numbered",
+    "rows_at",
     "rule_of_thumb",
-    "shares",
     "tree_of",
+    "votes",
     "weighed",
     "window_sums",
 ]
