@@ -14,7 +14,6 @@ void bind_decide(nb::module_ &m);
 void bind_singles(nb::module_ &m);
 void bind_derivatives(nb::module_ &m);
 void bind_softmax(nb::module_ &m);
-void bind_cholesky(nb::module_ &m);
 void bind_models(nb::module_ &m);
 void bind_mixture(nb::module_ &m);
 void bind_descent(nb::module_ &m);

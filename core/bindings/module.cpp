@@ -44,7 +44,6 @@ NB_MODULE(_core, m) {
   bind_singles(m);
   bind_derivatives(m);
   bind_softmax(m);
-  bind_cholesky(m);
   bind_models(m);
   bind_mixture(m);
   bind_descent(m);
