@@ -77,7 +77,7 @@ def tree_of(distance: Distance, X: Floats) -> Index | None:
     return index if isinstance(index.search, ByTree) else None
 
 
-def log_densities(
+def log_sums(
     distance: Distance,
     X: Floats,
     queries: Floats,
@@ -87,17 +87,16 @@ def log_densities(
     tolerance: Tolerance,
     index: Index | None,
 ) -> Floats:
-    """Logarithms of the density at queries (m,), by the rows nearby where that is enough, else by all."""
-    volume = float(log_volume(window, np.array([h]), X.shape[1])[0])
+    """Logarithms of sums of windows at queries (m,), by the rows nearby where that is enough, else by all."""
     if index is None:
         logs, enough = np.empty(len(queries)), np.zeros(len(queries), dtype=bool)
     else:
+        volume = float(log_volume(window, np.array([h]), X.shape[1])[0])
         logs, enough = logs_nearby(index, queries, window, h, weight, tolerance, volume)
     if not enough.all():
         left = np.ascontiguousarray(queries[~enough])
         logs[~enough] = window_sums(distance, X, left, window, np.array([h]), weight=weight)[0][:, 0]
-    total = float(len(X) if weight is None else np.sum(weight))
-    return np.asarray(logs - np.log(total) - volume)
+    return logs
 
 
 def log_volume(kernel: str, bandwidths: Floats, d: int) -> Floats:
