@@ -203,6 +203,28 @@ def scatter_products(X: _Real, vectors: _Float, shift: _Float, weight: _Float | 
 def column_sums(X: _Real, weight: _Float, other: _Float, shift: _Float, threads: int) -> _Float: ...
 def some_columns(X: _Real, index: NDArray[np.int64], centre: _Float, root: _Float, threads: int) -> _Float: ...
 def inner_products(X: _Real, centre: _Float, root: _Float, threads: int) -> _Float: ...
+def both_ways_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    vectors: _Float,
+    weight: _Float | None,
+    level: _Float | None,
+    by: _Float,
+    threads: int,
+) -> _Float: ...
+def across_csr(data: _Real, indices: _Index, indptr: _Index, p: int, vectors: _Float, threads: int) -> _Float: ...
+def along_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    vectors: _Float,
+    level: _Float | None,
+    by: _Float,
+    threads: int,
+) -> _Float: ...
 def times_t_csr(data: _Real, indices: _Index, indptr: _Index, p: int, U: _Float, threads: int) -> _Float: ...
 
 class Learner:

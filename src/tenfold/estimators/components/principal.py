@@ -240,6 +240,7 @@ class PCA(Principal):
                 values=wide(self.singular_values_) ** 2,
                 leading=self.keep is None,
                 scatter=found.scatter,
+                beside=found.beside,
                 tol=max(1e-8, self.tol),
                 dtype=numpy_dtype(self.components_.dtype),
                 status=found.status.value,

@@ -152,6 +152,7 @@ class TruncatedSVD(Projected):
             values=wide(self.singular_values_) ** 2,
             about_mean=False,
             scatter=found.scatter,
+            beside=found.beside,
             tol=max(1e-8, self.tol),
             dtype=numpy_dtype(self.components_.dtype),
             status=found.status.value,
