@@ -4,6 +4,7 @@
 #include "tenfold/class_columns.hpp"
 #include "tenfold/class_products.hpp"
 #include "tenfold/class_tables.hpp"
+#include "tenfold/decide.hpp"
 #include "tenfold/largest.hpp"
 #include "tenfold/quadratics.hpp"
 
@@ -223,6 +224,53 @@ void test_largest() {
   check(number == expected, "the first of the largest scores, or what is not a number");
 }
 
+// Numbers that single precision decides are those of double precision; a row that is not finite is left.
+template <class T> void test_decisions(const std::string &isa, Index n, Index p) {
+  constexpr Index k = 4;
+  const auto bad = static_cast<std::size_t>(n / 2);
+  Matrix<T> x(n, p, 1.0, 5);
+  x.values[bad * index(p)] = std::numeric_limits<T>::quiet_NaN();
+  const std::vector<double> place(index(p), 0.25), unit(index(p), 2.0), none(3, 1e-12);
+  const std::vector<double> b = normal(index(k * p), 6), c = normal(index(k), 7), B = normal(index(k * p * p), 8);
+  std::vector<double> triangles(B.size());
+  for (Index e = 0; e < k * p * p; ++e)
+    triangles[index(e)] = e / p % p <= e % p ? B[index(e)] : 0.0;
+  std::vector<std::int64_t> diagonal(index(n)), whole(index(n));
+  decide(x.dense(), DiagonalScores{place, unit, b, b, c, none}, 2, diagonal);
+  decide(x.dense(), WholeScores{place, unit, triangles, b, c, none}, 2, whole);
+  const auto best = [&](Index i, auto score) {
+    Index first = 0;
+    for (Index m = 1; m < k; ++m)
+      first = score(i, m) > score(i, first) ? m : first;
+    return first;
+  };
+  const auto d = [&](Index i, Index j) { return 2.0 * (x(i, j) - 0.25); };
+  const auto plain = [&](Index i, Index m) {
+    double total = c[index(m)];
+    for (Index j = 0; j < p; ++j)
+      total += b[index(m * p + j)] * d(i, j) * (1.0 + d(i, j));
+    return total;
+  };
+  const auto length = [&](Index i, Index m) {
+    double total = c[index(m)];
+    for (Index j = 0; j < p; ++j) {
+      double y = -b[index(m * p + j)];
+      for (Index l = 0; l <= j; ++l)
+        y += triangles[index((m * p + l) * p + j)] * d(i, l);
+      total -= 0.5 * y * y;
+    }
+    return total;
+  };
+  Index left = 0;
+  for (Index i = 0; i < n; ++i) {
+    left += (diagonal[index(i)] < 0) + (whole[index(i)] < 0);
+    check(diagonal[index(i)] < 0 || diagonal[index(i)] == best(i, plain), isa + ": diagonal decisions");
+    check(whole[index(i)] < 0 || whole[index(i)] == best(i, length), isa + ": whole decisions");
+  }
+  check(diagonal[bad] == -1 && whole[bad] == -1, isa + ": a row that is not finite is left");
+  check(p > 100 || left <= 2 + n / 50, isa + ": few rows are left");
+}
+
 } // namespace
 
 int main() {
@@ -239,7 +287,10 @@ int main() {
         }
         test_distances<float>(isa, n, p);
         test_distances<double>(isa, n, p);
+        test_decisions<float>(isa, n, p);
+        test_decisions<double>(isa, n, p);
       }
+    test_decisions<double>(isa, 70, 300);
     test_sums<double>(isa, 60'000, 5, true); // several slots
     test_products<double>(isa, 20'000, 5, 2, true);
   });

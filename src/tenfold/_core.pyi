@@ -85,6 +85,26 @@ def class_tables(
 def table_scores(
     X: _Real, table: _Float, intercept: _Float, starts: NDArray[np.int64], threads: int
 ) -> tuple[_Float, int]: ...
+def decide(
+    X: _Real,
+    place: _Float,
+    unit: _Float,
+    linear: _Float,
+    squared: _Float | None,
+    constant: _Float,
+    slack: _Float,
+    threads: int,
+) -> NDArray[np.int64]: ...
+def decide_whole(
+    X: _Real,
+    place: _Float,
+    unit: _Float,
+    factors: _Float,
+    offsets: _Float,
+    constant: _Float,
+    slack: _Float,
+    threads: int,
+) -> NDArray[np.int64]: ...
 def largest(scores: _Float, threads: int) -> NDArray[np.int64]: ...
 def centred_singles(X: _Real, shift: _Float, root: _Float | None, unit: float, threads: int) -> NDArray[np.float32]: ...
 def scatter_singles(A: NDArray[np.float32], vectors: NDArray[np.float32], threads: int) -> _Float: ...

@@ -53,6 +53,8 @@ template <class T> struct DenseKernels {
   float (*to_singles)(const T *x, Index columns, const double *shift, double unit, float *out);
   double (*square_distance)(const T *x, const double *c, Index columns);
   void (*add_about)(double w, const T *x, const double *shift, Index columns, double *sums);
+  // core/src/kernels/decide.hpp
+  void (*scaled_row)(const T *x, Index columns, const double *place, const double *unit, float *out);
 };
 
 template <class T, class I> struct SparseKernels {
@@ -171,6 +173,10 @@ struct Kernels {
   void (*single_softmax)(const float *y, float *z, Index step, Index classes, const float *b, const float *weight,
                          Index count, double *value, double *slope, float *u);
   void (*turn)(const float *from, Index step, Index rows, Index columns, float *out, Index out_step);
+  // core/src/kernels/decide.hpp
+  void (*row_squares)(const float *rows, Index step, Index columns, Index count, float *squares, float *norms);
+  void (*leaders)(const float *z, Index step, Index classes, const float *b, Index count, float *best, float *second,
+                  std::int32_t *number);
   DenseKernels<float> f32;
   DenseKernels<double> f64;
   SparseKernels<float, std::int32_t> f32_i32;

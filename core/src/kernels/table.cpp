@@ -1,6 +1,7 @@
 // Compiled once for every instruction set, with TENFOLD_ISA as the namespace and the matching -march.
 #include "classes.hpp"
 #include "cross.hpp"
+#include "decide.hpp"
 #include "delta.hpp"
 #include "distances.hpp"
 #include "drift.hpp"
@@ -50,7 +51,8 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    chessboard<T>,
                                    to_singles<T>,
                                    square_distance<T>,
-                                   add_about<T>};
+                                   add_about<T>,
+                                   scaled_row<T>};
 
 template <class T, class I>
 constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>, sparse_both_ways<T, I>,
@@ -88,6 +90,8 @@ constexpr Kernels kernels = {
     single_sums,
     single_softmax,
     turn,
+    row_squares,
+    leaders,
     dense<float>,
     dense<double>,
     sparse<float, std::int32_t>,

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tenfold.arrays import FLOATS, Array, contiguous, is_dask, is_foreign, is_numpy, is_sparse, namespace, on_host
 from tenfold.data import BatchRows, Block, NotFinite, Table
 from tenfold.estimators import foreign
+from tenfold.estimators.classes import largest
 from tenfold.estimators.contract import (
     canonical,
     clusters,
@@ -29,6 +30,13 @@ FEW = 4096
 
 PIECE = 1 << 14
 """Scores of so many rows are made at a time, and used while they are in the cache."""
+
+
+MANY = 1 << 17
+"""Rows of so many entries are first asked in single precision which of their scores is the largest."""
+
+UNSURE = 0.25
+"""Where single precision leaves more than this share of the rows undecided, it is not asked again."""
 
 
 class Predictor:
@@ -67,12 +75,37 @@ class Predictor:
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
             finite = finiteness(self)
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finite, reset=False)
+        elif then is largest and X.size >= MANY and hasattr(f := of_rows(False), "decided"):
+            return self._largest(f, X)
         elif self._reveals and X.size >= FEW:
             return _in_pieces(partial(self._looked_at, of_rows(False)), then, X)
         elif not np.isfinite(X).all():
             check_array(X, ensure_all_finite=finiteness(self), input_name="X", estimator=self)
         f = of_rows(X.shape[0] * X.shape[1] < FEW)
         return _followed(f, then)(canonical(X)) if is_sparse(X) else _in_pieces(f, then, X)
+
+    def _largest(self, scores: Any, X: Array) -> Array:
+        """The number of the largest of each row's `scores`, of plain rows: in single precision where that can tell, and
+        of the others, with all rows that are not finite among them, by the scores themselves.
+        """
+        found, exactly = [], partial(self._searched, scores)
+        for start in range(0, X.shape[0], 4 * PIECE):
+            part = contiguous(X[start : start + 4 * PIECE])
+            number = scores.decided(part)
+            unsure = np.flatnonzero(number < 0)
+            if unsure.size:
+                number[unsure] = largest(exactly(part[unsure] if unsure.size < len(part) else part))
+            found.append(number)
+            if unsure.size > UNSURE * len(part) and start + len(part) < len(X):
+                found.append(_in_pieces(exactly, largest, X[start + len(part) :]))
+                break
+        return np.concatenate(found)
+
+    def _searched(self, f: Callable[[Array], Array], X: Array) -> Array:
+        """f of plain rows that were searched for values that are not finite."""
+        if not np.isfinite(X).all():
+            check_array(X, ensure_all_finite=finiteness(self), input_name="X", estimator=self)
+        return f(X)
 
     def _looked_at(self, f: Callable[[Array], Array], X: Array) -> Array:
         """f of plain rows; where it is not finite, the rows are searched for the reason."""

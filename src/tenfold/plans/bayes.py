@@ -31,11 +31,14 @@ from tenfold.stats import (
     class_columns,
     class_sums,
     class_tables,
+    decide_linear,
+    decide_scaled,
     marks,
     observed_columns,
     scaled_distances,
     some_missing,
     times,
+    undecided,
 )
 
 TINY = np.finfo(np.float64).tiny
@@ -177,6 +180,12 @@ class LinearScores:
         barred = never.astype(np.float64) - always.astype(np.float64)
         return cls(coef, intercept, barred, always.sum(axis=1).astype(np.float64), threshold)
 
+    def decided(self, X: Array) -> Integers:
+        """The numbers of the largest scores of dense rows, or -1 where single precision cannot tell."""
+        if self.threshold is not None or self.barred is not None:
+            return undecided(X)
+        return decide_linear(X, self.coef, self.intercept)
+
     def __call__(self, X: Array) -> Array:
         """The scores (n, k) in float64, where X is."""
         if self.threshold is None or not is_numpy(X):
@@ -204,13 +213,22 @@ class GaussianScores:
     variance: Floats
     log_prior: Floats
 
+    def decided(self, X: Array) -> Integers:
+        """The numbers of the largest scores of dense rows, or -1 where single precision cannot tell."""
+        return decide_scaled(X, self.mean, self._scale(), self._constant())
+
     def __call__(self, X: Array) -> Array:
         """The scores (n, k) in float64, where X is."""
-        constant = self.log_prior - 0.5 * np.sum(np.log(2.0 * np.pi * self.variance), axis=1)
-        halves = scaled_distances(X, self.mean, np.sqrt(0.5 / self.variance))
+        halves = scaled_distances(X, self.mean, self._scale())
         halves *= -1.0
-        halves += like(constant, halves)
+        halves += like(self._constant(), halves)
         return halves
+
+    def _scale(self) -> Floats:
+        return np.sqrt(0.5 / self.variance)
+
+    def _constant(self) -> Floats:
+        return self.log_prior - 0.5 * np.sum(np.log(2.0 * np.pi * self.variance), axis=1)
 
 
 class UnseenCategory(ValueError):

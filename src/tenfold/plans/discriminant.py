@@ -17,10 +17,20 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg as la
 
-from tenfold.arrays import Array, Floats, like
+from tenfold.arrays import Array, Floats, Integers, like
 from tenfold.data import Rows
 from tenfold.machine import one_blas_thread
-from tenfold.stats import GroupedMoments, Moments, Params, Total, fourth_powers, quadratics, times
+from tenfold.stats import (
+    GroupedMoments,
+    Moments,
+    Params,
+    Total,
+    decide_linear,
+    decide_whole,
+    fourth_powers,
+    quadratics,
+    times,
+)
 
 LEAST_RANK = 1e-7
 """Directions in which classes vary by less, in units of the columns' own spread, cannot be told from rounding."""
@@ -192,6 +202,10 @@ class LinearScores:
     coef: Floats
     intercept: Floats
 
+    def decided(self, X: Array) -> Integers:
+        """The numbers of the largest scores of dense rows, or -1 where single precision cannot tell."""
+        return decide_linear(X, self.coef, self.intercept)
+
     def __call__(self, X: Array) -> Array:
         none = np.isneginf(self.intercept)
         z = times(X, Params(self.coef, np.where(none, 0.0, self.intercept)))
@@ -205,6 +219,10 @@ class QuadraticScores:
     mean: Floats
     factors: Floats
     offset: Floats
+
+    def decided(self, X: Array) -> Integers:
+        """The numbers of the largest scores of dense rows, or -1 where single precision cannot tell."""
+        return decide_whole(X, self.mean, self.factors, self.offset)
 
     def __call__(self, X: Array) -> Array:
         z = quadratics(X, self.mean, self.factors)

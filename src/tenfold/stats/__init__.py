@@ -25,6 +25,7 @@ from tenfold.stats.classes import (
 from tenfold.stats.clusters import Assigned, Assigner, Farthest, assigned, assigner, distances_to, farthest, nearest
 from tenfold.stats.columns import Aligned, Columns, squares_of_columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
+from tenfold.stats.decisions import decide_linear, decide_scaled, decide_whole, undecided
 from tenfold.stats.derivatives import (
     Derivatives,
     Params,
@@ -128,6 +129,9 @@ __all__ = [
     "class_tables",
     "cross_products",
     "curvatures",
+    "decide_linear",
+    "decide_scaled",
+    "decide_whole",
     "degrees_of_freedom",
     "derivatives",
     "distances_to",
@@ -169,4 +173,5 @@ __all__ = [
     "times",
     "together",
     "total_weight",
+    "undecided",
 ]
