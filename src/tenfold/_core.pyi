@@ -425,6 +425,23 @@ def window_sums(
     own: NDArray[np.int64] | None,
     threads: int,
 ) -> tuple[_Float, _Float]: ...
+def window_tree(
+    points: _Float,
+    boxes: _Float,
+    leaf: int,
+    Q: _Float,
+    metric: int,
+    p: float,
+    finish: int,
+    exponent: float,
+    window: int,
+    bandwidth: float,
+    log_absolute: float,
+    relative: float,
+    weight: _Float | None,
+    below: _Float | None,
+    threads: int,
+) -> _Float: ...
 def near_sparse(*parts: Any, **asked: Any) -> Any: ...
 
 class DualAscent:

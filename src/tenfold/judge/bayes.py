@@ -96,13 +96,19 @@ def complement(
     note: str = "",
 ) -> Certificate:
     """The weights of the columns in each class, and the shares of the classes."""
-    others = np.array([np.delete(again.sums, k, axis=0).sum(axis=0) for k in range(len(again.sums))]) + alpha
+    others = np.zeros_like(again.sums)
+    for k, one in enumerate(others):
+        for other in np.delete(np.arange(len(others)), k):
+            one += again.sums[other]
+    others += alpha
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(_ratio(others, others.sum(axis=1, keepdims=True)))
-    total = np.abs(logs).sum(axis=1, keepdims=True)
-    expected = np.abs(logs) / np.where(total == 0.0, 1.0, total) if norm else np.abs(logs)
+        others /= others.sum(axis=1, keepdims=True)
+        expected = np.abs(np.log(others, out=others), out=others)
+    if norm:
+        total = expected.sum(axis=1, keepdims=True)
+        expected /= np.where(total == 0.0, 1.0, total)
     pairs = {
-        "weights": (weights, expected, np.maximum(np.abs(expected), np.max(np.abs(expected), initial=0.0) * 1e-3)),
+        "weights": (weights, expected, np.maximum(expected, np.max(expected, initial=0.0) * 1e-3)),
         "log_prior": _logs(log_prior, _shares(again.weight, priors)),
     }
     return exact(pairs, floor=ROUNDING, note=note)

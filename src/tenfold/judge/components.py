@@ -66,8 +66,8 @@ def spectral(
     floor = max(64.0 * unit_roundoff(np.float64) * max(1.0, witness.total / top), 16.0 * unit_roundoff(dtype))
     residual = slant = 0.0
     if len(components):
-        left = witness.images - values[:, None] * components
-        residual = float(np.max(np.linalg.norm(left, axis=1))) / top
+        parts = zip(witness.images, values, components, strict=True)  # one at a time: they may be long
+        residual = max(float(np.linalg.norm(image - value * v)) for image, value, v in parts) / top
         slant = float(np.max(np.abs(_inner(components, components) - np.eye(len(components)))))
     away = witness.away(mean)
     value, note = max(residual, slant, away, floor), witness.note

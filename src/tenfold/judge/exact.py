@@ -47,7 +47,12 @@ def _distance(stored: Floats, again: Floats, size: Floats | float) -> float:
     stored, again = np.asarray(stored, dtype=np.float64), np.asarray(again, dtype=np.float64)
     if stored.shape != again.shape or not stored.size:
         return np.inf if stored.shape != again.shape else 0.0
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        away = np.abs(stored - again)
+        away /= size
+        worst = float(np.max(away))
+        if np.isfinite(worst):
+            return worst  # all numbers are finite, on both sides
         same = (stored == again) | (np.isnan(stored) & np.isnan(again))
         away = np.where(same, 0.0, np.abs(stored - again) / np.broadcast_to(size, stored.shape))
     return float(np.max(np.where(np.isnan(away), np.inf, away)))

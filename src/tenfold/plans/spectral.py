@@ -32,15 +32,15 @@ NARROW, SHORT = 1024, 4096
 BESIDE = 32
 """So many vectors that come next are shown to the judge: what is left outside them is easier to bound."""
 
-MORE, BLOCK = 10, 24
-"""A block has so many vectors more than are wanted, and at most so many: of the same number of products fewer at a time
-reach further. A value that more directions have than a block has vectors may be missed, and is then looked for with a
-wide one.
+MORE, BLOCK, SHORT_BLOCK = 10, 24, 16
+"""A block has so many vectors more than are wanted, and at most so many (the last where they are short): of the same
+number of products fewer at a time reach further. A value that more directions have than a block has vectors may be
+missed, and is then looked for with a wide one.
 """
 
 
-ORTHONORMAL = 1e-13
-"""Vectors whose products with each other are so close to zero and one are left as they are."""
+EVEN = 100.0
+"""Where the largest value is no larger beside the smallest, A' makes orthonormal vectors of such, to rounding."""
 
 SHORT_TOL, REFINED_TOL = 1e-8, 1e-9
 """Residuals, in units of the largest value, that products in single precision can tell from rounding, and that are left
@@ -163,7 +163,7 @@ def _by_krylov(
     random = np.random.RandomState(0) if random is None else random
     wide = ByColumns.of(rows, mean if about_mean else None)
     size = rows.shape[1] if wide is None else rows.shape[0]
-    block = min(count + MORE, size, widest)
+    block = min(count + MORE, size, SHORT_BLOCK if wide is not None and widest == BLOCK else widest)
     require_memory(f"{4 * block} vectors of {size} entries", 64 * block * size, "Ask for fewer components.")
     products = partial(_products, rows, mean) if wide is None else wide.products
     short = None
@@ -189,9 +189,9 @@ def _other_side(wide: ByColumns, u: Floats, values: Floats) -> Floats:
     vectors = wide.back(u / np.sqrt(np.where(kept, values, 1.0))[:, None])
     if not kept.all():
         return _completed(vectors, kept)
-    products = times(vectors, Params(vectors, np.zeros(len(u))))
-    if np.max(np.abs(products - np.eye(len(u)))) < ORTHONORMAL:
+    if values[0] <= EVEN * values[-1]:
         return vectors
+    products = times(vectors, Params(vectors, np.zeros(len(u))))
     with one_blas_thread:
         R = la.cholesky(products, check_finite=False)
         turn = la.solve_triangular(R, np.eye(len(u)), check_finite=False)

@@ -3,8 +3,8 @@
 from tenfold.plans.neighbours.condensed import centres_of_classes
 from tenfold.plans.neighbours.index import Index, Near, built, from_graph
 from tenfold.plans.neighbours.said import means, shares, weighed
-from tenfold.plans.neighbours.window_bounds import Tolerance
 from tenfold.plans.neighbours.windows import (
+    Tolerance,
     bandwidths_to_try,
     likelihoods_left_out,
     log_densities,

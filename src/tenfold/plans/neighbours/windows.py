@@ -1,7 +1,7 @@
 """Densities and local means: sums of windows about queries, normalised, and bandwidths to try."""
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -11,7 +11,6 @@ from tenfold.arrays import Floats, Integers
 from tenfold.distances import Called, Distance, Entries, Given, Minkowski, Sets
 from tenfold.machine import threads
 from tenfold.plans.neighbours.index import FEW_COLUMNS, FINISH, LARGEST, POWERS, SIZES, SQUARES, Index, built
-from tenfold.plans.neighbours.window_bounds import Tolerance, logs_nearby
 from tenfold.plans.neighbours.window_tables import sums_of_table
 
 WINDOWS = {
@@ -25,7 +24,15 @@ WINDOWS = {
     "cut": 7,
 }
 """Codes of the compiled windows."""
+ENDLESS = ("gaussian", "exponential")
 NODES = 128
+
+
+class Tolerance(NamedTuple):
+    """What a density may be off by: atol + rtol times itself."""
+
+    absolute: float
+    relative: float
 
 
 def window_sums(
@@ -47,8 +54,7 @@ def window_sums(
         return sums_of_table(distance, X, queries, window, bandwidths, weight, targets, own)
     if isinstance(distance, Minkowski):
         X, queries = distance.image(X, False), distance.image(queries, True)
-        code = {2.0: SQUARES, 1.0: SIZES, np.inf: LARGEST}.get(distance.p, POWERS)
-        finish = distance.finish if code == SQUARES else "power" if code == POWERS else "same"
+        code, finish = _reduced(distance)
         p = distance.p
     else:
         assert isinstance(distance, Entries)
@@ -69,6 +75,12 @@ def window_sums(
     )
 
 
+def _reduced(distance: Minkowski) -> tuple[int, str]:
+    """The compiled loop of a distance, and what it leaves to do."""
+    code = {2.0: SQUARES, 1.0: SIZES, np.inf: LARGEST}.get(distance.p, POWERS)
+    return code, distance.finish if code == SQUARES else "power" if code == POWERS else "same"
+
+
 def tree_of(distance: Distance, X: Floats) -> Index | None:
     """A tree of the rows, where a distance and few columns let one be of use."""
     if not isinstance(distance, Minkowski) or distance.image(X[:1], False).shape[1] > FEW_COLUMNS:
@@ -87,17 +99,46 @@ def log_densities(
     tolerance: Tolerance,
     index: Index | None,
 ) -> Floats:
-    """Logarithms of the density at queries (m,), by the rows nearby where that is enough, else by all."""
+    """Logarithms of the density at queries (m,): by the nodes of a tree where a window ends or something may be left
+    out, else by all rows.
+    """
     volume = float(log_volume(window, np.array([h]), X.shape[1])[0])
-    if index is None:
-        logs, enough = np.empty(len(queries)), np.zeros(len(queries), dtype=bool)
-    else:
-        logs, enough = logs_nearby(index, queries, window, h, weight, tolerance, volume)
-    if not enough.all():
-        left = np.ascontiguousarray(queries[~enough])
-        logs[~enough] = window_sums(distance, X, left, window, np.array([h]), weight=weight)[0][:, 0]
     total = float(len(X) if weight is None else np.sum(weight))
+    if index is None or (window in ENDLESS and max(tolerance) == 0.0):
+        logs = window_sums(distance, X, queries, window, np.array([h]), weight=weight)[0][:, 0]
+    else:
+        with np.errstate(divide="ignore"):
+            absolute = float(np.log(tolerance.absolute)) + np.log(total) + volume
+        logs = _by_nodes(index, queries, window, h, weight, absolute, tolerance.relative)
     return np.asarray(logs - np.log(total) - volume)
+
+
+def _by_nodes(
+    index: Index, queries: Floats, window: str, h: float, weight: Floats | None, log_absolute: float, relative: float
+) -> Floats:
+    """Logarithms of sums of windows (m,), off by at most exp(log_absolute) + relative times the sum."""
+    assert index.tree is not None
+    assert isinstance(index.distance, Minkowski)
+    order, points, boxes, leaf = index.tree
+    ordered = None if weight is None else np.ascontiguousarray(weight[order], dtype=np.float64)
+    code, finish = _reduced(index.distance)
+    return _core.window_tree(
+        points,
+        boxes,
+        leaf,
+        np.ascontiguousarray(index.distance.image(queries, True), dtype=np.float64),
+        code,
+        index.distance.p,
+        FINISH[finish],
+        1.0 / index.distance.p,
+        WINDOWS[window],
+        h,
+        log_absolute,
+        relative,
+        ordered,
+        None if ordered is None else np.append(0.0, np.cumsum(ordered)),
+        threads(points.size * max(1, len(queries))),
+    )
 
 
 def log_volume(kernel: str, bandwidths: Floats, d: int) -> Floats:
