@@ -67,7 +67,7 @@ private:
   double of_query(const double *query, double *terms) const {
     State state{query, terms, 0.0, 0.0, 0.0, 0.0, 0.0, weight(0, tree_.shape.rows)};
     state.largest = endless_ ? closest(query, terms) : 0.0;
-    state.absolute = std::exp(in_.log_absolute - state.largest);
+    state.absolute = allowance(state.largest);
     descend(state, 0, 0, tree_.shape.rows, corners(query, 0));
     return state.sum > 0.0 ? std::log(state.sum) + state.largest : none;
   }
@@ -113,8 +113,11 @@ private:
     state.low *= factor;
     state.spent *= factor;
     state.largest = largest;
-    state.absolute = std::exp(in_.log_absolute - largest);
+    state.absolute = allowance(largest);
   }
+
+  // A in units of a term; where it is beyond all terms, heights that are infinite are still not taken.
+  double allowance(double largest) const { return std::min(std::exp(in_.log_absolute - largest), 1e200); }
 
   // The largest exponent in the leaf that lies nearest, box by box: nearly that of the nearest row.
   double closest(const double *query, double *terms) const {

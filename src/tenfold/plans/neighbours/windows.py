@@ -24,7 +24,8 @@ WINDOWS = {
     "cut": 7,
 }
 """Codes of the compiled windows."""
-ENDLESS = ("gaussian", "exponential")
+ROUNDED = 2.0**-50
+"""A part of a sum that may be left out where it is to be exact: adding rows up rounds by more."""
 NODES = 128
 
 
@@ -99,17 +100,15 @@ def log_densities(
     tolerance: Tolerance,
     index: Index | None,
 ) -> Floats:
-    """Logarithms of the density at queries (m,): by the nodes of a tree where a window ends or something may be left
-    out, else by all rows.
-    """
+    """Logarithms of the density at queries (m,): by the nodes of a tree where there is one, else by all rows."""
     volume = float(log_volume(window, np.array([h]), X.shape[1])[0])
     total = float(len(X) if weight is None else np.sum(weight))
-    if index is None or (window in ENDLESS and max(tolerance) == 0.0):
+    if index is None:
         logs = window_sums(distance, X, queries, window, np.array([h]), weight=weight)[0][:, 0]
     else:
         with np.errstate(divide="ignore"):
             absolute = float(np.log(tolerance.absolute)) + np.log(total) + volume
-        logs = _by_nodes(index, queries, window, h, weight, absolute, tolerance.relative)
+        logs = _by_nodes(index, queries, window, h, weight, absolute, max(tolerance.relative, ROUNDED))
     return np.asarray(logs - np.log(total) - volume)
 
 
