@@ -26,6 +26,7 @@ class Kept:
     sparse : whether rows may be sparse.
     fewest : the least number of rows.
     coarse : whether rows are only counted, so that one that moves a little is not missed.
+    where : whether rows may be elsewhere with these settings.
     exempt : scikit-learn's checks that cannot hold: a weight is not a number of repetitions, or seeds are drawn.
     """
 
@@ -38,6 +39,22 @@ class Kept:
     exempt: tuple[str, ...] = ()
     fewest: int = 1
     coarse: bool = False
+    where: bool = True
+
+    @property
+    def searches(self) -> bool:
+        """Whether answers are made of neighbours, and not of sums over all rows."""
+        return self.name not in ("KernelDensity", "ParzenRegressor", "Histogram", "PrototypeClassifier")
+
+    @property
+    def itself(self) -> str:
+        """What is asked of the rows of the fit."""
+        return self.methods[0] if self.searches else ""
+
+    @property
+    def ties(self) -> Any:
+        """Rows that are moved to whole numbers, so that many are at the same distance."""
+        return slice(100, 300) if self.searches else slice(0, 0)
 
     @property
     def id(self) -> str:

@@ -111,11 +111,13 @@ template <class T> void bind_products(nb::module_ &m) {
         }
         return nb::make_tuple(give<double, 1>(std::move(found.weight), {k}),
                               give<double, 2>(std::move(found.sums), {k, x.columns}),
+                              give<double, 2>(std::move(found.squares), {k, x.columns}),
                               give<double, 3>(std::move(found.products), {k, count, x.columns}));
       },
       nb::arg("X"), nb::arg("weight").none(), nb::arg("group"), nb::arg("places"), nb::arg("vectors"),
       nb::arg("threads"),
-      "With d = x - place: weights of the classes, sums of d, and of (d'v) d for vectors v: (weight, sums, products).");
+      "With d = x - place: weights of the classes, sums of d, of d^2, and of (d'v) d for vectors v: (weight, sums, "
+      "squares, products).");
 }
 
 template <class T> void bind_quadratics(nb::module_ &m) {

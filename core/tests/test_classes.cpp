@@ -158,18 +158,21 @@ template <class T> void test_products(const std::string &isa, Index n, Index p, 
   const std::span<const double> weight = weighted ? std::span<const double>(labels.weight) : std::span<const double>{};
   const auto found = class_products(m.dense(), weight, labels.group, classes, places, vectors, q, false, 2);
   const auto again = class_products(m.dense(), weight, labels.group, classes, places, vectors, q, false, 1);
-  check(found.sums == again.sums && found.products == again.products, what + ": the same bits for all threads");
+  check(found.sums == again.sums && found.squares == again.squares && found.products == again.products,
+        what + ": the same bits for all threads");
   const double rounding = 1e-12 * static_cast<double>((n + 1) * (p + 1));
   for (Index c = 0; c < classes; ++c) {
-    std::vector<double> sums(index(p)), products(index(q * p));
+    std::vector<double> sums(index(p)), squares(index(p)), products(index(q * p));
     double total = 0.0;
     for (Index i = 0; i < n; ++i)
       if (labels.group[index(i)] == c) {
         const double w = labels.of(i, weighted);
         const auto away = [&](Index j) { return m(i, j) - places[index(c * p + j)]; };
         total += w;
-        for (Index j = 0; j < p; ++j)
+        for (Index j = 0; j < p; ++j) {
           sums[index(j)] += w * away(j);
+          squares[index(j)] += w * away(j) * away(j);
+        }
         for (Index k = 0; k < q; ++k) {
           double along = 0.0;
           for (Index j = 0; j < p; ++j)
@@ -179,8 +182,10 @@ template <class T> void test_products(const std::string &isa, Index n, Index p, 
         }
       }
     check_close(found.weight[index(c)], total, rounding, what + ": weight");
-    for (Index j = 0; j < p; ++j)
+    for (Index j = 0; j < p; ++j) {
       check_close(found.sums[index(c * p + j)], sums[index(j)], rounding, what + ": sums about places");
+      check_close(found.squares[index(c * p + j)], squares[index(j)], 10.0 * rounding, what + ": squares about places");
+    }
     for (Index j = 0; j < q * p; ++j)
       check_close(found.products[index(c * q * p + j)], products[index(j)], 10.0 * rounding, what + ": products");
   }
@@ -281,7 +286,7 @@ int main() {
           test_sums<float>(isa, n, p, weighted);
           test_sums<double>(isa, n, p, weighted);
         }
-        for (const Index q : {0, 1, 6}) {
+        for (const Index q : {0, 1, 9}) {
           test_products<float>(isa, n, p, q, true);
           test_products<double>(isa, n, p, q, false);
         }

@@ -252,6 +252,25 @@ def picked(array: Array, index: Integers) -> Array:
     return namespace(array).take(array, like(index, array), axis=0) if is_foreign(array) else array[index]
 
 
+def smallest(table: Array, k: int) -> tuple[Array, Array]:
+    """The k smallest numbers of each row of a matrix of another library and their columns, in any order."""
+    xp = namespace(table)
+    if _library(table) == "torch":
+        found = xp.topk(table, k, dim=1, largest=False)
+        return found.values, found.indices
+    order = (xp.argpartition(table, k - 1, axis=1) if _library(table) == "cupy" else xp.argsort(table, axis=1))[:, :k]
+    return along_rows(table, order), order
+
+
+def along_rows(table: Array, columns: Array) -> Array:
+    """The entries of each row of a matrix (m, n) of another library in these columns (m, k)."""
+    xp, (m, n) = namespace(table), table.shape
+    first = n * xp.arange(m, dtype=columns.dtype, device=device_of(table))
+    return xp.reshape(
+        xp.take(xp.reshape(table, (-1,)), xp.reshape(columns + first[:, None], (-1,)), axis=0), columns.shape
+    )
+
+
 def unit_roundoff(dtype: Any) -> float:
     """Half the distance between 1 and the next number of `dtype`."""
     return float(np.finfo(dtype).eps) / 2.0

@@ -18,9 +18,10 @@ import numpy as np
 import scipy.linalg
 from scipy import sparse
 
-from tenfold.arrays import Array, Floats, is_sparse
+from tenfold.arrays import Array, Floats, is_foreign, is_sparse, like, namespace
+from tenfold.data import MemoryRows, Rows
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Params, times
+from tenfold.stats import Moments, Params, times
 
 MINKOWSKI = {"euclidean": 2.0, "l2": 2.0, "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf}
 MINKOWSKI |= {"infinity": np.inf, "sqeuclidean": 2.0, "seuclidean": 2.0, "mahalanobis": 2.0, "cosine": 2.0}
@@ -53,8 +54,12 @@ Image: TypeAlias = Callable[[Array, bool], Array]
 
 
 def same(X: Array, queries: bool) -> Array:
-    """Rows as they are."""
-    return X
+    """Rows as they are; those of another library in float64."""
+    return _in_double(X) if is_foreign(X) else X
+
+
+def _in_double(X: Array) -> Array:
+    return namespace(X).astype(X, namespace(X).float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Scaled:
     factors: Floats
 
     def __call__(self, X: Array, queries: bool) -> Array:
-        return np.ascontiguousarray(X * self.factors)
+        return _in_double(X) * like(self.factors, X) if is_foreign(X) else np.ascontiguousarray(X * self.factors)
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,8 @@ class Whitened:
     factor: Floats
 
     def __call__(self, X: Array, queries: bool) -> Array:
+        if is_foreign(X):
+            return namespace(X).matmul(_in_double(X) - like(self.centre, X), like(self.factor, X))
         coef = np.ascontiguousarray(self.factor.T)
         return times(np.ascontiguousarray(X, dtype=np.float64), Params(coef, np.zeros(len(coef))), self.centre)
 
@@ -88,6 +95,8 @@ class Unit:
     def __call__(self, X: Array, queries: bool) -> Array:
         if is_sparse(X):
             return self._sparse(X, queries)
+        if is_foreign(X):
+            return self._elsewhere(X, queries)
         X = np.asarray(X, dtype=np.float64)
         if self.centred:
             X = X - X.mean(axis=1, keepdims=True)
@@ -99,6 +108,16 @@ class Unit:
         found[:, :-2] = X / np.where(nothing, 1.0, length)[:, None]
         found[nothing, -2 if queries else -1] = 1.0
         return found
+
+    def _elsewhere(self, X: Array, queries: bool) -> Array:
+        xp, X = namespace(X), _in_double(X)
+        X = X - xp.mean(X, axis=1, keepdims=True) if self.centred else X
+        largest = xp.max(xp.abs(X), axis=1, keepdims=True)
+        X = X / xp.where(largest > 0.0, largest, xp.ones_like(largest))
+        length = xp.sqrt(xp.sum(X * X, axis=1, keepdims=True))
+        nothing = xp.astype(length == 0.0, xp.float64)
+        marks = [nothing, xp.zeros_like(nothing)] if queries else [xp.zeros_like(nothing), nothing]
+        return xp.concat([X / (length + nothing), *marks], axis=1)
 
     @staticmethod
     def _sparse(X: Array, queries: bool) -> Array:
@@ -169,8 +188,10 @@ class Called:
 Distance: TypeAlias = Minkowski | Entries | Sets | Given | Called
 
 
-def distance_of(metric: Any, given: dict[str, Any], X: Array) -> Distance:
-    """The distance of a name, or a function, with its parameters; what they do not say is read off the rows X."""
+def distance_of(metric: Any, given: dict[str, Any], X: Array | Rows) -> Distance:
+    """The distance of a name, or a function, with its parameters; what they do not say is read off the rows X, in
+    memory or by a pass over them, where weights that are ones and zeros say which rows count.
+    """
     params = dict(given)
     if metric == "pyfunc":
         metric = params.pop("func")
@@ -182,7 +203,7 @@ def distance_of(metric: Any, given: dict[str, Any], X: Array) -> Distance:
     return found
 
 
-def _of_name(metric: str, params: dict[str, Any], X: Array) -> Distance:
+def _of_name(metric: str, params: dict[str, Any], X: Any) -> Distance:
     if metric == "precomputed":
         return Given()
     if metric in SETS:
@@ -222,8 +243,21 @@ def _weighted(p: float, w: Any, X: Array) -> Minkowski:
     return Minkowski(p, Scaled(w ** (1.0 / p)))
 
 
-def _variances(V: Any, X: Array) -> Floats:
-    found = np.var(np.asarray(X, dtype=np.float64), axis=0, ddof=1) if V is None else np.asarray(V, dtype=np.float64)
+def _moments(X: Any) -> Moments:
+    """Of the rows, wherever they are; in memory by the same blocks."""
+    if hasattr(X, "fold"):
+        return X.fold(Moments.lift)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    return MemoryRows(X, np.zeros((len(X), 0))).fold(Moments.lift)
+
+
+def _unbiased(moments: Moments) -> Floats:
+    """The covariance of rows that count one each."""
+    return moments.covariance() * (moments.weight / max(1.0, moments.weight - 1.0))
+
+
+def _variances(V: Any, X: Any) -> Floats:
+    found = np.diag(_unbiased(_moments(X))) if V is None else np.asarray(V, dtype=np.float64)
     if found.shape != (X.shape[1],):
         raise ValueError(f"V must have one variance for each of {X.shape[1]} columns, got shape {found.shape}.")
     if not np.all(found > 0):
@@ -231,16 +265,15 @@ def _variances(V: Any, X: Array) -> Floats:
     return found
 
 
-def _whitened(V: Any, VI: Any, X: Array) -> Whitened:
+def _whitened(V: Any, VI: Any, X: Any) -> Whitened:
     """From a covariance, its inverse, or the rows."""
-    d, centre = X.shape[1], np.mean(np.asarray(X, dtype=np.float64), axis=0)
+    d, moments = X.shape[1], _moments(X)
+    centre = moments.mean
     with one_blas_thread:
         try:
             if VI is not None:
                 return Whitened(centre, scipy.linalg.cholesky(_square(VI, d, "VI"), lower=True))
-            if V is None:
-                away = np.asarray(X, dtype=np.float64) - centre
-                V = scipy.linalg.blas.dgemm(1.0 / max(1, len(away) - 1), away, away, trans_a=True)
+            V = _unbiased(moments) if V is None else V
             lower = scipy.linalg.cholesky(_square(V, d, "V"), lower=True)
             inverse = scipy.linalg.solve_triangular(lower, np.eye(d), lower=True)
             return Whitened(centre, np.ascontiguousarray(inverse.T))

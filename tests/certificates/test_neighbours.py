@@ -8,6 +8,7 @@ import sklearn.neighbors
 
 import tenfold
 from neighbours import NEIGHBOURS
+from tenfold.data import MemoryRows
 from tenfold.judge import neighbours as judge
 
 every_row = pytest.mark.parametrize("row", NEIGHBOURS, ids=lambda row: row.id)
@@ -52,16 +53,17 @@ def test_a_worsened_index_is_refused(algorithm, part):
     X = np.random.default_rng(0).standard_normal((200, 3))
     model = tenfold.NearestNeighbors(algorithm=algorithm).fit(X)
     worse = copy.deepcopy(model)
-    if (worse._index.tree is None) != (part == "rows"):
+    search = worse._index.index.search
+    if hasattr(search, "tree") == (part == "rows"):
         return
     if part == "rows":
-        worse._index.rows[17] += 0.1
+        search.rows[17] += 0.1
     elif part == "order":
-        worse._index.tree.order[[0, 1]] = worse._index.tree.order[[1, 0]]
+        search.tree.order[[0, 1]] = search.tree.order[[1, 0]]
     elif part == "points":
-        worse._index.tree.points[5] += 0.1
+        search.tree.points[5] += 0.1
     else:
-        worse._index.tree.boxes[1] += 3.0
+        search.tree.boxes[1] += 3.0
     assert tenfold.certify(model, X).ok
     assert not tenfold.certify(worse, X).ok
 
@@ -71,14 +73,14 @@ def test_perturbed_answers_are_refused():
     model = tenfold.NearestNeighbors(n_neighbors=3).fit(X)
 
     def verdict(change):
-        def found(asked):
-            distances, rows = model._index.nearest(X[asked], 3, asked)
+        def found(queries, asked):
+            distances, rows = model._index.index.nearest(queries, 3, asked)
             change(distances, rows)
-            return list(zip(distances, rows, strict=True))
+            return np.arange(0, 181, 3), distances.ravel(), rows.ravel()
 
         asked = np.arange(60)
-        question = {"metric": "euclidean", "params": {}, "k": 3, "radius": None, "asked": asked}
-        return judge.neighbours({}, X, **question, found=found).ok
+        question = {"metric": "euclidean", "params": {}, "k": 3, "radius": None, "asked": asked, "queries": X}
+        return judge.neighbours({}, MemoryRows(X, asked[:, None].astype(float)), **question, found=found).ok
 
     def farther(distances, rows):
         rest = np.setdiff1d(np.arange(60), [*rows[4], 4])

@@ -82,6 +82,10 @@ def test_products_of_the_loop_and_of_arrays(shape, count, dtype):
     ours, plain = class_products(places, vectors)(rows), class_products_in_arrays(places, vectors, rows)
     for name in ("weight", "sums", "products"):
         np.testing.assert_allclose(getattr(ours, name), getattr(plain, name), rtol=1e-10, atol=1e-10, err_msg=name)
+    alone, both = class_errors(places)(rows), class_errors(places, vectors)(rows)
+    np.testing.assert_allclose(both.products, plain.products, rtol=1e-10, atol=1e-10)
+    for name in ("weight", "sums", "squares"):
+        np.testing.assert_allclose(getattr(both, name), getattr(alone, name), rtol=1e-10, atol=1e-10, err_msg=name)
     factors, same = rng.uniform(size=shape[2]), np.tile(vectors[:1], (shape[2], 1, 1))
     pooled = pooled_products(places, factors, vectors[0])(rows).sum
     expected = np.einsum("k,kqp->qp", factors, class_products_in_arrays(places, same, rows).products)

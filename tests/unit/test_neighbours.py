@@ -8,6 +8,8 @@ import sklearn.neighbors
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning, EfficiencyWarning, NotFittedError
 
+import tenfold
+from namespaces import host
 from tenfold import (
     KNeighborsClassifier,
     KNeighborsRegressor,
@@ -19,6 +21,7 @@ from tenfold import (
     kneighbors_graph,
     radius_neighbors_graph,
 )
+from tenfold.data import blocks
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 3))
@@ -382,3 +385,54 @@ def test_transformers_feed_precomputed_models():
         plain = type(model)(**{**model.get_params(), "metric": "minkowski"}).fit(X, Y)
         near = Q[np.abs(Q).max(axis=1) < 1.5]
         np.testing.assert_array_equal(model.fit(graph, Y).predict(transformer.transform(near)), plain.predict(near))
+
+
+def test_rows_and_queries_that_cannot_meet():
+    da, strict = pytest.importorskip("dask.array"), pytest.importorskip("array_api_strict")
+    table, there = tenfold.rows([X]), strict.asarray(X)
+    with pytest.raises(TypeError, match=r"X\.compute\(\)"):
+        NearestNeighbors().fit(table).kneighbors(da.from_array(Q))
+    for rows, queries in ((there, Q), (X, there), (table, there)):
+        with pytest.raises(TypeError, match="nothing is copied between devices silently"):
+            NearestNeighbors().fit(rows).kneighbors(queries)
+    with pytest.raises(ValueError, match="is not for arrays of other libraries"):
+        NearestNeighbors(metric="canberra").fit(there)
+    for metric in ("precomputed", "ordinal"):
+        with pytest.raises(ValueError, match="needs all rows in memory"):
+            NearestNeighbors(metric=metric, algorithm="brute").fit(table)
+    with pytest.raises(ValueError, match="for queries in memory"):
+        NearestNeighbors().fit(X).radius_neighbors(table, radius=np.ones(80))
+    with pytest.raises(ValueError, match="Several outputs"):
+        KNeighborsClassifier().fit(da.from_array(X), da.from_array(np.column_stack([Y, Y])))
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis", "canberra", "jaccard", "haversine", "minkowski"])
+def test_metrics_of_rows_in_files(metric, monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 10)
+    rows = (RNG.random((600, 4)) > 0.5) * 1.0 if metric == "jaccard" else RNG.standard_normal((600, 4))
+    rows = rows[:, :2] if metric == "haversine" else rows
+    settings = {"metric": metric, "p": 3.0, "algorithm": "brute"}
+    here, there = NearestNeighbors(**settings).fit(rows), NearestNeighbors(**settings).fit(tenfold.rows([rows]))
+    for a, b in zip(there.kneighbors(rows[:9]), here.kneighbors(rows[:9]), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert there.certificate_ == here.certificate_
+    assert there.certificate_.ok
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis", "cosine", "correlation", "manhattan", "minkowski"])
+def test_metrics_of_rows_of_other_libraries(metric):
+    put = pytest.importorskip("array_api_strict").asarray
+    settings = {"metric": metric, "p": 3.0, "algorithm": "brute"}
+    here, there = NearestNeighbors(**settings).fit(X), NearestNeighbors(**settings).fit(put(X))
+    for a, b in zip(there.kneighbors(put(Q)), here.kneighbors(Q), strict=True):
+        np.testing.assert_allclose(host(a), b, rtol=1e-9)
+    assert there.certificate_.ok
+
+
+def test_rows_at_one_distance_on_a_device():
+    """More of them than candidates: all are measured."""
+    put = pytest.importorskip("array_api_strict").asarray
+    rows = np.round(RNG.standard_normal((400, 8)))
+    rows[50:] = rows[:350]
+    here, there = NearestNeighbors(algorithm="brute").fit(rows), NearestNeighbors().fit(put(rows))
+    np.testing.assert_array_equal(host(there.kneighbors(put(rows))[1]), here.kneighbors(rows)[1])

@@ -57,11 +57,11 @@ def test_far_from_all_rows_the_logarithm_is_kept():
 
 def test_boxes_are_counted_as_one():
     """The bound is used: the tolerance changes the answer, and much of the tree is not looked at."""
-    index = tree_of(KernelDensity().fit(X)._distance, X)
-    assert index is not None
+    tree = tree_of(KernelDensity().fit(X)._distance, X)
+    assert tree is not None
 
     def logs(tolerance):
-        return log_densities(index.distance, X, Q, "gaussian", 0.1, None, tolerance, index)
+        return log_densities(tree.distance, X, Q, "gaussian", 0.1, None, tolerance, tree)
 
     exact, loose, anything = (logs(Tolerance(*pair)) for pair in ((0.0, 0.0), (0.0, 0.2), (1e6, 0.0)))
     assert np.mean(loose != exact) > 0.9

@@ -42,8 +42,6 @@ template <class T> struct DenseKernels {
   double (*lowest)(const T *x, Index count, double low);
   void (*scaled_distances)(const T *x, Index count, Index columns, const double *centre, const double *scale,
                            Index classes, double *z);
-  void (*class_products)(const T *const *rows, const double *w, Index some, Index columns, const double *place,
-                         const double *vectors, Index count, Index step, double *d, double *sums, double *products);
   // core/src/kernels/mixture.hpp
   void (*to_columns)(const T *x, Index rows, Index columns, Index step, double *out);
   // core/src/kernels/distances.hpp

@@ -1,45 +1,97 @@
 """Models that keep their rows: these are compared with those given, and their neighbours with plain distances."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from tenfold.arrays import FLOATS, Integers, is_sparse
+from tenfold.arrays import FLOATS, Integers, is_dask, is_sparse, namespace, on_host
 from tenfold.certification.models import known
-from tenfold.estimators.contract import validate_weights
+from tenfold.estimators.classes import numbered as numbered_classes
+from tenfold.estimators.contract import as_rows, rows_alone, source_of, validate, validate_rows, validate_weights
 from tenfold.estimators.neighbours import Histogram, KernelDensity, ParzenRegressor
+from tenfold.estimators.neighbours.reached import THERE
 from tenfold.judge import Certificate
 from tenfold.judge import neighbours as judge
+from tenfold.plans.neighbours import numbered, rows_at
 
 
 def index(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """The judge asks the model for neighbours of some of its rows, as anybody would."""
-    stored: dict[str, tuple[Any, Any]] = {}
     kept = model._fit_X
-    given = X if is_sparse(X) else np.asarray(X, dtype=kept.dtype if kept.dtype in FLOATS else None)
-    stored["the rows"] = (kept, given)
+    there = source_of(kept) in THERE
+    given = X if there or is_sparse(X) else np.asarray(X, dtype=kept.dtype if kept.dtype in FLOATS else None)
+    weight = validate_weights(sample_weight, given)
+    votes = getattr(model, "_votes", None)
+    stored = _stored_there(model, X, y, weight) if there else _stored(model, given, y, weight)
+    places = np.flatnonzero(on_host(votes)) if votes is not None else np.arange(kept.shape[0])
+    k = getattr(model, "n_neighbors_", getattr(model, "n_neighbors", None))
+    k = None if k is None else min(int(k), len(places) - 1)
+    question = {"metric": model.effective_metric_, "params": model.effective_metric_params_}
+    question |= {"k": k, "radius": None if k is not None else model.radius}
+    rows = numbered(rows_alone(kept, votes))
+    asked = places[judge.sample(len(places), kept.shape[1])]
+    if model.effective_metric_ == "precomputed":
+        return judge.neighbours(
+            stored, rows, **question, asked=asked[:0], queries=kept, found=partial(_found, model, k)
+        )
+    missing = model.effective_metric_ == "nan_euclidean"
+    queries = rows_at(rows, asked, missing=missing)
+    return judge.neighbours(stored, rows, **question, asked=asked, queries=queries, found=partial(_found, model, k))
+
+
+def _stored(model: Any, given: Any, y: Any, weight: Any) -> dict[str, tuple[Any, Any]]:
+    """What the model keeps in memory, and what it was given."""
+    kept, stored = model._fit_X, {"the rows": (model._fit_X, given)}
     if hasattr(model, "_y") and model._y is not None:
         if y is None:
             raise ValueError(f"{type(model).__name__} was fitted with targets: give y.")
         stored["the targets"] = (_targets(model), np.asarray(y).reshape(np.shape(_targets(model))))
-    weight = validate_weights(sample_weight, kept)
-    votes = getattr(model, "_votes", None)
-    ones = np.ones(kept.shape[0])
+    votes, ones = getattr(model, "_votes", None), np.ones(kept.shape[0])
     stored["the weights"] = (ones if votes is None else votes, ones if weight is None else weight)
-    places = np.flatnonzero(votes) if votes is not None else np.arange(kept.shape[0])
-    question = {"metric": model.effective_metric_, "params": model.effective_metric_params_}
-    k = getattr(model, "n_neighbors_", getattr(model, "n_neighbors", None))
-    k = None if k is None else min(int(k), len(places) - 1)
-    question |= {"k": k, "radius": None if k is not None else model.radius}
-    if model.effective_metric_ == "precomputed":
-        return judge.neighbours(stored, kept, **question, asked=np.zeros(0, dtype=np.intp), found=lambda _: [])
-    rows = kept[places]
-    asked = judge.sample(rows.shape[0], rows.shape[1])
-    return judge.neighbours(
-        stored, rows, **question, asked=asked, found=lambda some: _found(model, rows, places, some, k)
-    )
+    return stored
+
+
+def _stored_there(model: Any, X: Any, y: Any, weight: Any) -> dict[str, tuple[Any, Any]]:
+    """The same of rows that stay where they are: marks of both, for they are never together; on a device the numbers
+    of entries that differ.
+    """
+    classes = hasattr(model, "classes_")
+    if not hasattr(model, "_y"):
+        kept, given = model._stored(), rows_alone(validate_rows(BaseEstimator(), X), weight)
+    else:
+        X, y = validate(BaseEstimator(), X, y, numeric=not classes, multi_output=True)
+        if classes:
+            each = [on_host(part) for part in (model.classes_ if model.outputs_2d_ else [model.classes_])]
+            y = numbered_classes(each[0], y, X) if is_dask(y) else _numbers(each, on_host(y))
+        kept, given = model._stored(), as_rows(X, y, weight)
+    if source_of(model._fit_X) != "devices":
+        return {"the rows": (judge.mark(kept), judge.mark(given))}
+    return {
+        name: (np.array([_differences(getattr(kept, part), getattr(given, part))]), np.zeros(1))
+        for name, part in (("the rows", "X"), ("the targets", "y"), ("the weights", "weight"))
+    }
+
+
+def _differences(one: Any, other: Any) -> float:
+    """The number of entries that differ, where they are."""
+    if one is None or other is None or one.shape != other.shape:
+        return float(one is not other)
+    xp = namespace(one)
+    return float(xp.sum(xp.astype(one != other, xp.float64)))
+
+
+def _numbers(each: list[Any], y: Any) -> Any:
+    """Numbers of classes (n, t), -1 of what is none."""
+    columns = y.reshape(len(y), -1).T
+    found = []
+    for classes, column in zip(each, columns, strict=True):
+        place = np.minimum(np.searchsorted(classes, column), len(classes) - 1)
+        found.append(np.where(classes[place] == column, place, -1))
+    return np.column_stack(found)
 
 
 def _targets(model: Any) -> Any:
@@ -50,22 +102,21 @@ def _targets(model: Any) -> Any:
     return np.column_stack([classes[model._y[:, t]] for t, classes in enumerate(model.classes_)])
 
 
-def _found(model: Any, rows: Any, places: Integers, asked: Integers, k: int | None) -> list[judge.Answer]:
+def _found(model: Any, k: int | None, queries: Any, asked: Integers) -> judge.Answer:
     """Neighbours of some rows, other than these: one more is asked for, and the row itself left out."""
-    number = np.full(int(places.max(initial=0)) + 1, -1)
-    number[places] = np.arange(len(places))
-    found = []
-    if k is not None:
-        answers = zip(*model.kneighbors(rows[asked], k + 1), strict=True)
+    if k is None:
+        distances, rows = (on_host(part) for part in model.radius_neighbors(queries))
+        counts = np.array([len(one) for one in rows])
+        distances, rows = np.concatenate(list(distances)), np.concatenate(list(rows))
+        stays = rows != np.repeat(asked, counts)
+        counts = np.add.reduceat(np.append(stays, 0), np.append(0, np.cumsum(counts))[:-1]) * (counts > 0)
     else:
-        answers = zip(*model.radius_neighbors(rows[asked]), strict=True)
-    for self, (distances, near) in zip(asked, answers, strict=True):
-        near = number[near]
-        others = near != self
-        if k is not None and others.all():  # more rows at its place than neighbours
-            others[-1] = False
-        found.append((distances[others], near[others]))
-    return found
+        distances, rows = (on_host(part) for part in model.kneighbors(queries, k + 1))
+        stays = rows != asked[:, None]
+        stays[stays.all(axis=1), -1] = False  # more rows at its place than neighbours
+        counts = stays.sum(axis=1)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return offsets, np.asarray(distances[stays], dtype=np.float64), rows[stays].astype(np.int64)
 
 
 def density(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

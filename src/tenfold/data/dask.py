@@ -133,7 +133,7 @@ class DaskRows(Parts):
 
 
 def _lift(lift: Callable[[Block], Lifted[S]], number: int, *chunks: Array) -> S:
-    return _in_memory(*chunks).fold(lift)
+    return in_memory(*chunks).fold(lift)
 
 
 def _merge(one: Any, other: Any) -> Any:
@@ -141,15 +141,15 @@ def _merge(one: Any, other: Any) -> Any:
 
 
 def _step(step: Callable[[T, Block], T], state: T, *chunks: Array) -> T:
-    return _in_memory(*chunks).scan(step, state)
+    return in_memory(*chunks).scan(step, state)
 
 
 def _map(f: Callable[[Block], Array], given: list[bool], *chunks: Array) -> Array:
     rest = iter(chunks)
-    return _in_memory(*(next(rest) if there else None for there in given)).map(f)
+    return in_memory(*(next(rest) if there else None for there in given)).map(f)
 
 
-def _in_memory(X: Array, y: Array, weight: Array | None = None, group: Array | None = None) -> MemoryRows:
+def in_memory(X: Array, y: Array, weight: Array | None = None, group: Array | None = None) -> MemoryRows:
     # columns of a matrix, for instance, are not contiguous
     return MemoryRows(X, y, *(None if part is None else contiguous(part) for part in (weight, group)))
 
@@ -216,13 +216,33 @@ def reduce(work: Callable[..., T], merge: Callable[[T, T], T], parts: Sequence[d
     # the work may be large, and is in the graph once
     lift, join = graph.data("work", work), graph.data("merge", merge)
     level = [graph.task(("lift", i), lift, i, *keys) for i, keys in enumerate(graph.chunks())]
-    height = 0
-    while len(level) > 1:
-        height += 1
-        pairs = zip(level[::2], level[1::2], strict=False)
-        above = [graph.task(("merge", height, i), join, *pair) for i, pair in enumerate(pairs)]
-        level = above + level[2 * len(above) :]
-    return graph.value(level[0])
+    return graph.value(graph.merged(level, join))
+
+
+def crossed(
+    work: Callable[..., T],
+    merge: Callable[[T, T], T],
+    finish: Callable[[int, T], Array],
+    queries: da.Array,
+    parts: Sequence[da.Array | None],
+    nothing: Array,
+) -> da.Array:
+    """For every chunk of queries `finish(number, found)`, one result a row like `nothing` (0, ...), where found is
+    `work(queries, *chunks)` of all chunks of the parts, merged in a binary tree by their position: a Dask array that is
+    not computed yet, whose chunks of queries and of rows meet on the workers.
+    """
+    graph = _Graph((*parts, queries))
+    lift, join, end = graph.data("work", work), graph.data("merge", merge), graph.data("finish", finish)
+    name = f"tenfold_crossed-{graph.token}"
+    for i in range(queries.numblocks[0]):
+        asked = TaskRef((queries.name, i, 0))
+        level = [graph.task(("lift", i, j), lift, asked, *keys[:-1]) for j, keys in enumerate(graph.chunks())]
+        found = graph.merged(level, join, i)
+        key = (name, i, 0)[: nothing.ndim + 1]
+        graph.nodes[key] = Task(key, _work, end, i, found)
+    layers = HighLevelGraph.from_collections(name, graph.nodes, [part for part in graph.parts if part is not None])
+    chunks = (queries.chunks[0], *((size,) for size in nothing.shape[1:]))
+    return da.Array(layers, name, chunks, meta=nothing)
 
 
 class _Graph:
@@ -232,7 +252,9 @@ class _Graph:
         self.parts, self.nodes, self.token = parts, dict[Any, Any](), uuid4().hex
 
     def chunks(self) -> Iterator[list[TaskRef | None]]:
-        """The chunks of all parts, and None of a part that is not there, from the first row on."""
+        """The chunks of all parts, and None of a part that is not there, from the first row on; they are cut where the
+        first is.
+        """
         count = next(part.numblocks[0] for part in self.parts if part is not None)
         for i in range(count):
             yield [None if part is None else TaskRef((part.name, i, 0)[: part.ndim + 1]) for part in self.parts]
@@ -240,9 +262,19 @@ class _Graph:
     def data(self, role: str, value: Any) -> TaskRef:
         return self._add(DataNode(f"tenfold_{role}-{self.token}", Carried(value)))
 
-    def task(self, place: tuple[str, *tuple[int, ...]], *given: Any) -> TaskRef:
+    def task(self, place: tuple[Any, ...], *given: Any) -> TaskRef:
         """A call of the first of `given` with the rest; the place is part of its name."""
         return self._add(Task((f"tenfold_{place[0]}-{self.token}", *place[1:]), _call, *given))
+
+    def merged(self, level: list[TaskRef], join: TaskRef, *place: int) -> TaskRef:
+        """What some tasks give, merged in a binary tree by their position."""
+        height = 0
+        while len(level) > 1:
+            height += 1
+            pairs = zip(level[::2], level[1::2], strict=False)
+            above = [self.task(("merge", *place, height, i), join, *pair) for i, pair in enumerate(pairs)]
+            level = above + level[2 * len(above) :]
+        return level[0]
 
     def _add(self, node: Any) -> TaskRef:
         self.nodes[node.key] = node

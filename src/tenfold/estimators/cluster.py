@@ -161,6 +161,40 @@ def refuse_not_finite(estimator: Any, X: Array) -> None:
 
 def predictions(model: Any, X: Any, f: Callable[[Array], Array]) -> Array:
     """f of the rows, a Dask array that is not computed yet; chunks of unknown length stay so."""
+    return dask.rowwise(f if model._missing else partial(_predictions, f), to_predict(model, X))
+
+
+def crossed(
+    model: Any,
+    X: Any,
+    rows: DaskRows,
+    lift: Callable[[Array], Callable[[Any], Any]],
+    finish: Callable[[Any, Array | None], Array],
+    nothing: Array,
+    *,
+    itself: bool = False,
+) -> Array:
+    """`finish` of what all rows come to for each chunk of queries, a Dask array like `nothing`, not computed yet; a
+    block is lifted by `lift(queries)`. Where the queries are the rows `itself`, `finish` is given their numbers.
+    """
+    X = to_predict(model, X)
+    starts = np.concatenate([[0], np.cumsum(X.chunks[0])]) if itself else None
+    lifted = partial(_met, lift, bool(model._missing))
+    return dask.crossed(lifted, _merged, partial(_finished, finish, starts), X, rows._parts, nothing)
+
+
+def _met(lift: Callable[[Array], Callable[[Any], Any]], missing: bool, queries: Array, *chunks: Array) -> Any:
+    if not missing and not np.isfinite(queries).all():
+        raise ValueError("Input X contains NaN or infinity.")
+    return dask.in_memory(*chunks).fold(lift(contiguous(queries)))
+
+
+def _finished(finish: Callable[[Any, Array | None], Array], starts: Array | None, number: int, found: Any) -> Array:
+    return finish(found, None if starts is None else np.arange(starts[number], starts[number + 1]))
+
+
+def to_predict(model: Any, X: Any) -> Array:
+    """X in chunks of rows, with the columns of the fit."""
     fitted, names = getattr(model, "feature_names_in_", None), _names(X)
     if fitted is not None and names is not None and list(fitted) != list(names):
         raise ValueError(
@@ -173,7 +207,7 @@ def predictions(model: Any, X: Any, f: Callable[[Array], Array]) -> Array:
             f"X has {X.shape[1]} features, but {type(model).__name__} is expecting "
             f"{model.n_features_in_} features as input."
         )
-    return dask.rowwise(f if model._missing else partial(_predictions, f), X)
+    return X
 
 
 def _predictions(f: Callable[[Array], Array], chunk: Array) -> Array:

@@ -38,25 +38,38 @@ class Witness:
     pooled_products: Callable[[Floats, Floats], Floats]
 
     @classmethod
-    def of_rows(cls, rows: Rows, mean: Floats) -> "Witness":
-        mean = np.ascontiguousarray(mean)
-        found: ClassErrors = rows.fold(class_errors(mean))
+    def of_rows(cls, rows: Rows, mean: Floats, vectors: Floats | None = None) -> "Witness":
+        """`vectors` (k, q, p), or (1, q, p) of all classes, are those whose products will be asked for: of dense rows
+        one pass has everything then.
+        """
+        mean, vectors = np.ascontiguousarray(mean), None if vectors is None else np.ascontiguousarray(vectors)
+        found: ClassErrors = rows.fold(class_errors(mean, vectors))
         total = np.where(found.weight > 0.0, found.weight, 1.0)
         away = found.sums / total[:, None]
         variance = np.maximum(found.squares / total[:, None] - away**2, 0.0)
 
-        def products(vectors: Floats) -> Floats:
-            if vectors.shape[1] == 0:
-                return vectors
-            sums = rows.fold(class_products(mean, np.ascontiguousarray(vectors))).products
-            along = np.einsum("kqp,kp->kq", vectors, away)
+        def known(asked: Floats) -> Floats | None:
+            some = vectors is not None and found.products.size > 0 and np.array_equal(asked, vectors)
+            return found.products if some else None
+
+        def products(asked: Floats) -> Floats:
+            if asked.shape[1] == 0:
+                return asked
+            sums = known(asked)
+            if sums is None:
+                sums = rows.fold(class_products(mean, np.ascontiguousarray(asked))).products
+            along = np.einsum("kqp,kp->kq", asked, away)
             return sums / total[:, None, None] - along[:, :, None] * away[:, None, :]
 
-        def pooled(factors: Floats, vectors: Floats) -> Floats:
-            if not len(vectors):
-                return vectors
-            sums = rows.fold(pooled_products(mean, factors / total, np.ascontiguousarray(vectors))).sum
-            return sums - np.einsum("k,qk,kp->qp", factors, vectors @ away.T, away)
+        def pooled(factors: Floats, asked: Floats) -> Floats:
+            if not len(asked):
+                return asked
+            by_class = known(asked[None])
+            if by_class is None:
+                sums = rows.fold(pooled_products(mean, factors / total, np.ascontiguousarray(asked))).sum
+            else:
+                sums = np.einsum("k,kqp->qp", factors / total, by_class)
+            return sums - np.einsum("k,qk,kp->qp", factors, asked @ away.T, away)
 
         return cls(found.weight, away, variance, products, pooled)
 
@@ -171,6 +184,14 @@ def ledoit_wolf(rows: Rows, classes: int) -> Floats:
     return np.array(amounts)
 
 
+def asked_of_weights(coef: Floats, *others: Floats | None) -> list[Floats]:
+    """What the covariance is multiplied by, (q, p) each: weights of the classes against the first, and others (p, r),
+    directions and axes, that there are.
+    """
+    coef = np.atleast_2d(coef)
+    return [coef if len(coef) == 1 else coef[1:] - coef[0], *(part.T for part in others if part is not None)]
+
+
 def linear(
     seen: Witness,
     products: Products,
@@ -191,8 +212,7 @@ def linear(
     """
     coef, intercept = np.atleast_2d(coef), np.ravel(intercept)
     w, b = (coef, intercept) if len(coef) < len(mean) else (coef[1:] - coef[0], intercept[1:] - intercept[0])
-    # all that the rows are multiplied by, in one pass
-    asked = [w, *(part.T for part in (directions, axes) if part is not None)]
+    asked = asked_of_weights(coef, directions, axes)
     images = np.split(products(np.vstack(asked)), np.cumsum([len(part) for part in asked])[:-1])
     between = mean[1:] - mean[0]
     spread = np.sqrt(variance)
@@ -227,22 +247,28 @@ def _amplified(w: Floats, spread: Floats, mean: Floats) -> float:
     return float(1.0 + np.max(terms, initial=0.0))
 
 
+def probes(variance: Floats) -> Floats:
+    """Vectors (k, q, p) of random signs, in units of variances (k, p) of the columns."""
+    spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
+    return np.random.default_rng(0).choice([-1.0, 1.0], (len(spread), PROBES, spread.shape[1])) / spread[:, None, :]
+
+
 def quadratic(
     seen: Witness,
     stored: Callable[[Floats], Floats],
     *,
     mean: Floats,
     expected: Callable[[Floats, Floats, Floats], Floats],
+    variance: Floats | None = None,
     dtype: Any = np.float64,
     note: str = "",
 ) -> Certificate:
     """The certificate of covariances of classes: `stored(v)` are their products with vectors (k, q, p), `expected(S v,
-    v, variances)` what these should be, given those of the rows.
+    v, variances)` what these should be, given those of the rows. `variance` (k, p) are the units of the vectors, else
+    those of the rows.
     """
-    k, p = mean.shape
-    spread = np.sqrt(np.where(seen.variance > 0.0, seen.variance, 1.0))
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], (k, PROBES, p))
-    vectors = signs / spread[:, None, :]
+    p, variance = mean.shape[1], seen.variance if variance is None else variance
+    spread, vectors = np.sqrt(np.where(variance > 0.0, variance, 1.0)), probes(variance)
     again = expected(seen.products(vectors), vectors, seen.variance)
     size = np.sqrt(np.mean(mean**2 + seen.variance, axis=0))
     pairs = {

@@ -3,12 +3,27 @@ what all plain distances in float64 say.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from tenfold.arrays import Array, Floats, Integers, is_sparse, unit_roundoff
+from tenfold.arrays import (
+    Array,
+    Floats,
+    Integers,
+    is_foreign,
+    is_numpy,
+    is_sparse,
+    like,
+    namespace,
+    on_host,
+    some_rows,
+    unit_roundoff,
+)
+from tenfold.data import Block, MemoryRows, Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.exact import Pair, exact
 
@@ -20,8 +35,11 @@ ALL = 1 << 9
 FEWEST, MOST = 2, 256
 ROUNDING = 512.0 * unit_roundoff(np.float64)
 
-Answer = tuple[Floats, Integers]
-"""Distances and rows of the neighbours of one query."""
+PIECE = 1 << 22
+"""Distances that are in memory at a time, and entries of sparse rows that are made dense."""
+
+Answer = tuple[Integers, Floats, Integers]
+"""Distances and rows of neighbours; those of query i are from offsets[i] to offsets[i + 1]."""
 
 
 def sample(n: int, width: int) -> Integers:
@@ -32,58 +50,124 @@ def sample(n: int, width: int) -> Integers:
 
 def neighbours(
     stored: dict[str, tuple[Any, Any]],
-    X: Array,
+    rows: Rows,
     *,
     metric: Any,
     params: dict[str, Any],
     k: int | None,
     radius: float | None,
     asked: Integers,
-    found: Callable[[Integers], list[Answer]],
+    queries: Array,
+    found: Callable[[Array, Integers], Answer],
     status: str = "solved",
 ) -> Certificate:
-    """The certificate of an index of rows X.
+    """The certificate of an index of rows, whose targets are their numbers, and of which those of weight zero do not
+    count.
 
     `stored` has for each name what the model keeps and what it was given. `found` gives the neighbours of rows that are
-    `asked`, the k nearest or those within a radius, none of which is the row itself. Distances are compared with those
-    of plain loops, in units of the largest distance of the query: those of the returned rows, and those of the nearest.
+    `asked`, which are the `queries`: the k nearest or those within a radius, none of which is the row itself. Distances
+    are compared with those of plain loops, in units of the largest distance of the query: those of the returned rows,
+    and the smallest of all.
     """
     pairs: dict[str, Pair] = {name: _same(*pair) for name, pair in stored.items()}
-    if asked.size and (k is None or 0 < k < X.shape[0]):
-        table = plain(metric, params, X, X[asked])
-        table[np.arange(len(asked)), asked] = np.inf
-        answers = found(asked)
-        returned, again, nearest, size = [], [], [], []
-        for row, (distances, rows) in zip(table, answers, strict=True):
-            unit = float(np.max(row, initial=0.0, where=row < np.inf)) or 1.0
-            best = _smallest(row, len(rows)) if k is not None else _inside(row, radius, distances, unit)
-            again.append(np.full(len(rows), np.nan) if len(np.unique(rows)) < len(rows) else row[rows])
-            returned.append(np.asarray(distances, dtype=np.float64))
-            nearest.append(best)
-            size.append(np.full(len(rows), unit))
-        if any(a.shape != b.shape for a, b in zip(returned, nearest, strict=True)):
-            pairs["neighbours"] = (np.zeros(0), np.zeros(1), 1.0)
-        else:
-            flat, sizes = np.concatenate(returned), np.concatenate(size)
-            pairs["distances"] = (flat, np.concatenate(again), sizes)
-            ordered = np.concatenate([np.sort(part) for part in returned])
-            pairs["neighbours"] = (ordered, np.concatenate(nearest), sizes)
-    share = "all rows" if len(asked) == X.shape[0] else f"{len(asked)} of {X.shape[0]} rows"
+    if asked.size and (k is None or k > 0):
+        offsets, distances, near = found(queries, asked)
+        counts = np.diff(offsets)
+        most = int(counts.max(initial=0))
+        params = completed(metric, params, rows)
+        again: Measured = rows.fold(partial(_measured, metric, params, queries, asked, offsets, near, most + 1))
+        pairs |= _compared(again, offsets, np.asarray(distances, dtype=np.float64), near, k, radius)
+    n = rows.shape[0]
+    share = "all rows" if len(asked) == n else f"{len(asked)} of {n} rows"
     note = f"Every row is stored; the neighbours of {share} were found again by plain distances."
     return exact(pairs, floor=ROUNDING, status=status, note=note)
 
 
-def _smallest(row: Floats, k: int) -> Floats:
-    return np.sort(np.partition(row, k - 1)[:k]) if 0 < k < len(row) else np.sort(row)[:k]
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Plain distances of m queries to some rows: the largest (m,), the smallest (m, l) in order, and those of the rows
+    that were returned (r,), not a number where such a row is not among them.
+    """
+
+    largest: Floats
+    smallest: Floats
+    returned: Floats
+
+    def merge(self, other: "Measured") -> "Measured":
+        both = np.sort(np.concatenate([self.smallest, other.smallest], axis=1), axis=1)
+        return Measured(
+            np.maximum(self.largest, other.largest),
+            both[:, : max(self.smallest.shape[1], other.smallest.shape[1])],
+            np.where(np.isnan(self.returned), other.returned, self.returned),
+        )
 
 
-def _inside(row: Floats, radius: float | None, distances: Floats, unit: float) -> Floats:
-    """The distances within a radius; those that rounding decides are taken as they were found."""
-    near = np.sort(row[np.isfinite(row)])
-    edge = ROUNDING * unit
-    within = float(radius or 0.0)
-    least, most = np.count_nonzero(near < within - edge), np.count_nonzero(near <= within + edge)
-    return near[: int(np.clip(len(distances), least, most))]
+def _measured(
+    metric: Any,
+    params: dict[str, Any],
+    queries: Array,
+    asked: Integers,
+    offsets: Integers,
+    near: Integers,
+    most: int,
+    block: Block,
+) -> Measured:
+    m, p = queries.shape
+    found = Measured(np.zeros(m), np.full((m, most), np.inf), np.full(len(near), np.nan))
+    step = max(1, PIECE // (m + (p if is_sparse(block.X) else 0)))
+    for start in range(0, block.X.shape[0], step):
+        piece = slice(start, min(start + step, block.X.shape[0]))
+        X = some_rows(block.X, piece)
+        weight = None if block.weight is None else block.weight[piece]
+        table = plain(metric, params, X, queries)
+        found = found.merge(_of_table(table, int(on_host(block.y[piece, 0])[0]), weight, asked, offsets, near, most))
+    return found
+
+
+def _of_table(
+    table: Array, first: int, weight: Array | None, asked: Integers, offsets: Integers, near: Integers, most: int
+) -> Measured:
+    """From distances (m, l) of the queries to rows that are numbered from `first` on."""
+    xp, (m, n) = namespace(table), table.shape
+    inside = (near >= first) & (near < first + n)
+    returned = np.full(len(near), np.nan)
+    flat = np.repeat(np.arange(m), np.diff(offsets))[inside] * n + (near[inside] - first)
+    returned[inside] = on_host(xp.take(xp.reshape(table, (-1,)), like(flat, table), axis=0))
+    numbers = like(np.arange(first, first + n), table)
+    out = numbers[None, :] == like(asked, table)[:, None]
+    out = out if weight is None else out | (weight == 0.0)[None, :]
+    table = xp.where(out, np.inf * xp.ones_like(table), table)
+    largest = xp.max(xp.where(xp.isfinite(table), table, xp.zeros_like(table)), axis=1)
+    if is_numpy(table) and most < n:
+        table = np.partition(table, most - 1, axis=1)[:, :most]
+    return Measured(on_host(largest), on_host(xp.sort(table, axis=1)[:, :most]), returned)
+
+
+def _compared(
+    again: Measured, offsets: Integers, distances: Floats, near: Integers, k: int | None, radius: float | None
+) -> dict[str, Pair]:
+    """What was returned against what is there: the distances of these rows, and the smallest of all."""
+    counts = np.diff(offsets)
+    m, query = len(counts), np.repeat(np.arange(len(counts)), counts)
+    unit = np.where(again.largest > 0.0, again.largest, 1.0)
+    if k is not None:
+        right = counts == k
+    else:  # those that rounding decides are taken as they were found
+        padded = np.concatenate([np.full((m, 1), -np.inf), again.smallest], axis=1)
+        last, after = padded[np.arange(m), counts], padded[np.arange(m), counts + 1]
+        edge, within = ROUNDING * unit, float(radius or 0.0)
+        right = (last <= within + edge) & (after >= within - edge)
+    if not right.all():
+        return {"neighbours": (np.zeros(0), np.zeros(1), 1.0)}
+    order = np.lexsort((near, query))
+    twice = (np.diff(query[order]) == 0) & (np.diff(near[order]) == 0)
+    returned = np.where(np.isin(query, query[order][1:][twice]), np.nan, again.returned)
+    place = np.arange(len(query)) - offsets[:-1][query]
+    ordered = distances[np.lexsort((distances, query))]
+    return {
+        "distances": (distances, returned, unit[query]),
+        "neighbours": (ordered, again.smallest[query, place], unit[query]),
+    }
 
 
 def _same(kept: Any, given: Any) -> Pair:
@@ -101,8 +185,66 @@ def _same(kept: Any, given: Any) -> Pair:
     return (kept != given).astype(np.float64), np.zeros(given.shape), 1.0
 
 
-def plain(metric: Any, params: dict[str, Any], X: Array, Q: Array) -> Floats:
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A number (mod 2^64) that rows, targets or weights that differ anywhere share by chance alone: marks of the rows
+    h_i come to ``sum_i s^(n - 1 - i) h_i`` with s odd, whatever the blocks.
+    """
+
+    count: int
+    value: int
+
+    def merge(self, other: "Mark") -> "Mark":
+        moved = self.value * pow(ODD, other.count, 1 << 64)
+        return Mark(self.count + other.count, (moved + other.value) % (1 << 64))
+
+
+ODD = 0x9E3779B97F4A7C15
+
+
+def mark(rows: Rows) -> Floats:
+    """The mark of all rows, in halves, which are numbers in float64."""
+    found: Mark = rows.fold(_mark)
+    return np.array([found.value >> 32, found.value & 0xFFFFFFFF], dtype=np.float64)
+
+
+def _mark(block: Block) -> Mark:
+    X, m = block.X, block.X.shape[0]
+    if is_sparse(X):
+        X = X.copy()
+        X.sum_duplicates()
+        sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(_mixed(X.data, X.indices), dtype=np.uint64)])
+        each = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    else:
+        each = np.zeros(m, dtype=np.uint64)
+        for j in range(X.shape[1]):
+            each += _mixed(X[:, j], np.full(m, j))
+    beside = [*block.y.T, *([] if block.weight is None else [block.weight])]
+    for j, column in enumerate(beside):
+        each += _mixed(column, np.full(m, X.shape[1] + j))
+    powers = np.full(m, ODD, dtype=np.uint64)
+    powers[:1] = 1
+    powers = np.multiply.accumulate(powers)[::-1]
+    return Mark(m, int(np.sum(_scrambled(each) * powers, dtype=np.uint64)))
+
+
+def _mixed(values: Array, columns: Integers) -> Any:
+    """A number of each entry from its bits and its column; both zeros are one."""
+    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    return _scrambled(bits + _scrambled(columns.astype(np.uint64) + np.uint64(1)))
+
+
+def _scrambled(x: Any) -> Any:
+    """All bits of a number from each of them (splitmix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def plain(metric: Any, params: dict[str, Any], X: Array, Q: Array) -> Array:
     """Distances (m, n) in float64 by SciPy's loops, or by formulas that no search uses."""
+    if is_foreign(X):
+        return elsewhere(metric, params, X, Q)
     X, Q = (np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64) for part in (X, Q))
     if metric == "pyfunc":
         params = dict(params)
@@ -111,6 +253,8 @@ def plain(metric: Any, params: dict[str, Any], X: Array, Q: Array) -> Floats:
         return np.array([[metric(q, x, **params) for x in X] for q in Q], dtype=np.float64)
     if metric == "precomputed":
         return Q.copy()
+    if metric == "ordinal":
+        return _of_ranks(X, Q, params.get("levels"))
     if metric in FORMULAS:
         return FORMULAS[metric](X, Q)
     name = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "infinity": "chebyshev", "p": "minkowski"}
@@ -124,6 +268,76 @@ def plain(metric: Any, params: dict[str, Any], X: Array, Q: Array) -> Floats:
     found = cdist(Q, X, name, **{key: value for key, value in params.items() if value is not None})
     undefined = {"braycurtis": 0.0, "cosine": 1.0, "correlation": 1.0}.get(name)
     return found if undefined is None else np.nan_to_num(found, nan=undefined)
+
+
+def elsewhere(metric: str, params: dict[str, Any], X: Array, Q: Array) -> Array:
+    """The same of rows of another library, where they are: query by query."""
+    xp = namespace(X)
+    X, Q = xp.astype(X, xp.float64, copy=False), xp.astype(like(Q, X), xp.float64, copy=False)
+    if metric in ("cosine", "correlation"):
+        if metric == "correlation":
+            X, Q = (part - xp.mean(part, axis=1, keepdims=True) for part in (X, Q))
+        x, q = xp.sqrt(xp.sum(X * X, axis=1)), xp.sqrt(xp.sum(Q * Q, axis=1))
+        size = q[:, None] * x[None, :]
+        return 1.0 - xp.where(
+            size > 0.0, xp.matmul(Q, X.T) / xp.where(size > 0.0, size, xp.ones_like(size)), 0.0 * size
+        )
+    power = {"euclidean": 2.0, "l2": 2.0, "sqeuclidean": 2.0, "seuclidean": 2.0, "mahalanobis": 2.0}
+    power |= {"manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf, "infinity": np.inf}
+    p = float(params.get("p", 2.0)) if metric in ("minkowski", "p") else power[metric]
+    w = params.get("w") if metric in ("minkowski", "p") else None
+    w = 1.0 / np.asarray(params["V"]) if metric == "seuclidean" else w
+    w = None if w is None else like(np.asarray(w, dtype=np.float64), X)
+    inverse = like(_inverse(np.zeros((0, X.shape[1])), params), X) if metric == "mahalanobis" else None
+    found = []
+    for i in range(Q.shape[0]):
+        away = xp.abs(X - Q[i, :]) if inverse is None else X - Q[i, :]
+        if inverse is not None:
+            found.append(xp.sqrt(xp.sum(xp.matmul(away, inverse) * away, axis=1)))
+        elif p == np.inf:
+            found.append(xp.max(away, axis=1))
+        else:
+            terms = away**p if w is None else w * away**p
+            total = xp.sum(terms, axis=1)
+            found.append(total if metric == "sqeuclidean" else total ** (1.0 / p))
+    return xp.stack(found, axis=0)
+
+
+def completed(metric: Any, params: dict[str, Any], rows: Rows) -> dict[str, Any]:
+    """The parameters of a distance, with those that are read off all rows that count: variances, a covariance, or the
+    values of each column.
+    """
+    if metric == "ordinal" and isinstance(rows, MemoryRows):
+        X = rows.X if rows.weight is None else rows.X[rows.weight > 0.0]
+        return {**params, "levels": [np.unique(column) for column in np.asarray(X, dtype=np.float64).T]}
+    if not isinstance(metric, str) or metric not in ("seuclidean", "mahalanobis"):
+        return params
+    if params.get("V") is not None or params.get("VI") is not None:
+        return params
+    about = rows.fold(partial(_spread, np.zeros(rows.shape[1])))
+    total = rows.fold(partial(_spread, about.sums / about.count))
+    spread = total.products / max(1.0, total.count - 1.0)
+    return {**params, "V": np.diag(spread).copy() if metric == "seuclidean" else spread}
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Sums and products of rows about a place."""
+
+    count: float
+    sums: Floats
+    products: Floats
+
+    def merge(self, other: "Spread") -> "Spread":
+        return Spread(self.count + other.count, self.sums + other.sums, self.products + other.products)
+
+
+def _spread(place: Floats, block: Block) -> Spread:
+    xp = namespace(block.X)
+    X = xp.astype(block.X, xp.float64, copy=False) - like(place, block.X)
+    some = xp.ones_like(X[:, 0]) if block.weight is None else xp.astype(block.weight > 0.0, xp.float64)
+    X = X * some[:, None]
+    return Spread(float(xp.sum(some)), on_host(xp.sum(X, axis=0)), on_host(xp.matmul(X.T, X)))
 
 
 def _inverse(X: Floats, params: dict[str, Any]) -> Floats:
@@ -151,13 +365,14 @@ def _of_known(X: Floats, Q: Floats) -> Floats:
     return np.where(np.isnan(found), np.inf, found)
 
 
-def _of_ranks(X: Floats, Q: Floats) -> Floats:
-    """City blocks of ranks; counted, not searched for."""
+def _of_ranks(X: Floats, Q: Floats, levels_of: list[Floats] | None) -> Floats:
+    """City blocks of ranks among the values of all rows; counted, not searched for."""
+    seen = [np.unique(column) for column in X.T] if levels_of is None else levels_of
 
     def ranks(P: Floats) -> Floats:
         found = np.empty(P.shape)
         for j in range(X.shape[1]):
-            levels = np.unique(X[:, j])
+            levels = seen[j]
             less = (levels[None, :] < P[:, j, None]).sum(axis=1)
             equal = (levels[None, :] == P[:, j, None]).sum(axis=1)
             found[:, j] = (less + 0.5 * (equal + 1.0)) / len(levels)
@@ -174,6 +389,5 @@ def _of_agreement(X: Floats, Q: Floats) -> Floats:
 FORMULAS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "haversine": _on_sphere,
     "nan_euclidean": _of_known,
-    "ordinal": _of_ranks,
     "sokalmichener": _of_agreement,
 }

@@ -4,7 +4,7 @@ The number of a row's class is its group.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any
 
@@ -168,24 +168,37 @@ def _as_they_are(_: tuple[None, ...], weight: Floats, mean: Floats, squares: Flo
     return ClassColumns(weight, mean, squares)
 
 
+NO_PRODUCTS = np.zeros((0, 0, 0))
+
+
 @dataclass(frozen=True, slots=True)
 class ClassErrors:
-    """Weight (k,) of each class, and sums (k, p) of its columns and of their squares about places that are given."""
+    """Weight (k,) of each class, and sums (k, p) of its columns and of their squares about places that are given; where
+    a compiled loop has them for nothing, also products (k, q, p) as in `ClassProducts`.
+    """
 
     weight: Floats
     sums: Floats
     squares: Floats
+    products: Floats = field(default_factory=lambda: NO_PRODUCTS)
 
     def merge(self, other: "ClassErrors") -> "ClassErrors":
-        return ClassErrors(self.weight + other.weight, self.sums + other.sums, self.squares + other.squares)
+        return ClassErrors(
+            self.weight + other.weight,
+            self.sums + other.sums,
+            self.squares + other.squares,
+            self.products + other.products,
+        )
 
 
-def class_errors(places: Floats) -> Callable[[Block], Lifted[ClassErrors]]:
-    """The lift of `ClassErrors` about the rows of `places` (k, p)."""
-    return partial(_class_errors, places)
+def class_errors(places: Floats, vectors: Floats | None = None) -> Callable[[Block], Lifted[ClassErrors]]:
+    """The lift of `ClassErrors` about the rows of `places` (k, p); with `vectors` (k, q, p), or (1, q, p) for all
+    classes, the products of dense rows come with it.
+    """
+    return partial(_class_errors, places, vectors)
 
 
-def _class_errors(places: Floats, block: Block) -> Lifted[ClassErrors]:
+def _class_errors(places: Floats, vectors: Floats | None, block: Block) -> Lifted[ClassErrors]:
     X = block.X
     if is_sparse(X):
         lift = class_sums(len(places))
@@ -193,6 +206,8 @@ def _class_errors(places: Floats, block: Block) -> Lifted[ClassErrors]:
         moved = squares - 2.0 * places * values.sums + values.weight[:, None] * places**2
         return ClassErrors(values.weight, values.sums - values.weight[:, None] * places, moved)
     if is_numpy(X):
+        if vectors is not None:
+            return ClassErrors(*_compiled_products(places, vectors, block))
         return ClassErrors(*_core.class_squares(X, block.weight, groups_of(block), places, threads(entries(X))))
     xp, own = namespace(X), memberships(block, len(places))
     away = xp.astype(X, xp.float64, copy=False) - xp.take(like(places, X), groups_of(block), axis=0)
@@ -245,9 +260,14 @@ def class_products(places: Floats, vectors: Floats) -> Callable[[Block], Lifted[
 
 def _class_products(places: Floats, vectors: Floats, block: Block) -> Lifted[ClassProducts]:
     if is_numpy(block.X):
-        count = threads(entries(block.X) * max(1, vectors.shape[1]))
-        return ClassProducts(*_core.class_products(block.X, block.weight, groups_of(block), places, vectors, count))
+        weight, sums, _, products = _compiled_products(places, vectors, block)
+        return ClassProducts(weight, sums, products)
     return class_products_in_arrays(places, vectors, block)
+
+
+def _compiled_products(places: Floats, vectors: Floats, block: Block) -> tuple[Floats, Floats, Floats, Floats]:
+    count = threads(entries(block.X) * max(1, vectors.shape[1]))
+    return _core.class_products(block.X, block.weight, groups_of(block), places, vectors, count)
 
 
 def class_products_in_arrays(places: Floats, vectors: Floats, block: Block) -> Lifted[ClassProducts]:

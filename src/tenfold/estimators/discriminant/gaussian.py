@@ -65,8 +65,9 @@ class GaussianClasses(ByClass):
         if missing:
             raise TooFewRows(f"All rows of the classes {missing} have weight zero, or there are none.")
 
-    def _witness(self, rows: Rows | None, mean: Floats) -> Witness:
-        return Witness.of_moments(self._sums, mean) if rows is None else Witness.of_rows(rows, mean)
+    def _witness(self, rows: Rows | None, mean: Floats, vectors: Floats | None = None) -> Witness:
+        """With the `vectors` whose products the judge will ask for."""
+        return Witness.of_moments(self._sums, mean) if rows is None else Witness.of_rows(rows, mean, vectors)
 
     def _judged_amounts(self, rows: Rows | None, classes: int) -> Floats:
         """How far covariances are to be moved towards spheres, as the judge sees it."""

@@ -207,20 +207,20 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return shrink(classes.total(), self._total_amount)
 
     def _judge(self, rows: Rows | None) -> Certificate:
-        mean, priors = wide(self.means_), wide(self.priors_)
-        seen = self._witness(rows, mean)
+        mean, priors, coef = wide(self.means_), wide(self.priors_), wide(self.coef_)
+        directions = wide(self.scalings_) if self.solver == "svd" else None
+        axes = wide(self.scalings_)[:, : self._max_components] if self.solver == "eigen" else None
+        seen = self._witness(rows, mean, np.vstack(judge.asked_of_weights(coef, directions, axes))[None])
         shares = seen.shares if self.solver == "svd" else priors
         products = judge.within(seen, shares, self._judged_amounts(rows, len(mean)), self.shrinkage == "auto")
         if self.covariance_estimator is not None:
             products = partial(_times, wide(self.covariance_))
-        directions = wide(self.scalings_) if self.solver == "svd" else None
-        axes = wide(self.scalings_)[:, : self._max_components] if self.solver == "eigen" else None
         return judge.linear(
             seen,
             products,
             mean=mean,
             priors=priors,
-            coef=wide(self.coef_),
+            coef=coef,
             intercept=wide(self.intercept_),
             variance=seen.pooled(shares),
             directions=directions,

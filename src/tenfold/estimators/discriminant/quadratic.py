@@ -173,11 +173,13 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
 
     def _judge(self, rows: Rows | None) -> Certificate:
         mean = wide(self.means_)
+        variance = np.array([R**2 @ s for s, R in zip(self.scalings_, self.rotations_, strict=True)])
         return judge.quadratic(
-            self._witness(rows, mean),
+            self._witness(rows, mean, judge.probes(variance)),
             partial(_stored, self.scalings_, self.rotations_),
             mean=mean,
             expected=self._expected(rows),
+            variance=variance,
             note=PARTS if rows is None else "",
         )
 

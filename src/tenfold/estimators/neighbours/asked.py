@@ -1,5 +1,6 @@
 """What rows that are kept are asked for: the k nearest, all within a radius, and graphs of either."""
 
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -7,9 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, Integers, is_sparse
-from tenfold.estimators.neighbours.searched import Searched, Told
-from tenfold.plans.neighbours import Near, from_graph
+from tenfold.arrays import Array, Floats, is_dask, is_foreign, namespace, on_host
+from tenfold.estimators.neighbours.reached import Told, in_memory
+from tenfold.estimators.neighbours.searched import Searched, Targeted
+from tenfold.plans.neighbours import AllWithin, Near, Question, TheNearest
 
 
 class NearestAsked(Searched):
@@ -20,7 +22,7 @@ class NearestAsked(Searched):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_queries, n_features), default=None
+        X : {array-like, sparse matrix} of shape (n_queries, n_features), table, Dask collection, or an array elsewhere
             Or (n_queries, n_samples_fit) with metric "precomputed". Without it the rows of the fit are asked, none of
             which is its own neighbour.
         n_neighbors : int, default=None
@@ -29,18 +31,24 @@ class NearestAsked(Searched):
 
         Returns
         -------
-        neigh_dist : ndarray of shape (n_queries, n_neighbors)
+        neigh_dist : array of shape (n_queries, n_neighbors)
             The nearest first. Only if `return_distance`.
-        neigh_ind : ndarray of shape (n_queries, n_neighbors)
+        neigh_ind : array of shape (n_queries, n_neighbors)
             Of rows at the same distance the first comes first.
         """
-        check_is_fitted(self)
-        k = self._checked_k(n_neighbors)
-        queries, own = self._queries(X)
-        self._check_enough(k, own is not None, queries.shape[0])
-        distances, rows = self._nearest(queries, k, own)
-        rows = self._numbered(rows)
+        question = self._nearest(n_neighbors)
+        if in_memory(self, X):
+            distances, rows = self._near(X, question).table(question.k)
+        else:
+            k = question.k
+            found = self._asked(X, question, Told(partial(_beside, k), np.zeros((0, 2 * k))))
+            distances, rows = found[:, :k], _whole(found[:, k:])
         return (distances, rows) if return_distance else rows
+
+    def _nearest(self, n_neighbors: Any = None) -> TheNearest:
+        """The question for so many neighbours, or as many as the constructor says."""
+        check_is_fitted(self)
+        return TheNearest(self._checked_k(n_neighbors))
 
     def _checked_k(self, n_neighbors: Any) -> int:
         if n_neighbors is None:
@@ -51,42 +59,20 @@ class NearestAsked(Searched):
             raise TypeError(f"n_neighbors does not take {type(n_neighbors)} value, enter integer value")
         return int(n_neighbors)
 
-    def _check_enough(self, k: int, itself: bool, queries: int) -> None:
-        count = self._index.count
-        if k > count - itself:
-            sign = "<" if itself else "<="
-            left = "" if count == self.n_samples_fit_ else f" of which {count} have positive weight,"
-            raise ValueError(
-                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
-                f"{self.n_samples_fit_},{left} n_samples = {queries}"
-            )
-
-    def _nearest(self, queries: Array, k: int, own: Integers | None) -> tuple[Floats, Integers]:
-        if self.metric == "precomputed" and is_sparse(queries):
-            near = from_graph(queries, own)
-            fewest = int(np.diff(near.offsets).min(initial=k))
-            if fewest < k:
-                raise ValueError(
-                    f"{k} neighbors per samples are required, but some samples have only {fewest} neighbors in "
-                    "precomputed graph matrix. Decrease number of neighbors used or recompute the graph with more "
-                    "neighbors."
-                )
-            place = near.offsets[:-1, None] + np.arange(k)
-            return near.distances[place], near.rows[place]
-        return self._index.nearest(queries, k, own)
-
-    def _near(self, X: Any) -> Near:
-        """The nearest rows of queries, as what is said of them reads them."""
-        return Near.of_equally_many(*self.kneighbors(X))
+    def _looked_up(self) -> Question:
+        return self._nearest()
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
-        """The graph of the nearest rows, CSR (n_queries, n_samples_fit): ones, or distances with mode "distance"."""
+        """The graph of the nearest rows, CSR (n_queries, n_samples_fit) in memory: ones, or distances with mode
+        "distance".
+        """
         check_is_fitted(self)
         check_mode(mode)
-        return graph(Near.of_equally_many(*self.kneighbors(X, n_neighbors)), mode, self.n_samples_fit_)
+        distances, rows = (on_host(part) for part in self.kneighbors(X, n_neighbors))
+        return graph(Near.of_equally_many(distances, rows), mode, self.n_samples_fit_)
 
 
-class NearestTold(Told, NearestAsked):
+class NearestTold(Targeted, NearestAsked):
     """What the nearest rows say of queries, by scikit-learn's parameters."""
 
     def __init__(
@@ -103,12 +89,7 @@ class NearestTold(Told, NearestAsked):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
 
 
 class RadiusAsked(Searched):
@@ -121,47 +102,68 @@ class RadiusAsked(Searched):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_queries, n_features), default=None
+        X : {array-like, sparse matrix} of shape (n_queries, n_features), table, Dask collection, or an array elsewhere
             As in `kneighbors`.
         radius : float, default=None
-            Else that of the constructor. One for each query may be given.
+            Else that of the constructor. One for each query may be given where the queries are in memory.
         return_distance : bool, default=True
         sort_results : bool, default=False
             By distance; else rows are in their order.
 
         Returns
         -------
-        neigh_dist : ndarray of shape (n_queries,) of arrays
-            Only if `return_distance`.
-        neigh_ind : ndarray of shape (n_queries,) of arrays
+        neigh_dist : array of shape (n_queries,) of arrays
+            Only if `return_distance`. Lists have different lengths: those of queries on a device are in memory.
+        neigh_ind : array of shape (n_queries,) of arrays
         """
         check_is_fitted(self)
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
-        near = self._within(X, self.radius if radius is None else radius, sort_results)
-        cuts = near.offsets[1:-1]
-        rows = lists(np.split(near.rows, cuts))
-        return (lists(np.split(near.distances, cuts)), rows) if return_distance else rows
+        found = self._asked(X, self._within(radius, sort_results), Told(_lists, np.empty((0, 2), dtype=object)))
+        return (found[:, 0], found[:, 1]) if return_distance else found[:, 1]
 
-    def _within(self, X: Any, radius: Any, by_distance: bool = False) -> Near:
-        """The rows within a radius, as what is said of them reads them."""
-        queries, own = self._queries(X)
-        if self.metric == "precomputed" and is_sparse(queries):
-            near = from_graph(queries, own, radius)
-        else:
-            near = self._index.within(queries, radius, own, by_distance=by_distance)
-        return near._replace(rows=self._numbered(near.rows))
+    def _within(self, radius: Any = None, by_distance: bool = False) -> AllWithin:
+        """The question for a radius, or that of the constructor."""
+        return AllWithin(self.radius if radius is None else radius, by_distance)
+
+    def _looked_up(self) -> Question:
+        return self._within()
 
     def radius_neighbors_graph(
         self, X: Any = None, radius: Any = None, mode: str = "connectivity", sort_results: bool = False
     ) -> Any:
-        """The graph of rows within a radius, CSR (n_queries, n_samples_fit): ones, or distances with mode "distance",
-        by distance if `sort_results`.
+        """The graph of rows within a radius, CSR (n_queries, n_samples_fit) in memory: ones, or distances with mode
+        "distance", by distance if `sort_results`.
         """
         check_is_fitted(self)
         check_mode(mode)
-        near = self._within(X, self.radius if radius is None else radius, sort_results and mode == "distance")
+        question = self._within(radius, sort_results and mode == "distance")
+        if in_memory(self, X):
+            return graph(self._near(X, question), mode, self.n_samples_fit_)
+        found = on_host(self._asked(X, question, Told(_lists, np.empty((0, 2), dtype=object))))
+        offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in found[:, 1]])])
+        near = Near(offsets, *(np.concatenate(list(found[:, i])) for i in range(2)))
         return graph(near, mode, self.n_samples_fit_)
+
+
+def _beside(k: int, near: Near) -> Floats:
+    """Distances and rows of k neighbours each, in one array (m, 2 k)."""
+    return np.concatenate(near.table(k), axis=1)
+
+
+def _whole(numbers: Array) -> Array:
+    """Numbers of rows as whole numbers, where they are."""
+    xp = namespace(numbers)
+    return numbers.astype(np.int64) if is_dask(numbers) or not is_foreign(numbers) else xp.astype(numbers, xp.int64)
+
+
+def _lists(near: Near) -> Array:
+    """Distances and rows of each query, an array (m, 2) of arrays."""
+    found = np.empty((len(near.offsets) - 1, 2), dtype=object)
+    for j, part in enumerate((near.distances, near.rows)):
+        for i, one in enumerate(np.split(part, near.offsets[1:-1])[: len(found)]):
+            found[i, j] = one
+    return found
 
 
 def check_mode(mode: str) -> None:
@@ -173,10 +175,3 @@ def graph(near: Near, mode: str, columns: int) -> Any:
     """A sparse matrix of neighbours: ones or distances, in the order in which they were found."""
     data = np.ones(len(near.rows)) if mode == "connectivity" else near.distances
     return sparse.csr_matrix((data, near.rows, near.offsets), shape=(len(near.offsets) - 1, columns))
-
-
-def lists(parts: list[Any]) -> Any:
-    """An array of arrays."""
-    found = np.empty(len(parts), dtype=object)
-    found[:] = parts
-    return found

@@ -1,15 +1,21 @@
 """Classes by the votes of neighbours."""
 
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats
+from tenfold.arrays import Array, Floats, on_host
 from tenfold.estimators.neighbours.asked import NearestTold
-from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Told, claims
+from tenfold.estimators.neighbours.reached import Told
+from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Targeted, claims
 from tenfold.estimators.parameters import Constraints
-from tenfold.plans.neighbours import Near, shares, weighed
+from tenfold.estimators.predictors import Scored
+from tenfold.plans.neighbours import Near, votes
 
 NO_WEIGHT = (
     "All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case if you are using "
@@ -17,34 +23,42 @@ NO_WEIGHT = (
 )
 
 
-class Voted(ClassifierMixin, Told):
+class Voted(Scored, ClassifierMixin, Targeted):
     """Classes of queries by the votes of their neighbours."""
 
     classes_: Any
     outputs_2d_: bool
 
     def _each_classes(self) -> list[Array]:
-        """The classes of each output."""
-        return self.classes_ if self.outputs_2d_ else [self.classes_]
+        """The classes of each output, in memory."""
+        return [on_host(classes) for classes in (self.classes_ if self.outputs_2d_ else [self.classes_])]
 
-    def _each_votes(self, near: Near) -> list[Floats]:
-        """The votes of neighbours for the classes of each output."""
-        weight = weighed(self.weights, near)
-        numbers = self._y if self.outputs_2d_ else self._y[:, None]
-        return [
-            shares(near, weight, np.ascontiguousarray(numbers[:, t]), len(classes), self._votes)
-            for t, classes in enumerate(self._each_classes())
-        ]
+    def _counted(self) -> Callable[[Near], list[Floats]]:
+        """What makes votes for the classes of each output of neighbours."""
+        counts = tuple(len(classes) for classes in self._each_classes())
+        return partial(_counted, self.weights, counts)
 
-    def _chosen(self, votes: list[Floats]) -> Array:
-        """The class with most votes, the first of several."""
+    def _unheard(self) -> Any:
+        """The class of queries for which nobody votes, for each output."""
+        return None
+
+    def predict(self, X: Any) -> Array:
+        """The class of each query, (m,) or (m, n_outputs); without X of the rows of the fit, not their own voters."""
+        check_is_fitted(self)
         each = self._each_classes()
-        found = np.empty((len(votes[0]), len(each)), dtype=each[0].dtype)
-        for t, classes in enumerate(each):
-            found[:, t] = classes[np.argmax(votes[t], axis=1)]
-        return found if self.outputs_2d_ else found[:, 0]
+        nothing = np.empty((0, len(each)), dtype=each[0].dtype)
+        chosen = partial(_chosen, self._counted(), each, self._unheard(), self.outputs_2d_)
+        return self._asked(X, self._looked_up(), Told(chosen, nothing if self.outputs_2d_ else nothing[:, 0]))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def predict_proba(self, X: Any) -> Any:
+        """Shares of the votes, (m, n_classes), or a list of them for several outputs."""
+        check_is_fitted(self)
+        ends = np.cumsum([len(classes) for classes in self._each_classes()])
+        told = Told(partial(_shares, self._counted()), np.zeros((0, int(ends[-1]))))
+        found = self._asked(X, self._looked_up(), told)
+        return [found[:, a:b] for a, b in pairwise([0, *ends.tolist()])] if self.outputs_2d_ else found
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of queries whose class is right; without X of the rows of the fit, none of which votes for itself,
         which is the exact leave-one-out accuracy.
         """
@@ -54,6 +68,35 @@ class Voted(ClassifierMixin, Told):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _counted(weights: Any, counts: tuple[int, ...], near: Near) -> list[Floats]:
+    found = votes(near, weights, counts)
+    if any(np.any(part.sum(axis=1) == 0.0) for part in found):
+        raise ValueError(NO_WEIGHT)
+    return found
+
+
+def _chosen(
+    counted: Callable[[Near], list[Floats]], each: list[Array], unheard: Any, several: bool, near: Near
+) -> Array:
+    """The class with most votes, the first of several."""
+    counts = counted(near)
+    found = np.empty((len(counts[0]), len(each)), dtype=each[0].dtype)
+    for t, classes in enumerate(each):
+        found[:, t] = classes[np.argmax(counts[t], axis=1)]
+        if unheard is not None:
+            found[~counts[t].any(axis=1), t] = unheard[t]
+    return found if several else found[:, 0]
+
+
+def _shares(counted: Callable[[Near], list[Floats]], near: Near) -> Floats:
+    """Shares of the votes, of all outputs beside each other."""
+    found = []
+    for part in counted(near):
+        total = part.sum(axis=1, keepdims=True)
+        found.append(part / np.where(total == 0.0, 1.0, total))
+    return np.concatenate(found, axis=1)
 
 
 class KNeighborsClassifier(Voted, NearestTold):
@@ -95,18 +138,3 @@ class KNeighborsClassifier(Voted, NearestTold):
 
     _claims: ClassVar = claims("k nearest neighbours, classes", "sklearn.neighbors.KNeighborsClassifier")
     _constraints: ClassVar[Constraints] = {**NEAREST, **WEIGHTS, **SEARCH}
-
-    def predict(self, X: Any) -> Array:
-        """The class of each query, (m,) or (m, n_outputs); without X of the rows of the fit, not their own voters."""
-        return self._chosen(self._counted(X))
-
-    def predict_proba(self, X: Any) -> Any:
-        """Shares of the votes, (m, n_classes), or a list of them for several outputs."""
-        found = [votes / votes.sum(axis=1, keepdims=True) for votes in self._counted(X)]
-        return found if self.outputs_2d_ else found[0]
-
-    def _counted(self, X: Any) -> list[Floats]:
-        votes = self._each_votes(self._near(X))
-        if any(np.any(part.sum(axis=1) == 0.0) for part in votes):
-            raise ValueError(NO_WEIGHT)
-        return votes

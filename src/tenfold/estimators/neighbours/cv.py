@@ -5,13 +5,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, Integers
+from tenfold.arrays import Array, Floats, Integers, on_host
 from tenfold.choose.neighbours import NeighbourJackknife, list_of, mean_error, means_left_out, votes_left_out
 from tenfold.estimators.contract import all_or_nothing
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.neighbours.asked import NearestTold
 from tenfold.estimators.neighbours.classes import NO_WEIGHT, Voted
 from tenfold.estimators.neighbours.numbers import Averaged
+from tenfold.estimators.neighbours.reached import follow_queries
 from tenfold.estimators.neighbours.searched import SEARCH, WEIGHTS, claims
 from tenfold.estimators.parameters import Constraints, array_like, integer
 from tenfold.plans.neighbours import Near, weighed
@@ -34,21 +35,15 @@ class Chosen(NearestTold):
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
+        search: dict[str, Any] = {"p": p, "metric": metric, "metric_params": metric_params, "n_jobs": n_jobs}
+        super().__init__(n_neighbors, weights=weights, algorithm=algorithm, leaf_size=leaf_size, **search)
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows X, (n, p), and their targets y, and choose the number of neighbours."""
         self._keep(X, y, sample_weight)
         rows, weight = self._left_out()
-        votes = None if self._votes is None else self._votes[self._inside()]
+        votes = None if self._votes is None else on_host(self._votes)[self._inside()]
         errors = self._errors(rows, weight)
         self.cv_errors_ = mean_error(errors, votes)
         best = int(np.argmin(self.cv_errors_))
@@ -62,7 +57,11 @@ class Chosen(NearestTold):
 
     def _inside(self) -> Integers:
         """The rows of positive weight."""
-        return np.arange(self.n_samples_fit_) if self._kept is None else self._kept
+        return np.arange(self.n_samples_fit_) if self._votes is None else np.flatnonzero(on_host(self._votes))
+
+    def _numbers(self) -> Array:
+        """Targets (n, t), or numbers of classes, in memory: lists of neighbours are compared there."""
+        return on_host(self._y).reshape(self.n_samples_fit_, -1)
 
     def _left_out(self) -> tuple[Integers, Floats]:
         """Neighbours of all rows that count, in order, for the largest candidate; sets the candidates."""
@@ -75,7 +74,7 @@ class Chosen(NearestTold):
                 f"n_neighbors must have a number of at least 1 and at most {most}, the number of other rows, got "
                 f"{self.n_neighbors!r}."
             )
-        distances, rows = self.kneighbors(None, int(self.candidates_[-1]))
+        distances, rows = (on_host(part) for part in self.kneighbors(None, int(self.candidates_[-1])))
         inside = self._inside()
         return rows[inside], self._weights_of(distances[inside], rows[inside])
 
@@ -83,7 +82,7 @@ class Chosen(NearestTold):
         """Weights of neighbours by their distances and their rows."""
         weight = weighed(self.weights, Near.of_equally_many(distances, rows))
         found = np.ones(rows.shape) if weight is None else weight.reshape(rows.shape)
-        found = found if self._votes is None else found * self._votes[rows]
+        found = found if self._votes is None else found * on_host(self._votes)[rows]
         if np.any(found[:, 0] == 0.0):
             raise ValueError(NO_WEIGHT)
         return found
@@ -149,7 +148,7 @@ class KNeighborsClassifierCV(Voted, Chosen):
 
     def _errors(self, rows: Integers, weight: Floats) -> Floats:
         inside = self._inside()
-        numbers = self._y.reshape(len(self._y), -1)
+        numbers = self._numbers()
         wrong = np.zeros((len(inside), len(self.candidates_)), dtype=bool)
         place = np.full(self.n_samples_fit_, -1)
         place[inside] = np.arange(len(inside))
@@ -158,15 +157,6 @@ class KNeighborsClassifierCV(Voted, Chosen):
             found = votes_left_out(place[rows], weight, number, len(classes), self.candidates_)
             wrong |= found != number[:, None]
         return wrong.astype(np.float64)
-
-    def predict(self, X: Any) -> Array:
-        """The class of each query, (m,) or (m, n_outputs)."""
-        return self._chosen(self._each_votes(self._near(X)))
-
-    def predict_proba(self, X: Any) -> Any:
-        """Shares of the votes, (m, n_classes), or a list of them for several outputs."""
-        found = [votes / votes.sum(axis=1, keepdims=True) for votes in self._each_votes(self._near(X))]
-        return found if self.outputs_2d_ else found[0]
 
 
 class KNeighborsCV(Averaged, Chosen):
@@ -213,17 +203,13 @@ class KNeighborsCV(Averaged, Chosen):
     )
 
     def _errors(self, rows: Integers, weight: Floats) -> Floats:
-        y = self._y.reshape(len(self._y), -1).astype(np.float64)
+        y = self._numbers().astype(np.float64)
         fits = means_left_out(rows, weight, y, self.candidates_)
         return ((y[self._inside()][:, :, None] - fits) ** 2).mean(axis=1)
 
     def _remember(self, rows: Integers, weight: Floats) -> None:
-        y = self._y.reshape(len(self._y), -1).astype(np.float64)
+        y = self._numbers().astype(np.float64)
         self._residuals = y[self._inside()] - means_left_out(rows, weight, y, np.array([self.n_neighbors_]))[:, :, 0]
-
-    def predict(self, X: Any) -> Array:
-        """The target of each query, (m,) or (m, n_outputs)."""
-        return self._mean(self._near(X))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Jackknife+ intervals (m, 2) for new observations, or (m, n_outputs, 2), from the exact leave-one-out
@@ -237,13 +223,13 @@ class KNeighborsCV(Averaged, Chosen):
         if not 0.0 < coverage < 1.0:
             raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}.")
         inside = self._inside()
-        y = self._y.reshape(len(self._y), -1).astype(np.float64)[inside]
+        y = self._numbers().astype(np.float64)[inside]
         place = np.full(self.n_samples_fit_, -1)
         place[inside] = np.arange(len(inside))
-        distances, rows = self.kneighbors(X, self.n_neighbors_ + 1)
+        distances, rows = (on_host(part) for part in self.kneighbors(X, self.n_neighbors_ + 1))
         weight, rows = self._weights_of(distances, rows), place[rows]
         found = [
             NeighbourJackknife(self._residuals[:, t], y[:, t]).interval(rows, weight, coverage)
             for t in range(y.shape[1])
         ]
-        return found[0] if self._y.ndim == 1 else np.stack(found, axis=1)
+        return follow_queries(found[0] if self._y.ndim == 1 else np.stack(found, axis=1), X)

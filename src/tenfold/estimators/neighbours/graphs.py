@@ -173,12 +173,7 @@ class KNeighborsTransformer(Graphed, NearestAsked):
     ) -> None:
         self.mode = mode
         self.n_neighbors = n_neighbors
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
 
     def transform(self, X: Any) -> Any:
         """The graph of neighbours, CSR (n_queries, n_samples_fit), each row by distance."""
@@ -228,12 +223,7 @@ class RadiusNeighborsTransformer(Graphed, RadiusAsked):
     ) -> None:
         self.mode = mode
         self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
 
     def transform(self, X: Any) -> Any:
         """The graph of neighbours, CSR (n_queries, n_samples_fit), each row by distance."""

@@ -49,6 +49,8 @@ class NearestNeighbors(Alone, NearestAsked, RadiusAsked):
     Notes
     -----
     Memory: the rows; for a tree or another metric a copy in float64, and half as much while products run. Never n x n.
+    Of rows in files, on a cluster or on a device the source is kept, and every question reads it once, block by block;
+    answers are those of memory.
     Seeger, section 2.1; Rosasco, ch. 2; Welling, ch. 5; Cookbook, ch. 22 and C.4.
 
     Examples
@@ -77,9 +79,4 @@ class NearestNeighbors(Alone, NearestAsked, RadiusAsked):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)

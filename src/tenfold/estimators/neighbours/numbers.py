@@ -1,30 +1,39 @@
 """Numbers by the means of neighbours."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array
 from tenfold.estimators.neighbours.asked import NearestTold
-from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Told, claims
+from tenfold.estimators.neighbours.reached import Told
+from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Targeted, claims
 from tenfold.estimators.parameters import Constraints
-from tenfold.plans.neighbours import Near, means, weighed
+from tenfold.estimators.predictors import Scored
+from tenfold.plans.neighbours import Near, means
 
 
-class Averaged(RegressorMixin, Told):
+class Averaged(Scored, RegressorMixin, Targeted):
     """Targets of queries by the means of their neighbours."""
 
-    def _mean(self, near: Near) -> Array:
-        y = self._y.reshape(len(self._y), -1)
-        found = means(near, weighed(self.weights, near), y, self._votes)
-        if self._y.dtype == np.float32:
-            found = found.astype(np.float32)
-        return found[:, 0] if self._y.ndim == 1 else found
+    def predict(self, X: Any) -> Array:
+        """The target of each query, (m,) or (m, n_outputs); without X of the rows of the fit, without themselves."""
+        check_is_fitted(self)
+        flat, dtype = self._y.ndim == 1, np.float32 if self._y.dtype == np.float32 else np.float64
+        nothing = np.zeros((0,) if flat else (0, self._y.shape[1]), dtype=dtype)
+        return self._asked(X, self._looked_up(), Told(partial(_mean, self.weights, flat, dtype), nothing))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R^2; without X of the rows of the fit, none of which is its own neighbour."""
         return float(super().score(X, y, sample_weight=sample_weight))
+
+
+def _mean(weights: Any, flat: bool, dtype: Any, near: Near) -> Array:
+    found = means(near, weights).astype(dtype, copy=False)
+    return found[:, 0] if flat else found
 
 
 class KNeighborsRegressor(Averaged, NearestTold):
@@ -57,7 +66,3 @@ class KNeighborsRegressor(Averaged, NearestTold):
 
     _claims: ClassVar = claims("k nearest neighbours, numbers", "sklearn.neighbors.KNeighborsRegressor", "R2.2, B22")
     _constraints: ClassVar[Constraints] = {**NEAREST, **WEIGHTS, **SEARCH}
-
-    def predict(self, X: Any) -> Array:
-        """The target of each query, (m,) or (m, n_outputs); without X of the rows of the fit, without themselves."""
-        return self._mean(self._near(X))

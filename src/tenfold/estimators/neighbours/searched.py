@@ -6,15 +6,30 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, is_classifier
-from sklearn.exceptions import DataConversionWarning, EfficiencyWarning
-from sklearn.utils import check_array, get_tags
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import FLOATS, Array, Integers, is_sparse
-from tenfold.distances import SETS, VALID, VALID_SPARSE, distance_of
-from tenfold.estimators.contract import Claims, all_or_nothing, canonical, validate_weights
-from tenfold.estimators.neighbours.objects import is_metric, named
+from tenfold.arrays import FLOATS, Array, Integers, is_dask, is_foreign, is_sparse, like, namespace, on_host
+from tenfold.data import Rows
+from tenfold.distances import VALID, distance_of
+from tenfold.estimators.classes import encoded
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    as_rows,
+    canonical,
+    refuse_not_finite,
+    rows_alone,
+    source_of,
+    validate,
+    validate_rows,
+    validate_weights,
+)
+from tenfold.estimators.neighbours.metrics import check_search, check_table, name_metric, warn_of_sets
+from tenfold.estimators.neighbours.objects import is_metric
+from tenfold.estimators.neighbours.reached import THERE, Told, told_of
 from tenfold.estimators.parameters import (
     Check,
     Constraints,
@@ -26,9 +41,22 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
+from tenfold.estimators.predictors import Predictor
 from tenfold.judge import Certificate
 from tenfold.judge import neighbours as judge
-from tenfold.plans.neighbours import Index, built
+from tenfold.plans.neighbours import (
+    AllWithin,
+    Kept,
+    Near,
+    Question,
+    Source,
+    TheNearest,
+    built,
+    is_possible,
+    kept_where_they_are,
+    numbered,
+    rows_at,
+)
 
 METRICS = tuple(sorted({name for names in VALID.values() for name in names}))
 MISSING = (
@@ -45,17 +73,8 @@ def an_object() -> Check:
 
 
 def claims(method: str, peer: str, sources: str = "S2.1, R2, W5, B22") -> Claims:
-    """What a class that keeps its rows claims."""
-    return Claims(
-        method,
-        "in memory",
-        "exact",
-        sources,
-        peer,
-        ("arrays", "sparse"),
-        "Neighbours need the rows in memory: load them (numpy.asarray, X.compute()), or a sample, or centres "
-        "of clusters.",
-    )
+    """What a class that keeps its rows, or where they are, claims."""
+    return Claims(method, "fold", "exact", sources, peer)
 
 
 SEARCH: Constraints = {
@@ -71,13 +90,16 @@ RADIUS: Constraints = {"radius": (real(0, np.inf, "both"), nothing())}
 WEIGHTS: Constraints = {"weights": (choice("uniform", "distance"), function(), nothing())}
 
 
-class Searched(MultiOutputMixin, BaseEstimator):
+class Searched(MultiOutputMixin, Predictor, BaseEstimator):
     """Keeps rows in an index, by scikit-learn's parameters of a search."""
 
     _claims: ClassVar[Claims]
     _constraints: ClassVar[Constraints] = {}
+    _fit_X: Any
     _votes: Array | None
-    _index: Index
+    _index: Kept | Source
+    _y: Array
+    n_features_in_: int
 
     n_neighbors: int | None = None
     radius: float | None = None
@@ -88,12 +110,38 @@ class Searched(MultiOutputMixin, BaseEstimator):
     metric_params: dict[str, Any] | None
     n_jobs: int | None
 
+    def __init__(
+        self,
+        algorithm: str,
+        leaf_size: int,
+        p: float,
+        metric: Any,
+        metric_params: dict[str, Any] | None,
+        n_jobs: int | None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def _looked_up(self) -> Question:
+        """What is asked for a prediction."""
+        raise NotImplementedError
+
+    @property
+    def _missing(self) -> bool:  # type: ignore[override]
+        return isinstance(self.metric, str) and self.metric == "nan_euclidean"
+
     def _keep(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         check_parameters(self, self._constraints)
-        self._claims.refuse(type(self).__name__, X)
         shared = is_index(X)
-        X, y = self._taken(X, y)
-        self._name_metric(X.shape[1])
+        X = X._fit_X if isinstance(X, Searched) else np.array(X.data) if shared else X
+        self._claims.refuse(type(self).__name__, X)
+        there = source_of(X) in THERE
+        X, y = self._of_source(X, y) if there else (X, y) if shared else self._taken(X, y)
+        name_metric(self, X.shape[1])
         weight = validate_weights(sample_weight, X)
         if self.metric == "precomputed":
             X = check_table(X)
@@ -102,26 +150,53 @@ class Searched(MultiOutputMixin, BaseEstimator):
         if shared:
             self.n_features_in_ = X.shape[1]
         if y is not None:
-            self._keep_targets(y)
-        self._check_search(X)
+            self._keep_targets(y, X)
+        if not there:
+            check_search(self, X)
         self._fit_X = X.copy() if is_sparse(X) else X
         self.n_samples_fit_ = X.shape[0]
         self._votes = weight
-        self._kept = np.flatnonzero(weight) if weight is not None and not weight.all() else None
+        self._kept = None if there or weight is None or weight.all() else np.flatnonzero(weight)
         self._index = self._indexed()
         return self
 
-    def _indexed(self) -> Index:
+    def _of_source(self, X: Any, y: Any) -> tuple[Array, Any]:
+        """Rows that stay where they are, and targets beside them."""
+        if self.metric in ("precomputed", "ordinal"):
+            raise ValueError(
+                f"metric={self.metric!r} needs all rows in memory: load them (numpy.asarray, X.compute()), or choose "
+                "another metric."
+            )
+        if not get_tags(self).target_tags.required:
+            return validate_rows(self, X), None
+        return validate(self, X, y, numeric=not is_classifier(self), multi_output=True)
+
+    def _indexed(self) -> Kept | Source:
         """The index of the rows that are kept and count."""
-        X, kept = self._fit_X, self._kept
+        X, kept, weight = self._fit_X, self._kept, self._votes
+        metric, params = self.effective_metric_, self.effective_metric_params_
+        if source_of(X) in THERE:
+            some = None if weight is None else rowwise_positive(weight)
+            distance = distance_of(metric, params, rows_alone(X, some))
+            if is_foreign(X) and not is_dask(X) and not is_possible(distance):
+                raise ValueError(
+                    f"metric={metric!r} is not for arrays of other libraries, which are compared by Minkowski's "
+                    "distances, cosine and correlation: move the rows to the host, or choose one of these."
+                )
+            count = X.shape[0] if weight is None else int(on_host(namespace(weight).sum(some)))
+            return kept_where_they_are(distance, self._stored(), count, self.algorithm)
         rows = X if kept is None else X[kept] if self.metric != "precomputed" else X[:, kept]
-        distance = distance_of(self.effective_metric_, self.effective_metric_params_, X)
-        return built(distance, rows, self.algorithm)
+        y = getattr(self, "_y", None)
+        targets = None if y is None else y.reshape(len(y), -1)
+        return Kept(built(distance_of(metric, params, rows), rows, self.algorithm), kept, targets, weight)
+
+    def _stored(self) -> Rows:
+        """The rows where they are, with their targets and weights."""
+        y = getattr(self, "_y", None)
+        return rows_alone(self._fit_X, self._votes) if y is None else as_rows(self._fit_X, y, self._votes)
 
     def _taken(self, X: Any, y: Any) -> tuple[Array, Any]:
-        """Rows and targets as scikit-learn checks them; another index gives its own rows."""
-        if is_index(X):
-            return X._fit_X if isinstance(X, Searched) else np.array(X.data), y
+        """Rows and targets as scikit-learn checks them."""
         with_y = get_tags(self).target_tags.required
         settings: dict[str, Any] = {
             "accept_sparse": "csr",
@@ -149,10 +224,17 @@ class Searched(MultiOutputMixin, BaseEstimator):
     def _finite(self) -> Any:
         return "allow-nan" if self.metric == "nan_euclidean" else True
 
-    def _keep_targets(self, y: Array) -> None:
+    def _keep_targets(self, y: Array, X: Array) -> None:
         if not is_classifier(self):
-            self._y = y
+            self._y = y if is_dask(y) else on_host(y)
             return
+        if is_dask(y):
+            if y.ndim == 2:
+                raise ValueError("Several outputs are not read from Dask: fit a model for each column of y.")
+            self.outputs_2d_ = False
+            self.classes_, self._y = encoded(y, X)
+            return
+        y = on_host(y)
         if y.ndim == 2 and y.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
@@ -164,88 +246,17 @@ class Searched(MultiOutputMixin, BaseEstimator):
         check_classification_targets(y)
         y = y.reshape(len(y), -1)
         found = [np.unique(y[:, t], return_inverse=True) for t in range(y.shape[1])]
-        self.classes_ = [classes for classes, _ in found] if self.outputs_2d_ else found[0][0]
+        each = [like(classes, X) if classes.dtype.kind in "biuf" else classes for classes, _ in found]
+        self.classes_ = each if self.outputs_2d_ else each[0]
         self._y = np.column_stack([number for _, number in found]).astype(np.intp)
         if not self.outputs_2d_:
             self._y = self._y[:, 0]
 
-    def _name_metric(self, columns: int) -> None:
-        """`effective_metric_` and its parameters, as scikit-learn names them; an object is one of the names."""
-        algorithm, metric, params = self.algorithm, self.metric, dict(self.metric_params or {})
-        if is_metric(metric):
-            metric, own = named(metric, columns)
-            params |= own
-        if algorithm == "auto":
-            known = callable(metric) or metric in VALID["ball_tree"]
-            algorithm = "ball_tree" if known and metric != "precomputed" else "brute"
-        if callable(metric):
-            if algorithm == "kd_tree":
-                raise ValueError(
-                    f"kd_tree does not support callable metric '{metric}'. Function call overhead will result "
-                    "in very poor performance."
-                )
-        elif metric not in VALID[algorithm]:
-            raise ValueError(
-                f"Metric '{metric}' not valid. Use sorted(sklearn.neighbors.VALID_METRICS['{algorithm}']) to get "
-                "valid options. Metric can also be a callable function."
-            )
-        if "p" in (self.metric_params or {}) and self.p is not None:
-            warnings.warn(
-                "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored.",
-                SyntaxWarning,
-                stacklevel=5,
-            )
-        self.effective_metric_ = metric
-        if metric == "minkowski":
-            p, w = params.pop("p", self.p), params.pop("w", None)
-            plain = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
-            if w is None and p in plain:
-                self.effective_metric_ = plain[p]
-            else:
-                params |= {"p": p, "w": w}
-        self.effective_metric_params_ = params
-
-    def _check_search(self, X: Array) -> None:
-        """Refuse or warn where scikit-learn does: sparse rows, powers below one, weights in a k-d tree."""
-        metric, params = self.effective_metric_, self.effective_metric_params_
-        if is_sparse(X):
-            if self.algorithm not in ("auto", "brute"):
-                warnings.warn("cannot use tree with sparse input: using brute force", stacklevel=5)
-            if not callable(metric) and metric not in VALID_SPARSE:
-                raise ValueError(
-                    f"Metric '{metric}' not valid for sparse input. Use "
-                    "sorted(sklearn.neighbors.VALID_METRICS_SPARSE['brute']) to get valid options. Metric can also be "
-                    "a callable function."
-                )
-        if metric == "minkowski":
-            if params["p"] < 1 and self.algorithm in ("kd_tree", "ball_tree"):
-                raise ValueError(
-                    f'algorithm="{self.algorithm}" does not support 0 < p < 1 for the Minkowski metric. To resolve '
-                    'this problem either set p >= 1 or algorithm="brute".'
-                )
-            if params["p"] < 1:
-                warnings.warn(
-                    "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution "
-                    "with `algorithm='brute'`.",
-                    stacklevel=5,
-                )
-            if params["w"] is not None and self.algorithm == "kd_tree":
-                raise ValueError(
-                    "algorithm='kd_tree' is not valid for metric='minkowski' with a weight parameter 'w': try "
-                    "algorithm='ball_tree' or algorithm='brute' instead."
-                )
-        warn_of_sets(metric, X)
-
     def _queries(self, X: Any) -> tuple[Array, Integers | None]:
-        """Queries, and the row that each is itself where the rows that are kept are asked."""
-        check_is_fitted(self)
+        """Queries in memory, and the row that each is itself where the rows that are kept are asked."""
         if X is None:
-            own = np.arange(self.n_samples_fit_)
-            if self._kept is None:
-                return self._fit_X, own
-            place = np.full(self.n_samples_fit_, -1)
-            place[self._kept] = np.arange(len(self._kept))
-            return (self._fit_X[:, self._kept] if self.metric == "precomputed" else self._fit_X), place
+            kept = self._kept if self.metric == "precomputed" else None
+            return (self._fit_X if kept is None else self._fit_X[:, kept]), np.arange(self.n_samples_fit_)
         if self.metric == "precomputed":
             X = check_table(X)
             if X.shape[1] != self.n_samples_fit_:
@@ -269,9 +280,28 @@ class Searched(MultiOutputMixin, BaseEstimator):
         warn_of_sets(self.effective_metric_, X)
         return canonical(X), None
 
-    def _numbered(self, rows: Integers) -> Integers:
-        """Numbers of rows of the fit from those of the index."""
-        return rows if self._kept is None else self._kept[rows]
+    def _asked(self, X: Any, question: Question, told: Told) -> Array:
+        """What is made of the neighbours of each query, wherever the queries are."""
+        check_is_fitted(self)
+        return told_of(self, X, question, told)
+
+    def _near(self, X: Any, question: Question) -> Near:
+        """Neighbours of queries in memory, or without X of the rows that are kept there."""
+        check_is_fitted(self)
+        queries, own = self._queries(X)
+        self._check_enough(question, own is not None, queries.shape[0])
+        return self._index.near(question, queries, own)
+
+    def _check_enough(self, question: Question, itself: bool, queries: int) -> None:
+        """Refuse to look for more neighbours than there are rows."""
+        count = self._index.count
+        if isinstance(question, TheNearest) and question.k > count - itself:
+            sign = "<" if itself else "<="
+            left = "" if count == self.n_samples_fit_ else f" of which {count} have positive weight,"
+            raise ValueError(
+                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {question.k}, n_samples_fit = "
+                f"{self.n_samples_fit_},{left} n_samples = {queries}"
+            )
 
     def _certified(self) -> Self:
         self.certificate_ = self._judged()
@@ -279,25 +309,28 @@ class Searched(MultiOutputMixin, BaseEstimator):
 
     def _judged(self) -> Certificate:
         """What is proved of the index."""
-        rows = self._fit_X if self._kept is None else self._fit_X[self._kept]
+        X, weight, question = self._fit_X, self._votes, self._question()
+        rows = numbered(rows_alone(X, weight))
         if self.metric == "precomputed":
-            return judge.neighbours({}, rows, **self._question(), asked=np.zeros(0, dtype=np.intp), found=lambda _: [])
-        asked = judge.sample(rows.shape[0], rows.shape[1])
-        return judge.neighbours({}, rows, **self._question(), asked=asked, found=lambda some: self._found(rows, some))
+            none = np.zeros(0, dtype=np.intp)
+            return judge.neighbours({}, rows, **question, asked=none, queries=X, found=_nothing)
+        asked = judge.sample(self._index.count, X.shape[1])
+        if weight is not None:
+            asked = places_of_weight(weight)[asked]
+        queries = refuse_not_finite(self, X, lambda: rows_at(rows, asked, missing=self._missing))
+        return judge.neighbours({}, rows, **question, asked=asked, queries=queries, found=self._found)
 
     def _question(self) -> dict[str, Any]:
         k = None if self.n_neighbors is None else min(int(self.n_neighbors), self._index.count - 1)
         radius = None if self.n_neighbors is not None else self.radius
         return {"metric": self.effective_metric_, "params": self.effective_metric_params_, "k": k, "radius": radius}
 
-    def _found(self, rows: Array, asked: Integers) -> list[judge.Answer]:
+    def _found(self, queries: Array, asked: Integers) -> judge.Answer:
         """Neighbours of some rows of the index, as later queries find them."""
-        question = self._question()
-        if question["k"] is not None:
-            return list(zip(*self._index.nearest(rows[asked], question["k"], asked), strict=True))
-        near = self._index.within(rows[asked], question["radius"], asked)
-        cuts = near.offsets[1:-1]
-        return list(zip(np.split(near.distances, cuts), np.split(near.rows, cuts), strict=True))
+        asks = self._question()
+        question: Question = AllWithin(asks["radius"]) if asks["k"] is None else TheNearest(asks["k"])
+        near = self._index.near(question, queries, asked)
+        return near.offsets, near.distances, near.rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -305,6 +338,24 @@ class Searched(MultiOutputMixin, BaseEstimator):
         tags.input_tags.pairwise = tags.input_tags.positive_only = self.metric == "precomputed"
         tags.input_tags.allow_nan = self.metric == "nan_euclidean"
         return tags
+
+
+def _nothing(queries: Array, asked: Integers) -> judge.Answer:
+    return np.zeros(1, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64)
+
+
+def rowwise_positive(weight: Array) -> Array:
+    """One for rows that count and zero for others, where the weights are."""
+    return (
+        weight.astype(bool).astype(np.float64)
+        if is_dask(weight)
+        else namespace(weight).astype(weight > 0.0, namespace(weight).float64)
+    )
+
+
+def places_of_weight(weight: Array) -> Integers:
+    """The numbers of the rows that count."""
+    return np.flatnonzero(on_host(weight) > 0.0)
 
 
 def is_index(X: Any) -> bool:
@@ -323,14 +374,14 @@ class Alone(Searched):
         return self._keep(X)._certified()
 
 
-class Told(Searched):
+class Targeted(Searched):
     """Keeps rows with their targets, which say something of queries."""
 
     weights: Any
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs); a table may bring its own."""
         return self._keep(X, y, sample_weight)._certified()
 
 
@@ -338,32 +389,3 @@ def with_advice(reason: ValueError) -> ValueError:
     """The error of a missing value, with what takes it."""
     text = str(reason)
     return type(reason)(text + MISSING if "contains NaN" in text else text)
-
-
-def warn_of_sets(metric: Any, X: Array) -> None:
-    """Distances of sets look at zero or not: say so where values are lost."""
-    if isinstance(metric, str) and metric in SETS and not np.isin(X, (0.0, 1.0)).all():
-        warnings.warn(f"Data was converted to boolean for metric {metric}", DataConversionWarning, stacklevel=5)
-
-
-def check_table(X: Any) -> Array:
-    """Distances that are given: not negative; a sparse graph with the entries of each row by distance."""
-    if not is_sparse(X):
-        return check_array(X, ensure_non_negative=True, input_name="X", dtype=list(FLOATS))
-    if X.format not in ("csr", "csc", "coo", "lil"):
-        raise TypeError(f"Sparse matrix in {X.format!r} format is not supported due to its handling of explicit zeros")
-    graph = check_array(
-        X, accept_sparse="csr", ensure_non_negative=True, input_name="precomputed distance matrix", dtype=list(FLOATS)
-    )
-    row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    if np.all((np.diff(graph.data) >= 0) | (np.diff(row) > 0)):
-        return graph
-    warnings.warn(
-        "Precomputed sparse input was not sorted by row values. Use the function "
-        "sklearn.neighbors.sort_graph_by_row_values to sort the input by row values, with warn_when_not_sorted=False "
-        "to remove this warning.",
-        EfficiencyWarning,
-        stacklevel=6,
-    )
-    order = np.lexsort((graph.data, row))
-    return type(graph)((graph.data[order], graph.indices[order], graph.indptr), shape=graph.shape)

@@ -1,18 +1,22 @@
 """Classes and numbers by all neighbours within a radius."""
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats
+from tenfold.arrays import Array, Floats, is_dask, is_foreign, on_host
+from tenfold.estimators.classes import weights_by_class
 from tenfold.estimators.contract import all_or_nothing
 from tenfold.estimators.neighbours.asked import RadiusAsked
 from tenfold.estimators.neighbours.classes import Voted
 from tenfold.estimators.neighbours.numbers import Averaged
 from tenfold.estimators.neighbours.searched import RADIUS, SEARCH, WEIGHTS, claims
 from tenfold.estimators.parameters import Constraints, array_like, instance, nothing
+from tenfold.plans.neighbours import Near, votes
 
 
 class RadiusNeighborsClassifier(Voted, RadiusAsked):
@@ -73,16 +77,11 @@ class RadiusNeighborsClassifier(Voted, RadiusAsked):
     ) -> None:
         self.radius = radius
         self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
         self.outlier_label = outlier_label
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows X, (n, p), and their classes y, (n,) or (n, n_outputs)."""
         self._keep(X, y, sample_weight)
         self.outlier_label_ = self._labels()
@@ -94,8 +93,9 @@ class RadiusNeighborsClassifier(Voted, RadiusAsked):
         if label is None:
             return None
         if isinstance(label, str) and label == "most_frequent":
-            numbers = self._y.reshape(len(self._y), -1)
-            weight = self._votes
+            if is_dask(self._y):
+                return [each[0][weights_by_class(len(each[0]), self._y, self._votes).argmax()]]
+            numbers, weight = self._y.reshape(len(self._y), -1), None if self._votes is None else on_host(self._votes)
             return [classes[np.bincount(numbers[:, t], weight).argmax()] for t, classes in enumerate(each)]
         several = not isinstance(label, str) and hasattr(label, "__len__")
         labels = label if several else [label] * len(each)
@@ -110,45 +110,46 @@ class RadiusNeighborsClassifier(Voted, RadiusAsked):
                 raise TypeError(f"The dtype of outlier_label {one} is inconsistent with classes {classes} in y.")
         return labels
 
-    def predict(self, X: Any) -> Array:
-        """The class of each query, (m,) or (m, n_outputs); without X of the rows of the fit, not their own voters."""
-        shares = self._shares(X)
-        found = self._chosen(shares)
-        for t, part in enumerate(shares):
-            none = ~part.any(axis=1)
-            if none.any():
-                label = self.outlier_label_[t]
-                found.reshape(len(part), -1)[none, t] = label
-        return found
+    def _counted(self) -> Callable[[Near], list[Floats]]:
+        counts = tuple(len(classes) for classes in self._each_classes())
+        return partial(_or_labels, self.weights, counts, self._places(), self.outlier_label_)
 
-    def predict_proba(self, X: Any) -> Any:
-        """Shares of the votes, (m, n_classes), or a list of them for several outputs."""
-        found = self._shares(X)
-        return found if self.outputs_2d_ else found[0]
+    def _unheard(self) -> Any:
+        return self.outlier_label_
 
-    def _shares(self, X: Any) -> list[Floats]:
-        near = self._within(X, self.radius)
-        alone = np.diff(near.offsets) == 0
-        if alone.any() and self.outlier_label_ is None:
-            raise ValueError(
-                f"No neighbors found for test samples {np.flatnonzero(alone)!r}, you can try using larger radius, "
-                "giving a label for outliers, or considering removing them from your dataset."
-            )
-        found = self._each_votes(near)
-        for t, (part, classes) in enumerate(zip(found, self._each_classes(), strict=True)):
-            if alone.any():
-                place = np.flatnonzero(classes == self.outlier_label_[t])
-                if place.size == 1:
-                    part[alone, place[0]] = 1.0
-                else:
-                    warnings.warn(
-                        f"Outlier label {self.outlier_label_[t]} is not in training classes. All class probabilities "
-                        "of outliers will be assigned with 0.",
-                        stacklevel=3,
-                    )
-            total = part.sum(axis=1, keepdims=True)
-            part /= np.where(total == 0.0, 1.0, total)
-        return found
+    def _places(self) -> list[int | None]:
+        """The number of the class of queries without a neighbour, for each output."""
+        if self.outlier_label_ is None:
+            return [None] * len(self._each_classes())
+        places = [
+            np.flatnonzero(classes == label)
+            for classes, label in zip(self._each_classes(), self.outlier_label_, strict=True)
+        ]
+        return [int(place[0]) if place.size == 1 else None for place in places]
+
+
+def _or_labels(
+    weights: Any, counts: tuple[int, ...], places: list[int | None], labels: Any, near: Near
+) -> list[Floats]:
+    """Votes for the classes of each output; of queries without a neighbour one for the label of outliers."""
+    alone = np.diff(near.offsets) == 0
+    if alone.any() and labels is None:
+        raise ValueError(
+            f"No neighbors found for test samples {np.flatnonzero(alone)!r}, you can try using larger radius, "
+            "giving a label for outliers, or considering removing them from your dataset."
+        )
+    found = votes(near, weights, counts)
+    if alone.any():
+        for part, place, label in zip(found, places, labels, strict=True):
+            if place is not None:
+                part[alone, place] = 1.0
+            else:
+                warnings.warn(
+                    f"Outlier label {label} is not in training classes. All class probabilities of outliers will be "
+                    "assigned with 0.",
+                    stacklevel=6,
+                )
+    return found
 
 
 class RadiusNeighborsRegressor(Averaged, RadiusAsked):
@@ -197,17 +198,12 @@ class RadiusNeighborsRegressor(Averaged, RadiusAsked):
     ) -> None:
         self.radius = radius
         self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
+        super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
 
     def predict(self, X: Any) -> Array:
         """The target of each query, (m,) or (m, n_outputs); without X of the rows of the fit, without themselves."""
-        found = self._mean(self._within(X, self.radius))
-        if np.isnan(found).any():
+        found = super().predict(X)
+        if not is_foreign(found) and np.isnan(found).any():
             warnings.warn(
                 "One or more samples have no neighbors within specified radius; predicting NaN.", stacklevel=2
             )

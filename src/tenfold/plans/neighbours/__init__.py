@@ -1,8 +1,19 @@
 """Neighbours: an index of the rows, searches in it, what neighbours say of a query, and sums of windows."""
 
 from tenfold.plans.neighbours.condensed import centres_of_classes
+from tenfold.plans.neighbours.elsewhere import is_possible
 from tenfold.plans.neighbours.index import Index, Near, built, from_graph
-from tenfold.plans.neighbours.said import means, shares, weighed
+from tenfold.plans.neighbours.said import means, votes, weighed
+from tenfold.plans.neighbours.sources import (
+    AllWithin,
+    Kept,
+    Question,
+    Source,
+    TheNearest,
+    kept_where_they_are,
+    numbered,
+    rows_at,
+)
 from tenfold.plans.neighbours.windows import (
     Tolerance,
     bandwidths_to_try,
@@ -15,20 +26,29 @@ from tenfold.plans.neighbours.windows import (
 )
 
 __all__ = [
+    "AllWithin",
     "Index",
+    "Kept",
     "Near",
+    "Question",
+    "Source",
+    "TheNearest",
     "Tolerance",
     "bandwidths_to_try",
     "built",
     "centres_of_classes",
     "from_graph",
+    "is_possible",
+    "kept_where_they_are",
     "likelihoods_left_out",
     "log_densities",
     "log_volume",
     "means",
+    "numbered",
+    "rows_at",
     "rule_of_thumb",
-    "shares",
     "tree_of",
+    "votes",
     "weighed",
     "window_sums",
 ]

@@ -4,8 +4,10 @@ Dense rows of few columns have a k-d tree; the Euclidean distance of many column
 cannot miss a neighbour; every other distance is taken of all pairs, in float64. All give the same answer.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -27,16 +29,54 @@ SQUARES, SIZES, LARGEST, POWERS = 0, 1, 2, 3
 
 
 class Near(NamedTuple):
-    """Neighbours of queries: query i has those from offsets[i] to offsets[i + 1]."""
+    """Neighbours of queries: query i has those from offsets[i] to offsets[i + 1]; and their targets (l, t) and weights
+    (l,), where they are known.
+    """
 
     offsets: Integers
     distances: Floats
     rows: Integers
+    targets: Array | None = None
+    weights: Floats | None = None
 
     @classmethod
     def of_equally_many(cls, distances: Floats, rows: Integers) -> "Near":
         """From distances and rows (m, k): k neighbours each."""
         return cls(np.arange(0, rows.size + 1, rows.shape[1]), distances.ravel(), rows.ravel())
+
+    def table(self, k: int) -> tuple[Floats, Integers]:
+        """Distances and rows (m, k), where all queries have k neighbours."""
+        return self.distances.reshape(-1, k), self.rows.reshape(-1, k)
+
+
+class Asked(NamedTuple):
+    """What is asked of a search: the k nearest, or with k = 0 all rows within limits (m,), in the unit of the searches;
+    own is the row that each query is itself, or -1: it is no neighbour. Reduced distances are left in this unit.
+    """
+
+    k: int
+    limits: Floats | None
+    by_distance: bool
+    own: Integers | None
+    reduced: bool
+
+    def of(self, count: int) -> dict[str, Any]:
+        """The arguments that all compiled searches have."""
+        own = None if self.own is None else np.ascontiguousarray(self.own, dtype=np.int64)
+        return {"k": self.k, "limits": self.limits, "by_distance": self.by_distance, "own": own, "threads": count}
+
+    def finished(self, distance: Minkowski | Entries) -> dict[str, Any]:
+        """How a distance is made of what is summed."""
+        finish, exponent = ("same", 1.0) if self.reduced else finish_of(distance)
+        return {"finish": FINISH[finish], "exponent": exponent}
+
+
+class Search(Protocol):
+    """A compiled search of rows, which it has in a form of its own."""
+
+    @property
+    def rows(self) -> Array: ...
+    def __call__(self, queries: Array, asked: Asked) -> Any: ...
 
 
 class Tree(NamedTuple):
@@ -49,99 +89,202 @@ class Tree(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ByTree:
+    """Rows of few columns."""
+
+    distance: Minkowski
+    rows: Floats
+    tree: Tree
+
+    def __call__(self, queries: Array, asked: Asked) -> Any:
+        queries = _wide(self.distance.image(queries, True))
+        arguments = asked.of(_threads(self.rows, queries)) | asked.finished(self.distance)
+        return _core.near_tree(*self.tree, queries, code_of(self.distance), self.distance.p, **arguments)
+
+
+@dataclass(frozen=True)
+class ByEntries:
+    """All pairs, entry by entry; of squares most are left out by products."""
+
+    distance: Minkowski | Entries
+    rows: Floats
+
+    def __call__(self, queries: Array, asked: Asked) -> Any:
+        distance = self.distance
+        mapped = isinstance(distance, Minkowski)
+        queries = _wide(distance.image(queries, True) if isinstance(distance, Minkowski) else queries)
+        arguments = asked.of(_threads(self.rows, queries)) | asked.finished(distance)
+        if mapped and code_of(distance) == SQUARES and len(queries) > FEW_QUERIES:
+            return _core.near_products(self.rows, queries, **arguments)
+        p = distance.p if isinstance(distance, Minkowski) else 2.0
+        return _core.near_entries(self.rows, queries, code_of(distance), p, **arguments)
+
+
+@dataclass(frozen=True)
+class BySparse:
+    """Sparse rows, by their columns."""
+
+    distance: Minkowski
+    rows: Any
+    columns: Any
+
+    def __call__(self, queries: Array, asked: Asked) -> Any:
+        code = code_of(self.distance)
+        if code not in (SQUARES, SIZES):
+            raise ValueError("Sparse rows have Euclidean, city block and cosine distances.")
+        arguments = asked.of(_threads(self.rows, queries)) | {"finish": asked.finished(self.distance)["finish"]}
+        queries = _compressed(self.distance.image(queries, True))
+        dtype = np.result_type(self.rows.indices.dtype, queries.indices.dtype, self.columns.indices.dtype)
+        parts = []
+        for part in (self.rows, self.columns, queries):
+            parts += [part.data, part.indices.astype(dtype, copy=False), part.indptr]
+        return _core.near_sparse(*parts, self.rows.shape[1], code, **arguments)
+
+
+@dataclass(frozen=True)
+class BySets:
+    """Sets, 64 elements to a word."""
+
+    distance: Sets
+    rows: Any
+
+    def __call__(self, queries: Array, asked: Asked) -> Any:
+        arguments = asked.of(_threads(self.rows, queries))
+        return _core.near_sets(self.rows, bits(queries), queries.shape[1], self.distance.code, **arguments)
+
+
+@dataclass(frozen=True)
+class ByTable:
+    """Distances that are given, or that a function gives."""
+
+    distance: Given | Called
+    rows: Array
+
+    def __call__(self, queries: Array, asked: Asked) -> Any:
+        distance = self.distance
+        table = called(distance, self.rows, queries) if isinstance(distance, Called) else _wide(queries)
+        return _core.near_table(table, **asked.of(_threads(self.rows, queries)))
+
+
+@dataclass(frozen=True)
 class Index:
-    """Rows in the form in which they are searched."""
+    """Rows in memory, in the form in which they are searched."""
 
     distance: Distance
-    rows: Array
-    tree: Tree | None
-    columns: Array | None  # of sparse rows
+    search: Search
 
     @property
     def count(self) -> int:
         """The number of rows."""
-        return int(self.rows.shape[0])
+        return int(self.search.rows.shape[0])
 
-    def nearest(self, queries: Array, k: int, own: Integers | None = None) -> tuple[Floats, Integers]:
+    def nearest(
+        self, queries: Array, k: int, own: Integers | None = None, *, reduced: bool = False
+    ) -> tuple[Floats, Integers]:
         """Distances and rows of the k nearest, (m, k), the nearest first, and of equal distances the first row first;
         own is the row that a query is itself, or -1: it is no neighbour.
         """
         size = 16 * queries.shape[0] * k
         require_memory(f"{k} neighbours of {queries.shape[0]} queries", size, "Ask for fewer queries at a time.")
-        return self._search(queries, own, k=k, limits=None, by_distance=True)
+        return self.search(queries, Asked(k, None, True, own, reduced))
 
-    def within(self, queries: Array, radius: Any, own: Integers | None = None, *, by_distance: bool = False) -> Near:
+    def within(
+        self,
+        queries: Array,
+        radius: Any,
+        own: Integers | None = None,
+        *,
+        by_distance: bool = False,
+        reduced: bool = False,
+    ) -> Near:
         """All rows within a radius, a number or one for each query; in their order, or by distance."""
-        limits = np.array(np.broadcast_to(np.asarray(radius, dtype=np.float64), (queries.shape[0],)))
-        return Near(*self._search(queries, own, k=0, limits=self._reduced(limits), by_distance=by_distance))
+        limits = limits_of(self.distance, radius, queries.shape[0])
+        return Near(*self.search(queries, Asked(0, limits, by_distance, own, reduced)))
 
-    def _reduced(self, limits: Floats) -> Floats:
-        """Distances in the unit of the searches: squares, or powers."""
-        distance = self.distance
-        if isinstance(distance, Minkowski) and distance.finish == "half":
-            return 2.0 * limits
-        if isinstance(distance, (Minkowski, Entries)) and distance.finish == "root":
-            p = distance.p if isinstance(distance, Minkowski) else 2.0
-            with np.errstate(over="ignore"):
-                return limits if p in (1.0, np.inf) else limits**p
-        return limits
 
-    def _search(self, queries: Array, own: Integers | None, **asked: Any) -> Any:
-        asked["own"] = None if own is None else np.ascontiguousarray(own, dtype=np.int64)
-        asked["threads"] = threads(entries(self.rows) * max(1, queries.shape[0]))
-        distance = self.distance
-        if isinstance(distance, Minkowski):
-            return self._minkowski(distance, distance.image(queries, True), asked)
-        if isinstance(distance, Entries):
-            asked |= {"finish": FINISH[distance.finish], "exponent": 1.0}
-            return _core.near_entries(self.rows, _wide(queries), distance.code, 2.0, **asked)
-        if isinstance(distance, Sets):
-            return _core.near_sets(self.rows, bits(queries), queries.shape[1], distance.code, **asked)
-        table = called(distance, self.rows, queries) if isinstance(distance, Called) else _wide(queries)
-        return _core.near_table(table, **asked)
+def code_of(distance: Minkowski | Entries) -> int:
+    """The code of the compiled loop of a distance."""
+    if isinstance(distance, Entries):
+        return distance.code
+    return {2.0: SQUARES, 1.0: SIZES, np.inf: LARGEST}.get(distance.p, POWERS)
 
-    def _minkowski(self, distance: Minkowski, queries: Array, asked: dict[str, Any]) -> Any:
-        code = {2.0: SQUARES, 1.0: SIZES, np.inf: LARGEST}.get(distance.p, POWERS)
-        finish = FINISH[distance.finish] if code == SQUARES else FINISH["power"] if code == POWERS else FINISH["same"]
-        if is_sparse(self.rows):
-            return self._sparse(queries, code, finish, asked)
-        queries = _wide(queries.toarray() if is_sparse(queries) else queries)
-        asked |= {"finish": finish, "exponent": 1.0 / distance.p}
-        if self.tree is not None:
-            return _core.near_tree(*self.tree, queries, code, distance.p, **asked)
-        if code == SQUARES and len(queries) > FEW_QUERIES:
-            return _core.near_products(self.rows, queries, **asked)
-        return _core.near_entries(self.rows, queries, code, distance.p, **asked)
 
-    def _sparse(self, queries: Array, code: int, finish: int, asked: dict[str, Any]) -> Any:
-        if code not in (SQUARES, SIZES):
-            raise ValueError("Sparse rows have Euclidean, city block and cosine distances.")
-        queries = _compressed(queries)
-        dtype = np.result_type(self.rows.indices.dtype, queries.indices.dtype, self.columns.indices.dtype)  # type: ignore[union-attr]
-        parts = []
-        for part in (self.rows, self.columns, queries):
-            parts += [part.data, part.indices.astype(dtype, copy=False), part.indptr]  # type: ignore[union-attr]
-        return _core.near_sparse(*parts, self.rows.shape[1], code, finish=finish, **asked)
+def finish_of(distance: Distance) -> tuple[str, float]:
+    """How a distance is made of what is summed, and the exponent of a power."""
+    if isinstance(distance, Entries):
+        return distance.finish, 1.0
+    if not isinstance(distance, Minkowski):
+        return "same", 1.0
+    kinds = {SQUARES: distance.finish, POWERS: "power"}
+    return kinds.get(code_of(distance), "same"), 1.0 / distance.p
+
+
+def finished(distance: Distance, reduced: Floats) -> Floats:
+    """Distances from those in the unit of the searches, bit by bit as a search makes them."""
+    finish, exponent = finish_of(distance)
+    if finish == "power":  # that of the C library, whatever NumPy's is
+        return np.array([_power(value, exponent) for value in reduced.ravel()]).reshape(reduced.shape)
+    return {"same": reduced, "root": np.sqrt(reduced), "half": 0.5 * reduced}[finish]
+
+
+def _power(value: float, exponent: float) -> float:
+    try:
+        return math.pow(value, exponent)
+    except OverflowError:
+        return math.inf
+
+
+def limits_of(distance: Distance, radius: Any, count: int) -> Floats:
+    """Radii (m,) in the unit of the searches: squares, or powers."""
+    limits = np.array(np.broadcast_to(np.asarray(radius, dtype=np.float64), (count,)))
+    if isinstance(distance, Minkowski) and distance.finish == "half":
+        return 2.0 * limits
+    if isinstance(distance, (Minkowski, Entries)) and distance.finish == "root":
+        p = distance.p if isinstance(distance, Minkowski) else 2.0
+        with np.errstate(over="ignore"):
+            return limits if p in (1.0, np.inf) else limits**p
+    return limits
+
+
+def is_treed(distance: Distance, columns: int, count: int, algorithm: str) -> bool:
+    """Whether so many dense rows get a tree; the algorithm is scikit-learn's word, and a tree of balls is a k-d tree
+    here.
+    """
+    if not isinstance(distance, Minkowski) or distance.p < 1.0 or count < FEW_ROWS:
+        return False
+    return algorithm in ("kd_tree", "ball_tree") or (algorithm == "auto" and columns <= FEW_COLUMNS)
 
 
 def built(distance: Distance, X: Array, algorithm: str = "auto") -> Index:
-    """The index of rows X; the algorithm is scikit-learn's word, and a tree of balls is a k-d tree here."""
-    if isinstance(distance, Sets):
-        return Index(distance, bits(X), None, None)
-    if isinstance(distance, (Given, Called)):
-        return Index(distance, X, None, None)
-    if isinstance(distance, Entries):
-        return Index(distance, _wide(X), None, None)
+    """The index of rows X."""
+    return Index(distance, SEARCHES[type(distance)](distance, X, algorithm))
+
+
+def treed(distance: Minkowski, rows: Array, leaf: int = LEAF) -> ByTree:
+    """A tree of rows that were mapped; where a leaf holds all of them, it is only a way to measure them."""
+    rows = np.ascontiguousarray(rows)
+    order, points, boxes = _core.tree(rows, leaf, threads(rows.size * 16))
+    return ByTree(distance, rows, Tree(order, points, boxes, leaf))
+
+
+def _of_minkowski(distance: Minkowski, X: Array, algorithm: str) -> Search:
     rows = distance.image(X, False)
     if is_sparse(rows):
         rows = _compressed(rows)
-        return Index(distance, rows, None, rows.tocsc())
-    rows = np.ascontiguousarray(rows)
-    wanted = algorithm in ("kd_tree", "ball_tree") or (algorithm == "auto" and rows.shape[1] <= FEW_COLUMNS)
-    if wanted and distance.p >= 1.0 and len(rows) >= FEW_ROWS:
-        order, points, boxes = _core.tree(rows, LEAF, threads(rows.size * 16))
-        return Index(distance, rows, Tree(order, points, boxes, LEAF), None)
-    return Index(distance, rows, None, None)
+        return BySparse(distance, rows, rows.tocsc())
+    if is_treed(distance, rows.shape[1], rows.shape[0], algorithm):
+        return treed(distance, rows)
+    return ByEntries(distance, np.ascontiguousarray(rows))
+
+
+SEARCHES: dict[type, Callable[[Any, Array, str], Search]] = {
+    Minkowski: _of_minkowski,
+    Entries: lambda distance, X, _: ByEntries(distance, _wide(X)),
+    Sets: lambda distance, X, _: BySets(distance, bits(X)),
+    Given: lambda distance, X, _: ByTable(distance, X),
+    Called: lambda distance, X, _: ByTable(distance, X),
+}
+"""How rows in memory are searched, for every kind of distance."""
 
 
 def called(distance: Called, rows: Array, queries: Array) -> Floats:
@@ -161,6 +304,10 @@ def bits(X: Array) -> Any:
     words = np.zeros((X.shape[0], -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
     words[:, : packed.shape[1]] = packed
     return words.view(np.uint64)
+
+
+def _threads(rows: Array, queries: Array) -> int:
+    return threads(entries(rows) * max(1, queries.shape[0]))
 
 
 def _wide(X: Array) -> Floats:

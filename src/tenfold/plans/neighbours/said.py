@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, Integers
+from tenfold.arrays import Floats, Integers
 from tenfold.plans.neighbours.index import Near
 
 TOGETHER = 1 << 22
@@ -39,37 +39,45 @@ def _by_function(weights: Callable[[Any], Any], near: Near, counts: Integers) ->
     return np.concatenate([np.zeros(0), *(np.asarray(part, dtype=np.float64) for part in found)])
 
 
-def _products(weight: Floats | None, of_rows: Floats | None, rows: Integers) -> Floats | None:
-    if of_rows is None:
-        return weight
-    return of_rows[rows] if weight is None else weight * of_rows[rows]
+def _products(weight: Floats | None, near: Near) -> Floats | None:
+    """The weight of each neighbour, by its distance and by its row."""
+    if near.weights is None or weight is None:
+        return weight if near.weights is None else near.weights
+    return weight * near.weights
 
 
-def shares(near: Near, weight: Floats | None, number: Integers, classes: int, of_rows: Floats | None) -> Floats:
-    """The votes for each class, (m, classes), by weights of neighbours and of rows; not divided by their sum."""
-    m = len(near.offsets) - 1
-    weight = _products(weight, of_rows, near.rows)
-    votes = number[near.rows]
+def votes(near: Near, weights: Any, counts: tuple[int, ...]) -> list[Floats]:
+    """The votes for the classes of each target, (m, classes), by weights of neighbours and of rows; not divided by
+    their sum.
+    """
+    weight = _products(weighed(weights, near), near)
+    return [_votes(near, weight, t, count) for t, count in enumerate(counts)]
+
+
+def _votes(near: Near, weight: Floats | None, target: int, classes: int) -> Floats:
+    assert near.targets is not None
+    m, number = len(near.offsets) - 1, near.targets[:, target].astype(np.intp, copy=False)
     found = np.empty((m, classes))
     step = max(1, TOGETHER // max(1, classes))
     for begin in range(0, m, step):
         end = min(m, begin + step)
         part = slice(near.offsets[begin], near.offsets[end])
-        cell = np.repeat(np.arange(end - begin), np.diff(near.offsets[begin : end + 1])) * classes + votes[part]
+        cell = np.repeat(np.arange(end - begin), np.diff(near.offsets[begin : end + 1])) * classes + number[part]
         sums = np.bincount(cell, None if weight is None else weight[part], minlength=(end - begin) * classes)
         found[begin:end] = sums.reshape(-1, classes)
     return found
 
 
-def means(near: Near, weight: Floats | None, y: Array, of_rows: Floats | None) -> Floats:
-    """The mean of the targets (n, t) of the neighbours, (m, t); not a number where there are none."""
+def means(near: Near, weights: Any) -> Floats:
+    """The mean of the targets of the neighbours, (m, t); not a number where there are none."""
+    assert near.targets is not None
     m, counts = len(near.offsets) - 1, np.diff(near.offsets)
-    weight = _products(weight, of_rows, near.rows)
+    weight = _products(weighed(weights, near), near)
     query = np.repeat(np.arange(m), counts)
     total = counts.astype(np.float64) if weight is None else np.bincount(query, weight, minlength=m)
-    found = np.empty((m, y.shape[1]))
-    for t in range(y.shape[1]):
-        values = y[near.rows, t].astype(np.float64, copy=False)
+    found = np.empty((m, near.targets.shape[1]))
+    for t in range(found.shape[1]):
+        values = near.targets[:, t].astype(np.float64, copy=False)
         with np.errstate(invalid="ignore", divide="ignore"):
             sums = np.bincount(query, values if weight is None else weight * values, minlength=m)
             found[:, t] = sums / total

@@ -10,7 +10,7 @@ from tenfold import _core
 from tenfold.arrays import Floats, Integers
 from tenfold.distances import Called, Distance, Entries, Given, Minkowski, Sets
 from tenfold.machine import threads
-from tenfold.plans.neighbours.index import FEW_COLUMNS, FINISH, LARGEST, POWERS, SIZES, SQUARES, Index, built
+from tenfold.plans.neighbours.index import FEW_COLUMNS, FINISH, LARGEST, POWERS, SIZES, SQUARES, ByTree, built
 from tenfold.plans.neighbours.window_tables import sums_of_table
 
 WINDOWS = {
@@ -82,12 +82,12 @@ def _reduced(distance: Minkowski) -> tuple[int, str]:
     return code, distance.finish if code == SQUARES else "power" if code == POWERS else "same"
 
 
-def tree_of(distance: Distance, X: Floats) -> Index | None:
+def tree_of(distance: Distance, X: Floats) -> ByTree | None:
     """A tree of the rows, where a distance and few columns let one be of use."""
     if not isinstance(distance, Minkowski) or distance.image(X[:1], False).shape[1] > FEW_COLUMNS:
         return None
-    index = built(distance, X)
-    return None if index.tree is None else index
+    search = built(distance, X).search
+    return search if isinstance(search, ByTree) else None
 
 
 def log_densities(
@@ -98,38 +98,36 @@ def log_densities(
     h: float,
     weight: Floats | None,
     tolerance: Tolerance,
-    index: Index | None,
+    tree: ByTree | None,
 ) -> Floats:
     """Logarithms of the density at queries (m,): by the nodes of a tree where there is one, else by all rows."""
     volume = float(log_volume(window, np.array([h]), X.shape[1])[0])
     total = float(len(X) if weight is None else np.sum(weight))
-    if index is None:
+    if tree is None:
         logs = window_sums(distance, X, queries, window, np.array([h]), weight=weight)[0][:, 0]
     else:
         with np.errstate(divide="ignore"):
             absolute = float(np.log(tolerance.absolute)) + np.log(total) + volume
-        logs = _by_nodes(index, queries, window, h, weight, absolute, max(tolerance.relative, ROUNDED))
+        logs = _by_nodes(tree, queries, window, h, weight, absolute, max(tolerance.relative, ROUNDED))
     return np.asarray(logs - np.log(total) - volume)
 
 
 def _by_nodes(
-    index: Index, queries: Floats, window: str, h: float, weight: Floats | None, log_absolute: float, relative: float
+    search: ByTree, queries: Floats, window: str, h: float, weight: Floats | None, log_absolute: float, relative: float
 ) -> Floats:
     """Logarithms of sums of windows (m,), off by at most exp(log_absolute) + relative times the sum."""
-    assert index.tree is not None
-    assert isinstance(index.distance, Minkowski)
-    order, points, boxes, leaf = index.tree
+    distance, (order, points, boxes, leaf) = search.distance, search.tree
     ordered = None if weight is None else np.ascontiguousarray(weight[order], dtype=np.float64)
-    code, finish = _reduced(index.distance)
+    code, finish = _reduced(distance)
     return _core.window_tree(
         points,
         boxes,
         leaf,
-        np.ascontiguousarray(index.distance.image(queries, True), dtype=np.float64),
+        np.ascontiguousarray(distance.image(queries, True), dtype=np.float64),
         code,
-        index.distance.p,
+        distance.p,
         FINISH[finish],
-        1.0 / index.distance.p,
+        1.0 / distance.p,
         WINDOWS[window],
         h,
         log_absolute,

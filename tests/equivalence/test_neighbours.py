@@ -1,0 +1,130 @@
+"""Models that keep their rows, or where they are: the same answers wherever rows and queries are."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tenfold
+from models import weights
+from namespaces import every_namespace, host
+from neighbours import NEIGHBOURS
+from tenfold.data import blocks
+
+
+def of(source):
+    rows = [row for row in NEIGHBOURS if source in getattr(tenfold, row.name)._claims.where and row.where]
+    return pytest.mark.parametrize("row", rows, ids=lambda row: row.id)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 10)
+
+
+weighted_or_not = pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weights"])
+
+
+def flat(answer):
+    """The arrays of an answer, one after the other: tuples, lists of arrays, sparse matrices, numbers."""
+    if sparse.issparse(answer):
+        return [answer.data, answer.indices, answer.indptr]
+    if isinstance(answer, (tuple, list)):
+        return [part for one in answer for part in flat(one)]
+    array = answer.compute() if hasattr(answer, "compute") else host(answer)
+    return [part for one in array for part in flat(one)] if array.dtype == object else [array]
+
+
+def check_same(one, other, exact):
+    one, other = flat(one), flat(other)
+    assert len(one) == len(other)
+    for a, b in zip(one, other, strict=True):
+        if exact or b.dtype.kind not in "fc":
+            np.testing.assert_array_equal(a, b)
+        else:
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+def fitted(row, X, y, w):
+    rest = {} if w is None else {"sample_weight": w}
+    return row.fit(row.make(), X, y, **rest)
+
+
+def table_of(row, X, y, w):
+    """A table of parts of any length, and what is given beside it."""
+    cuts = list(pairwise((0, 5, 5, 60, len(X))))
+    if y is None:
+        return tenfold.rows([X[a:b] for a, b in cuts]), None, w
+    if w is None:
+        return tenfold.rows([(X[a:b], y[a:b]) for a, b in cuts]), None, None
+    return tenfold.rows([(X[a:b], y[a:b], w[a:b]) for a, b in cuts]), None, None
+
+
+def given_weights(row, n, weighted):
+    return weights(n) if weighted and row.weighted else None
+
+
+@of("files")
+@weighted_or_not
+def test_rows_in_parts_give_the_bits_of_memory(row, weighted, small_blocks):
+    X, y = row.data(300)
+    X[row.ties] = np.round(X[row.ties])  # many rows at the same distance
+    w = given_weights(row, len(X), weighted)
+    table, *rest = table_of(row, X, y, w)
+    queries = X[:40] + 0.125
+    there, here = fitted(row, table, *rest), fitted(row, X, y, w)
+    assert there.certificate_ == here.certificate_
+    for name in row.methods:
+        check_same(getattr(there, name)(queries), getattr(here, name)(queries), True)
+        check_same(getattr(there, name)(table), getattr(here, name)(X), True)
+    if row.itself:
+        check_same(getattr(there, row.itself)(None), getattr(here, row.itself)(None), True)
+    assert tenfold.certify(there, table, *rest).ok
+    other = X.copy()
+    other[50, 1] += 9.0 if row.coarse else 1e-6
+    assert not tenfold.certify(there, *table_of(row, other, y, w)).ok
+
+
+@of("Dask")
+@weighted_or_not
+def test_dask(row, weighted):
+    dask = pytest.importorskip("dask")
+    da = pytest.importorskip("dask.array")
+    X, y = row.data()
+    w = given_weights(row, len(X), weighted)
+    lazy = [None if part is None else da.from_array(part, chunks=(50, *part.shape[1:])) for part in (X, y, w)]
+    queries = X[:40] + 0.125
+    with dask.config.set(scheduler="synchronous"):
+        there, here = fitted(row, *lazy), fitted(row, X, y, w)
+        assert there.certificate_.ok, there.certificate_.explain()
+        for name in row.methods:
+            check_same(getattr(there, name)(queries), getattr(here, name)(queries), row.searches)
+            asked = da.from_array(queries, chunks=(15, X.shape[1]))
+            check_same(getattr(there, name)(asked), getattr(here, name)(queries), row.searches)
+            check_same(getattr(here, name)(asked), getattr(here, name)(queries), row.searches)
+        if row.itself:
+            check_same(getattr(there, row.itself)(None), getattr(here, row.itself)(None), row.searches)
+        assert tenfold.certify(there, *lazy).ok
+
+
+@of("devices")
+@every_namespace
+@weighted_or_not
+def test_other_namespaces(row, start, weighted):
+    put = start()
+    X, y = row.data()
+    y = None if y is None else y if row.target == "numbers" else np.unique(y, return_inverse=True)[1]
+    w = given_weights(row, len(X), weighted)
+    queries = X[:40] + 0.125
+    there = fitted(row, *(None if part is None else put(part) for part in (X, y, w)))
+    here = fitted(row, X, y, w)
+    assert there.certificate_.ok, there.certificate_.explain()
+    for name in row.methods:
+        found = getattr(there, name)(put(queries))
+        check_same(found, getattr(here, name)(queries), False)
+        if name in ("predict", "predict_proba", "score_samples"):
+            assert type(found) is type(put(X))
+    if row.itself:
+        check_same(getattr(there, row.itself)(None), getattr(here, row.itself)(None), False)
+    assert tenfold.certify(there, *(None if part is None else put(part) for part in (X, y, w))).ok
