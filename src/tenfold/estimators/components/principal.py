@@ -135,8 +135,8 @@ class PCA(Principal):
     noise_variance_ : float
         The mean variance along all other directions.
     certificate_ : Certificate
-        Kind spectral: residuals of the eigenvectors, and a proof that none with a larger value was left out, or a note
-        that this is not proved.
+        Kind spectral: residuals of the eigenvectors, and a proof that none with a larger value was left out, certain or
+        with a stated probability, or a note that this is not proved.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Notes
