@@ -151,10 +151,10 @@ def test_declared_kinds():
 def test_a_schema_is_plain_and_can_be_declared():
     frame = pl.DataFrame({"d": ["1/2/2013", "13/2/2013"], "n": ["$1", "$2"], "s": ["S", "L"]})
     schema = infer_schema(frame, ordinal={"s": ["S", "L"]})
-    assert Schema.from_plain(schema.plain()) == schema
+    assert Schema.from_plain(schema.plain()) == Schema.from_text(schema.text()) == schema
     assert list(schema) == ["d", "n", "s"]
     assert schema.of("date", "ordinal") == ["d", "s"]
     first = frame.head(1)  # alone it could be either
     assert infer_schema(first, types=schema)["d"].formats == schema["d"].formats
-    assert infer_schema(first, types=schema.plain())["n"].numerals == ("", ".", "$")
+    assert infer_schema(first, types=schema.text())["n"].numerals == ("", ".", "$")
     assert "day/month/year" in str(schema)

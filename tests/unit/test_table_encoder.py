@@ -303,7 +303,7 @@ def test_whether_rows_are_encoded_alone():
     assert TableEncoder().supervised
     assert not TableEncoder().row_wise
     assert not TableEncoder(many_levels="group").supervised
-    known = TableEncoder(types=infer_schema(plain).plain())
+    known = TableEncoder(types=infer_schema(plain).text())
     assert not known.supervised
     assert known.row_wise
     assert TableEncoder(types=infer_schema(many_levels())).supervised
@@ -315,15 +315,15 @@ def test_protocols_ask_the_encoder():
     assert protocol is None
     assert "TableEncoder looks at the target" in reason
     assert shortcut(make_pipeline(TableEncoder(many_levels="group"), RidgeCV()))[0] == "leave-one-out"
-    plain = infer_schema(pl.DataFrame({"x": [1.0, 2.5, 3.0]})).plain()
+    plain = infer_schema(pl.DataFrame({"x": [1.0, 2.5, 3.0]})).text()
     assert shortcut(make_pipeline(TableEncoder(types=plain), RidgeCV()))[0] == "leave-one-out"
-    many = infer_schema(many_levels()).plain()
+    many = infer_schema(many_levels()).text()
     assert shortcut(make_pipeline(TableEncoder(types=many), RidgeCV()))[0] is None
 
 
 def test_folds_with_the_schema_of_the_table_have_the_same_columns():
     table = mixed(300, seed=5)
-    encoder = TableEncoder(types=infer_schema(table, ordinal=SIZES).plain())
+    encoder = TableEncoder(types=infer_schema(table, ordinal=SIZES).text())
     whole = encoder.fit(table).schema_
     part = clone(encoder).fit(table.sample(150, seed=0)).schema_
     assert [c.kind for c in part.columns] == [c.kind for c in whole.columns]
@@ -397,7 +397,7 @@ def test_saved_and_loaded(tmp_path, many):
     table, rng = mixed(300, seed=8), np.random.default_rng(0)
     table = table.with_columns(shop=pl.Series([f"s{i}" for i in rng.integers(150, size=300)]))
     y = rng.standard_normal(300)
-    types = infer_schema(table, ordinal=SIZES).plain()
+    types = infer_schema(table, ordinal=SIZES).text()
     model = make_pipeline(TableEncoder(types=types, scale=True, many_levels=many, max_levels=20), Ridge()).fit(table, y)
     tenfold.save(model, tmp_path / "model.tenfold")
     again = tenfold.load(tmp_path / "model.tenfold")

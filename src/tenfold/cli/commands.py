@@ -36,6 +36,20 @@ class Seconds(click.ParamType[float]):
         return seconds
 
 
+class Said(click.ParamType[tuple[str, str]]):
+    """Something about a column: COLUMN=WORDS."""
+
+    name = "column=words"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        if isinstance(value, tuple):  # click may give what it has converted
+            return value
+        column, sign, words = str(value).rpartition("=")
+        if not (sign and column and words):
+            self.fail(f"{value!r} does not say what of which column: write it as column=words.", param, ctx)
+        return column, words
+
+
 def said_plainly(command: Callable[..., int | None]) -> Callable[..., None]:
     """A command that tells problems of the data in a sentence, exit code 3; a traceback comes with --debug alone."""
 
@@ -94,6 +108,21 @@ def tenfold() -> None:
 @click.option("--weight", metavar="COLUMN", help="Weights of the rows.")
 @click.option("--time-column", metavar="COLUMN", help="Test what comes after what trains.")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated.")
+@click.option(
+    "--type",
+    "types",
+    type=Said(),
+    multiple=True,
+    metavar="COLUMN=KIND",
+    help="A column is a number, count, category, boolean, date, text or identifier; may be repeated.",
+)
+@click.option(
+    "--ordinal",
+    type=Said(),
+    multiple=True,
+    metavar="COLUMN=LOW,...,HIGH",
+    help="The levels of a column in order, the lowest first; may be repeated.",
+)
 @click.option("--test", type=TABLE, help="Another table, to predict and, if it has the target, to score.")
 @click.option(
     "--out",

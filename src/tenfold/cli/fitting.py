@@ -33,6 +33,8 @@ def run(
     weight: str | None,
     time_column: str | None,
     drop: tuple[str, ...],
+    types: tuple[tuple[str, str], ...],
+    ordinal: tuple[tuple[str, str], ...],
     test: Path | None,
     out: Path,
     seed: int,
@@ -42,7 +44,8 @@ def run(
     """Read a table, try the models, and write the folder of the run; the exit code."""
     begin = time.perf_counter()
     refuse_other(out)
-    roles = Roles(target, group, weight, time_column, drop)
+    levels = {column: [level.strip() for level in words.split(",")] for column, words in ordinal}
+    roles = Roles(target, group, weight, time_column, drop, dict(types), levels)
     table = prepared(data, roles, task)
     job = Task(data, roles, test, out, seed, datetime.now(UTC).isoformat(timespec="seconds"))
     if not quiet:
@@ -126,6 +129,8 @@ def demo(out: Path, *, quiet: bool) -> int:
         weight=None,
         time_column=None,
         drop=(),
+        types=(),
+        ordinal=(),
         test=None,
         out=out,
         seed=0,

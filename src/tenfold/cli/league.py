@@ -29,7 +29,7 @@ def encoder_of(data: Prepared, line: Line) -> TableEncoder:
     """
     dense = line.entry is None or line.entry.dense
     return TableEncoder(
-        types=data.schema.plain(),
+        types=data.schema.text(),
         task=data.family,
         scale=True,
         many_levels="target" if data.frame.height <= MOST_ROWS_BY_MEANS else "group",
@@ -192,6 +192,9 @@ def _note(one: Standing) -> str:
         words.append("scikit-learn's, to compare with")
     if one.result.state != "ok":
         words.append(one.result.reason)
+    certificate = one.result.certificate
+    if one.line.ours and certificate is not None and not certificate.ok:
+        words.append(certificate.explain())
     return "; ".join(words)
 
 

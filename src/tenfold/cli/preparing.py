@@ -2,10 +2,9 @@
 
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ class Prepared:
     ----------
     frame : polars.DataFrame, the columns to learn from
     y, groups, weight, time : (n,) arrays, or None
+    schema : the kinds of the columns
     task : "regression", "binary", "multiclass" or "structure"
     rows : the numbers of the rows in the file, from 1, header not counted
     name, sha256 : of the file
@@ -37,17 +37,13 @@ class Prepared:
     groups: Any
     weight: Any
     time: Any
+    schema: Schema
     task: str
     rows: Any
     name: str
     sha256: str
     decisions: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-
-    @cached_property
-    def schema(self) -> Schema:
-        """The kinds of the columns."""
-        return infer_schema(self.frame)
 
     @property
     def width(self) -> int:
@@ -65,25 +61,29 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns that are not learned from, by name."""
+    """What is said of columns, by name: those that are not learned from, and the kinds of others."""
 
     target: str | None = None
     group: str | None = None
     weight: str | None = None
     time: str | None = None
     drop: Sequence[str] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    ordinal: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def check(self, columns: Sequence[str], source: str, *, needed: Sequence[str] = LABELS) -> None:
         """Refuse names that the table does not have, and one column in two roles."""
         named = [(role, name) for role in LABELS if (name := getattr(self, role)) is not None]
-        for role, name in [*((r, n) for r, n in named if r in needed), *(("drop", name) for name in self.drop)]:
+        declared = [*(("type", name) for name in self.types), *(("ordinal", name) for name in self.ordinal)]
+        dropped = [("drop", name) for name in self.drop]
+        for role, name in [*((r, n) for r, n in named if r in needed), *dropped, *declared]:
             if name not in columns:
                 raise TableError(
                     f"--{role} names a column {name!r}, which the table does not have. {_hint(name, columns)}",
                     source=source,
                 )
         taken: dict[str, str] = {}
-        for role, name in [*named, *(("drop", name) for name in self.drop)]:
+        for role, name in [*named, *dropped, *declared]:
             if name in taken and taken[name] != role:
                 raise TableError(f"{name!r} is given as --{taken[name]} and as --{role}: take one.", source=source)
             taken[name] = role
@@ -135,13 +135,15 @@ def prepared(path: Path, roles: Roles, task: str = "auto") -> Prepared:
         y, kind = found.y, found.task
         decisions += [str(decision) for decision in found.decisions]
         frame, rows = found.frame, rows[found.rows]
-        warnings = [str(suspect) for suspect in suspects(frame, y)]
         aside = {role: column[found.rows] for role, column in aside.items()}
     if frame.width == 0:
         raise TableError("no column is left to learn from.", source=name)
+    schema = infer_schema(frame, types=dict(roles.types), ordinal=roles.ordinal)
+    if y is not None:
+        warnings = [str(suspect) for suspect in suspects(frame, y, types=schema)]
     weight = _weight(aside["weight"], name) if "weight" in aside else None
     groups, time = (aside[role].to_numpy() if role in aside else None for role in ("group", "time"))
-    return Prepared(frame, y, groups, weight, time, kind, rows, name, sha256, decisions, warnings)
+    return Prepared(frame, y, groups, weight, time, schema, kind, rows, name, sha256, decisions, warnings)
 
 
 def _weight(column: Any, source: str) -> Any:

@@ -58,7 +58,9 @@ def describe(table: Prepared, console: Any) -> None:
 
 def _common(job: Task, table: Prepared, encoder: TableEncoder | None) -> dict[str, Any]:
     """What every record holds."""
-    decisions = [str(decision) for decision in encoder.decisions_] if encoder is not None else []
+    # kinds stand with the columns
+    made = encoder.decisions_ if encoder is not None else ()
+    decisions = [str(decision) for decision in made if decision.about not in ("types", "dropped")]
     return {
         "format": FORMAT,
         "created": job.created,
@@ -75,6 +77,8 @@ def _common(job: Task, table: Prepared, encoder: TableEncoder | None) -> dict[st
         "weight": job.roles.weight,
         "time": job.roles.time,
         "drop": list(job.roles.drop),
+        "types": dict(job.roles.types),
+        "ordinal": dict(job.roles.ordinal),
         "task": table.task,
         "columns": [] if encoder is None else _columns(encoder),
         "decisions": [*table.decisions, *decisions],
@@ -185,7 +189,7 @@ def _notes(standing: list[Standing], best: Standing | None, metric: Metric, tabl
     names = [one.line.name for one in standing if one.line.ours and one.result.certificate is not None]
     bad = [name for name in names if not _is_ok(standing, name)]
     if bad:
-        notes.append(f"Not certified: {', '.join(bad)}; their lines say why.")
+        notes.append(f"Not certified: {', '.join(bad)}. What each says of itself stands in the report.")
     notes += [f"{one.line.name} warned: {text}" for one in standing if one is best for text in one.result.warned[:3]]
     return notes
 
@@ -219,7 +223,7 @@ def record_of_structure(
 ) -> tuple[dict[str, Any], Any]:
     """The record of a table without a target, and the model that is kept: the clusters."""
     begin = time.perf_counter()
-    encoder = TableEncoder(types=table.schema.plain(), scale=True, sparse_output=False)
+    encoder = TableEncoder(types=table.schema.text(), scale=True, sparse_output=False)
     Z = encoder.fit_transform(table.frame)
     found = list(find(Z, begin + seconds))
     rows = [

@@ -129,9 +129,9 @@ def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, met
         parts.append(ASIDE.format(**names, labels=[ROW, *aside]))
     else:
         parts.append("X = frame\n")
-    parts.append(
-        MODEL.format(encoder=f"{constructed(encoder)[:-1]}, types=infer_schema(X).plain())", model=constructed(last))
-    )
+    kinds = "".join(f", {name}={record[name]!r}" for name in ("types", "ordinal") if record[name])
+    encoder = f"{constructed(encoder)[:-1]}, types=infer_schema(X{kinds}).text())"
+    parts.append(MODEL.format(encoder=encoder, model=constructed(last)))
     if given is not None and metric is not None:
         parts.append(
             FOLDS.format(

@@ -13,8 +13,6 @@ from tenfold.evaluation.intervals import Interval
 
 Better: TypeAlias = Literal["higher", "lower", "zero"]
 
-AVERAGES = ("macro", "weighted", "micro")
-
 
 @dataclass(frozen=True)
 class Figure:

@@ -68,9 +68,9 @@ class Numbers(Block):
         values = self._array(X, learn=True)
         gaps = np.isnan(values)
         self.n_missing_ = gaps.sum(axis=0)
-        self.medians_ = np.zeros(values.shape[1])
-        for j in range(values.shape[1]):
-            given = values[~gaps[:, j], j] if self.n_missing_[j] else values[:, j]
+        self.medians_ = np.median(values, axis=0)
+        for j in np.flatnonzero(self.n_missing_):
+            given = values[~gaps[:, j], j]
             self.medians_[j] = np.median(given) if len(given) else 0.0
         filled = np.where(gaps, self.medians_, values) if self.n_missing_.any() else values
         self.means_ = filled.mean(axis=0) if self.scale else np.zeros(values.shape[1])
@@ -101,7 +101,9 @@ class Numbers(Block):
                 self.names_ = [f"x{j}" for j in range(X.shape[1])]
             return X
         frame = self._names(X) if learn else frame_of(X)
-        return frame.cast(pl.Float64).to_numpy() if frame.width else np.zeros((frame.height, 0))
+        if any(kind != pl.Float64 for kind in frame.dtypes):
+            frame = frame.cast(pl.Float64)
+        return frame.to_numpy() if frame.width else np.zeros((frame.height, 0))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns, then of the marks."""

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tenfold.features.dates import parsed
 from tenfold.features.faults import TableError
-from tenfold.features.frames import pl
+from tenfold.features.frames import has_nan, pl
 from tenfold.features.kinds import TRUTHS, ColumnType
 from tenfold.features.numerals import Numerals, numbers_of
 
@@ -31,16 +33,14 @@ def canonical(series: pl.Series, column: ColumnType) -> pl.Series:
 def typed(frame: pl.DataFrame, columns: Sequence[ColumnType]) -> pl.DataFrame:
     """These columns of a frame as their types say. Columns that need nothing but a cast are done all at once."""
     given = frame.select([column.name for column in columns])
-    plain = [
-        column.name
-        for column, kind in zip(columns, given.dtypes, strict=True)
-        if column.kind == "number" and kind.is_numeric()
-    ]
-    if plain:
-        given = given.with_columns(pl.col(plain).cast(pl.Float64).fill_nan(None))
-        odd = given.select(pl.col(plain).is_infinite().any()).row(0)
-        for name in (name for name, yes in zip(plain, odd, strict=True) if yes):
-            raise _infinite(given.get_column(name))
+    kinds = dict(given.schema)
+    plain = [column.name for column in columns if column.kind == "number" and kinds[column.name].is_numeric()]
+    other = [name for name in plain if kinds[name] != pl.Float64]
+    if other:
+        given = given.with_columns(pl.col(other).cast(pl.Float64).fill_nan(None))
+    for series in map(given.get_column, plain):
+        if np.isinf(series.to_numpy()).any():
+            raise _infinite(series)
     done = set(plain)
     text = ("category", "ordinal", "text")
     others = [
@@ -92,6 +92,8 @@ def _number(series: pl.Series, column: ColumnType) -> pl.Series:
         numbers = series.dt.total_microseconds(fractional=True) / 86_400e6
     elif kind == pl.Time:
         numbers = series.cast(pl.Int64) / 3.6e12
+    elif kind == pl.Float64:
+        numbers = series
     elif kind.is_numeric() or kind == pl.Boolean or kind == pl.Null:
         numbers = series.cast(pl.Float64)
     elif kind in (pl.String, pl.Categorical, pl.Enum):
@@ -105,8 +107,9 @@ def _number(series: pl.Series, column: ColumnType) -> pl.Series:
             raise _refused(series, wrong, column.kind)
     else:
         raise TableError(f"{HINTS[column.kind]} is expected, but the column holds {kind}.", column=series.name)
-    numbers = numbers.fill_nan(None)
-    if numbers.is_infinite().any():
+    if has_nan(numbers):
+        numbers = numbers.fill_nan(None)
+    if np.isinf(numbers.to_numpy()).any():
         raise _infinite(numbers)
     if column.kind == "count":
         wrong = (numbers < 0) | (numbers != numbers.floor())

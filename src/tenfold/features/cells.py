@@ -1,6 +1,5 @@
 """From cells of text to columns: missing values, decimal signs, numbers, and what is not finite."""
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -42,16 +41,6 @@ def words_removed(
         + ", ".join(parts)
     )
     return frame, [Decision("missing", sentence)]
-
-
-def _tally(frame: pl.DataFrame, columns: list[str], words: list[str]) -> dict[str, int]:
-    """How often each word but the empty one stands in these columns."""
-    tally: Counter[str] = Counter()
-    for name in columns:
-        found = frame.get_column(name)
-        tally.update(dict(found.filter(found.is_in(words)).value_counts().iter_rows()))
-    tally.pop("", None)
-    return dict(tally.most_common())
 
 
 def decimal_of(frame: pl.DataFrame, dialect: Dialect, asked: str) -> tuple[str, str]:

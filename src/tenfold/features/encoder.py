@@ -48,7 +48,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    types : name -> kind, `Schema` or `Schema.plain()`, default=None
+    types : name -> kind, `Schema` or `Schema.text()`, default=None
         Columns whose kind is known: number, count, category, boolean, date, text, identifier. With the schema of a
         whole table, all folds of it have the same kinds of columns.
     ordinal : name -> levels from the lowest on, default=None
@@ -235,8 +235,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _declared(self) -> tuple[ColumnType, ...] | None:
         """All columns, where `types` is the schema of a table."""
-        if isinstance(self.types, list):
-            return Schema.from_plain(self.types).columns
+        if isinstance(self.types, str):
+            return Schema.from_text(self.types).columns
         return self.types.columns if isinstance(self.types, Schema) else None
 
     def _learn(self, X: Any, y: Any) -> Array:

@@ -17,7 +17,7 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 
-__all__ = ["frame_of", "is_frame", "pl", "series_of", "unzstd"]
+__all__ = ["frame_of", "has_nan", "is_frame", "pl", "series_of", "unzstd"]
 
 
 def frame_of(table: Any) -> pl.DataFrame:
@@ -39,8 +39,14 @@ def frame_of(table: Any) -> pl.DataFrame:
         frame = _foreign(table)
     else:
         frame = _array(table)
-    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
-    return frame.with_columns(pl.col(floats).fill_nan(None)) if floats else frame
+    odd = [series.name for series in frame.get_columns() if series.dtype.is_float() and has_nan(series)]
+    return frame.with_columns(pl.col(odd).fill_nan(None)) if odd else frame
+
+
+def has_nan(series: pl.Series) -> bool:
+    """Whether a column of floats holds a NaN that is not said to be missing."""
+    # an expression for each of very many columns costs more than a look at their arrays
+    return bool(np.count_nonzero(np.isnan(series.to_numpy())) > series.null_count())
 
 
 def is_frame(table: Any) -> bool:

@@ -1,8 +1,10 @@
 """What the columns of a table are: number, category, date and so on, each with its reason in words."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from tenfold.features.dates import date_formats
@@ -31,6 +33,7 @@ ID_NAME = re.compile(
     r"(?i)(^|[_\s.-])(id|ids|uuid|guid|key|index|idx|rowid|rownumber|nr|no)$|^unnamed|^column_1$|[a-z]I[dD]$"
 )
 FEW_ROWS = 20
+COUNTED = ("ordinal", "category", "boolean", "text")
 
 
 @dataclass(frozen=True)
@@ -101,12 +104,22 @@ class Schema(Mapping[str, ColumnType]):
         """The inverse of `plain`."""
         return Schema(tuple(ColumnType(**{k: _tupled(v) for k, v in column.items()}) for column in columns))
 
+    def text(self) -> str:
+        """JSON: a parameter of one word, which copies and compares as fast as any."""
+        return json.dumps(self.plain())
+
+    @staticmethod
+    @lru_cache(maxsize=8)
+    def from_text(text: str) -> "Schema":
+        """The inverse of `text`."""
+        return Schema.from_plain(json.loads(text))
+
 
 def _tupled(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-Declared = Mapping[str, str] | Schema | list[dict[str, Any]] | None
+Declared = Mapping[str, str] | Schema | str | None
 
 
 @dataclass(frozen=True)
@@ -132,7 +145,7 @@ def infer_schema(
     Parameters
     ----------
     table : frame or array
-    types : name -> kind, `Schema` or `Schema.plain()`, default=None
+    types : name -> kind, `Schema` or `Schema.text()`, default=None
         Columns whose kind is known: number, count, category, boolean, date, text, identifier; or all that was found in
         another table.
     ordinal : name -> levels from the lowest to the highest, default=None
@@ -154,19 +167,11 @@ def infer_schema(
     size   ordinal     declared: 'S' < 'M' < 'L'
     """
     frame = frame_of(table)
-    known = Schema.from_plain(types) if isinstance(types, list) else types or {}
+    known = Schema.from_text(types) if isinstance(types, str) else types or {}
     ordinal = dict(ordinal or {})
     _check_declared(frame, known, ordinal)
-    names = frame.columns
-    nulls = dict(zip(names, frame.null_count().row(0), strict=True))
-    flat = [name for name, kind in frame.schema.items() if not kind.is_nested() and kind not in (pl.Object, pl.Null)]
-    unique = frame.select(pl.col(flat).n_unique()).row(0) if flat else ()
-    distinct = {name: n - (nulls[name] > 0) for name, n in zip(flat, unique, strict=True)}
-    numeric = [name for name, kind in frame.schema.items() if kind.is_numeric()]
-    ends = [frame.select(e).row(0) if numeric else () for e in (pl.col(numeric).min(), pl.col(numeric).max())]
-    low, high = (dict(zip(numeric, end, strict=True)) for end in ends)
-    facts = _Facts(frame.height, nulls, distinct, low, high)
-    strings = _text_facts(frame)
+    facts = _facts(frame, [name for name in frame.columns if not isinstance(known.get(name), ColumnType)], known)
+    strings = _text_facts(frame.select([name for name in frame.columns if name not in known and name not in ordinal]))
     found = []
     for series in frame.get_columns():
         name = series.name
@@ -179,9 +184,22 @@ def infer_schema(
             column = said if isinstance(said, ColumnType) else _declared(series, said, dayfirst)
         else:
             column = _inferred(series, facts, strings.get(name), dayfirst)
-        counts = {"missing": nulls[name], "distinct": distinct.get(name, 0)}
-        found.append(replace(column, **counts))
+        found.append(replace(column, missing=facts.missing[name], distinct=facts.distinct.get(name, column.distinct)))
     return Schema(tuple(found))
+
+
+def _facts(frame: pl.DataFrame, new: list[str], known: Mapping[str, Any]) -> _Facts:
+    """Counts and ends of new columns; of those that another table had, what its types do not know: few counts."""
+    missing = {series.name: series.null_count() for series in frame.get_columns()}
+    kinds = dict(frame.schema)
+    counted = [*new, *(name for name, said in known.items() if isinstance(said, ColumnType) and said.kind in COUNTED)]
+    flat = [name for name in counted if not kinds[name].is_nested() and kinds[name] not in (pl.Object, pl.Null)]
+    unique = frame.select(pl.col(flat).n_unique()).row(0) if flat else ()
+    distinct = {name: n - (missing[name] > 0) for name, n in zip(flat, unique, strict=True)}
+    numeric = [name for name in new if kinds[name].is_numeric()]
+    ends = [frame.select(e).row(0) if numeric else () for e in (pl.col(numeric).min(), pl.col(numeric).max())]
+    low, high = (dict(zip(numeric, end, strict=True)) for end in ends)
+    return _Facts(frame.height, missing, distinct, low, high)
 
 
 def label(value: Any) -> str:

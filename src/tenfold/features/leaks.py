@@ -4,13 +4,13 @@ What a column explains alone is measured by leaving one row out: numbers are cut
 values are a bin of their own, and a row is predicted by the other rows of its bin or level.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tenfold.arrays import Floats, Integers
-from tenfold.features.canonical import as_text, canonical
+from tenfold.features.canonical import as_text, typed
 from tenfold.features.faults import TableError
 from tenfold.features.frames import frame_of, pl
 from tenfold.features.kinds import ColumnType, Declared, infer_schema
@@ -18,7 +18,10 @@ from tenfold.features.profiles import DAY
 from tenfold.features.task import infer_task, split_target
 
 PERFECT, STRONG, STRONG_CLASSES = 0.999, 0.8, 0.95
-MOST_BINS, ROWS_A_BIN = 100, 20
+SURELY_NOT = 0.5
+MOST_BINS, ROWS_A_BIN, BLOCK = 100, 20, 1 << 22
+MEASURED = ("number", "count", "date", "boolean")
+LOOKED_AT = (*MEASURED, "ordinal", "category", "identifier")
 
 
 @dataclass(frozen=True)
@@ -79,27 +82,75 @@ def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = 
         if len(y) != frame.height:
             raise TableError(f"the target has {len(y)} values, but the table has {frame.height} rows.")
         task = infer_task(y)[0]
-    number = task == "regression"
-    codes = y.astype(np.float64) if number else np.unique(y, return_inverse=True)[1]
+    if task == "regression":
+        about = _Target(y.astype(np.float64), _ranks(y.astype(np.float64)))
+    else:
+        about = _Target(np.unique(y, return_inverse=True)[1], None)
     schema = infer_schema(frame, types=types, ordinal=ordinal)
-    listed = []
-    for name in schema.of("number", "count", "date", "boolean", "ordinal", "category", "identifier"):
-        suspect = _looked_at(frame.get_column(name), schema[name], codes, number)
-        if suspect is not None:
-            listed.append(suspect)
-    return tuple(sorted(listed, key=lambda s: -s.explained))
+    kinds = dict(frame.schema)
+    columns = [_measurable(c, kinds[c.name]) for c in schema.columns if c.kind in LOOKED_AT]
+    measured = typed(frame, columns)
+    far = _far_from_suspicion(measured, [column.name for column in columns if column.kind == "number"], about)
+    near = [column for column in columns if column.name not in far]
+    looked_at = (_looked_at(measured.get_column(column.name), column, about) for column in near)
+    return tuple(sorted((one for one in looked_at if one is not None), key=lambda s: -s.explained))
 
 
-def _looked_at(series: pl.Series, column: ColumnType, y: Any, number: bool) -> Suspect | None:
-    kind = "number" if column.kind == "identifier" and series.dtype.is_numeric() else column.kind
+@dataclass(frozen=True)
+class _Target:
+    """Numbers with their ranks, or classes from 0 on and no ranks."""
+
+    values: Any
+    ranks: Floats | None
+
+
+def _measurable(column: ColumnType, kind: Any) -> ColumnType:
+    """The column, and keys that are numbers as numbers."""
+    return replace(column, kind="number") if column.kind == "identifier" and kind.is_numeric() else column
+
+
+def _far_from_suspicion(frame: pl.DataFrame, names: list[str], target: _Target) -> set[str]:
+    """Columns of numbers, none missing, that are no suspects: many at once, so that few need a long look.
+
+    Rows stand in the order of a column. A number: what its bins explain of the target. A class: how many rows are like
+    one of their neighbours.
+    """
+    y, n = target.values, frame.height
+    found: set[str] = set()
+    full = [name for name in names if not frame.get_column(name).null_count()] if n >= ROWS_A_BIN else []
+    bins = _bins_of(n)
+    starts = n * np.arange(bins) // bins
+    many = max(1, BLOCK // max(n, 1))
+    for first in range(0, len(full), many):
+        block = full[first : first + many]
+        ordered = y[np.argsort(frame.select(block).to_numpy(), axis=0)]
+        if target.ranks is not None:
+            sums = np.add.reduceat(ordered - y.mean(), starts, axis=0)
+            between = np.sum(sums**2 / np.diff(starts, append=n)[:, None], axis=0)
+            far = between < SURELY_NOT * np.sum((y - y.mean()) ** 2)
+        else:
+            same, alone = ordered[1:] == ordered[:-1], np.zeros((1, len(block)), dtype=bool)
+            alike = np.vstack([same, alone]) | np.vstack([alone, same])
+            most = int(np.bincount(y).max())
+            far = alike.sum(axis=0) - most < SURELY_NOT * (n - most)
+        found.update(name for name, yes in zip(block, far, strict=True) if yes)
+    return found
+
+
+def _bins_of(rows: int) -> int:
+    return max(2, min(MOST_BINS, rows // ROWS_A_BIN))
+
+
+def _looked_at(series: pl.Series, column: ColumnType, target: _Target) -> Suspect | None:
+    """The column, if it predicts the target; the series is as its type says."""
+    y, number = target.values, target.ranks is not None
     shares: dict[str, float] = {}
     correlation = None
-    if kind in ("number", "count", "date", "boolean"):
-        typed = canonical(series, ColumnType(column.name, kind, "", formats=column.formats, numerals=column.numerals))
-        values = (typed.cast(pl.Int64) / DAY if kind == "date" else typed).cast(pl.Float64).to_numpy()
+    if column.kind in MEASURED:
+        values = ((series.cast(pl.Int64) / DAY) if column.kind == "date" else series).to_numpy()
         group = _bins(values)
-        if number:
-            correlation, ranked = _correlation(values, y), _correlation(_ranks(values), _ranks(y))
+        if target.ranks is not None:
+            correlation, ranked = _correlation(values, y), _correlation(_ranks(values), target.ranks)
             shares = {f"correlation {correlation:.3f}": correlation**2, f"rank correlation {ranked:.3f}": ranked**2}
         else:
             shares = {"by the nearest value": _errors_of_neighbours(values, y)}
@@ -122,7 +173,11 @@ def _looked_at(series: pl.Series, column: ColumnType, y: Any, number: bool) -> S
 
 
 def _ranks(values: Floats) -> Floats:
-    return pl.Series(values).fill_nan(None).rank().fill_null(float("nan")).to_numpy()
+    """From 1 on, equal values sharing the mean of their places; what is missing has none."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - 0.5 * (counts - 1))[place]
+    ranks[np.isnan(values)] = np.nan
+    return ranks
 
 
 def _errors_of_neighbours(values: Floats, y: Integers) -> float:
@@ -142,11 +197,11 @@ def _errors_of_neighbours(values: Floats, y: Integers) -> float:
 
 def _bins(values: Floats) -> Integers:
     """Bins of about equal counts, all different values where they are few; missing values are bin 0."""
-    given = values[~np.isnan(values)]
-    bins = max(2, min(MOST_BINS, len(given) // ROWS_A_BIN))
+    given = np.sort(values[~np.isnan(values)])
+    bins = _bins_of(len(given))
     edges = np.unique(given)
     if len(edges) > bins:
-        edges = np.unique(np.quantile(given, np.linspace(0, 1, bins + 1)[:-1]))
+        edges = np.unique(given[len(given) * np.arange(bins) // bins])
     return np.where(np.isnan(values), 0, np.searchsorted(edges, values, side="right"))
 
 

@@ -9,7 +9,7 @@ from tenfold.features.canonical import as_text, canonical
 from tenfold.features.frames import frame_of, pl
 from tenfold.features.kinds import DROPPED, ColumnType, Declared, Schema, infer_schema
 
-POINTS, LEVELS = 200, 1000
+POINTS, POINTS_OF_ALL, FEWEST_POINTS, LEVELS = 200, 100_000, 5, 1000
 DAY = 86_400e6
 
 
@@ -25,8 +25,8 @@ def profile(table: Any, *, types: Declared = None, ordinal: Any = None, dayfirst
     -------
     dict
         ``rows``, ``duplicates`` (rows that came before), ``schema``, and ``columns``: for numbers and dates ``points``
-        and ``shares``, the share of values up to each of at most 200 points; for categories ``levels``, the counts of
-        the 1000 most frequent.
+        and ``shares``, the share of values up to each of at most 200 points, fewer where there are over 500 columns;
+        for categories ``levels``, the counts of the 1000 most frequent.
 
     Examples
     --------
@@ -38,11 +38,12 @@ def profile(table: Any, *, types: Declared = None, ordinal: Any = None, dayfirst
     """
     frame = frame_of(getattr(table, "frame", table))
     schema = infer_schema(frame, types=types, ordinal=ordinal, dayfirst=dayfirst)
+    points = max(FEWEST_POINTS, min(POINTS, POINTS_OF_ALL // max(1, frame.width)))
     return {
         "rows": frame.height,
         "duplicates": duplicates(frame),
         "schema": schema.plain(),
-        "columns": {name: column_profile(frame.get_column(name), schema[name]) for name in schema},
+        "columns": {name: column_profile(frame.get_column(name), schema[name], points) for name in schema},
     }
 
 
@@ -52,12 +53,12 @@ def duplicates(frame: pl.DataFrame) -> int:
     return frame.height - frame.select(flat).n_unique() if flat and frame.height else 0
 
 
-def column_profile(series: pl.Series, column: ColumnType) -> dict[str, Any]:
+def column_profile(series: pl.Series, column: ColumnType, most: int = POINTS) -> dict[str, Any]:
     """What a column of this type was like."""
     found: dict[str, Any] = {"kind": column.kind, "missing": series.null_count()}
     if column.kind in ("number", "count", "date"):
         values = measured(series, column)
-        points, shares = distribution(values)
+        points, shares = distribution(values, most)
         found |= {"count": len(values), "points": points.tolist(), "shares": shares.tolist()}
     elif column.kind in ("category", "boolean", "ordinal"):
         counts = levels_of(series, column)
@@ -69,10 +70,9 @@ def column_profile(series: pl.Series, column: ColumnType) -> dict[str, Any]:
 
 def measured(series: pl.Series, column: ColumnType) -> Floats:
     """The values that are not missing, as numbers: dates as days since 1970."""
-    values = canonical(series, column).drop_nulls()
-    if column.kind == "date":
-        values = values.cast(pl.Int64) / DAY
-    return values.cast(pl.Float64).to_numpy()
+    values = canonical(series, column)
+    values = values.drop_nulls() if values.null_count() else values
+    return ((values.cast(pl.Int64) / DAY) if column.kind == "date" else values).to_numpy()
 
 
 def levels_of(series: pl.Series, column: ColumnType) -> dict[str, int]:
@@ -81,14 +81,14 @@ def levels_of(series: pl.Series, column: ColumnType) -> dict[str, int]:
     return dict(sorted(text.value_counts().iter_rows(), key=lambda item: (-item[1], item[0])))
 
 
-def distribution(values: Floats) -> tuple[Floats, Floats]:
+def distribution(values: Floats, most: int = POINTS) -> tuple[Floats, Floats]:
     """Points and the exact share of values up to each: all different values where there are few, else quantiles."""
     if not len(values):
         return np.zeros(0), np.zeros(0)
     ordered = np.sort(values)
     points = np.unique(ordered)
-    if len(points) > POINTS:
-        points = np.unique(ordered[np.linspace(0, len(ordered) - 1, POINTS).round().astype(np.int64)])
+    if len(points) > most:
+        points = np.unique(ordered[np.linspace(0, len(ordered) - 1, most).round().astype(np.int64)])
     return points, np.searchsorted(ordered, points, side="right") / len(ordered)
 
 

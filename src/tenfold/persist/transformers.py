@@ -37,7 +37,6 @@ def _is_array(value: Any, _: Scope) -> bool:
 
 model = Check("an estimator", _is_model)
 values = Check("an array", _is_array)
-per_column = floats("p")
 positive = floats("p", low=0.0)
 
 

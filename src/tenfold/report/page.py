@@ -66,10 +66,16 @@ def _context(record: Record) -> dict[str, Any]:
         "weights_head": weights.get("head", ()),
         "weights_words": weights.get("words", ""),
         "columns": columns[:MOST_COLUMNS],
-        "columns_more": f"... and {len(columns) - MOST_COLUMNS} columns more." if len(columns) > MOST_COLUMNS else "",
-        "decisions": record["decisions"],
+        "columns_more": _more(columns, "columns"),
+        "decisions_more": _more(record["decisions"], "decisions"),
+        "decisions": record["decisions"][:MOST_COLUMNS],
         "footer": _footer(record),
     }
+
+
+def _more(listed: Sequence[Any], what: str) -> str:
+    more = len(listed) - MOST_COLUMNS
+    return f"... and {more:,} {what} more, in run.json." if more > 0 else ""
 
 
 def _board_picture(board: Sequence[Record], metric: Record) -> str:

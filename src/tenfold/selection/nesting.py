@@ -317,10 +317,10 @@ class Run:
         for candidate in self.candidates:
             result = found.get(candidate.name)
             if result is None:
-                why = "Somebody ended everything before."
+                why = "Interrupted before it began."
                 result = Result(candidate.name, self.protocol, self.classes, state="not started", reason=why)
             if result.state == "running":
-                why = f"Somebody ended everything after {len(result.folds)} of its {len(self.protocol)} folds."
+                why = f"Interrupted after {len(result.folds)} of {len(self.protocol)} folds."
                 result = replace(result, state="interrupted", reason=why)
             results.append(result)
         words = f"Score: {self.scoring.name}, larger is better. Outer folds: {self.protocol.words}."

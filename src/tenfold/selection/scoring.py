@@ -1,6 +1,7 @@
 """What a fitted model says of rows, and its score."""
 
 import time
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +102,12 @@ class Scoring:
         """The score of a model that says of the rows what it says."""
         if self.name in LABELLED and not self._all_there(model, data.y):
             return self._labelled(model, data)
+        with warnings.catch_warnings():
+            # a fold may lack a rare class: balanced accuracy is the mean of the others
+            warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")
+            return self._scored(model, data)
+
+    def _scored(self, model: Any, data: Data) -> float:
         if data.weight is None:
             return float(self._scorer(model, data.X, data.y))
         try:
