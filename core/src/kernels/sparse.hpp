@@ -142,6 +142,8 @@ bool sparse_gradient(const T *data, const I *indices, const std::int64_t *indptr
     const Index end = indptr[i + 1];
     if (targets == 1) {
       const double one = *scale;
+      if (one == 0.0)
+        continue; // of rows that are marked only those are read
       for (Index e = indptr[i]; e < end; ++e) {
         if (!is_column(indices[e], columns))
           return false;

@@ -29,8 +29,10 @@ from tenfold.stats import ByColumns, Columns, Moments, Params, RFactor, back_tim
 NARROW, SHORT = 1024, 4096
 """Up to so many columns their products are formed; up to so many rows theirs."""
 
-BESIDE = 32
-"""So many vectors that come next are shown to the judge: what is left outside them is easier to bound."""
+BESIDE, SHORT_BESIDE = 12, 32
+"""So many vectors that come next (the last where they are short) are shown to the judge: what is left outside them is
+easier to bound.
+"""
 
 MORE, BLOCK, SHORT_BLOCK = 10, 24, 16
 """A block has so many vectors more than are wanted, and at most so many (the last where they are short): of the same
@@ -170,10 +172,11 @@ def _by_krylov(
     if wide is None and widest <= BLOCK and tol >= REFINED_TOL:
         short = _short_products(rows, mean, total)
     asked = tol if short is None else max(tol, SHORT_TOL)
-    steps = krylov.steps(short or products, size, count, block, random, asked, more=BESIDE, transposed=wide is not None)
+    more = BESIDE if wide is None else SHORT_BESIDE
+    steps = krylov.steps(short or products, size, count, block, random, asked, more=more, transposed=wide is not None)
     found = run(steps, max_iter)
     space: krylov.Space = found.params
-    vectors, values, beside = space.vectors(0, count), space.values[:count], space.vectors(count, count + BESIDE)
+    vectors, values, beside = space.vectors(0, count), space.values[:count], space.vectors(count, count + more)
     if wide is not None:
         vectors = _other_side(wide, vectors, values)
     elif short is not None:
