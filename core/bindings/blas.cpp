@@ -11,6 +11,13 @@ constexpr const char *dgemm_signature =
     "__pyx_t_5scipy_6linalg_11cython_blas_d *, int *, __pyx_t_5scipy_6linalg_11cython_blas_d *, int *, "
     "__pyx_t_5scipy_6linalg_11cython_blas_d *, __pyx_t_5scipy_6linalg_11cython_blas_d *, int *)";
 
+constexpr const char *dtrsm_signature =
+    "void (char *, char *, char *, char *, int *, int *, __pyx_t_5scipy_6linalg_11cython_blas_d *, "
+    "__pyx_t_5scipy_6linalg_11cython_blas_d *, int *, __pyx_t_5scipy_6linalg_11cython_blas_d *, int *)";
+constexpr const char *dtrsv_signature =
+    "void (char *, char *, char *, int *, __pyx_t_5scipy_6linalg_11cython_blas_d *, int *, "
+    "__pyx_t_5scipy_6linalg_11cython_blas_d *, int *)";
+
 constexpr const char *dpotrf_signature =
     "void (char *, int *, __pyx_t_5scipy_6linalg_13cython_lapack_d *, int *, int *)";
 constexpr const char *dpotrs_signature =
@@ -43,6 +50,8 @@ const Blas &scipy_blas() {
     const nb::object factors = capsules_of("scipy.linalg.cython_lapack");
     blas.dpotrf = reinterpret_cast<Dpotrf>(pointer(factors, "dpotrf", dpotrf_signature));
     blas.dpotrs = reinterpret_cast<Dpotrs>(pointer(factors, "dpotrs", dpotrs_signature));
+    blas.dtrsm = reinterpret_cast<Dtrsm>(pointer(simple, "dtrsm", dtrsm_signature));
+    blas.dtrsv = reinterpret_cast<Dtrsv>(pointer(simple, "dtrsv", dtrsv_signature));
     blas.dgemm = reinterpret_cast<Dgemm>(pointer(simple, "dgemm", dgemm_signature));
     ready.store(true);
   }

@@ -14,8 +14,14 @@ using Dgemm = void (*)(char *transa, char *transb, int *m, int *n, int *k, doubl
 using Dpotrf = void (*)(char *uplo, int *n, double *a, int *lda, int *info);
 using Dpotrs = void (*)(char *uplo, int *n, int *sides, double *a, int *lda, double *b, int *ldb, int *info);
 
+using Dtrsm = void (*)(char *side, char *uplo, char *transa, char *diag, int *m, int *n, double *alpha, double *a,
+                       int *lda, double *b, int *ldb);
+using Dtrsv = void (*)(char *uplo, char *trans, char *diag, int *n, double *a, int *lda, double *x, int *incx);
+
 struct Blas {
   Dgemm dgemm = nullptr;
+  Dtrsm dtrsm = nullptr;
+  Dtrsv dtrsv = nullptr;
   Dpotrf dpotrf = nullptr;
   Dpotrs dpotrs = nullptr;
 };

@@ -20,7 +20,9 @@
 // (descent_support.hpp), that is taken, as far as the objective falls, and once more at the end, so that weights are
 // right to rounding and not only to the root of the gap. Until then, every `memory` sweeps the iterates are
 // extrapolated (Anderson 1965; Bertrand and Massias 2021), which is kept where the objective falls; where it does not,
-// the best place on the line of the last step is taken.
+// the best place on the line of the last step is taken. The residuals of extrapolated weights are extrapolated
+// residuals (Massias, Gramfort and Salmon 2018): the best dual value of all is kept, and where it proves that the
+// weights are good enough, the exact step is taken at once, for then the residuals themselves prove it to anybody.
 #pragma once
 
 #include "tenfold/descent_support.hpp"
@@ -41,6 +43,8 @@ class Order {
 public:
   Order() = default;
   explicit Order(std::uint64_t seed) : state_(seed), random_(true) {}
+
+  bool random() const { return random_; }
 
   Index next(Index i, Index count) {
     if (!random_)
@@ -67,33 +71,48 @@ struct Descended {
 template <class Storage> class Descent {
 public:
   // `weights` (targets x columns) is where it starts and ends; `unit` has one entry a column.
-  Descent(Storage &storage, const Blas &blas, std::span<const double> unit, std::span<double> weights)
+  Descent(Storage &storage, SupportStep &step, std::span<const double> unit, std::span<double> weights)
       : storage_(storage), unit_(unit), weights_(weights), pull_(static_cast<std::size_t>(storage.targets())),
-        change_(pull_.size()), past_((memory + 2) * weights.size()), step_(blas) {}
+        change_(pull_.size()), past_((memory + 2) * weights.size()), step_(step) {}
 
   // Until the gap is at most `enough`. `total` is |y|^2, `most` the largest number of sweeps; `exact` says to begin
   // with an exact step.
   Descended run(const ElasticNet &penalty, double enough, double total, Index most, bool exact, Order &order) {
     Descended state;
     remembered_ = 0;
+    dual_ = -std::numeric_limits<double>::infinity();
+    bool proved = false;             // by the dual values of other residuals that the weights are good enough
     double spent = 0.0, since = 0.0; // on sweeps, and on those since the last exact step
+    double patience = 1.0;           // exact steps that do not get to their ends must be earned twice as dearly
     const double still = 4.0 * std::numeric_limits<double>::epsilon() * std::sqrt(total);
-    if (exact && step_.gather(storage_, weights_) > 0)
+    if (exact) {
+      step_.gather(storage_, weights_, penalty.l2);
       exact_step(penalty, total);
+    }
     while (state.sweeps < most) {
-      const Moved moved = sweep(penalty, order);
+      Moved moved = sweep(penalty, order);
       ++state.sweeps;
+      if (moved.fit <= still && order.random() && state.sweeps < most) {
+        Order in_turn; // columns at random may have missed the one that would move
+        moved = sweep(penalty, in_turn);
+        ++state.sweeps;
+      }
       spent += moved.work;
       since += moved.work;
       state.stalled = moved.fit <= still;
-      state.gap = gap(penalty);
+      const Bounds now = bounds(penalty);
+      state.gap = now.gap;
       const bool done = state.stalled || state.gap <= enough;
-      const double price = work_of(step_.gather(storage_, weights_));
+      const bool first = !proved && now.primal - dual_ <= enough;
+      proved |= first;
+      step_.gather(storage_, weights_, penalty.l2);
+      const double price = step_.price(storage_);
       state.slow = spent > price;
-      if (done ? price <= std::max(0.2 * spent, little) : state.sweeps > 1 && since >= 2.0 * price) {
+      if (done ? price <= std::max(0.2 * spent, little)
+               : state.sweeps > 1 && ((first && price <= spent) || since >= patience * price)) {
         // one step is exact for one target; for several it doubles the digits
         for (int step = 0; step < (done && storage_.targets() > 1 ? 3 : 1); ++step)
-          exact_step(penalty, total);
+          patience = exact_step(penalty, total) ? 1.0 : 2.0 * patience;
         since = 0.0;
         remembered_ = 0;
       } else if (!done) {
@@ -105,30 +124,29 @@ public:
     return state;
   }
 
-  double gap(const ElasticNet &penalty) {
+private:
+  static constexpr std::size_t memory = 5;
+  static constexpr int most_turns = 8;
+  static constexpr double little = 1e6; // products that need not be earned
+
+  static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+  // The objective at the weights and the gap at their residuals, whose dual value counts among those of this run.
+  struct Bounds {
+    double primal = 0.0, gap = 0.0;
+  };
+
+  Bounds bounds(const ElasticNet &penalty) {
     Gap sum(penalty);
     const Index p = storage_.columns();
     for (Index j = 0; j < p; ++j) {
       storage_.pull(j, pull_.data());
       sum.add(pull_.data(), 1, weights_.data() + j, p, storage_.targets(), storage_.square(j), unit_[at(j)]);
     }
-    return sum.value(storage_.squares(weights_));
+    const double squares = storage_.squares(weights_);
+    dual_ = std::max(dual_, sum.dual(squares));
+    return {sum.primal(squares), sum.value(squares)};
   }
-
-private:
-  static constexpr std::size_t memory = 5;
-  static constexpr double little = 1e6;        // products that need not be earned
-  static constexpr Index most_unknowns = 8192; // of an exact step: their products take half a gigabyte
-
-  // What an exact step for so many unknowns costs beside the products of a sweep.
-  double work_of(Index size) const {
-    const double n = static_cast<double>(size);
-    if (size > most_unknowns)
-      return std::numeric_limits<double>::infinity();
-    return n * (n * n / 24.0 + static_cast<double>(storage_.columns()));
-  }
-
-  static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
   // The largest change of a fit, |change| |x_j|, and the products that it took.
   struct Moved {
@@ -204,27 +222,50 @@ private:
   }
 
   // To the exact minimum among the weights that are not zero: those that would change their signs become zero. Where
-  // the objective is not smaller there, as far on the way as it falls.
-  void exact_step(const ElasticNet &penalty, double total) {
+  // the objective is not smaller there, as far on the way as it falls; if that is where a weight becomes zero, on from
+  // there without it.
+  // Returns whether the minimum was reached.
+  bool exact_step(const ElasticNet &penalty, double total) {
+    for (int turns = 0; turns < most_turns; ++turns) {
+      const Stop stop = step_towards(penalty, total);
+      if (stop != Stop::at_zero)
+        return stop == Stop::minimum;
+      step_.gather(storage_, weights_, penalty.l2);
+    }
+    return false;
+  }
+
+  enum class Stop { minimum, at_zero, elsewhere };
+
+  Stop step_towards(const ElasticNet &penalty, double total) {
     const std::span<double> way = past(0), here = past(1);
     if (step_.support().empty() || !step_.find(storage_, penalty, unit_, weights_, way))
-      return;
+      return Stop::elsewhere;
     const bool one = storage_.targets() == 1;
     const double length = one ? least(penalty, way) : 0.25;
     const double before = objective(penalty) + 4.0 * std::numeric_limits<double>::epsilon() * total;
     std::copy(weights_.begin(), weights_.end(), here.begin());
+    bool met = false;
     const auto go = [&](double step) {
       for (std::size_t i = 0; i < weights_.size(); ++i) {
         const double next = here[i] + step * way[i];
-        weights_[i] = !one || here[i] * next > 0.0 || (step < 1.0 && !penalty.positive) ? next : 0.0;
+        const bool at_zero = one && step < 1.0 && here[i] * way[i] < 0.0 && -here[i] / way[i] == step;
+        const bool crossed = one && here[i] * next <= 0.0 && (step >= 1.0 || penalty.positive);
+        met |= at_zero;
+        weights_[i] = at_zero || crossed ? 0.0 : next;
       }
       storage_.reset(weights_);
       return objective(penalty) <= before;
     };
-    if (go(1.0) || go(length))
-      return;
+    const auto crossing =
+        std::count_if(kinks_.begin(), kinks_.end(), [](const auto &kink) { return kink.first < 1.0; });
+    if (go(1.0))
+      return Stop::minimum;
+    if (go(length)) // where many would cross, the signs are not known yet
+      return met && crossing <= most_turns ? Stop::at_zero : Stop::elsewhere;
     std::copy(here.begin(), here.end(), weights_.begin());
     storage_.reset(weights_);
+    return Stop::elsewhere;
   }
 
   // How far along the way to an exact minimum the objective is least. One target.
@@ -265,7 +306,7 @@ private:
   bool adopt(std::span<const double> other, const ElasticNet &penalty, double before) {
     std::copy(other.begin(), other.end(), weights_.begin());
     storage_.reset(weights_);
-    if (objective(penalty) < before)
+    if (bounds(penalty).primal < before)
       return true;
     std::copy(past(memory).begin(), past(memory).end(), weights_.begin());
     storage_.reset(weights_);
@@ -363,8 +404,9 @@ private:
   std::vector<double> pull_, change_;
   std::vector<std::pair<double, double>> kinks_; // how far along, and by how much the slope turns there
   std::vector<double> past_;                     // memory + 1 weights, and a combination of them
-  SupportStep step_;
+  SupportStep &step_;
   std::size_t remembered_ = 0;
+  double dual_ = 0.0;
 };
 
 } // namespace tenfold

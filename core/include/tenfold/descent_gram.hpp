@@ -83,9 +83,9 @@ class GramDescent {
 public:
   GramDescent(const Blas &blas, std::span<const double> S, Index stride, std::span<const double> C, double yy,
               std::span<const double> unit, std::span<const double> start)
-      : blas_(blas), S_(S), stride_(stride), C_(C), unit_(unit), p_(static_cast<Index>(unit.size())),
-        t_(static_cast<Index>(C.size()) / p_), yy_(yy), storage_(t_, yy), weights_(start.begin(), start.end()),
-        pulls_(C.begin(), C.end()), member_(unit.size()) {
+      : S_(S), stride_(stride), C_(C), unit_(unit), p_(static_cast<Index>(unit.size())),
+        t_(static_cast<Index>(C.size()) / p_), yy_(yy), storage_(t_, yy), step_(blas),
+        weights_(start.begin(), start.end()), pulls_(C.begin(), C.end()), member_(unit.size()) {
     for (Index j = 0; j < p_; ++j) {
       bool used = p_ <= few;
       for (Index k = 0; k < t_; ++k)
@@ -177,7 +177,7 @@ private:
         storage_.pulls()[at(k * m + i)] = pulls_[at(k * p_ + j)];
       }
     }
-    Descent<GramStorage> descent(storage_, blas_, units_, local_);
+    Descent<GramStorage> descent(storage_, step_, units_, local_);
     const Descended state = descent.run(penalty, enough, yy_, most, slow_, order);
     for (Index i = 0; i < m; ++i)
       for (Index k = 0; k < t_; ++k) {
@@ -200,13 +200,13 @@ private:
     return sum.value(std::max(squares, 0.0));
   }
 
-  const Blas &blas_;
   std::span<const double> S_;
   Index stride_;
   std::span<const double> C_, unit_;
   Index p_, t_;
   double yy_;
   GramStorage storage_;
+  SupportStep step_;
   std::vector<double> weights_, pulls_, local_, units_, distance_;
   bool slow_ = false; // the last descent: the next begins with an exact step
   std::vector<bool> member_;

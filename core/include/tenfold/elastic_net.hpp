@@ -42,11 +42,13 @@ public:
       falls_ += (length > 0.0 || !penalty_.positive ? pulled : free) / square;
   }
 
-  double value(double squares) const {
-    const double primal = 0.5 * squares + penalty_.l1 * norms_ + 0.5 * penalty_.l2 * lengths_;
+  double primal(double squares) const { return 0.5 * squares + penalty_.l1 * norms_ + 0.5 * penalty_.l2 * lengths_; }
+
+  // A lower bound on the objective at all weights; none without a penalty.
+  double dual(double squares) const {
     const double targets = squares + along_; // y.r
     if (penalty_.l1 == 0.0 && penalty_.l2 == 0.0)
-      return falls_; // no dual point: twice what the columns can gain one by one
+      return -std::numeric_limits<double>::infinity();
     double dual = 0.0;
     if (penalty_.l1 > 0.0) {
       const double whole = squares + penalty_.l2 * lengths_;
@@ -58,7 +60,13 @@ public:
     }
     if (penalty_.l2 > 0.0)
       dual = std::max(dual, targets - 0.5 * squares - 0.5 * over_ / penalty_.l2);
-    return primal - dual;
+    return dual;
+  }
+
+  // Without a penalty, twice what the columns can gain one by one.
+  double value(double squares) const {
+    const double bound = dual(squares);
+    return std::isfinite(bound) ? primal(squares) - bound : falls_;
   }
 
 private:

@@ -90,7 +90,7 @@ def tree_of(distance: Distance, X: Floats) -> ByTree | None:
     return search if isinstance(search, ByTree) else None
 
 
-def log_densities(
+def log_sums(
     distance: Distance,
     X: Floats,
     queries: Floats,
@@ -100,16 +100,13 @@ def log_densities(
     tolerance: Tolerance,
     tree: ByTree | None,
 ) -> Floats:
-    """Logarithms of the density at queries (m,): by the nodes of a tree where there is one, else by all rows."""
-    volume = float(log_volume(window, np.array([h]), X.shape[1])[0])
-    total = float(len(X) if weight is None else np.sum(weight))
+    """Logarithms of sums of windows at queries (m,): by the nodes of a tree where there is one, else by all rows."""
     if tree is None:
-        logs = window_sums(distance, X, queries, window, np.array([h]), weight=weight)[0][:, 0]
-    else:
-        with np.errstate(divide="ignore"):
-            absolute = float(np.log(tolerance.absolute)) + np.log(total) + volume
-        logs = _by_nodes(tree, queries, window, h, weight, absolute, max(tolerance.relative, ROUNDED))
-    return np.asarray(logs - np.log(total) - volume)
+        return window_sums(distance, X, queries, window, np.array([h]), weight=weight)[0][:, 0]
+    total = float(len(X) if weight is None else np.sum(weight))
+    with np.errstate(divide="ignore"):
+        absolute = np.log(tolerance.absolute) + np.log(total) + log_volume(window, np.array([h]), X.shape[1])[0]
+    return _by_nodes(tree, queries, window, h, weight, float(absolute), max(tolerance.relative, ROUNDED))
 
 
 def _by_nodes(
