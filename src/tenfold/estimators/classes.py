@@ -102,13 +102,17 @@ def _of_two(y: Array) -> tuple[Array, Array] | None:
 def _counted_classes(y: Array) -> tuple[Array, Array] | None:
     """Classes and numbers of labels that are whole numbers close together, without sorting them."""
     low, high = y.min(), y.max()
-    if int(high) - int(low) >= LITTLE:
+    if int(high) - int(low) >= LITTLE or int(high) > np.iinfo(np.int64).max:
         return None
-    away = (y != low).astype(np.int64) if y.dtype.kind == "b" else y.astype(np.int64) - int(low)
+    away = (y != low).astype(np.int64) if y.dtype.kind == "b" else y.astype(np.int64)
+    if y.dtype.kind != "b" and low != 0:
+        away -= int(low)
     present = np.flatnonzero(np.bincount(away))
+    classes = np.array([low, high])[: len(present)] if y.dtype.kind == "b" else (present + int(low)).astype(y.dtype)
+    if len(present) == int(present[-1]) + 1:
+        return classes, away
     place = np.zeros(int(present[-1]) + 1, dtype=np.int64)
     place[present] = np.arange(len(present))
-    classes = np.array([low, high])[: len(present)] if y.dtype.kind == "b" else (present + int(low)).astype(y.dtype)
     return classes, place[away]
 
 
@@ -118,6 +122,17 @@ def numbered(classes: Array, y: Array, X: Array) -> Array:
         return clusters().numbered(on_host(classes), y)
     found = np.searchsorted(on_host(classes), on_host(y))
     return like(found, X) if is_foreign(X) else found
+
+
+def numbered_or_refused(classes: Array, y: Array, X: Array) -> Array:
+    """The number of each row's class among those that were named; refuses others."""
+    found = numbered(classes, y, X)
+    names = on_host(classes)
+    if not is_dask(y) and np.array_equal(names[np.minimum(on_host(found), len(names) - 1)], on_host(y)):
+        return found
+    if (unknown := unknown_classes(classes, y)).size:
+        raise ValueError(f"y holds classes that were not named: {unknown.tolist()}; there are {classes}.")
+    return found
 
 
 def unknown_classes(classes: Array, y: Array) -> Array:

@@ -49,7 +49,7 @@ class KernelDensity(Windowed):
 
     ``p(x) = sum_i w_i K(d(x, x_i) / h) / (sum_i w_i h^p c)`` with c the integral of the window K. Sums are of all rows,
     about their largest term, so that no logarithm is lost far from the data; with few columns rows that a window does
-    not reach are not looked at, and with `atol` or `rtol` those that cannot matter are left out.
+    not reach are not looked at, and with `atol` or `rtol` boxes full of rows are counted as one where they may be.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ class KernelDensity(Windowed):
         Minkowski's metrics, canberra, braycurtis, hamming, haversine, those of sets, and "pyfunc" with a function of
         two rows in ``metric_params={"func": ...}``; the integral is that of the Euclidean distance, as in scikit-learn.
     atol, rtol : float, default=0
-        What a density may be off by: atol + rtol times itself. It is kept by bounds on what rows far away can add, and
-        saves time for windows without an end in up to six columns.
+        What a density may be off by: atol + rtol times itself. It is kept by bounds on what the rows in a box of a tree
+        can add, and saves time in up to six columns.
     breadth_first : bool, default=True
     leaf_size : int, default=40
     metric_params : dict, default=None

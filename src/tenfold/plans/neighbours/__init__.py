@@ -16,9 +16,9 @@ from tenfold.plans.neighbours.sources import (
     numbered,
     rows_at,
 )
-from tenfold.plans.neighbours.window_bounds import Tolerance
 from tenfold.plans.neighbours.window_folds import KeptWindows, WindowsAbout, WindowSum
 from tenfold.plans.neighbours.windows import (
+    Tolerance,
     bandwidths_to_try,
     likelihoods_left_out,
     log_volume,

@@ -15,11 +15,10 @@ from tenfold.arrays import Array, Floats, Integers, is_foreign, namespace
 from tenfold.data import Block, Lifted, Pending
 from tenfold.distances import Distance, Minkowski
 from tenfold.plans.neighbours.elsewhere import PIECE, TILE, measured
-from tenfold.plans.neighbours.index import Index, built, code_of, finish_of
+from tenfold.plans.neighbours.index import ByTree, built, code_of, finish_of
 from tenfold.plans.neighbours.sources import Form, TheNearest
-from tenfold.plans.neighbours.window_bounds import Tolerance
 from tenfold.plans.neighbours.window_tables import LOGS
-from tenfold.plans.neighbours.windows import log_sums, window_sums
+from tenfold.plans.neighbours.windows import Tolerance, log_sums, window_sums
 from tenfold.stats import together
 
 EXACT = Tolerance(0.0, 0.0)
@@ -75,7 +74,7 @@ class KeptWindows:
     rows: Floats
     targets: Floats | None
     weight: Floats | None
-    tree: Index | None = None
+    tree: ByTree | None = None
     tolerance: Tolerance = EXACT
 
     def near(self, question: WindowsAbout, queries: Array, own: Integers | None = None) -> WindowSum:
