@@ -198,17 +198,19 @@ class LogisticRegressionCV(LogisticRegression):
         refuse_liblinear(self.solver, count)
         weight = validate_weights(sample_weight, X)
         routed = self._routed(None if sample_weight is None else weight, params)
-        folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split))
+        splits = check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split)
+        trains, tests = (list(part) for part in zip(*splits, strict=True))
         self.Cs_ = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else np.asarray(self.Cs, dtype=np.float64)
         # classes are balanced by all rows, in every fold alike
         whole = weighted(self._factors(y, weight), self.classes_, number, weight)
         self.class_prior_ = shares(number, count, whole)
-        refuse_empty(whole, [test for _, test in folds])
+        refuse_empty(whole, tests)
         rows = as_rows(*counted(X, targets(number, count), whole))
-        trains = counted_folds([train for train, _ in folds], whole)
+        trains = counted_folds(trains, whole)
         with counting_work() as grid:
             paths, iterations = refuse_not_finite(self, X, lambda: self._paths(rows, trains, ratios, count))
-        scores = self._scores(X, y, number, [test for _, test in folds], paths, routed.scorer.score)
+        trains.clear()  # numbers of rows, several times as many as there are
+        scores = self._scores(X, y, number, tests, paths, routed.scorer.score)
         with counting_work() as last:
             best = self._choose(X, rows, paths, scores, ratios, count)
         self.cost_ = grid.products / last.products if last.products else np.nan
