@@ -264,10 +264,13 @@ def path(
             beyond = np.flatnonzero(state.alive & (pulled(pulls[k], positive) > now[0]))
             # where no column is missing the working set itself is to be solved further
             lacks = bool(np.setdiff1d(beyond, state.chosen.index).size)
-            inner, before = (inner, float(gaps[these[k]])) if lacks else (0.1 * inner, 0.0)
+            # with the columns that it lacked, the rest of these penalties may pass at once
+            count = max(len(these) - ends, 1) if lacks else 1
+            before = float(gaps[these[k]]) if lacks and count == 1 else 0.0
+            inner = inner if lacks else 0.1 * inner
             if inner < 1e-6:
                 ends, inner = ends + 1, INNER  # rounding prevents more
-            first, count = first + ends, 1
+            first += ends
     return Found(coef, gaps, sweeps, passes)
 
 
