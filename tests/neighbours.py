@@ -118,7 +118,17 @@ NEIGHBOURS = [
     Kept("KernelDensity", LOGS, weighted=True, sparse=False),
     Kept("KernelDensity", LOGS, settings={"kernel": "linear", "bandwidth": 3.0}, weighted=True, sparse=False),
     Kept("ParzenRegressor", ("predict",), "numbers", weighted=True, sparse=False),
-    Kept("ParzenRegressor", ("predict",), "numbers", {"bandwidth": "loo", "window": "box"}, True, False, fewest=2),
+    Kept(
+        "ParzenRegressor",
+        ("predict",),
+        "numbers",
+        {"bandwidth": "loo", "window": "box"},
+        True,
+        False,
+        fewest=2,
+        where=False,
+    ),
+    Kept("ParzenRegressor", ("predict",), "numbers", {"bandwidth": 0.4, "window": "box"}, True, False),
     Kept("Histogram", LOGS, weighted=True, sparse=False, coarse=True),
     Kept("Histogram", LOGS, settings={"bins": 3}, weighted=True, sparse=False, coarse=True),
     Kept(

@@ -34,6 +34,8 @@ void bind_parquet(nb::module_ &m);
 void bind_beside(nb::module_ &m);
 void bind_elementwise(nb::module_ &m);
 void bind_blas(nb::module_ &m);
+void bind_both_ways(nb::module_ &m);
+void bind_window_tree(nb::module_ &m);
 
 // SciPy's BLAS, imported at the first call. Needs the GIL.
 const Blas &scipy_blas();

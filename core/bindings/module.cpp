@@ -64,6 +64,8 @@ NB_MODULE(_core, m) {
   bind_beside(m);
   bind_elementwise(m);
   bind_blas(m);
+  bind_both_ways(m);
+  bind_window_tree(m);
   m.def("isa", [] { return kernels().name; }, "The instruction set in use.");
   m.def(
       "available_isas",

@@ -1,7 +1,7 @@
-// Products of dense rows with many vectors, with every instruction set, against plain loops; equal bits for all
-// threads.
+// Products of rows with many vectors, with every instruction set, against plain loops; equal bits for all threads.
 #include "matrix.hpp"
 
+#include "tenfold/both_ways.hpp"
 #include "tenfold/many_vectors.hpp"
 #include "tenfold/singles.hpp"
 #include "tenfold/times.hpp"
@@ -95,6 +95,43 @@ template <class T> void test_singles(const std::string &isa, Index n, Index p, I
     }
 }
 
+// Compressed rows: there and back in one visit, across and along.
+template <class T> void test_both_ways(const std::string &isa, Index n, Index p, Index q) {
+  const std::string what = isa + " sparse " + std::to_string(n) + " x " + std::to_string(p) + ", " + std::to_string(q);
+  const Matrix<T> m(n, p, 0.2, 61);
+  const auto v = normal(index(q * p), 62), level = normal(index(n), 63), by = normal(index(q), 64);
+  const auto u = normal(index(q * n), 65), weight = normal(index(n), 66, 3.0);
+  const std::vector<double> both = both_ways(m.sparse(), v, q, weight, level, by, 2);
+  check(both == both_ways(m.sparse(), v, q, weight, level, by, 1), what + ": both_ways has the same bits");
+  const std::vector<double> sums = across(m.sparse(), u, q, 2);
+  check(sums == across(m.sparse(), u, q, 1), what + ": across has the same bits");
+  std::vector<double> z(index(q * n)), again(index(q * n));
+  along(m.sparse(), v, q, level, by, 2, z);
+  along(m.sparse(), v, q, level, by, 1, again);
+  check(z == again, what + ": along has the same bits");
+  const double rounding = 1e-13 * static_cast<double>((n + 1) * (p + 1));
+  for (Index k = 0; k < q; ++k) {
+    double total = 0.0;
+    for (Index i = 0; i < n; ++i) {
+      double expected = -level[index(i)] * by[index(k)];
+      for (Index j = 0; j < p; ++j)
+        expected += m(i, j) * v[index(k * p + j)];
+      check_close(z[index(k * n + i)], expected, rounding, what + ": along");
+      total += weight[index(i)] * level[index(i)] * expected;
+    }
+    check_close(both[index(p * q + k)], total, 10.0 * rounding, what + ": both_ways, levels");
+    for (Index j = 0; j < p; ++j) {
+      double there = 0.0, back = 0.0;
+      for (Index i = 0; i < n; ++i) {
+        there += u[index(k * n + i)] * m(i, j);
+        back += weight[index(i)] * z[index(k * n + i)] * m(i, j);
+      }
+      check_close(sums[index(k * p + j)], there, rounding, what + ": across");
+      check_close(both[index(k * p + j)], back, 10.0 * rounding, what + ": both_ways");
+    }
+  }
+}
+
 } // namespace
 
 int main() {
@@ -114,6 +151,11 @@ int main() {
     test_products<float>(isa, 70, packed_columns + 3, 9);
     test_products<double>(isa, 70, narrow_columns + 5, 9);
     test_few_and_many(isa);
+    for (const Index q : {1, 8, 37}) {
+      test_both_ways<double>(isa, 70, 30, q);
+      test_both_ways<float>(isa, 5, 90, q);
+    }
+    test_both_ways<double>(isa, 2000, 40, 9); // several slots
   });
   return result();
 }

@@ -8,6 +8,7 @@
 #include "tenfold/near_products.hpp"
 #include "tenfold/near_sparse.hpp"
 #include "tenfold/near_tree.hpp"
+#include "tenfold/window_tree.hpp"
 #include "tenfold/windows.hpp"
 
 using namespace tenfold;
@@ -127,6 +128,32 @@ void test_windows(const std::string &isa) {
     }
 }
 
+// By a tree: within what is allowed of the sums of all rows, and exact where nothing is.
+void test_windows_of_a_tree(const std::string &isa) {
+  constexpr Index n = 700, leaf = 16;
+  const Matrix<double> x(n, 2, 1.0, 7);
+  const std::vector<double> q = normal(40, 8), bandwidth{0.3};
+  const Tree tree = TreeBuilder<double>(x.dense(), leaf).build(2);
+  const TreeView view{TreeShape(n, 2, leaf), tree.order, tree.points, tree.boxes};
+  const Entries<double, Powers> distance{x.dense(), {q.data(), 20, 2}, Powers{2.0}};
+  for (const Window window :
+       {Window::gaussian, Window::exponential, Window::open_box, Window::epanechnikov, Window::linear, Window::cosine})
+    for (const double relative : {0.0, 1e-3, 0.3}) {
+      const WindowSums all{window, bandwidth, {}, {}, 0, {Finish::root, 1.0}};
+      std::vector<double> expected(20), found(20), again(20), none;
+      window_sums(distance, n, {0, 20, {}}, all, 1, expected.data(), none.data());
+      const double nothing = -std::numeric_limits<double>::infinity();
+      const TreeWindows in{window, bandwidth[0], nothing, relative, {}, {}, {Finish::root, 1.0}};
+      const WindowTree<SquareTerm, 2> loop(view, {q.data(), 20, 2}, {}, in);
+      loop.sum({0, 20, {}}, 2, found.data());
+      loop.sum({0, 20, {}}, 1, again.data());
+      check(found == again, isa + " windows of a tree have the same bits");
+      for (std::size_t i = 0; i < 20; ++i)
+        check_close(std::exp(found[i]), std::exp(expected[i]), (relative + 1e-11) * std::exp(expected[i]),
+                    isa + " windows of a tree");
+    }
+}
+
 } // namespace
 
 int main() {
@@ -137,6 +164,7 @@ int main() {
     }
     test_sparse(isa);
     test_windows(isa);
+    test_windows_of_a_tree(isa);
   });
   return result();
 }

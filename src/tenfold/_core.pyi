@@ -223,6 +223,28 @@ def scatter_products(X: _Real, vectors: _Float, shift: _Float, weight: _Float | 
 def column_sums(X: _Real, weight: _Float, other: _Float, shift: _Float, threads: int) -> _Float: ...
 def some_columns(X: _Real, index: NDArray[np.int64], centre: _Float, root: _Float, threads: int) -> _Float: ...
 def inner_products(X: _Real, centre: _Float, root: _Float, threads: int) -> _Float: ...
+def both_ways_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    vectors: _Float,
+    weight: _Float | None,
+    level: _Float | None,
+    by: _Float,
+    threads: int,
+) -> _Float: ...
+def across_csr(data: _Real, indices: _Index, indptr: _Index, p: int, vectors: _Float, threads: int) -> _Float: ...
+def along_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    vectors: _Float,
+    level: _Float | None,
+    by: _Float,
+    threads: int,
+) -> _Float: ...
 def times_t_csr(data: _Real, indices: _Index, indptr: _Index, p: int, U: _Float, threads: int) -> _Float: ...
 
 class Learner:
@@ -403,6 +425,23 @@ def window_sums(
     own: NDArray[np.int64] | None,
     threads: int,
 ) -> tuple[_Float, _Float]: ...
+def window_tree(
+    points: _Float,
+    boxes: _Float,
+    leaf: int,
+    Q: _Float,
+    metric: int,
+    p: float,
+    finish: int,
+    exponent: float,
+    window: int,
+    bandwidth: float,
+    log_absolute: float,
+    relative: float,
+    weight: _Float | None,
+    below: _Float | None,
+    threads: int,
+) -> _Float: ...
 def near_sparse(*parts: Any, **asked: Any) -> Any: ...
 
 class DualAscent:

@@ -32,7 +32,7 @@ def flat(answer):
         return [answer.data, answer.indices, answer.indptr]
     if isinstance(answer, (tuple, list)):
         return [part for one in answer for part in flat(one)]
-    array = answer.compute() if hasattr(answer, "compute") else host(answer)
+    array = np.asarray(answer.compute() if hasattr(answer, "compute") else host(answer))
     return [part for one in array for part in flat(one)] if array.dtype == object else [array]
 
 
@@ -74,15 +74,16 @@ def test_rows_in_parts_give_the_bits_of_memory(row, weighted, small_blocks):
     table, *rest = table_of(row, X, y, w)
     queries = X[:40] + 0.125
     there, here = fitted(row, table, *rest), fitted(row, X, y, w)
-    assert there.certificate_ == here.certificate_
+    assert there.certificate_.ok, there.certificate_.explain()
+    assert there.certificate_ == here.certificate_ or not row.searches
     for name in row.methods:
-        check_same(getattr(there, name)(queries), getattr(here, name)(queries), True)
-        check_same(getattr(there, name)(table), getattr(here, name)(X), True)
+        check_same(getattr(there, name)(queries), getattr(here, name)(queries), row.searches)
+        check_same(getattr(there, name)(table), getattr(here, name)(X), row.searches)
     if row.itself:
         check_same(getattr(there, row.itself)(None), getattr(here, row.itself)(None), True)
     assert tenfold.certify(there, table, *rest).ok
     other = X.copy()
-    other[50, 1] += 9.0 if row.coarse else 1e-6
+    other[50 if w is None else np.flatnonzero(w)[20], 1] += 9.0 if row.coarse else 1e-6
     assert not tenfold.certify(there, *table_of(row, other, y, w)).ok
 
 

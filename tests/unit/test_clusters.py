@@ -329,6 +329,11 @@ def test_verbose_says_what_scikit_learn_says(capsys):
     assert "strict convergence." in said or " within tolerance " in said
     KMeans(3, init=X[:3], n_init=1, tol=0.3, verbose=1).fit(X)
     assert " within tolerance " in capsys.readouterr().out
+    BisectingKMeans(3, random_state=0, verbose=1).fit(X)
+    said = capsys.readouterr().out
+    assert said.count("New centroids from bisection: [[") == 2
+    assert said.count("Converged at iteration") == 2
+    assert "Iteration 0, inertia" in said
     MiniBatchKMeans(3, random_state=0, verbose=1, n_init=2, batch_size=100).fit(X)
     said = capsys.readouterr().out
     assert "Inertia for init 2/2: " in said

@@ -9,6 +9,7 @@ import tenfold
 from tenfold import PCA, TruncatedSVD, principal_angles
 from tenfold.estimators.contract import rows_alone
 from tenfold.judge import spectral
+from tenfold.judge.components import PROBABLE
 from tenfold.plans import spectral as plan
 from tenfold.stats import scattered
 
@@ -46,25 +47,53 @@ def test_every_route_finds_the_components(route, about_mean, shape, kind):
     np.testing.assert_allclose(found.total, values.sum(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("formed", [True, False], ids=["with a scatter", "by looking for more"])
-def test_a_basis_that_is_not_the_leading_one_is_refused(formed, monkeypatch):
-    """Its vectors are eigenvectors to rounding: only what was left out tells."""
-    X = rows_of()
-    rows = rows_alone(X, None)
-    values, vectors = expected(X)
-    if not formed:
+@pytest.mark.parametrize("shown", ["nothing", "what comes next", "the one left out", "noise"])
+@pytest.mark.parametrize("kind", ["scatter", "dense", "sparse", "wide sparse"])
+@pytest.mark.parametrize("about_mean", [True, False], ids=["centred", "as they are"])
+def test_a_basis_that_is_not_the_leading_one_is_refused(about_mean, kind, shown, monkeypatch):
+    """Its vectors are eigenvectors to rounding: only what was left out tells, whatever the judge is shown besides."""
+    X = rows_of(*((60, 300, 60) if kind == "wide sparse" else (300, 40)))
+    X += np.random.default_rng(1).standard_normal(X.shape)
+    if kind != "scatter":
         monkeypatch.setattr("tenfold.judge.components.FORMED", 0)
+    rows = rows_alone(sparse.csr_array(X) if "sparse" in kind else X, None)
+    values, vectors = expected(X, about_mean)
+    mean = X.mean(axis=0) if about_mean else np.zeros(X.shape[1])
+    A = X - mean
+    others = {
+        "nothing": None,
+        "what comes next": vectors[3:9],
+        "the one left out": vectors[1:2],
+        "noise": np.random.default_rng(0).standard_normal((6, X.shape[1])),
+    }[shown]
+    if kind == "wide sparse" and others is not None:
+        others = others @ A.T
 
     def judged(which):
-        return spectral(rows, mean=X.mean(axis=0), components=vectors[which], values=values[which])
+        return spectral(
+            rows, mean=mean, components=vectors[which], values=values[which], about_mean=about_mean, beside=others
+        )
 
     right = judged([0, 1, 2])
     assert right.ok
-    assert ("not proved" in right.note) is not formed
+    assert right.note == ("" if kind == "scatter" else PROBABLE)
     wrong = judged([0, 2, 3])
     assert not wrong.ok
     assert "larger variance" in wrong.note
-    assert judged(range(40)).ok
+    assert "probability" not in wrong.note
+    assert judged(range(min(X.shape) - about_mean * (len(X) < X.shape[1]))).ok
+
+
+def test_a_chance_is_stated_where_there_is_one():
+    """Every route of an estimator: what is said with certainty, and what with a probability."""
+    X = rows_of(1500, 1100, 60) + 0.3 * np.random.default_rng(1).standard_normal((1500, 1100))
+    for model in (PCA(12, random_state=0), TruncatedSVD(12, random_state=0)):
+        for kind in (np.asarray, sparse.csr_array, lambda X: sparse.csr_array(X[:1000])):
+            certificate = model.fit(kind(X)).certificate_
+            assert certificate.ok
+            assert certificate.note == PROBABLE
+            assert "probability 1 - 1e-09" in certificate.explain()
+            assert tenfold.certify(model, kind(X)).note == PROBABLE
 
 
 def test_a_scatter_of_other_rows_proves_nothing():

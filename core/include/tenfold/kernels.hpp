@@ -62,6 +62,9 @@ template <class T, class I> struct SparseKernels {
                   Index target_step);
   bool (*gradient)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
                    const double *u, Index targets, Index row_step, Index target_step, double *g);
+  bool (*both_ways)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns, Index step,
+                    const double *coef, const double *weight, const double *level, const double *along, double *g,
+                    double *totals);
   // core/src/kernels/nearest.hpp
   bool (*nearest)(const T *data, const I *indices, Index count, Index columns, double unit, const float *centres,
                   Index stride, const float *half, Index panel_count, float *best, float *second, std::int32_t *number);

@@ -13,10 +13,15 @@
 
 namespace tenfold {
 
-inline void transpose(const double *from, Index rows, Index columns, double *to) {
+// Of matrices whose lines are `step` and `to_step` apart.
+inline void transpose_part(const double *from, Index rows, Index columns, Index step, double *to, Index to_step) {
   for (Index i = 0; i < rows; ++i)
     for (Index j = 0; j < columns; ++j)
-      to[j * rows + i] = from[i * columns + j];
+      to[j * to_step + i] = from[i * step + j];
+}
+
+inline void transpose(const double *from, Index rows, Index columns, double *to) {
+  transpose_part(from, rows, columns, columns, to, rows);
 }
 
 // Dense rows meet coefficients as targets x columns, sparse rows as columns x targets, so that an entry meets its

@@ -2,7 +2,9 @@
 // by side.
 //   margins    z_ik = sum_j x_ij coef_jk + intercept_k
 //   gradient   g_jk += sum_i u_ik x_ij
-// Both return whether all indices are columns, and touch nothing outside coef and g where they are not.
+//   both_ways  g_jk += sum_i u_ik x_ij and totals_k += sum_i level_i u_ik, with u_ik = weight_i (sum_j x_ij coef_jk -
+//              level_i along_k); coef and g have lines of `step` numbers, whole vectors on boundaries of 64 bytes
+// All return whether all indices are columns, and touch nothing outside coef and g where they are not.
 // Bytes: data and indices once; one gathered (margins) or gathered and scattered (gradient) entry a nonzero and target.
 #pragma once
 
@@ -140,6 +142,8 @@ bool sparse_gradient(const T *data, const I *indices, const std::int64_t *indptr
     const Index end = indptr[i + 1];
     if (targets == 1) {
       const double one = *scale;
+      if (one == 0.0)
+        continue; // of rows that are marked only those are read
       for (Index e = indptr[i]; e < end; ++e) {
         if (!is_column(indices[e], columns))
           return false;
@@ -153,6 +157,65 @@ bool sparse_gradient(const T *data, const I *indices, const std::int64_t *indptr
                                     target_step, targets, left, g + k);
     };
     if (!by_targets(targets, work))
+      return false;
+  }
+  return true;
+}
+
+template <Index c> inline void read_line(const double *p, Vector *out) {
+#pragma GCC unroll 4
+  for (Index v = 0; v < c; ++v)
+    out[v] = *reinterpret_cast<const Vector *>(p + v * width);
+}
+
+// One row with c vectors of targets; the row is in the first-level cache for the next ones.
+template <Index c, class T, class I>
+inline bool both_of_targets(const T *data, const I *indices, Index count, Index columns, Index step, const double *coef,
+                            double weight, double level, const double *along, double *g, double *totals) {
+  Vector sums[c], line[c];
+  read_line<c>(along, sums);
+#pragma GCC unroll 4
+  for (Index v = 0; v < c; ++v)
+    sums[v] *= -level;
+  for (Index e = 0; e < count; ++e) {
+    if (!is_column(indices[e], columns))
+      return false;
+    const Vector value = all(static_cast<double>(data[e]));
+    read_line<c>(coef + indices[e] * step, line);
+#pragma GCC unroll 4
+    for (Index v = 0; v < c; ++v)
+      sums[v] += value * line[v];
+  }
+  read_line<c>(totals, line);
+#pragma GCC unroll 4
+  for (Index v = 0; v < c; ++v) {
+    sums[v] *= weight;
+    *reinterpret_cast<Vector *>(totals + v * width) = line[v] + level * sums[v];
+  }
+  for (Index e = 0; e < count; ++e) {
+    const Vector value = all(static_cast<double>(data[e]));
+    double *to = g + indices[e] * step;
+    read_line<c>(to, line);
+#pragma GCC unroll 4
+    for (Index v = 0; v < c; ++v)
+      *reinterpret_cast<Vector *>(to + v * width) = line[v] + value * sums[v];
+  }
+  return true;
+}
+
+// weight, level: null for ones and zeros.
+template <class T, class I>
+bool sparse_both_ways(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                      Index step, const double *coef, const double *weight, const double *level, const double *along,
+                      double *g, double *totals) {
+  for (Index i = 0; i < count; ++i) {
+    const Index begin = indptr[i], entries = indptr[i + 1] - begin;
+    const double w = weight != nullptr ? weight[i] : 1.0, l = level != nullptr ? level[i] : 0.0;
+    const auto work = [&]<Index c>(Index k, Index) {
+      return both_of_targets<c>(data + begin, indices + begin, entries, columns, step, coef + k, w, l, along + k, g + k,
+                                totals + k);
+    };
+    if (!by_targets(step, work))
       return false;
   }
   return true;

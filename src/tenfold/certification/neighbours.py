@@ -10,9 +10,10 @@ from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Integers, is_dask, is_sparse, namespace, on_host
 from tenfold.certification.models import known
+from tenfold.data import MemoryRows, Rows
 from tenfold.estimators.classes import numbered as numbered_classes
 from tenfold.estimators.contract import as_rows, rows_alone, source_of, validate, validate_rows, validate_weights
-from tenfold.estimators.neighbours import Histogram, KernelDensity, ParzenRegressor
+from tenfold.estimators.neighbours import KernelDensity
 from tenfold.estimators.neighbours.reached import THERE
 from tenfold.judge import Certificate
 from tenfold.judge import neighbours as judge
@@ -68,7 +69,12 @@ def _stored_there(model: Any, X: Any, y: Any, weight: Any) -> dict[str, tuple[An
             each = [on_host(part) for part in (model.classes_ if model.outputs_2d_ else [model.classes_])]
             y = numbered_classes(each[0], y, X) if is_dask(y) else _numbers(each, on_host(y))
         kept, given = model._stored(), as_rows(X, y, weight)
-    if source_of(model._fit_X) != "devices":
+    return _marks(kept, given)
+
+
+def _marks(kept: Rows, given: Rows) -> dict[str, tuple[Any, Any]]:
+    """What rows have in common that are never together: their marks, or the numbers of entries that differ."""
+    if not isinstance(kept, MemoryRows) or not isinstance(given, MemoryRows):
         return {"the rows": (judge.mark(kept), judge.mark(given))}
     return {
         name: (np.array([_differences(getattr(kept, part), getattr(given, part))]), np.zeros(1))
@@ -119,21 +125,36 @@ def _found(model: Any, k: int | None, queries: Any, asked: Integers) -> judge.An
     return offsets, np.asarray(distances[stays], dtype=np.float64), rows[stays].astype(np.int64)
 
 
-def density(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Windows and histograms; scikit-learn's density is asked for its own logarithms."""
+def windows(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """Densities and local means; scikit-learn's density is asked for its own logarithms."""
     ours = model if hasattr(model, "judged") else _as_ours(model)
+    told = ours._targets is not None
+    if told and y is None and source_of(X) != "files":
+        raise ValueError("ParzenRegressor was fitted with targets: give y.")
+    if source_of(ours._rows) in THERE:
+        X, y = (
+            validate(BaseEstimator(), X, y, numeric=True, multi_output=True)
+            if told
+            else (validate_rows(BaseEstimator(), X), None)
+        )
+        weight = validate_weights(sample_weight, X)
+        given = as_rows(X, y, weight) if told else rows_alone(X, weight)
+        return ours.judged(_marks(ours._stored(), given))
     X = validate_data(ours, X, order="C", dtype=np.float64, reset=False)
     weight = validate_weights(sample_weight, X)
-    if isinstance(ours, Histogram):
-        return ours.judged(X, weight)
-    y = None if y is None else np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+    y = np.asarray(y, dtype=np.float64).reshape(len(X), -1) if told else None
     if weight is not None and not weight.all():
         X, y, weight = X[weight > 0], None if y is None else y[weight > 0], weight[weight > 0]
-    if not isinstance(ours, ParzenRegressor):
-        return ours.judged(X, weight)
-    if y is None:
-        raise ValueError("ParzenRegressor was fitted with targets: give y.")
-    return ours.judged(X, y, weight)
+    ones = np.ones(len(X))
+    stored = {"the rows": (ours._rows, X)}
+    if told:
+        stored["the targets"] = (ours._targets, y)
+    if model is ours:
+        own = np.ones(len(ours._rows)) if ours._weight is None else ours._weight
+        stored["the weights"] = (own, ones if weight is None else weight)
+    else:
+        ours._weight = weight
+    return ours.judged(stored)
 
 
 class _Asked(KernelDensity):
@@ -145,9 +166,15 @@ class _Asked(KernelDensity):
 
 def _as_ours(model: Any) -> Any:
     ours = _Asked(**model.get_params(deep=False))
-    ours._his, ours._rows = model, np.asarray(model.tree_.data)
+    ours._his, ours._rows, ours._weight = model, np.array(model.tree_.data), None
     ours.bandwidth_, ours.n_features_in_ = model.bandwidth_, model.n_features_in_
+    ours._index = ours._indexed()
     return ours
+
+
+def histogram(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """Bars, counted again."""
+    return model.judged(*model._validated(X, sample_weight))
 
 
 JUDGES: dict[str, Callable[..., Certificate]] = dict.fromkeys(
@@ -164,7 +191,7 @@ JUDGES: dict[str, Callable[..., Certificate]] = dict.fromkeys(
     ),
     index,
 )
-JUDGES |= dict.fromkeys(("KernelDensity", "ParzenRegressor", "Histogram"), density)
+JUDGES |= {"KernelDensity": windows, "ParzenRegressor": windows, "Histogram": histogram}
 
 
 def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

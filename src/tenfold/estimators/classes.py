@@ -102,13 +102,17 @@ def _of_two(y: Array) -> tuple[Array, Array] | None:
 def _counted_classes(y: Array) -> tuple[Array, Array] | None:
     """Classes and numbers of labels that are whole numbers close together, without sorting them."""
     low, high = y.min(), y.max()
-    if int(high) - int(low) >= LITTLE:
+    if int(high) - int(low) >= LITTLE or int(high) > np.iinfo(np.int64).max:
         return None
-    away = (y != low).astype(np.int64) if y.dtype.kind == "b" else y.astype(np.int64) - int(low)
+    away = (y != low).astype(np.int64) if y.dtype.kind == "b" else y.astype(np.int64)
+    if y.dtype.kind != "b" and low != 0:
+        away -= int(low)
     present = np.flatnonzero(np.bincount(away))
+    classes = np.array([low, high])[: len(present)] if y.dtype.kind == "b" else (present + int(low)).astype(y.dtype)
+    if len(present) == int(present[-1]) + 1:
+        return classes, away
     place = np.zeros(int(present[-1]) + 1, dtype=np.int64)
     place[present] = np.arange(len(present))
-    classes = np.array([low, high])[: len(present)] if y.dtype.kind == "b" else (present + int(low)).astype(y.dtype)
     return classes, place[away]
 
 

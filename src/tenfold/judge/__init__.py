@@ -17,7 +17,7 @@ exact
     Results that follow from the data by a formula. The largest distance to a second formula.
 spectral
     Components. The largest residual of an eigenvector; a component with a larger variance that was left out makes it
-    infinite, and the note says where that is not proved.
+    infinite, and the note says where that there is none holds with a probability, or is not proved.
 fixed point
     Methods that repeat a step, as Lloyd's and EM. How far the objective falls in one exact step from the returned
     parameters: nothing at rest, which need not be the best place.

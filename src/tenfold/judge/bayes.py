@@ -15,7 +15,7 @@ import numpy as np
 from tenfold.arrays import Floats, Integers, contiguous, is_numpy, is_sparse, namespace, unit_roundoff
 from tenfold.data import Block, Lifted, Pending, Rows, settled, weights_of
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.exact import Pair, exact
+from tenfold.judge.exact import TOGETHER, Pair, exact
 from tenfold.stats import (
     ClassColumns,
     ClassProducts,
@@ -48,8 +48,9 @@ def _sums_again(classes: int, threshold: float | None, block: Block) -> Lifted[C
         assert isinstance(found, ClassProducts)
         return ClassSums(found.weight, found.sums, np.inf)
     own = memberships(block, classes)
-    if is_sparse(X):
-        return ClassSums(np.sum(own, axis=0), back_times(X, own), np.inf)
+    if is_sparse(X):  # one class after the other: of the others no entry is read
+        sums = np.concatenate([back_times(X, np.ascontiguousarray(own[:, k : k + 1])) for k in range(classes)])
+        return ClassSums(np.sum(own, axis=0), sums, np.inf)
     xp = namespace(own)
     return Pending.of([xp.sum(own, axis=0), xp.matmul(own.T, xp.astype(X, xp.float64, copy=False))], _as_sums)
 
@@ -96,13 +97,21 @@ def complement(
     note: str = "",
 ) -> Certificate:
     """The weights of the columns in each class, and the shares of the classes."""
-    others = np.array([np.delete(again.sums, k, axis=0).sum(axis=0) for k in range(len(again.sums))]) + alpha
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(_ratio(others, others.sum(axis=1, keepdims=True)))
-    total = np.abs(logs).sum(axis=1, keepdims=True)
-    expected = np.abs(logs) / np.where(total == 0.0, 1.0, total) if norm else np.abs(logs)
+    expected = np.empty_like(again.sums)
+    totals = np.sum(again.sums, axis=1), float(np.sum(np.broadcast_to(alpha, again.sums.shape[1:])))
+    for k, one in enumerate(expected):
+        rest = np.delete(np.arange(len(expected)), k)
+        total = float(np.sum(totals[0][rest])) + totals[1]
+        for begin in range(0, len(one), TOGETHER):
+            some = slice(begin, begin + TOGETHER)
+            other = np.sum(again.sums[rest, some], axis=0) + np.broadcast_to(alpha, one.shape)[some]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                one[some] = np.abs(np.log(other / total))
+    if norm:
+        total = expected.sum(axis=1, keepdims=True)
+        expected /= np.where(total == 0.0, 1.0, total)
     pairs = {
-        "weights": (weights, expected, np.maximum(np.abs(expected), np.max(np.abs(expected), initial=0.0) * 1e-3)),
+        "weights": (weights, expected, np.maximum(expected, 1e-3 * np.max(expected, initial=0.0))),
         "log_prior": _logs(log_prior, _shares(again.weight, priors)),
     }
     return exact(pairs, floor=ROUNDING, note=note)

@@ -56,7 +56,7 @@ RULES = {
         "1 (the number is in units of the largest variance)",
         "rounding of the rows' products and of the stored components",
         "every component is an eigenvector of the rows' scatter up to this, and none with a larger variance was left "
-        "out, unless the note says so",
+        "out; the note says where that holds with a probability, and where it is not proved",
     ),
     "fixed point": Rule(
         1e-6,

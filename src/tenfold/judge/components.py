@@ -7,28 +7,35 @@ trace       The values left over sum to trace S - sum l. If that is at most l_k,
 inertia     mu I - (S - V'LV) has a Cholesky factor, with mu just above l_k, if and only if all that is left is below
             mu. An S that the plan formed is first compared with the rows, by products with random vectors; of few
             columns one is formed here.
-search      Else some random vectors, kept orthogonal to the components, are multiplied by S: a larger value mostly
-            shows, and then the components are refused. If none shows, the note says that it is not proved.
+chance      Else what is left is multiplied by random vectors: a larger value shows, and then the components are
+            refused, or is excluded but for a chance that the note states; see deflated.py. Where neither was reached,
+            the note says that it is not proved.
+
+Wide sparse rows, A = W^(1/2) (X - 1 m') with fewer rows than columns, are met by vectors with one entry a row: outside
+orthonormal components V, S has the values of A (I - V'V) A' = A A' - (A V')(A V')'.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import linalg as la
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.deflated import CHANCE, below
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Columns, Moments, Params, Scattered, back_times, scattered, times
+from tenfold.stats import ByColumns, Columns, Moments, Params, Scattered, back_times, scattered, times
 
-PROBES, LOOKS, FORMED = 4, 2, 512
+PROBES, FORMED = 4, 512
 
-NOT_PROVED = "That no component with a larger variance was left out is not proved: several looks for one found none."
+PROBABLE = (
+    f"That no component with a larger variance was left out holds with probability 1 - {CHANCE:.0e}: random vectors of "
+    "the judge's own would else have shown it."
+)
+NOT_PROVED = "That no component with a larger variance was left out is not proved."
 FROM_PARTS = "Judged from the moments of the parts: their rows are gone."
 LEFT_OUT = "A direction outside the components has a larger variance than the smallest of them."
 
@@ -42,12 +49,13 @@ def spectral(
     about_mean: bool = True,
     leading: bool = True,
     scatter: Floats | None = None,
+    beside: Floats | None = None,
     tol: float | None = None,
     dtype: Any = np.float64,
     status: str = "solved",
 ) -> Certificate:
     """The certificate of components (k, p) with the values (k,) of the scatter: by the rows, or by a scatter of theirs
-    where they are gone (None).
+    where they are gone (None). `beside` are vectors that may come next: (m, p), of wide sparse rows (m, n).
     """
     if rows is not None:
         witness = _Witness.of_rows(rows, mean, components, about_mean, scatter)
@@ -58,15 +66,17 @@ def spectral(
     floor = max(64.0 * unit_roundoff(np.float64) * max(1.0, witness.total / top), 16.0 * unit_roundoff(dtype))
     residual = slant = 0.0
     if len(components):
-        left = witness.images - values[:, None] * components
-        residual = float(np.max(np.linalg.norm(left, axis=1))) / top
+        parts = zip(witness.images, values, components, strict=True)  # one at a time: they may be long
+        residual = max(float(np.linalg.norm(image - value * v)) for image, value, v in parts) / top
         slant = float(np.max(np.abs(_inner(components, components) - np.eye(len(components)))))
     away = witness.away(mean)
     value, note = max(residual, slant, away, floor), witness.note
     if leading and len(components) < witness.rank:
-        verdict = _leading(witness, components, values, max(tol, floor) * top)
-        note = " ".join(filter(None, (note, {True: "", None: NOT_PROVED, False: LEFT_OUT}[verdict])))
-        value = np.inf if verdict is False else value
+        limit = (float(values[-1]) if values.size else 0.0) + max(tol, floor) * top
+        # what is refused anyway need not be proved
+        verdict = _leading(witness, components, values, limit, beside) if value <= max(tol, floor) else NOT_PROVED
+        note = " ".join(filter(None, (note, verdict)))
+        value = np.inf if verdict is LEFT_OUT else value
     return Certificate(
         "spectral",
         value,
@@ -82,20 +92,26 @@ def spectral(
 
 
 @dataclass(frozen=True)
+class _Rest:
+    """What is left of the scatter outside the components: its products with vectors of `size` entries."""
+
+    apply: Callable[[Floats], Floats]
+    size: int
+
+
+@dataclass(frozen=True)
 class _Witness:
-    """Mean, the lengths of the columns about it, their scale and the largest rank; products with vectors, those with
-    the components (k, p), and with directions outside them (m, p) where these will be needed; and the scatter where
-    there is one that agrees with the products.
+    """Mean, the lengths of the columns about it, their scale and the largest rank; the products with the components
+    (k, p); the scatter where there is one that agrees with them, else what is left of it.
     """
 
     mean: Floats
     lengths: Floats
     root: float
     rank: int
-    products: Callable[[Floats], Floats]
     images: Floats
     scatter: Floats | None
-    outside: tuple[Floats, Floats] | None = None
+    rest: _Rest | None = None
     note: str = ""
 
     @classmethod
@@ -104,10 +120,6 @@ class _Witness:
     ) -> "_Witness":
         k, p = len(components), rows.shape[1]
         origin = np.zeros(p)
-
-        def products(place: Floats, v: Floats) -> Floats:
-            return rows.fold(scattered(place, v)).products
-
         if scatter is not None:
             probes = np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, p))
             vectors = np.vstack([components, probes])
@@ -115,33 +127,20 @@ class _Witness:
             step, images = found.about_mean(vectors) if about_mean else (origin, found.products)
             if _agree(images[k:], probes, scatter):
                 place, lengths = (mean + step if about_mean else origin), np.sqrt(np.maximum(np.diag(scatter), 0.0))
-                root, rank = np.sqrt(found.weight), min(rows.shape)
-                return cls(place, lengths, root, rank, partial(products, place), images[:k], scatter)
+                return cls(place, lengths, np.sqrt(found.weight), min(rows.shape), images[:k], scatter)
         # no scatter, or one that is not that of these rows
         own: Moments | None = rows.fold(Moments.lift) if p <= FORMED else None
         columns: Columns = rows.fold(Columns.lift) if own is None else Columns.of(own)
         place = columns.mean[:p] if about_mean else origin
-        outside = _outside(np.random.default_rng(1).standard_normal((min(PROBES, p - k), p)), components)
-        images = products(place, np.vstack([components, outside]))
-        return cls(
-            place,
-            columns.lengths(origin=not about_mean)[0],
-            np.sqrt(columns.weight or 1.0),
-            min(rows.shape),
-            partial(products, place),
-            images[:k],
-            None if own is None else _scatter_of(own, about_mean),
-            (outside, images[k:]),
-        )
+        scatter = None if own is None else _scatter_of(own, about_mean)
+        images, rest = _products(rows, place, components, about_mean)
+        lengths, root = columns.lengths(origin=not about_mean)[0], np.sqrt(columns.weight or 1.0)
+        return cls(place, lengths, root, min(rows.shape), images, scatter, rest)
 
     @classmethod
     def of_scatter(cls, S: Floats | None, mean: Floats, components: Floats) -> "_Witness":
         assert S is not None
-
-        def products(v: Floats) -> Floats:
-            return _inner(v, S)
-
-        return cls(mean, np.sqrt(np.diag(S)), 1.0, len(S), products, products(components), S, note=FROM_PARTS)
+        return cls(mean, np.sqrt(np.diag(S)), 1.0, len(S), _inner(components, S), S, note=FROM_PARTS)
 
     @property
     def total(self) -> float:
@@ -156,7 +155,7 @@ class _Witness:
 
 def _inner(A: Floats, B: Floats) -> Floats:
     """A B', by our threads and no others."""
-    return np.asarray(times(np.ascontiguousarray(A), Params(np.ascontiguousarray(B), np.zeros(len(B)))))
+    return np.ascontiguousarray(times(np.ascontiguousarray(A), Params(np.ascontiguousarray(B), np.zeros(len(B)))))
 
 
 def _scatter_of(moments: Moments, about_mean: bool) -> Floats:
@@ -170,40 +169,40 @@ def _agree(products: Floats, probes: Floats, S: Floats) -> bool:
     return bool(np.max(np.abs(products - _inner(probes, S))) <= rounding)
 
 
-def _leading(witness: _Witness, components: Floats, values: Floats, slack: float) -> bool | None:
-    """Whether no value of the rest exceeds the smallest kept one by more than `slack`; None where nobody knows."""
-    least = float(values[-1]) if values.size else 0.0
-    if witness.total - float(np.sum(values)) <= least + slack:
-        return True
+def _products(rows: Rows, place: Floats, V: Floats, about_mean: bool) -> tuple[Floats, _Rest]:
+    """The scatter's products with components, and what is left of it."""
+    wide = ByColumns.of(rows, place if about_mean else None)
+    if wide is not None:
+        scores = wide.scores(V)
+
+        def other_side(u: Floats) -> Floats:
+            return wide.products(u) - back_times(scores, _inner(scores, u))
+
+        return wide.back(scores), _Rest(other_side, rows.shape[0])
+
+    def products(v: Floats) -> Floats:
+        return rows.fold(scattered(place, v)).products
+
+    def project(v: Floats) -> Floats:
+        return v - back_times(V, _inner(V, v)) if len(V) else v
+
+    return products(V), _Rest(lambda v: project(products(project(v))), rows.shape[1])
+
+
+def _leading(witness: _Witness, components: Floats, values: Floats, limit: float, beside: Floats | None) -> str:
+    """What is known of the values of the rest: nothing to say where none exceeds the limit."""
+    if witness.total - float(np.sum(values)) <= limit:
+        return ""
     if witness.scatter is not None:
         S = witness.scatter
-        rest = (least + slack) * np.eye(len(S)) - S
+        rest = limit * np.eye(len(S)) - S
         if len(components):
             rest += back_times(components, np.ascontiguousarray(components * values[:, None]))
         with one_blas_thread:
-            return bool(lapack.dpotrf(rest.T, lower=1, overwrite_a=1)[1] == 0)
-    assert witness.outside is not None
-    return None if not _search(witness, components, least + slack) else False
-
-
-def _outside(vectors: Floats, components: Floats) -> Floats:
-    """Orthonormal vectors outside the components."""
-    for _ in range(2):
-        if len(components):
-            vectors = vectors - back_times(components, np.ascontiguousarray(_inner(components, vectors)))
-        vectors = np.ascontiguousarray(la.qr(vectors.T, mode="economic", check_finite=False)[0].T, dtype=np.float64)
-    return vectors
-
-
-def _search(witness: _Witness, components: Floats, limit: float) -> bool:
-    """Whether some direction outside the components was found whose value exceeds `limit`."""
-    assert witness.outside is not None
-    found, images = witness.outside
-    for look in range(LOOKS + 1):
-        inside = _inner(found, images)
-        if float(la.eigvalsh(0.5 * (inside + inside.T))[-1]) > limit:
-            return True
-        if look < LOOKS:
-            found = _outside(images, components)
-            images = witness.products(found)
-    return False
+            return "" if lapack.dpotrf(rest.T, lower=1, overwrite_a=1)[1] == 0 else LEFT_OUT
+    assert witness.rest is not None
+    # drawn when the components are fixed, and otherwise for others; the same for the same
+    random = np.random.default_rng(np.frombuffer(values.tobytes(), dtype=np.uint32))
+    rounding = 64.0 * unit_roundoff(np.float64) * witness.total
+    found = below(witness.rest.apply, witness.rest.size, limit, rounding, random, beside)
+    return {True: PROBABLE, None: NOT_PROVED, False: LEFT_OUT}[found]

@@ -43,11 +43,27 @@ def exact(
     )
 
 
+TOGETHER = 1 << 15
+"""Numbers that are compared at a time: they stay in the cache."""
+
+
 def _distance(stored: Floats, again: Floats, size: Floats | float) -> float:
     stored, again = np.asarray(stored, dtype=np.float64), np.asarray(again, dtype=np.float64)
     if stored.shape != again.shape or not stored.size:
         return np.inf if stored.shape != again.shape else 0.0
-    with np.errstate(invalid="ignore", divide="ignore"):
+    if stored.ndim == 0:
+        return _largest(stored, again, size)
+    sizes, columns = np.broadcast_to(size, stored.shape), stored.shape[-1]
+    step = max(1, TOGETHER // (stored.size // columns))
+    pieces = ((..., slice(begin, begin + step)) for begin in range(0, columns, step))
+    return max(_largest(stored[piece], again[piece], sizes[piece]) for piece in pieces)
+
+
+def _largest(stored: Floats, again: Floats, size: Floats | float) -> float:
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        away = np.abs(stored - again) / size
+        worst = float(np.max(away))
+        if np.isfinite(worst):  # as all numbers are
+            return worst
         same = (stored == again) | (np.isnan(stored) & np.isnan(again))
-        away = np.where(same, 0.0, np.abs(stored - again) / np.broadcast_to(size, stored.shape))
-    return float(np.max(np.where(np.isnan(away), np.inf, away)))
+        return float(np.max(np.where(same, 0.0, np.where(np.isnan(away), np.inf, away))))

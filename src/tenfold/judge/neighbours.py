@@ -69,7 +69,7 @@ def neighbours(
     are compared with those of plain loops, in units of the largest distance of the query: those of the returned rows,
     and the smallest of all.
     """
-    pairs: dict[str, Pair] = {name: _same(*pair) for name, pair in stored.items()}
+    pairs: dict[str, Pair] = {name: same(*pair) for name, pair in stored.items()}
     if asked.size and (k is None or k > 0):
         offsets, distances, near = found(queries, asked)
         counts = np.diff(offsets)
@@ -170,7 +170,7 @@ def _compared(
     }
 
 
-def _same(kept: Any, given: Any) -> Pair:
+def same(kept: Any, given: Any) -> Pair:
     """Whether two arrays are equal, number by number; classes by their names."""
     if is_sparse(kept) or is_sparse(given):
         if not (is_sparse(kept) and is_sparse(given)) or kept.shape != given.shape:

@@ -1,59 +1,70 @@
 """Densities and local means judged by sums of windows over plain distances, and histograms by counting again."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
-from tenfold.arrays import Floats, unit_roundoff
+from tenfold.arrays import Array, Floats, namespace, on_host, some_rows, unit_roundoff
+from tenfold.data import Block, Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.exact import Pair, exact
-from tenfold.judge.neighbours import plain, sample
+from tenfold.judge.neighbours import PIECE, completed, plain, same
 
 ROUNDING = 4096.0 * unit_roundoff(np.float64)
 
-LOGS: dict[str, Callable[[Floats, float], Floats]] = {
+LOGS: dict[str, Callable[[Array, float], Array]] = {
     "gaussian": lambda d, h: -0.5 * (d / h) ** 2,
     "exponential": lambda d, h: -d / h,
-    "tophat": lambda d, h: np.where(d < h, 0.0, -np.inf),
-    "box": lambda d, h: np.where(d <= h, 0.0, -np.inf),
-    "epanechnikov": lambda d, h: np.log(np.maximum(0.0, 1.0 - (d / h) ** 2)),
-    "linear": lambda d, h: np.log(np.maximum(0.0, 1.0 - d / h)),
-    "cosine": lambda d, h: np.where(
-        d < h, np.log(np.maximum(0.0, np.cos(0.5 * np.pi * np.minimum(1.0, d / h)))), -np.inf
-    ),
-    "cut": lambda d, h: np.where(d <= h, np.log(np.maximum(0.0, 1.0 - d)), -np.inf),
+    "tophat": lambda d, h: _where(d < h, 0.0 * d),
+    "box": lambda d, h: _where(d <= h, 0.0 * d),
+    "epanechnikov": lambda d, h: _log(1.0 - (d / h) ** 2),
+    "linear": lambda d, h: _log(1.0 - d / h),
+    "cosine": lambda d, h: _where(d < h, _log(namespace(d).cos(0.5 * np.pi * _at_most(d / h, 1.0)))),
+    "cut": lambda d, h: _where(d <= h, _log(1.0 - d)),
 }
-"""Logarithms of windows."""
+"""Logarithms of windows, where the distances are."""
 
 
-def asked(X: Floats) -> Floats:
-    """The rows at which a density or a mean is computed again."""
-    return X[sample(*X.shape)]
+def _where(inside: Array, logs: Array) -> Array:
+    return namespace(logs).where(inside, logs, -np.inf * namespace(logs).ones_like(logs))
+
+
+def _log(height: Array) -> Array:
+    """Of what is positive."""
+    xp = namespace(height)
+    with np.errstate(divide="ignore"):
+        return xp.log(xp.where(height > 0.0, height, xp.zeros_like(height)))
+
+
+def _at_most(values: Array, limit: float) -> Array:
+    xp = namespace(values)
+    return xp.where(values < limit, values, limit * xp.ones_like(values))
 
 
 def density(
-    X: Floats,
+    rows: Rows,
     *,
     metric: Any,
     params: dict[str, Any],
     window: str,
     bandwidth: float,
     volume: float,
-    weight: Floats | None,
+    total: float,
+    queries: Array,
     found: Floats,
     bandwidths: tuple[float, float],
-    stored: Floats | None = None,
+    stored: dict[str, tuple[Any, Any]],
     allowed: tuple[float, float] = (0.0, 0.0),
 ) -> Certificate:
-    """The certificate of log densities `found` at some rows; volume is the logarithm of the window's integral, and
-    `bandwidths` has the one that is stored, and the one that its rule gives. With `allowed` = (atol, rtol) a density
-    that is off by no more than atol + rtol times itself is as good as the right one.
+    """The certificate of log densities `found` at some rows, the `queries`; volume is the logarithm of the window's
+    integral, total the weight of all rows, and `bandwidths` has the one that is stored, and the one that its rule
+    gives. `stored` has what the model keeps and what it was given. With `allowed` = (atol, rtol) a density that is off
+    by no more than atol + rtol times itself is as good as the right one.
     """
-    logs = _logs(X, metric, params, window, bandwidth, weight)
-    total = float(len(X) if weight is None else weight.sum())
-    again = logsumexp(logs, axis=1) - np.log(total) - volume
+    again = _again(rows, metric, params, window, bandwidth, queries).logs - np.log(total) - volume
     atol, rtol = allowed
     if atol > 0.0 or rtol > 0.0:
         right = np.exp(again)
@@ -61,69 +72,115 @@ def density(
     pairs: dict[str, Pair] = {
         "the log density": (found, again, 1.0 + np.abs(again)),
         "the bandwidth": (np.array(bandwidths[:1]), np.array(bandwidths[1:]), abs(bandwidths[1])),
+        **{name: same(*pair) for name, pair in stored.items()},
     }
-    if stored is not None:
-        pairs["the rows"] = (stored, X, np.maximum(np.abs(X), np.finfo(np.float64).tiny))
-    return exact(pairs, floor=ROUNDING, note=_note(X))
+    return exact(pairs, floor=ROUNDING, note=_note(rows, queries))
 
 
 def means(
-    X: Floats,
-    y: Floats,
+    rows: Rows,
     *,
     metric: Any,
     params: dict[str, Any],
     window: str,
     bandwidth: float,
-    weight: Floats | None,
+    size: Floats,
+    queries: Array,
     found: Floats,
-    stored: tuple[Floats, Floats, Floats | None] | None = None,
+    stored: dict[str, tuple[Any, Any]],
 ) -> Certificate:
-    """The certificate of local means `found` (m, t) of targets y (n, t) at some rows, where the window has any."""
-    logs = _logs(X, metric, params, window, bandwidth, weight)
-    largest = logs.max(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        heights = np.exp(logs - largest)
-        again = heights @ y / heights.sum(axis=1, keepdims=True)
-    size = np.abs(y).max(axis=0, initial=0.0) + np.finfo(np.float64).tiny
-    some = np.isfinite(largest[:, 0])
-    pairs: dict[str, Pair] = {"the means": (found[some], again[some], size)}
-    if stored is not None:
-        ones = np.ones(len(X))
-        pairs["the rows"] = (stored[0], X, np.maximum(np.abs(X), np.finfo(np.float64).tiny))
-        pairs["the targets"] = (stored[1], y, size)
-        pairs["the weights"] = (ones if stored[2] is None else stored[2], ones if weight is None else weight, 1.0)
-    return exact(pairs, floor=ROUNDING, note=_note(X))
+    """The certificate of local means `found` (m, t) of the targets at some rows, the `queries`, where the window has
+    any row; distances are divided by the `size` (t,) of the targets.
+    """
+    again = _again(rows, metric, params, window, bandwidth, queries)
+    some = np.isfinite(again.logs)
+    pairs: dict[str, Pair] = {
+        "the means": (found[some], again.means[some], size + np.finfo(np.float64).tiny),
+        **{name: same(*pair) for name, pair in stored.items()},
+    }
+    return exact(pairs, floor=ROUNDING, note=_note(rows, queries))
 
 
-def _logs(
-    X: Floats, metric: Any, params: dict[str, Any], window: str, bandwidth: float, weight: Floats | None
-) -> Floats:
-    with np.errstate(divide="ignore"):
-        logs = LOGS[window](plain(metric, params, X, asked(X)), bandwidth)
-        return logs if weight is None else logs + np.log(weight)
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Logarithms of sums of windows (m,), and means of targets (m, t), of some rows."""
+
+    logs: Floats
+    means: Floats
+
+    def merge(self, other: "Again") -> "Again":
+        logs = np.logaddexp(self.logs, other.logs)
+        top = np.where(np.isfinite(logs), logs, 0.0)
+        shares = np.exp(self.logs - top)[:, None], np.exp(other.logs - top)[:, None]
+        return Again(logs, shares[0] * self.means + shares[1] * other.means)
 
 
-def _note(X: Floats) -> str:
-    count = len(asked(X))
-    return f"Computed again by plain distances at {'all' if count == len(X) else count} of {len(X)} rows."
+def _again(rows: Rows, metric: Any, params: dict[str, Any], window: str, bandwidth: float, queries: Array) -> Again:
+    return rows.fold(partial(_summed, metric, completed(metric, params, rows), window, bandwidth, queries))
 
 
-def histogram(X: Floats, weight: Floats | None, edges: list[Floats], density: Floats) -> Certificate:
+def _summed(metric: Any, params: dict[str, Any], window: str, h: float, queries: Array, block: Block) -> Again:
+    m = queries.shape[0]
+    found, step = Again(np.full(m, -np.inf), np.zeros((m, block.y.shape[1]))), max(1, PIECE // m)
+    for start in range(0, block.X.shape[0], step):
+        piece = slice(start, min(start + step, block.X.shape[0]))
+        logs = LOGS[window](plain(metric, params, some_rows(block.X, piece), queries), h)
+        xp = namespace(logs)
+        with np.errstate(divide="ignore"):
+            logs = logs if block.weight is None else logs + xp.log(block.weight[piece])[None, :]
+        largest = xp.max(logs, axis=1)
+        top = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
+        heights = xp.exp(logs - top[:, None])
+        total, sums = on_host(xp.sum(heights, axis=1)), on_host(xp.matmul(heights, some_rows(block.y, piece)))
+        with np.errstate(divide="ignore"):
+            each = np.log(total) + on_host(top)
+        found = found.merge(Again(each, sums / np.where(total > 0.0, total, 1.0)[:, None]))
+    return found
+
+
+def _note(rows: Rows, queries: Array) -> str:
+    count, n = queries.shape[0], rows.shape[0]
+    return f"Computed again by plain distances at {'all' if count == n else count} of {n} rows."
+
+
+def histogram(rows: Rows, edges: list[Floats], density: Floats) -> Certificate:
     """The certificate of densities in boxes: counted again, and their volumes add up to one."""
-    counts = np.zeros(density.shape)
-    # the number of inner edges that are not above a value is the number of its box
-    cells = tuple((X[:, j, None] >= edge[None, 1:-1]).sum(axis=1) for j, edge in enumerate(edges))
-    np.add.at(counts, cells, 1.0 if weight is None else weight)
+    found: Counted = rows.fold(partial(_counted, edges, density.shape))
     volume = np.ones(())
     for edge in edges:
         volume = np.multiply.outer(volume, np.diff(edge))
-    again = counts / volume / (len(X) if weight is None else weight.sum())
-    heavy = X if weight is None else X[weight > 0]
-    held = np.all([(heavy[:, j] >= edge[0]) & (heavy[:, j] <= edge[-1]) for j, edge in enumerate(edges)], axis=0)
+    again = found.counts / volume / found.total
     pairs: dict[str, Pair] = {
         "the densities": (density, again, again.max()),
         "the area": (np.array([np.sum(density * volume)]), np.ones(1), 1.0),
-        "rows outside": (np.array([np.count_nonzero(~held)]), np.zeros(1), 1.0),
+        "rows outside": (np.array([found.outside]), np.zeros(1), 1.0),
     }
     return exact(pairs, floor=ROUNDING)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The weight in every box, that of all rows, and the number of rows of positive weight outside."""
+
+    counts: Floats
+    total: float
+    outside: float
+
+    def merge(self, other: "Counted") -> "Counted":
+        return Counted(self.counts + other.counts, self.total + other.total, self.outside + other.outside)
+
+
+def _counted(edges: list[Floats], shape: tuple[int, ...], block: Block) -> Counted:
+    counts, m = np.zeros(shape), block.X.shape[0]
+    weight = np.ones(m) if block.weight is None else on_host(block.weight)
+    held, cells = np.ones(m, dtype=bool), []
+    for j, edge in enumerate(edges):
+        column = block.X[:, j]
+        # the number of inner edges that are not above a value is the number of its box
+        cell = np.zeros(m, dtype=np.intp)
+        for inner in edge[1:-1]:
+            cell += on_host(column >= float(inner))
+        cells.append(cell)
+        held &= on_host((column >= float(edge[0])) & (column <= float(edge[-1])))
+    np.add.at(counts, tuple(cells), weight)
+    return Counted(counts, float(weight.sum()), float(np.count_nonzero(~held & (weight > 0.0))))

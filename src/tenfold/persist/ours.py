@@ -219,7 +219,6 @@ def _covariances(model: Any) -> bool:
 
 CLASSES_FIT: dict[str, Rule] = {"coef_ must have a row for each class": _of_classes}
 SEARCHED: dict[str, Callable[[Any], Any]] = {"_index": lambda model: model._indexed()}
-MEASURED: dict[str, Callable[[Any], Any]] = {"_distance": lambda model: model._measured()}
 KEPT: dict[str, Rule] = {"_fit_X must have no missing values": _comparable}
 COUNTED: dict[str, Rule] = {**KEPT, "_y must hold numbers of classes": _known_tags}
 
@@ -242,8 +241,7 @@ OTHERWISE: dict[str, Schema] = {
         name: _otherwise(derived=SEARCHED, rules=COUNTED)
         for name in ("KNeighborsClassifier", "RadiusNeighborsClassifier", "KNeighborsClassifierCV")
     },
-    "ParzenRegressor": _otherwise(derived=MEASURED),
-    "KernelDensity": _otherwise(derived=MEASURED | {"_index": lambda model: model._treed()}),
+    **{name: _otherwise(derived=SEARCHED) for name in ("ParzenRegressor", "KernelDensity")},
     "StructuredPerceptron": _otherwise(coef_=floats("k p")),
     "BisectingKMeans": _otherwise(rules={"_tree must be a tree": _tree}),
     "Histogram": _otherwise(counts_=floats("..."), rules={"boxes must have rising edges and their counts": _boxes}),

@@ -103,15 +103,20 @@ def multinomial(sums: Floats, alpha: Floats) -> Floats:
     """log p (k, p)."""
     counts = sums + alpha
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(counts) - np.log(counts.sum(axis=1, keepdims=True))
+        total = np.log(counts.sum(axis=1, keepdims=True))
+        logs = np.log(counts, out=counts)
+        logs -= total
+    return logs
 
 
 def complement(sums: Floats, alpha: Floats, norm: bool) -> Floats:
     """The weights (k, p) of Rennie et al. (2003): what speaks against all other classes, normalised on demand."""
     others = np.ones((len(sums), len(sums))) - np.eye(len(sums))
     logs = multinomial(np.einsum("kl,lp->kp", others, sums), alpha)  # never by subtraction
+    if not norm:
+        return np.negative(logs, out=logs)
     total = logs.sum(axis=1, keepdims=True)
-    return logs / np.where(total == 0.0, 1.0, total) if norm else -logs  # one column says nothing
+    return logs / np.where(total == 0.0, 1.0, total)  # one column says nothing
 
 
 def bernoulli(weight: Floats, sums: Floats, alpha: Floats) -> Floats:

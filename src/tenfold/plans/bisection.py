@@ -4,6 +4,7 @@ Every split is k-means with two centres on the rows of one cluster. A row is tol
 at each node to the nearer of two centres.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.data import MemoryRows
 from tenfold.plans import clusters as plan
+from tenfold.solvers.loop import Watch
 from tenfold.stats import nearest
 
 Tree = list[tuple[int, int]]
@@ -40,15 +42,20 @@ def halve(
     tol: float,
     largest: bool,
     random: Any,
+    watch: Callable[[Floats, float], Watch | None] = lambda start, shift: None,
+    say: Callable[[Floats], None] = lambda centres: None,
 ) -> Halves:
-    """Split k - 1 times the cluster with the largest energy, or with the most rows (`largest`)."""
+    """Split k - 1 times the cluster with the largest energy, or with the most rows (`largest`). Every run has a
+    `watch`, and the centres of every split are said.
+    """
     whole = plan.scale_of(rows)
     members: list[Any] = [np.arange(rows.X.shape[0])]
     centres, scores, tree = [whole.place], [np.inf], [(-1, -1)]
     for _ in range(k - 1):
         node = max((i for i, pair in enumerate(tree) if pair[0] < 0), key=lambda i: scores[i])
         part = _part(rows, members[node])
-        found = plan.of_rows(part, seeds, 2, starts=starts, max_iter=max_iter, tol=tol, random=random)
+        found = plan.of_rows(part, seeds, 2, starts=starts, max_iter=max_iter, tol=tol, random=random, watch=watch)
+        say(found.centres)
         number, square = nearest(part.X, np.ascontiguousarray(found.centres))
         tree[node] = (len(tree), len(tree) + 1)
         for half in (0, 1):

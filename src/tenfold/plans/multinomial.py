@@ -26,6 +26,9 @@ CHEAP_HESSIAN = 1e9
 SAMPLED_ROWS = 4096
 """With fewer rows there is no sample; a sample has a hundred times as many rows as columns, or that many."""
 
+CLOSE = 0.1
+"""A sample is left when a step gains less than this part of what chance may have put between it and all rows."""
+
 PATIENCE = 15
 """So many steps on top of the same blocks."""
 
@@ -57,11 +60,12 @@ def steps(problem: Glm, frame: Frame, classes: int, given: Params | None, measur
         return
     first = _without_common(problem, first)
     if sample is not None and given is None:
-        walk = _walk(problem, sample, shift, classes)
+        walk, before = _walk(problem, sample, shift, classes), np.inf
+        # a sample's solution is as far from that of all rows as chance takes it: about half a coefficient a row
+        by_chance = CLOSE * 0.5 * size / sample.shape[0]
         for count, step in enumerate(lbfgs.steps(walk, first, _blocks(problem, sample, first, shift), measure)):
-            first = step.params
-            # a sample's solution is as far from that of all rows as chance takes it
-            if count == PATIENCE or step.measure <= 1e4:
+            first, fell, before = step.params, before - step.objective, step.objective
+            if count == PATIENCE or step.measure <= 1e4 or fell <= by_chance:
                 break
     yield from _on_blocks(problem, rows, first, shift, sample or rows, measure)
 

@@ -57,12 +57,12 @@ class Limits:
 
 
 def fit_last(
-    problem: Separation, rows: Rows, start: Params, course: Course, limits: Limits, dtype: Any
+    problem: Separation, rows: Rows, start: Params, course: Course, limits: Limits, dtype: Any, *, judge: bool = True
 ) -> PerceptronFit:
-    """The weights after the last row."""
+    """The weights after the last row; those of a part are not judged."""
     learner, status, iterations = _run(problem, rows, start, course, limits, None)
     params = stored(learner.params, dtype)
-    certificate = _judged(learner, status, params, dtype)
+    certificate = _judged(learner, status, params, dtype) if judge else _not_judged()
     return _fit(learner, params, certificate, iterations)
 
 

@@ -3,7 +3,7 @@
 With S = sum w (x - m)(x - m)' the scatter of the rows about their mean m (or about the origin), components are its
 eigenvectors, the largest values first. Few columns: from the moments of one pass, or, where digits count, from a
 triangular factor. Fewer rows than columns: from the n x n matrix of their products. Few components of large data: by
-block Lanczos, two products of the rows a step.
+block Lanczos, two products of the rows a step; of wide sparse rows with vectors that have one entry a row.
 """
 
 from collections.abc import Callable
@@ -24,17 +24,25 @@ from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers import krylov
 from tenfold.solvers.dual import centred
 from tenfold.solvers.loop import Status, run
-from tenfold.stats import Columns, Moments, RFactor, scattered
+from tenfold.stats import ByColumns, Columns, Moments, Params, RFactor, back_times, scattered, times
 
 NARROW, SHORT = 1024, 4096
 """Up to so many columns their products are formed; up to so many rows theirs."""
 
-MORE, BLOCK = 10, 24
-"""A block has so many vectors more than are wanted, and at most so many: of the same number of products fewer at a time
-reach further. A value that more directions have than a block has vectors may be missed, and is then looked for with a
-wide one.
+BESIDE, SHORT_BESIDE = 12, 32
+"""So many vectors that come next (the last where they are short) are shown to the judge: what is left outside them is
+easier to bound.
 """
 
+MORE, BLOCK, SHORT_BLOCK = 10, 24, 16
+"""A block has so many vectors more than are wanted, and at most so many (the last where they are short): of the same
+number of products fewer at a time reach further. A value that more directions have than a block has vectors may be
+missed, and is then looked for with a wide one.
+"""
+
+
+EVEN = 100.0
+"""Where the largest value is no larger beside the smallest, A' makes orthonormal vectors of such, to rounding."""
 
 SHORT_TOL, REFINED_TOL = 1e-8, 1e-9
 """Residuals, in units of the largest value, that products in single precision can tell from rounding, and that are left
@@ -58,6 +66,7 @@ class Spectrum:
     status: Status = Status.SOLVED
     iterations: int = 0
     hasty: bool = False  # whether blocks had fewer vectors than were wanted, or products fewer digits
+    beside: Floats | None = None  # vectors that come next, about: (m, p), or (m, n) of the other side
 
     def first(self, count: int) -> tuple[Floats, Floats]:
         return self.values[:count], self.vectors[:count]
@@ -153,22 +162,43 @@ def _by_krylov(
     rows: Rows, count: int, about_mean: bool, tol: float, max_iter: int, random: Any, widest: int = BLOCK
 ) -> Spectrum:
     mean, weight, total = _columns(rows, about_mean)
-    p = rows.shape[1]
-    block = min(count + MORE, p, widest)
-    require_memory(f"{4 * block} vectors of {p} entries", 64 * block * p, "Ask for fewer components.")
     random = np.random.RandomState(0) if random is None else random
-    products = partial(_products, rows, mean)
-    short = _short_products(rows, mean, total) if widest <= BLOCK and tol >= REFINED_TOL else None
-    if short is None:
-        found = run(krylov.steps(products, p, count, block, random, tol), max_iter)
-    else:
-        found = run(krylov.steps(short, p, count, block, random, max(tol, SHORT_TOL)), max_iter)
-    vectors, values = found.params
-    if short is not None:
+    wide = ByColumns.of(rows, mean if about_mean else None)
+    size = rows.shape[1] if wide is None else rows.shape[0]
+    block = min(count + MORE, size, SHORT_BLOCK if wide is not None and widest == BLOCK else widest)
+    require_memory(f"{4 * block} vectors of {size} entries", 64 * block * size, "Ask for fewer components.")
+    products = partial(_products, rows, mean) if wide is None else wide.products
+    short = None
+    if wide is None and widest <= BLOCK and tol >= REFINED_TOL:
+        short = _short_products(rows, mean, total)
+    asked = tol if short is None else max(tol, SHORT_TOL)
+    more = BESIDE if wide is None else SHORT_BESIDE
+    steps = krylov.steps(short or products, size, count, block, random, asked, more=more, transposed=wide is not None)
+    found = run(steps, max_iter)
+    space: krylov.Space = found.params
+    vectors, values, beside = space.vectors(0, count), space.values[:count], space.vectors(count, count + more)
+    if wide is not None:
+        vectors = _other_side(wide, vectors, values)
+    elif short is not None:
         vectors, values = krylov.refined(vectors, products(vectors), total)
-    hasty = short is not None or block < min(count + MORE, p)
+    hasty = short is not None or block < min(count + MORE, size)
     values = np.maximum(values, 0.0)
-    return Spectrum(mean, weight, values, vectors, total, False, None, found.status, found.iterations, hasty)
+    return Spectrum(mean, weight, values, vectors, total, False, None, found.status, found.iterations, hasty, beside)
+
+
+def _other_side(wide: ByColumns, u: Floats, values: Floats) -> Floats:
+    """v = A'u / sqrt(l), orthonormal."""
+    kept = values > values[0] * len(u[0]) * np.finfo(np.float64).eps
+    vectors = wide.back(u / np.sqrt(np.where(kept, values, 1.0))[:, None])
+    if not kept.all():
+        return _completed(vectors, kept)
+    if values[0] <= EVEN * values[-1]:
+        return vectors
+    products = times(vectors, Params(vectors, np.zeros(len(u))))
+    with one_blas_thread:
+        R = la.cholesky(products, check_finite=False)
+        turn = la.solve_triangular(R, np.eye(len(u)), check_finite=False)
+    return back_times(vectors, np.ascontiguousarray(turn))
 
 
 def _short_products(rows: Rows, mean: Floats, total: float) -> Callable[[Floats], Floats] | None:

@@ -4,10 +4,12 @@ From a random block Q_0 the spaces span(Q_0, S Q_0, S^2 Q_0, ...) grow by one bl
 space are taken (Rayleigh and Ritz). All blocks are kept, and each is made orthogonal to the others twice. What S makes
 of the space lies in it but for what E it makes of the newest block: with s the part of a vector in that block, its
 residual S v - l v is s'E. A step costs the products of one block; the measure is the largest residual of the wanted
-vectors over tol l_1.
+vectors over tol l_1. Where S = A A' and the vectors that are wanted are A'v / sqrt(l), theirs are larger by at most
+sqrt(l_1 / l).
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,11 +21,32 @@ from tenfold.solvers.loop import Step
 from tenfold.stats import Params, back_times, times
 
 
+@dataclass(frozen=True)
+class Space:
+    """The basis (m, size) of a space, and the best vectors of it, the largest values first, as (m, k) in that basis."""
+
+    basis: Floats
+    values: Floats
+    inside: Floats
+
+    def vectors(self, begin: int, end: int) -> Floats:
+        """Some of the best vectors, (k, size)."""
+        return back_times(self.basis, np.ascontiguousarray(self.inside[:, begin:end]))
+
+
 def steps(
-    apply: Callable[[Floats], Floats], size: int, count: int, block: int, random: Any, tol: float
+    apply: Callable[[Floats], Floats],
+    size: int,
+    count: int,
+    block: int,
+    random: Any,
+    tol: float,
+    *,
+    more: int = 0,
+    transposed: bool = False,
 ) -> Iterator[Step]:
-    """`count` vectors of a matrix of `size` rows; a step has them as coef (count, size), and their values as
-    intercept. There is none before the space has so many dimensions.
+    """`count` vectors of a matrix of `size` rows, or those that A' makes of them (`transposed`). A step has a space
+    with at most `more` vectors besides; there is none before the space has `count` dimensions.
     """
     newest = _orthonormal(random.standard_normal((min(block, size), size)))
     basis, T = np.zeros((0, size)), np.zeros((0, 0))
@@ -34,7 +57,9 @@ def steps(
         T = _grown(T, inside)
         outside = images - back_times(basis, np.ascontiguousarray(inside.T))
         if len(basis) >= min(count, size):
-            yield _step(basis, T, outside, count, tol)
+            space = _best(basis, T, count + more)
+            largest = _largest_residual(space, outside, count, transposed)
+            yield Step(space, -float(np.sum(space.values[:count])), largest / tol)
         if len(basis) >= size:
             return
         newest = _outside(outside, images, basis, min(block, size - len(basis)), random)
@@ -77,16 +102,23 @@ def _grown(T: Floats, rows: Floats) -> Floats:
     return grown
 
 
-def _step(basis: Floats, T: Floats, outside: Floats, count: int, tol: float) -> Step:
-    m, newest = len(T), len(outside)
-    wanted = [m - min(count, m), m - 1]
+def _best(basis: Floats, T: Floats, count: int) -> Space:
+    m = len(T)
     with one_blas_thread:
-        values, inside = la.eigh(0.5 * (T + T.T), subset_by_index=wanted, check_finite=False)
-    found, inside = values[::-1], np.ascontiguousarray(inside[:, ::-1])
-    residual = back_times(outside, np.ascontiguousarray(inside[m - newest :]))
-    largest = float(np.max(np.linalg.norm(residual, axis=1), initial=0.0))
-    scale = max(float(found[0]) if found.size else 0.0, np.finfo(np.float64).tiny)
-    return Step(Params(back_times(basis, inside), found), -float(np.sum(found)), largest / (tol * scale))
+        values, inside = la.eigh(0.5 * (T + T.T), subset_by_index=[m - min(count, m), m - 1], check_finite=False)
+    return Space(basis, values[::-1], inside[:, ::-1])
+
+
+def _largest_residual(space: Space, outside: Floats, count: int, transposed: bool) -> float:
+    """Of the first vectors, in units of the largest value."""
+    values = space.values[:count]
+    left = back_times(outside, np.ascontiguousarray(space.inside[len(space.inside) - len(outside) :, :count]))
+    scale = max(float(values[0]) if values.size else 0.0, np.finfo(np.float64).tiny)
+    sizes = np.linalg.norm(left, axis=1) / scale
+    if transposed:  # of a value that is zero to rounding, any vector will do
+        known = values > scale * left.shape[1] * np.finfo(np.float64).eps
+        sizes = sizes * np.sqrt(scale / np.where(known, values, scale))
+    return float(np.max(sizes, initial=0.0))
 
 
 def _orthonormal(A: Floats) -> Floats:

@@ -4,6 +4,7 @@ Each is a commutative monoid. A compiled loop lifts NumPy and CSR blocks; the sa
 other namespace, and the tests run both.
 """
 
+from tenfold.stats.by_columns import ByColumns
 from tenfold.stats.classes import (
     ClassColumns,
     ClassErrors,
@@ -78,6 +79,7 @@ __all__ = [
     "Assigned",
     "Assigner",
     "AtMargins",
+    "ByColumns",
     "ClassColumns",
     "ClassErrors",
     "ClassProducts",

@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, namespace
+from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, namespace
 from tenfold.data import Block, Lifted, Pending, weights_of
-from tenfold.machine import threads
-from tenfold.stats.derivatives import Params, away, back_times, times
+from tenfold.machine import spend, threads
+from tenfold.stats.derivatives import Params, away, times
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,27 @@ def _scattered(centre: Floats, vectors: Floats, block: Block) -> Lifted[Scattere
         weight = float(X.shape[0]) if block.weight is None else float(np.sum(block.weight))
         found = _core.scatter_products(X, vectors, centre, block.weight, threads(entries(X)))
         return Scattered(weight, found[-1], found[:-1])
+    if is_sparse(X):
+        return _of_sparse(centre, vectors, block)
     w = weights_of(block)
     xp = namespace(w)
     z = times(X, Params(vectors, np.zeros(len(vectors))), centre)
     u = xp.concat([z * w[:, None], w[:, None]], axis=1)
-    if is_sparse(X):
-        found = back_times(X, contiguous(u), centre)
-        return Scattered(float(np.sum(w)), found[-1], found[:-1])
     return Pending.of([xp.matmul(u.T, away(X, centre)), xp.reshape(xp.sum(w), (1,))], _of_sums, key="products")
+
+
+def _of_sparse(centre: Floats, vectors: Floats, block: Block) -> Scattered:
+    """Rows about the origin, from which the centre is taken; the last vector, zero about -1, adds the rows up."""
+    X, (q, p) = block.X, vectors.shape
+    asked = np.concatenate([vectors, np.zeros((1, p))])
+    by = np.append(np.einsum("qp,p->q", vectors, centre), -1.0)
+    spend(2.0 * entries(X) * (q + 1))
+    line = _core.both_ways_csr(
+        X.data, X.indices, X.indptr, p, asked, block.weight, np.ones(X.shape[0]), by, threads(entries(X))
+    )
+    totals = line[(q + 1) * p :]
+    found = line[: (q + 1) * p].reshape(q + 1, p) - np.outer(totals, centre)
+    return Scattered(float(totals[-1]), found[-1], found[:-1])
 
 
 def _of_sums(_: tuple[None, ...], found: Array, weight: Array) -> Scattered:

@@ -135,8 +135,8 @@ class PCA(Principal):
     noise_variance_ : float
         The mean variance along all other directions.
     certificate_ : Certificate
-        Kind spectral: residuals of the eigenvectors, and a proof that none with a larger value was left out, or a note
-        that this is not proved.
+        Kind spectral: residuals of the eigenvectors, and a proof that none with a larger value was left out, certain or
+        with a stated probability, or a note that this is not proved.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Notes
@@ -240,6 +240,7 @@ class PCA(Principal):
                 values=wide(self.singular_values_) ** 2,
                 leading=self.keep is None,
                 scatter=found.scatter,
+                beside=found.beside,
                 tol=max(1e-8, self.tol),
                 dtype=numpy_dtype(self.components_.dtype),
                 status=found.status.value,

@@ -15,7 +15,7 @@ from tenfold.estimators.contract import (
     refuse_not_finite,
     rows_alone,
 )
-from tenfold.estimators.kmeans.centres import BASIC, Centred, rows_of_fit, seeds_of
+from tenfold.estimators.kmeans.centres import BASIC, Centred, printed_steps, rows_of_fit, seeds_of
 from tenfold.estimators.parameters import Constraints, boolean, choice, function, integer
 from tenfold.judge import split_step
 from tenfold.plans import bisection as plan
@@ -39,6 +39,7 @@ class BisectingKMeans(Centred):
     max_iter : int, default=300
         Steps of Lloyd of one run.
     verbose : int, default=0
+        Above zero the energy of each step is printed, why a run ended, and the centres of every split.
     tol : float, default=1e-4
         As in `KMeans`, for the rows of a split.
     copy_x : accepted for compatibility: X is never changed.
@@ -134,6 +135,7 @@ class BisectingKMeans(Centred):
                 tol=self.tol,
                 largest=self.bisecting_strategy == "largest_cluster",
                 random=check_random_state(self.random_state),
+                **self._printing(),
             ),
         )
         self._tree, self._leaves = found.tree, found.leaves
@@ -150,6 +152,15 @@ class BisectingKMeans(Centred):
             dtype=numpy_dtype(X.dtype),
         )
         return self
+
+    def _printing(self) -> dict[str, Any]:
+        """What prints the steps and the centres of every split, where that is asked for."""
+        if not self.verbose:
+            return {}
+        return {
+            "watch": partial(printed_steps, self.max_iter),
+            "say": lambda centres: print(f"New centroids from bisection: {centres}"),
+        }
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         return partial(plan.descend, self._tree, wide(self._nodes), self._leaves)

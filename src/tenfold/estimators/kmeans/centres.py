@@ -27,7 +27,8 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import Predictor
 from tenfold.plans import clusters as plan
-from tenfold.stats import distances_to, nearest
+from tenfold.solvers.loop import Record, Watch
+from tenfold.stats import Params, distances_to, nearest
 
 BASIC: Constraints = {
     "n_clusters": (integer(1),),
@@ -203,3 +204,20 @@ def store_centres(model: Any, centres: Floats, X: Array, rows: Rows, weight: Arr
     else:
         model.labels_, model.inertia_ = plan.labelled(rows, weight, stored)
     return stored
+
+
+def printed_steps(most: int, start: Floats, tolerance: float) -> Watch:
+    """What prints the energy of each of up to `most` steps, and why a run ended."""
+    steps, before = iter(range(most)), [start]
+
+    def watch(record: Record, params: Params) -> bool:
+        step, shift = next(steps), float(np.sum((params.coef - before[0]) ** 2))
+        print(f"Iteration {step}, inertia {record.objective}.")
+        if record.measure == 0.0:
+            print(f"Converged at iteration {step}: strict convergence.")
+        elif record.measure <= 1.0:
+            print(f"Converged at iteration {step}: center shift {shift} within tolerance {tolerance}.")
+        before[0] = params.coef
+        return False
+
+    return watch

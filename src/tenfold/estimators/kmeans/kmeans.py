@@ -3,7 +3,6 @@
 import warnings
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.utils import check_random_state
 
 from tenfold.arrays import Floats, numpy_dtype
@@ -18,6 +17,7 @@ from tenfold.estimators.kmeans.centres import (
     BASIC,
     Centred,
     kept_rows,
+    printed_steps,
     rows_of_fit,
     seeds_of,
     starts_of,
@@ -27,8 +27,7 @@ from tenfold.estimators.kmeans.centres import (
 from tenfold.estimators.parameters import Constraints, boolean, choice
 from tenfold.judge import lloyd_step
 from tenfold.plans import clusters as plan
-from tenfold.solvers.loop import Record, Watch
-from tenfold.stats import Params
+from tenfold.solvers.loop import Watch
 
 
 class KMeans(Centred):
@@ -189,16 +188,4 @@ class KMeans(Centred):
         if not self.verbose:
             return None
         print("Initialization complete")
-        steps, before = iter(range(self.max_iter)), [start]
-
-        def watch(record: Record, params: Params) -> bool:
-            step, shift = next(steps), float(np.sum((params.coef - before[0]) ** 2))
-            print(f"Iteration {step}, inertia {record.objective}.")
-            if record.measure == 0.0:
-                print(f"Converged at iteration {step}: strict convergence.")
-            elif record.measure <= 1.0:
-                print(f"Converged at iteration {step}: center shift {shift} within tolerance {tolerance}.")
-            before[0] = params.coef
-            return False
-
-        return watch
+        return printed_steps(self.max_iter, start, tolerance)

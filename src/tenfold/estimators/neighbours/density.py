@@ -1,16 +1,18 @@
 """Densities by windows about every row."""
 
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import gammainc
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Floats
-from tenfold.distances import VALID, Distance, distance_of
-from tenfold.estimators.contract import Claims, all_or_nothing, validate_weights
+from tenfold.arrays import Array, Floats, on_host
+from tenfold.distances import VALID, Distance
+from tenfold.estimators.contract import Claims, all_or_nothing, rows_alone, total_weight
+from tenfold.estimators.neighbours.reached import Told
+from tenfold.estimators.neighbours.windowed import Windowed
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -22,27 +24,32 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
+from tenfold.judge import Certificate
 from tenfold.judge import windows as judge
 from tenfold.plans.neighbours import (
+    KeptWindows,
     Tolerance,
+    WindowsAbout,
+    WindowSum,
     bandwidths_to_try,
     likelihoods_left_out,
-    log_densities,
     log_volume,
+    rows_at,
     rule_of_thumb,
     tree_of,
 )
 
 KERNELS = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
-KEEPS = "Windows need the rows in memory: load them (numpy.asarray, X.compute()), or a sample of them."
+DENSE = ("arrays", "files", "Dask", "devices")
+SPARSE = "Windows are about dense rows: X.toarray(), or neighbours of sparse rows."
 
 
-class KernelDensity(BaseEstimator):
+class KernelDensity(Windowed):
     """The density as a mean of windows about the rows.
 
     ``p(x) = sum_i w_i K(d(x, x_i) / h) / (sum_i w_i h^p c)`` with c the integral of the window K. Sums are of all rows,
     about their largest term, so that no logarithm is lost far from the data; with few columns rows that a window does
-    not reach are not looked at, and with `atol` or `rtol` those that cannot matter are left out.
+    not reach are not looked at, and with `atol` or `rtol` boxes full of rows are counted as one where they may be.
 
     Parameters
     ----------
@@ -54,8 +61,8 @@ class KernelDensity(BaseEstimator):
         Minkowski's metrics, canberra, braycurtis, hamming, haversine, those of sets, and "pyfunc" with a function of
         two rows in ``metric_params={"func": ...}``; the integral is that of the Euclidean distance, as in scikit-learn.
     atol, rtol : float, default=0
-        What a density may be off by: atol + rtol times itself. It is kept by bounds on what rows far away can add, and
-        saves time for windows without an end in up to six columns.
+        What a density may be off by: atol + rtol times itself. It is kept by bounds on what the rows in a box of a tree
+        can add, and saves time in up to six columns.
     breadth_first : bool, default=True
     leaf_size : int, default=40
     metric_params : dict, default=None
@@ -75,7 +82,9 @@ class KernelDensity(BaseEstimator):
     Notes
     -----
     Cost: rows times queries, and for every candidate as many exponentials. Too small a bandwidth has a spike at every
-    row, too large a one smooths everything away. Seeger, section 12.2.1.
+    row, too large a one smooths everything away. Of rows in files, on a cluster or on a device the source is kept, and
+    every question reads it once, block by block; a bandwidth by likelihood is for rows in memory. Seeger, section
+    12.2.1.
 
     Examples
     --------
@@ -91,12 +100,12 @@ class KernelDensity(BaseEstimator):
 
     _claims: ClassVar = Claims(
         "Density by windows",
-        "in memory",
+        "fold",
         "exact",
         "S12.2.1, S6.1",
         "sklearn.neighbors.KernelDensity",
-        ("arrays",),
-        KEEPS,
+        DENSE,
+        SPARSE,
     )
     _constraints: ClassVar[Constraints] = {
         "bandwidth": (real(0, np.inf, "neither"), choice("scott", "silverman", "likelihood")),
@@ -140,39 +149,29 @@ class KernelDensity(BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows X, (n, p), and their weights; choose the bandwidth."""
         check_parameters(self, self._constraints)
-        self._claims.refuse(type(self).__name__, X)
         if self.algorithm == "kd_tree" and self.metric not in VALID["kd_tree"]:
             raise ValueError(f"invalid metric for KDTree: '{self.metric}'")
-        X = validate_data(self, X, order="C", dtype=np.float64)
-        weight = validate_weights(sample_weight, X)
-        if weight is not None and not weight.all():
-            X, weight = np.ascontiguousarray(X[weight > 0]), weight[weight > 0]
-        self._rows, self._weight = X, weight
-        self._distance = self._measured()
-        self._index = self._treed()
+        self._keep(X, None, sample_weight, told=False)
         for name in ("candidates_", "likelihoods_"):
             self.__dict__.pop(name, None)
         self.bandwidth_ = self._chosen()
-        self.certificate_ = self.judged(X, weight)
+        self.certificate_ = self.judged({})
         return self
 
-    def _measured(self) -> Distance:
-        """The distance; what the parameters do not say is read off the rows."""
-        return distance_of(self.metric, self.metric_params or {}, self._rows)
-
-    def _treed(self) -> Any:
-        """The tree of the rows, where one serves."""
-        return tree_of(self._distance, self._rows)
+    def _in_memory(self, distance: Distance) -> KeptWindows:
+        tolerance = Tolerance(float(self.atol), float(self.rtol))
+        return KeptWindows(distance, self._rows, None, self._weight, tree_of(distance, self._rows), tolerance)
 
     def _chosen(self) -> float:
-        n, d = self._rows.shape
         if not isinstance(self.bandwidth, str):
             return self.bandwidth
         if self.bandwidth != "likelihood":
-            return rule_of_thumb(self.bandwidth, n, d)
-        tried = bandwidths_to_try(self._distance, self._rows, self.candidates)
+            return rule_of_thumb(self.bandwidth, self._count, self._rows.shape[1])
+        assert isinstance(self._index, KeptWindows)
+        distance = self._index.distance
+        tried = bandwidths_to_try(distance, self._rows, self.candidates)
         self.candidates_ = tried
-        self.likelihoods_ = likelihoods_left_out(self._distance, self._rows, self.kernel, tried, self._weight)
+        self.likelihoods_ = likelihoods_left_out(distance, self._rows, self.kernel, tried, self._weight)
         if not np.isfinite(self.likelihoods_).any():
             raise ValueError(
                 "No candidate covers every row by a window of another: give larger ones, or a kernel that never ends "
@@ -180,40 +179,50 @@ class KernelDensity(BaseEstimator):
             )
         return float(tried[np.argmax(self.likelihoods_)])
 
-    def judged(self, X: Floats, weight: Floats | None) -> Any:
-        """What is proved of this density for rows and weights."""
-        h, d = float(self.bandwidth_), X.shape[1]
+    def judged(self, stored: dict[str, tuple[Any, Any]]) -> Certificate:
+        """What is proved of this density; `stored` has what is kept, and what was given."""
+        h, d = float(self.bandwidth_), self._rows.shape[1]
         rule = h
         if self.bandwidth in ("scott", "silverman"):
-            rule = rule_of_thumb(self.bandwidth, *X.shape)
+            rule = rule_of_thumb(self.bandwidth, self._count, d)
         elif not isinstance(self.bandwidth, str):
             rule = float(self.bandwidth)
+        queries = self._sample()
         return judge.density(
-            X,
+            self._stored(),
             metric=self.metric,
             params=self.metric_params or {},
             window=self.kernel,
             bandwidth=h,
             volume=float(log_volume(self.kernel, np.array([h]), d)[0]),
-            weight=weight,
-            found=self._logs(judge.asked(X)),
+            total=total_weight(self._rows, self._weight),
+            queries=queries,
+            found=self._logs(queries),
             bandwidths=(h, rule),
-            stored=self._rows,
+            stored=stored,
             allowed=(float(self.atol), float(self.rtol)),
         )
 
-    def _logs(self, queries: Floats) -> Floats:
-        h, tolerance = float(self.bandwidth_), Tolerance(float(self.atol), float(self.rtol))
-        return log_densities(self._distance, self._rows, queries, self.kernel, h, self._weight, tolerance, self._index)
+    def _question(self) -> tuple[WindowsAbout, Told]:
+        """What is asked of the rows, and the density that is made of it."""
+        h = np.array([float(self.bandwidth_)])
+        volume = float(log_volume(self.kernel, h, self._rows.shape[1])[0])
+        level = np.log(total_weight(self._rows, self._weight)) + volume
+        return WindowsAbout(self.kernel, h, False), Told(partial(_above, level), np.zeros(0))
 
-    def score_samples(self, X: Any) -> Floats:
-        """Logarithms of the density at the queries, (m,)."""
+    def _logs(self, queries: Array) -> Floats:
+        """Logarithms of the density at queries where the rows are."""
+        question, told = self._question()
+        return told.make(self._index.near(question, queries))
+
+    def score_samples(self, X: Any) -> Array:
+        """Logarithms of the density at the queries, (m,), where these are."""
         check_is_fitted(self)
-        return self._logs(validate_data(self, X, order="C", dtype=np.float64, reset=False))
+        return self._asked(X, *self._question())
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the logarithms of the density: the log likelihood of X."""
-        return float(np.sum(self.score_samples(X)))
+        return float(np.sum(on_host(self.score_samples(X))))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Floats:
         """Rows drawn from the density, (n_samples, p); for the windows "gaussian" and "tophat"."""
@@ -221,17 +230,22 @@ class KernelDensity(BaseEstimator):
         if self.kernel not in ("gaussian", "tophat") or self.metric not in ("euclidean", "l2", "minkowski"):
             raise NotImplementedError("Rows are drawn from Gaussian and tophat windows of the Euclidean distance.")
         rng = check_random_state(random_state)
-        u, data = rng.uniform(0, 1, size=int(n_samples)), self._rows
+        u, (n, d) = rng.uniform(0, 1, size=int(n_samples)), self._rows.shape
         if self._weight is None:
-            which = (u * len(data)).astype(np.int64)
+            which = (u * n).astype(np.int64)
         else:
-            sums = np.cumsum(self._weight)
+            sums = np.cumsum(on_host(self._weight))
             which = np.searchsorted(sums, u * sums[-1])
+        some, place = np.unique(which, return_inverse=True)
+        drawn = on_host(rows_at(rows_alone(self._rows, None), some))[place].astype(np.float64, copy=False)
         if self.kernel == "gaussian":
-            return np.atleast_2d(rng.normal(data[which], self.bandwidth_))
+            return np.atleast_2d(rng.normal(drawn, self.bandwidth_))
         # a Gaussian direction; its length, by its own distribution, becomes that of a point in a ball
-        away = rng.normal(size=(int(n_samples), data.shape[1]))
+        away = rng.normal(size=(int(n_samples), d))
         squares = np.einsum("ij,ij->i", away, away)
-        d = data.shape[1]
         length = gammainc(0.5 * d, 0.5 * squares) ** (1.0 / d) * self.bandwidth_ / np.sqrt(squares)
-        return data[which] + away * length[:, None]
+        return drawn + away * length[:, None]
+
+
+def _above(level: float, found: WindowSum) -> Floats:
+    return found.logs[:, 0] - level

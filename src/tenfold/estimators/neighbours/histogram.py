@@ -1,5 +1,7 @@
 """Densities in boxes."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -7,14 +9,26 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import Floats
-from tenfold.estimators.contract import Claims, all_or_nothing, validate_weights
+from tenfold.arrays import Array, Floats, is_foreign, like, on_host
+from tenfold.data import Rows
+from tenfold.estimators.contract import (
+    Claims,
+    all_or_nothing,
+    refuse_not_finite,
+    rows_alone,
+    source_of,
+    total_weight,
+    validate_rows,
+    validate_weights,
+)
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, integer, nothing, real
+from tenfold.estimators.predictors import Predictor
+from tenfold.judge import Certificate
 from tenfold.judge import windows as judge
 from tenfold.plans.neighbours import boxes as plan
 
 
-class Histogram(BaseEstimator):
+class Histogram(Predictor, BaseEstimator):
     """The density as bars: ``n_j / (n v_j)`` in a box of volume v_j with n_j of n rows, whose volumes add up to one.
 
     Parameters
@@ -42,8 +56,9 @@ class Histogram(BaseEstimator):
 
     Notes
     -----
-    A sample weight counts as repeated rows. The number of boxes grows with the power of the columns: beyond about five
-    there is hardly a row in any. Seeger, section 6.1; Welling, ch. 2.
+    A sample weight counts as repeated rows. Three passes over the rows, wherever they are and whatever the number of
+    candidates: their range, the counts, and the judge's. The number of boxes grows with the power of the columns:
+    beyond about five there is hardly a row in any. Seeger, section 6.1; Welling, ch. 2.
 
     Examples
     --------
@@ -55,12 +70,12 @@ class Histogram(BaseEstimator):
 
     _claims: ClassVar = Claims(
         "Histogram, density in boxes",
-        "in memory",
+        "fold",
         "exact",
         "S6.1, W2",
         "-",
-        ("arrays",),
-        "A histogram reads arrays: load the rows (numpy.asarray, X.compute()), or a sample.",
+        ("arrays", "files", "Dask", "devices"),
+        "A histogram is of dense rows: X.toarray().",
     )
     _constraints: ClassVar[Constraints] = {
         "bins": (integer(1), choice("loo"), array_like()),
@@ -77,70 +92,84 @@ class Histogram(BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Count the rows X, (n, p), by their weights."""
         check_parameters(self, self._constraints)
-        self._claims.refuse(type(self).__name__, X)
-        X = validate_data(self, X, order="C", dtype=np.float64)
-        weight = validate_weights(sample_weight, X)
+        X, weight = self._validated(X, sample_weight, reset=True)
         for name in ("candidates_", "risks_"):
             self.__dict__.pop(name, None)
-        inside = X if weight is None else X[weight > 0]
-        self.bin_edges_ = self._edges(inside, weight if weight is None else weight[weight > 0])
-        self.counts_ = plan.counts(X, self.bin_edges_, weight)
-        total = float(len(X) if weight is None else weight.sum())
+        rows, total = rows_alone(X, weight), total_weight(X, weight)
+        low, high = refuse_not_finite(self, X, lambda: plan.range_of(rows))
+        self.bin_edges_, self.counts_ = self._counted(rows, low, high, total)
         self.density_ = self.counts_ / plan.volumes(self.bin_edges_) / total
         self.certificate_ = self.judged(X, weight)
         return self
 
-    def _edges(self, X: Floats, weight: Floats | None) -> list[Floats]:
+    def _validated(self, X: Any, sample_weight: Any, *, reset: bool = False) -> tuple[Array, Array | None]:
+        """Rows and weights; those of the fit are remembered."""
+        self._claims.refuse(type(self).__name__, X)
+        if source_of(X) == "arrays":
+            X = validate_data(self, X, order="C", dtype=np.float64, reset=reset)
+        else:
+            X = validate_rows(self if reset else BaseEstimator(), X)
+        return X, validate_weights(sample_weight, X)
+
+    def _counted(self, rows: Rows, low: Floats, high: Floats, total: float) -> tuple[list[Floats], Floats]:
+        """Edges, and the weight in every box."""
+        if isinstance(self.bins, str) and self.width is None:
+            return self._best(rows, low, high, total)
+        edges = self._edges(low, high)
+        return edges, plan.counts(rows, [edges])[0]
+
+    def _edges(self, low: Floats, high: Floats) -> list[Floats]:
         if self.width is not None:
-            low, high = np.floor(X.min(axis=0) / self.width), np.floor(X.max(axis=0) / self.width) + 1.0
-            return [self.width * np.arange(a, b + 1.0) for a, b in zip(low, high, strict=True)]
-        if isinstance(self.bins, str):
-            return self._best(X, weight)
+            first, last = np.floor(low / self.width), np.floor(high / self.width) + 1.0
+            return [self.width * np.arange(a, b + 1.0) for a, b in zip(first, last, strict=True)]
         if np.ndim(self.bins) == 0:
-            return plan.edges_of(X, int(self.bins))
+            return plan.edges_of(low, high, int(self.bins))
         given = [np.asarray(edge, dtype=np.float64) for edge in self.bins]
-        if X.shape[1] == 1 and all(edge.ndim == 0 for edge in given):
+        if len(low) == 1 and all(edge.ndim == 0 for edge in given):
             given = [np.asarray(self.bins, dtype=np.float64)]
-        if len(given) != X.shape[1] or any(
+        if len(given) != len(low) or any(
             edge.ndim != 1 or len(edge) < 2 or np.any(np.diff(edge) <= 0) for edge in given
         ):
-            raise ValueError(f"bins must be rising edges, an array for each of {X.shape[1]} columns.")
-        if any(X[:, j].min() < edge[0] or X[:, j].max() > edge[-1] for j, edge in enumerate(given)):
+            raise ValueError(f"bins must be rising edges, an array for each of {len(low)} columns.")
+        if any(low[j] < edge[0] or high[j] > edge[-1] for j, edge in enumerate(given)):
             raise ValueError("Some rows are outside the edges in bins: widen them, for the area must be one.")
         return given
 
-    def _best(self, X: Floats, weight: Floats | None) -> list[Floats]:
-        total = float(len(X) if weight is None else weight.sum())
-        most = int(np.clip((1 << 20) ** (1.0 / X.shape[1]), 1, 64))
+    def _best(self, rows: Rows, low: Floats, high: Floats, total: float) -> tuple[list[Floats], Floats]:
+        """Edges with the least leave-one-out risk, and the weight in every box; all candidates by one pass."""
+        most = int(np.clip((1 << 20) ** (1.0 / len(low)), 1, 64))
         tried = np.arange(1, most + 1) if self.candidates is None else np.unique(np.asarray(self.candidates, dtype=int))
         if tried.size == 0 or tried[0] < 1:
             raise ValueError(f"candidates must be numbers of bins of at least 1, got {self.candidates!r}.")
         if total <= 1.0:
             tried = tried[:1]
-        found = []
-        for bins in tried:
-            edges = plan.edges_of(X, int(bins))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                found.append(plan.risk_left_out(plan.counts(X, edges, weight), plan.volumes(edges), total))
+        edges = [plan.edges_of(low, high, int(bins)) for bins in tried]
+        counts = plan.counts(rows, edges)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = [
+                plan.risk_left_out(each, plan.volumes(own), total) for each, own in zip(counts, edges, strict=True)
+            ]
         self.candidates_, self.risks_ = tried, np.array(found)
         best = 0 if np.isnan(self.risks_).all() else int(np.nanargmin(self.risks_))
-        return plan.edges_of(X, int(tried[best]))
+        return edges[best], counts[best]
 
-    def judged(self, X: Floats, weight: Floats | None) -> Any:
+    def judged(self, X: Array, weight: Array | None) -> Certificate:
         """What is proved of these bars for rows and weights."""
-        return judge.histogram(X, weight, self.bin_edges_, self.density_)
+        return judge.histogram(rows_alone(X, weight), self.bin_edges_, self.density_)
 
-    def score_samples(self, X: Any) -> Floats:
-        """Logarithms of the density at the queries, (m,); minus infinity where it is zero."""
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return partial(_logs, self.bin_edges_, self.density_)
+
+    def score_samples(self, X: Any) -> Array:
+        """Logarithms of the density at the queries, (m,), where these are; minus infinity where it is zero."""
         check_is_fitted(self)
-        X = validate_data(self, X, order="C", dtype=np.float64, reset=False)
-        place = plan.places(X, self.bin_edges_)
-        with np.errstate(divide="ignore"):
-            return np.log(np.where(place >= 0, self.density_.ravel()[place], 0.0))
+        if source_of(X) == "arrays":
+            return self._of_rows(False)(validate_data(self, X, order="C", dtype=np.float64, reset=False))
+        return self._raw(X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the logarithms of the density: the log likelihood of X."""
-        return float(np.sum(self.score_samples(X)))
+        return float(np.sum(on_host(self.score_samples(X))))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Floats:
         """Rows drawn from the density, (n_samples, p)."""
@@ -150,3 +179,11 @@ class Histogram(BaseEstimator):
         cells = np.unravel_index(rng.choice(len(share), size=n_samples, p=share), self.counts_.shape)
         columns = [rng.uniform(edge[cell], edge[cell + 1]) for edge, cell in zip(self.bin_edges_, cells, strict=True)]
         return np.column_stack(columns)
+
+
+def _logs(edges: list[Floats], density: Floats, X: Array) -> Array:
+    """Logarithms of the density at rows, where they are."""
+    place = plan.places(X, edges)
+    with np.errstate(divide="ignore"):
+        found = np.log(np.where(place >= 0, density.ravel()[place], 0.0))
+    return like(found, X) if is_foreign(X) else found

@@ -1,25 +1,30 @@
 """Local means by windows about every row."""
 
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, Integers
+from tenfold.arrays import Array, Floats, on_host
 from tenfold.choose.neighbours import mean_error
-from tenfold.distances import VALID, Distance, distance_of
-from tenfold.estimators.contract import Claims, all_or_nothing, validate_weights
+from tenfold.distances import VALID, Distance
+from tenfold.estimators.contract import Claims, all_or_nothing
 from tenfold.estimators.entries import Entry
-from tenfold.estimators.neighbours.density import KEEPS
+from tenfold.estimators.neighbours.density import DENSE, SPARSE
+from tenfold.estimators.neighbours.reached import Told
+from tenfold.estimators.neighbours.windowed import Windowed
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, instance, nothing, real
+from tenfold.estimators.predictors import Scored
+from tenfold.judge import Certificate
 from tenfold.judge import windows as judge
-from tenfold.plans.neighbours import bandwidths_to_try, built, window_sums
+from tenfold.plans.neighbours import KeptWindows, WindowsAbout, WindowSum, bandwidths_to_try
 
 WINDOWS = {"box": "box", "triangular": "cut", "gaussian": "gaussian", "exponential": "exponential"}
 
 
-class ParzenRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
     """The mean of all targets, weighted by a window of the distance (Nadaraya-Watson).
 
     ``f(x) = sum_i w_i y_i k(x, x_i) / sum_i w_i k(x, x_i)`` with, for the distance d,
@@ -58,7 +63,8 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     -----
     A sample weight counts as repeated rows, and a row of weight zero as removed; left out is a row with all its weight.
     Cost: rows times queries; for leave-one-out of all candidates one pass over the distances of all pairs, which are
-    not kept. Rosasco, section 2.3.
+    not kept, for rows in memory. Of rows in files, on a cluster or on a device the source is kept, and every question
+    reads it once, block by block. Rosasco, section 2.3.
 
     Examples
     --------
@@ -70,7 +76,7 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     array([1.])
     """
 
-    _claims: ClassVar = Claims("Parzen windows, means", "in memory", "exact", "R2.3", "-", ("arrays",), KEEPS)
+    _claims: ClassVar = Claims("Parzen windows, means", "fold", "exact", "R2.3", "-", DENSE, SPARSE)
     _zoo: ClassVar = Entry(
         "parzen",
         "regression",
@@ -108,86 +114,79 @@ class ParzenRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.candidates = candidates
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs); choose the bandwidth."""
         check_parameters(self, self._constraints)
-        self._claims.refuse(type(self).__name__, X)
-        X, y = validate_data(self, X, y, order="C", dtype=np.float64, multi_output=True, y_numeric=True)
-        weight = validate_weights(sample_weight, X)
-        if weight is not None and not weight.all():
-            X, y, weight = np.ascontiguousarray(X[weight > 0]), y[weight > 0], weight[weight > 0]
-        self._rows, self._weight, self._flat = X, weight, y.ndim == 1
-        self._targets = np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
-        self._distance = self._measured()
+        self._keep(X, y, sample_weight, told=True)
         for name in ("candidates_", "cv_errors_", "best_score_"):
             self.__dict__.pop(name, None)
         self.bandwidth_ = self._chosen()
-        self.certificate_ = self.judged(X, self._targets, weight)
+        self.certificate_ = self.judged({})
         return self
 
-    def _measured(self) -> Distance:
-        """The distance; what the parameters do not say is read off the rows."""
-        return distance_of(self.metric, self.metric_params or {}, self._rows)
+    def _in_memory(self, distance: Distance) -> KeptWindows:
+        return KeptWindows(distance, self._rows, np.ascontiguousarray(self._targets), self._weight)
 
     def _chosen(self) -> float:
         if not isinstance(self.bandwidth, str):
             return float(self.bandwidth)
-        tried = bandwidths_to_try(self._distance, self._rows, self.candidates)
-        own = np.arange(len(self._rows))
-        fits = self._filled(self._means(self._rows, tried, own), self._rows, own)
+        assert isinstance(self._index, KeptWindows)
+        tried = bandwidths_to_try(self._index.distance, self._rows, self.candidates)
+        found = self._index.near(self._about(tried), self._rows, np.arange(len(self._rows)))
+        fits = _filled(self._mean(), found)
         self.candidates_ = tried
         self.cv_errors_ = mean_error(((self._targets[:, None] - fits) ** 2).mean(axis=2), self._weight)
         best = int(np.nanargmin(np.where(np.isnan(self.cv_errors_), np.inf, self.cv_errors_)))
         self.best_score_ = -float(self.cv_errors_[best])
         return float(tried[best])
 
-    def _means(self, queries: Floats, bandwidths: Floats, own: Integers | None = None) -> Floats:
-        """Means (m, b, t), not a number where the window is empty."""
+    def _about(self, bandwidths: Any) -> WindowsAbout:
+        """The question for local means."""
         scale = np.sqrt(2.0) if self.window == "exponential" else 1.0
-        bandwidths = scale * np.atleast_1d(bandwidths)
-        return window_sums(
-            self._distance,
-            self._rows,
-            queries,
-            WINDOWS[self.window],
-            bandwidths,
-            weight=self._weight,
-            targets=self._targets,
-            own=own,
-        )[1]
+        bandwidths = scale * np.atleast_1d(np.asarray(bandwidths, dtype=np.float64))
+        ends = self.window in ("box", "triangular")
+        return WindowsAbout(WINDOWS[self.window], bandwidths, True, ends and self.outside == "nearest")
 
-    def _filled(self, found: Floats, queries: Floats, own: Integers | None = None) -> Floats:
-        """Means (m, b, t), with what is said of empty windows."""
-        empty = np.any(np.isnan(found), axis=2)
-        if self.outside == "nan" or not np.any(empty):
-            return found
-        if self.outside == "mean":
-            total = np.average(self._targets, axis=0, weights=self._weight)
-            return np.where(empty[:, :, None], total, found)
-        some = np.any(empty, axis=1)
-        rows = built(self._distance, self._rows).nearest(queries[some], 1, None if own is None else own[some])[1][:, 0]
-        said = np.zeros((len(queries), self._targets.shape[1]))
-        said[some] = self._targets[rows]
-        return np.where(empty[:, :, None], said[:, None], found)
+    def _mean(self) -> Floats | None:
+        """The mean of all targets, where that is said of empty windows."""
+        if self.outside != "mean":
+            return None
+        y, w = self._targets, self._weight
+        sums = y.mean(axis=0) if w is None else (y * on_host(w)[:, None]).sum(axis=0) / on_host(w).sum()
+        return np.asarray(on_host(sums), dtype=np.float64)
 
-    def judged(self, X: Floats, y: Floats, weight: Floats | None) -> Any:
-        """What is proved of these means for rows, targets (n, t) and weights."""
-        scale = np.sqrt(2.0) if self.window == "exponential" else 1.0
+    def judged(self, stored: dict[str, tuple[Any, Any]]) -> Certificate:
+        """What is proved of these means; `stored` has what is kept, and what was given."""
+        question, queries = self._about(self.bandwidth_), self._sample()
         return judge.means(
-            X,
-            y,
+            self._stored(),
             metric=self.metric,
             params=self.metric_params or {},
-            window=WINDOWS[self.window],
-            bandwidth=scale * self.bandwidth_,
-            weight=weight,
-            found=self._means(judge.asked(X), np.array([self.bandwidth_]))[:, 0],
-            stored=(self._rows, self._targets, self._weight),
+            window=question.window,
+            bandwidth=float(question.bandwidths[0]),
+            size=self._size(),
+            queries=queries,
+            found=self._index.near(question, queries).means_or_none()[:, 0],
+            stored=stored,
         )
 
     def predict(self, X: Any) -> Array:
-        """The local mean at each query, (m,) or (m, n_outputs)."""
+        """The local mean at each query, (m,) or (m, n_outputs), where the queries are."""
         check_is_fitted(self)
-        X = validate_data(self, X, order="C", dtype=np.float64, reset=False)
-        found = self._filled(self._means(X, np.array([self.bandwidth_])), X)[:, 0]
-        return found[:, 0] if self._flat else found
+        nothing = np.zeros(0) if self._flat else np.zeros((0, self._targets.shape[1]))
+        told = Told(partial(_first, self._mean(), self._flat), nothing)
+        return self._asked(X, self._about(self.bandwidth_), told)
+
+
+def _filled(mean: Floats | None, found: WindowSum) -> Floats:
+    """Means (m, b, t), with what is said of empty windows: a mean, or the target of the nearest row."""
+    empty = np.isneginf(found.logs)[:, :, None]
+    if mean is not None:
+        return np.where(empty, mean, found.means)
+    return found.means_or_none() if found.nearest is None else np.where(empty, found.nearest[:, None], found.means)
+
+
+def _first(mean: Floats | None, flat: bool, found: WindowSum) -> Floats:
+    """Means of the one bandwidth, (m,) or (m, t)."""
+    means = _filled(mean, found)[:, 0]
+    return means[:, 0] if flat else means

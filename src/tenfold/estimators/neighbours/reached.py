@@ -6,25 +6,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Array, Integers, is_dask, is_foreign, like
+from tenfold.arrays import Array, Integers, is_dask, is_foreign, like, namespace
 from tenfold.data import BatchRows, Block, Table
+from tenfold.distances import Distance
 from tenfold.estimators.contract import SOURCES, clusters, source_of
-from tenfold.plans.neighbours import AllWithin, Kept, Near, Question, Source, numbered
+from tenfold.plans.neighbours import AllWithin, Kept, KeptWindows, Question, Source, is_possible, numbered
 
 THERE = ("files", "Dask", "devices")
 """Rows that stay where they are: the source is kept, and read for every question."""
 
 
 class Told(NamedTuple):
-    """What is made of neighbours, an array with one result a query, and such an array for no query."""
+    """What is made of neighbours, or of sums of windows: an array with one result a query, and such an array for no
+    query.
+    """
 
-    make: Callable[[Near], Array]
+    make: Callable[[Any], Array]
     nothing: Array
 
 
 def told_of(model: Any, X: Any, question: Question, told: Told) -> Array:
-    """What is made of the neighbours of each query, wherever the queries and the rows are: in memory for queries
-    in memory and in tables, as a Dask array not computed yet, or where a device has the queries.
+    """What is made of the answers to a question at each query, wherever the queries and the rows are: in memory for
+    queries in memory and in tables, as a Dask array not computed yet, or where a device has the queries.
     """
     if in_memory(model, X):
         return told.make(model._near(X, question))
@@ -63,18 +66,39 @@ def in_memory(model: Any, X: Any) -> bool:
     return queries not in THERE
 
 
+def positive(weight: Array) -> Array:
+    """One for rows that count and zero for others, where the weights are."""
+    if is_dask(weight):
+        return (weight > 0.0).astype(np.float64)
+    xp = namespace(weight)
+    return xp.astype(weight > 0.0, xp.float64)
+
+
+def refuse_distance(metric: Any, distance: Distance, X: Array) -> None:
+    """Refuse what rows of other libraries are not compared by."""
+    if source_of(X) == "devices" and not is_possible(distance):
+        raise ValueError(
+            f"metric={metric!r} is not for arrays of other libraries, which are compared by Minkowski's distances, "
+            "cosine and correlation: move the rows to the host, or choose one of these."
+        )
+
+
 def _lifted(question: Question, form: Any, own: bool, queries: Array) -> Callable[[Block], Any]:
     return question.lift(form, queries, own)
 
 
-def _made(question: Question, form: Any, make: Callable[[Near], Array], found: Any, own: Integers | None) -> Array:
+def _made(question: Question, form: Any, make: Callable[[Any], Array], found: Any, own: Integers | None) -> Array:
     return make(question.near(form, found, own))
 
 
 def _answered(
-    index: Kept | Source, question: Question, make: Callable[[Near], Array], queries: Array, own: Integers | None = None
+    index: Kept | KeptWindows | Source,
+    question: Question,
+    make: Callable[[Any], Array],
+    queries: Array,
+    own: Integers | None = None,
 ) -> Array:
-    return make(index.near(question, queries, own))
+    return make(index.near(question, queries, own))  # type: ignore[arg-type]  # the one that its index takes
 
 
 def _of_block(answer: Callable[..., Array], block: Block) -> Array:

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import FLOATS, Array, Integers, is_dask, is_foreign, is_sparse, like, namespace, on_host
+from tenfold.arrays import FLOATS, Array, Integers, is_dask, is_sparse, like, on_host
 from tenfold.data import Rows
 from tenfold.distances import VALID, distance_of
 from tenfold.estimators.classes import encoded
@@ -23,13 +23,14 @@ from tenfold.estimators.contract import (
     refuse_not_finite,
     rows_alone,
     source_of,
+    total_weight,
     validate,
     validate_rows,
     validate_weights,
 )
 from tenfold.estimators.neighbours.metrics import check_search, check_table, name_metric, warn_of_sets
 from tenfold.estimators.neighbours.objects import is_metric
-from tenfold.estimators.neighbours.reached import THERE, Told, told_of
+from tenfold.estimators.neighbours.reached import THERE, Told, positive, refuse_distance, told_of
 from tenfold.estimators.parameters import (
     Check,
     Constraints,
@@ -49,10 +50,10 @@ from tenfold.plans.neighbours import (
     Kept,
     Near,
     Question,
+    Searching,
     Source,
     TheNearest,
     built,
-    is_possible,
     kept_where_they_are,
     numbered,
     rows_at,
@@ -176,14 +177,10 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
         X, kept, weight = self._fit_X, self._kept, self._votes
         metric, params = self.effective_metric_, self.effective_metric_params_
         if source_of(X) in THERE:
-            some = None if weight is None else rowwise_positive(weight)
+            some = None if weight is None else positive(weight)
             distance = distance_of(metric, params, rows_alone(X, some))
-            if is_foreign(X) and not is_dask(X) and not is_possible(distance):
-                raise ValueError(
-                    f"metric={metric!r} is not for arrays of other libraries, which are compared by Minkowski's "
-                    "distances, cosine and correlation: move the rows to the host, or choose one of these."
-                )
-            count = X.shape[0] if weight is None else int(on_host(namespace(weight).sum(some)))
+            refuse_distance(metric, distance, X)
+            count = X.shape[0] if some is None else int(total_weight(X, some))
             return kept_where_they_are(distance, self._stored(), count, self.algorithm)
         rows = X if kept is None else X[kept] if self.metric != "precomputed" else X[:, kept]
         y = getattr(self, "_y", None)
@@ -285,7 +282,7 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
         check_is_fitted(self)
         return told_of(self, X, question, told)
 
-    def _near(self, X: Any, question: Question) -> Near:
+    def _near(self, X: Any, question: Searching) -> Near:
         """Neighbours of queries in memory, or without X of the rows that are kept there."""
         check_is_fitted(self)
         queries, own = self._queries(X)
@@ -328,7 +325,7 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
     def _found(self, queries: Array, asked: Integers) -> judge.Answer:
         """Neighbours of some rows of the index, as later queries find them."""
         asks = self._question()
-        question: Question = AllWithin(asks["radius"]) if asks["k"] is None else TheNearest(asks["k"])
+        question: Searching = AllWithin(asks["radius"]) if asks["k"] is None else TheNearest(asks["k"])
         near = self._index.near(question, queries, asked)
         return near.offsets, near.distances, near.rows
 
@@ -342,15 +339,6 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
 
 def _nothing(queries: Array, asked: Integers) -> judge.Answer:
     return np.zeros(1, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64)
-
-
-def rowwise_positive(weight: Array) -> Array:
-    """One for rows that count and zero for others, where the weights are."""
-    return (
-        weight.astype(bool).astype(np.float64)
-        if is_dask(weight)
-        else namespace(weight).astype(weight > 0.0, namespace(weight).float64)
-    )
 
 
 def places_of_weight(weight: Array) -> Integers:

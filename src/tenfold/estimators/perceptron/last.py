@@ -216,12 +216,12 @@ class Perceptron(Mistaken, Linear):
 
     def _learned(self, rows: Rows, group: Integers | None, start: Params, limits: Limits, parts: bool) -> PerceptronFit:
         """By the scan of perceptrons, or by the delta rule where there is a penalty."""
-        problem, course = problem_of(self), self._course(parts=parts)
+        problem, course = problem_of(self), self._course(parts=parts, rows=rows.shape[0])
         if self.penalty is None:
             if group is not None:
                 rows = rows.grouped(group)
                 course = replace(course, score=held_back(problem, rows))
-            return fit_last(problem, rows, start, course, limits, rows.dtype)
+            return fit_last(problem, rows, start, course, limits, rows.dtype, judge=not parts)
         ratio = {"l2": 0.0, "l1": 1.0, "elasticnet": float(self.l1_ratio)}[self.penalty]
         penalty = Penalty(float(self.alpha), ratio)
         if group is None:

@@ -7,19 +7,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from tenfold.arrays import FLOATS, Array, Floats, Integers, contiguous
-from tenfold.data import Rows, Table
+from tenfold.arrays import Array, Floats, Integers, contiguous
+from tenfold.data import Rows
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
-from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered, unknown_classes
+from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered, refuse_numbers, unknown_classes
 from tenfold.estimators.contract import (
     Claims,
     as_rows,
-    canonical,
     follow,
     validate,
+    validate_more,
     validate_weights,
 )
 from tenfold.estimators.parameters import (
@@ -55,13 +53,15 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     classes_: Array
     t_: float
 
-    def _course(self, *, parts: bool) -> Course:
+    def _course(self, *, parts: bool, rows: int = 2) -> Course:
+        """Of so many rows; one row has one order, and a seed costs as much as learning it."""
+        seed = self.shuffle and rows > 1
         return Course(
             eta=float(self.eta0),
             batch=getattr(self, "mode", "online") == "batch",
             normalise=bool(self.normalize),
             shuffle=bool(self.shuffle),
-            seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
+            seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)) if seed else 0,
             tol=None if self.tol is None or parts else float(self.tol),
             patience=int(self.n_iter_no_change),
             keep=bool(getattr(self, "record", False)),
@@ -93,26 +93,17 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         if not first and classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}")
-        self._claims.refuse(type(self).__name__, X)
-        if isinstance(X, Table):
-            X, y = validate(self if first else BaseEstimator(), X, y, numeric=False, multi_output=False)
-        else:
-            X, y = validate_data(self, X, y, reset=first, accept_sparse="csr", dtype=list(FLOATS))
-            X = canonical(X)
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
-                "as input."
-            )
-        check_classification_targets(y)
+        X, y = validate_more(self, X, y, first=first, numeric=False, multi_output=False)
+        refuse_numbers(y)
         if first:
             self.classes_ = np.unique(classes)
         if len(self.classes_) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class.")
-        unknown = unknown_classes(self.classes_, y)
-        if unknown.size:
-            raise ValueError(f"y holds classes that were not named: {unknown.tolist()}; there are {self.classes_}.")
-        return X, numbered(self.classes_, y, X), validate_weights(sample_weight, X)
+        number = numbered(self.classes_, y, X)
+        if not np.array_equal(self.classes_[np.minimum(number, len(self.classes_) - 1)], y):
+            unknown = unknown_classes(self.classes_, y).tolist()
+            raise ValueError(f"y holds classes that were not named: {unknown}; there are {self.classes_}.")
+        return X, number, validate_weights(sample_weight, X)
 
     def _rows(self, X: Array, label: Integers, weight: Floats | None) -> Rows:
         weight = weights_of_rows(self, label, weight)

@@ -6,19 +6,21 @@ from tenfold.plans.neighbours.index import Index, Near, built, from_graph
 from tenfold.plans.neighbours.said import means, votes, weighed
 from tenfold.plans.neighbours.sources import (
     AllWithin,
+    Form,
     Kept,
     Question,
+    Searching,
     Source,
     TheNearest,
     kept_where_they_are,
     numbered,
     rows_at,
 )
-from tenfold.plans.neighbours.window_bounds import Tolerance
+from tenfold.plans.neighbours.window_folds import KeptWindows, WindowsAbout, WindowSum
 from tenfold.plans.neighbours.windows import (
+    Tolerance,
     bandwidths_to_try,
     likelihoods_left_out,
-    log_densities,
     log_volume,
     rule_of_thumb,
     tree_of,
@@ -27,13 +29,18 @@ from tenfold.plans.neighbours.windows import (
 
 __all__ = [
     "AllWithin",
+    "Form",
     "Index",
     "Kept",
+    "KeptWindows",
     "Near",
     "Question",
+    "Searching",
     "Source",
     "TheNearest",
     "Tolerance",
+    "WindowSum",
+    "WindowsAbout",
     "bandwidths_to_try",
     "built",
     "centres_of_classes",
@@ -41,7 +48,6 @@ __all__ = [
     "is_possible",
     "kept_where_they_are",
     "likelihoods_left_out",
-    "log_densities",
     "log_volume",
     "means",
     "numbered",

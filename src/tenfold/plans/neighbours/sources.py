@@ -46,12 +46,17 @@ def _leaf(distance: Minkowski, rows: Array) -> Any:
 
 
 class Question(Protocol):
-    """What is asked of rows, wherever they are: of those in memory, of a block, and of what blocks gave together."""
+    """What is asked of rows that stay where they are: of a block, and of what blocks gave together."""
+
+    def lift(self, form: Form, queries: Array, itself: bool) -> Callable[[Block], Lifted[Any]]: ...
+    def near(self, form: Form, found: Any, own: Integers | None) -> Any: ...
+
+
+class Searching(Question, Protocol):
+    """A question for neighbours, also among rows in memory."""
 
     def of_index(self, index: Index, queries: Array, own: Integers | None) -> Near: ...
     def of_graph(self, graph: Array, own: Integers | None) -> Near: ...
-    def lift(self, form: Form, queries: Array, itself: bool) -> Callable[[Block], Lifted[Any]]: ...
-    def near(self, form: Form, found: Any, own: Integers | None) -> Near: ...
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ class Kept:
         """The number of rows that count."""
         return self.index.count
 
-    def near(self, question: Question, queries: Array, own: Integers | None = None) -> Near:
+    def near(self, question: Searching, queries: Array, own: Integers | None = None) -> Near:
         """Neighbours of queries, with their targets and weights; own is the number of the row that a query is."""
         if isinstance(self.index.distance, Given) and is_sparse(queries):
             return self.told(question.of_graph(queries, self.placed(own)))
@@ -153,8 +158,8 @@ class Source:
     rows: Rows
     count: int
 
-    def near(self, question: Question, queries: Array, own: Integers | None = None) -> Near:
-        """Neighbours of queries, with their targets and weights."""
+    def near(self, question: Question, queries: Array, own: Integers | None = None) -> Any:
+        """What is asked for at the queries: neighbours with their targets and weights, or sums of windows."""
         found = self.rows.fold(question.lift(self.form, queries, own is not None))
         return question.near(self.form, found, own)
 

@@ -5,33 +5,34 @@ largest, so that far from all rows nothing vanishes.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Floats, Integers
+from tenfold.arrays import Array, Floats, Integers, namespace
 from tenfold.distances import Called, Sets
 from tenfold.plans.neighbours.index import Index, built, called
 
 TOGETHER = 1 << 21
 """So many distances at a time."""
 
-LOGS: dict[str, Callable[[Floats, float], Floats]] = {
+LOGS: dict[str, Callable[[Array, float], Array]] = {
     "gaussian": lambda d, h: -0.5 * (d / h) ** 2,
     "exponential": lambda d, h: -d / h,
-    "box": lambda d, h: _inside(d <= h, np.ones_like(d)),
-    "tophat": lambda d, h: _inside(d < h, np.ones_like(d)),
+    "box": lambda d, h: _inside(d <= h, namespace(d).ones_like(d)),
+    "tophat": lambda d, h: _inside(d < h, namespace(d).ones_like(d)),
     "epanechnikov": lambda d, h: _inside(d < h, 1.0 - (d / h) ** 2),
     "linear": lambda d, h: _inside(d < h, 1.0 - d / h),
-    "cosine": lambda d, h: _inside(d < h, np.cos(0.5 * np.pi * d / h)),
+    "cosine": lambda d, h: _inside(d < h, namespace(d).cos(0.5 * np.pi * d / h)),
     "cut": lambda d, h: _inside((d <= h) & (d < 1.0), 1.0 - d),
 }
-"""Logarithms of windows."""
+"""Logarithms of windows, where the distances are."""
 
 
-def _inside(where: Any, height: Floats) -> Floats:
+def _inside(where: Array, height: Array) -> Array:
+    xp = namespace(height)
+    one = xp.ones_like(height)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(where, np.log(np.where(where, height, 1.0)), -np.inf)
+        return xp.where(where, xp.log(xp.where(where, height, one)), -np.inf * one)
 
 
 def sums_of_table(

@@ -1,7 +1,7 @@
 """Densities and local means: sums of windows about queries, normalised, and bandwidths to try."""
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -10,8 +10,7 @@ from tenfold import _core
 from tenfold.arrays import Floats, Integers
 from tenfold.distances import Called, Distance, Entries, Given, Minkowski, Sets
 from tenfold.machine import threads
-from tenfold.plans.neighbours.index import FEW_COLUMNS, FINISH, LARGEST, POWERS, SIZES, SQUARES, ByTree, Index, built
-from tenfold.plans.neighbours.window_bounds import Tolerance, logs_nearby
+from tenfold.plans.neighbours.index import FEW_COLUMNS, FINISH, LARGEST, POWERS, SIZES, SQUARES, ByTree, built
 from tenfold.plans.neighbours.window_tables import sums_of_table
 
 WINDOWS = {
@@ -25,7 +24,16 @@ WINDOWS = {
     "cut": 7,
 }
 """Codes of the compiled windows."""
+ROUNDED = 2.0**-50
+"""A part of a sum that may be left out where it is to be exact: adding rows up rounds by more."""
 NODES = 128
+
+
+class Tolerance(NamedTuple):
+    """What a density may be off by: atol + rtol times itself."""
+
+    absolute: float
+    relative: float
 
 
 def window_sums(
@@ -47,8 +55,7 @@ def window_sums(
         return sums_of_table(distance, X, queries, window, bandwidths, weight, targets, own)
     if isinstance(distance, Minkowski):
         X, queries = distance.image(X, False), distance.image(queries, True)
-        code = {2.0: SQUARES, 1.0: SIZES, np.inf: LARGEST}.get(distance.p, POWERS)
-        finish = distance.finish if code == SQUARES else "power" if code == POWERS else "same"
+        code, finish = _reduced(distance)
         p = distance.p
     else:
         assert isinstance(distance, Entries)
@@ -69,15 +76,21 @@ def window_sums(
     )
 
 
-def tree_of(distance: Distance, X: Floats) -> Index | None:
+def _reduced(distance: Minkowski) -> tuple[int, str]:
+    """The compiled loop of a distance, and what it leaves to do."""
+    code = {2.0: SQUARES, 1.0: SIZES, np.inf: LARGEST}.get(distance.p, POWERS)
+    return code, distance.finish if code == SQUARES else "power" if code == POWERS else "same"
+
+
+def tree_of(distance: Distance, X: Floats) -> ByTree | None:
     """A tree of the rows, where a distance and few columns let one be of use."""
     if not isinstance(distance, Minkowski) or distance.image(X[:1], False).shape[1] > FEW_COLUMNS:
         return None
-    index = built(distance, X)
-    return index if isinstance(index.search, ByTree) else None
+    search = built(distance, X).search
+    return search if isinstance(search, ByTree) else None
 
 
-def log_densities(
+def log_sums(
     distance: Distance,
     X: Floats,
     queries: Floats,
@@ -85,19 +98,41 @@ def log_densities(
     h: float,
     weight: Floats | None,
     tolerance: Tolerance,
-    index: Index | None,
+    tree: ByTree | None,
 ) -> Floats:
-    """Logarithms of the density at queries (m,), by the rows nearby where that is enough, else by all."""
-    volume = float(log_volume(window, np.array([h]), X.shape[1])[0])
-    if index is None:
-        logs, enough = np.empty(len(queries)), np.zeros(len(queries), dtype=bool)
-    else:
-        logs, enough = logs_nearby(index, queries, window, h, weight, tolerance, volume)
-    if not enough.all():
-        left = np.ascontiguousarray(queries[~enough])
-        logs[~enough] = window_sums(distance, X, left, window, np.array([h]), weight=weight)[0][:, 0]
+    """Logarithms of sums of windows at queries (m,): by the nodes of a tree where there is one, else by all rows."""
+    if tree is None:
+        return window_sums(distance, X, queries, window, np.array([h]), weight=weight)[0][:, 0]
     total = float(len(X) if weight is None else np.sum(weight))
-    return np.asarray(logs - np.log(total) - volume)
+    with np.errstate(divide="ignore"):
+        absolute = np.log(tolerance.absolute) + np.log(total) + log_volume(window, np.array([h]), X.shape[1])[0]
+    return _by_nodes(tree, queries, window, h, weight, float(absolute), max(tolerance.relative, ROUNDED))
+
+
+def _by_nodes(
+    search: ByTree, queries: Floats, window: str, h: float, weight: Floats | None, log_absolute: float, relative: float
+) -> Floats:
+    """Logarithms of sums of windows (m,), off by at most exp(log_absolute) + relative times the sum."""
+    distance, (order, points, boxes, leaf) = search.distance, search.tree
+    ordered = None if weight is None else np.ascontiguousarray(weight[order], dtype=np.float64)
+    code, finish = _reduced(distance)
+    return _core.window_tree(
+        points,
+        boxes,
+        leaf,
+        np.ascontiguousarray(distance.image(queries, True), dtype=np.float64),
+        code,
+        distance.p,
+        FINISH[finish],
+        1.0 / distance.p,
+        WINDOWS[window],
+        h,
+        log_absolute,
+        relative,
+        ordered,
+        None if ordered is None else np.append(0.0, np.cumsum(ordered)),
+        threads(points.size * max(1, len(queries))),
+    )
 
 
 def log_volume(kernel: str, bandwidths: Floats, d: int) -> Floats:
