@@ -192,3 +192,16 @@ def test_separability_is_decided_rightly(seed):
         model.fit(X, y)
         assert model.certificate_.ok
         assert not hasattr(model, "separating_direction_")
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_steep_lines(C):
+    """Many columns that say the same: the first step is thousands of times too long, and the line flat behind it."""
+    random = np.random.default_rng(0)
+    n, p = 300, 6000
+    y = np.repeat([0, 1], n // 2)
+    X = (random.random((n, p)) < 0.15) * random.random((n, p))
+    X[:150, : p // 2] = X[150:, p // 2 :] = 0.0
+    X[:3], X[-3:] = X[:3, ::-1].copy(), X[-3:, ::-1].copy()
+    model = tenfold.LogisticRegression(C=C, max_iter=1000).fit(sparse.csr_array(X), y)
+    assert model.certificate_.ok, model.certificate_.explain()

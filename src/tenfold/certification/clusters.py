@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
-from tenfold.arrays import contiguous, numpy_dtype, wide
+from tenfold.arrays import Floats, contiguous, numpy_dtype, wide
 from tenfold.certification.models import status
 from tenfold.estimators.contract import rows_alone, validate_rows, validate_weights
 from tenfold.judge import Certificate, lloyd_step, split_step
@@ -26,13 +27,24 @@ def centres(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
 
 
 def halves(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Split by split where the tree is known, else the centres together."""
-    if not hasattr(model, "_nodes"):
-        return centres(model, X, y, sample_weight)
+    """Split by split, down the tree."""
     X = _columns(model, X)
     rows = sample_for(rows_alone(contiguous(X), validate_weights(sample_weight, X)), model.n_clusters)
+    tree, nodes = (model._tree, wide(model._nodes)) if hasattr(model, "_nodes") else _tree_of(model)
     tol, dtype = allowed_fall(float(model.tol)), numpy_dtype(model.cluster_centers_.dtype)
-    return split_step(rows, model._tree, wide(model._nodes), tol=tol, dtype=dtype, status=status(model))
+    return split_step(rows, tree, nodes, tol=tol, dtype=dtype, status=status(model))
+
+
+def _tree_of(model: Any) -> tuple[list[tuple[int, int]], Floats]:
+    """The children of every node of scikit-learn's tree, and the centres of the nodes, which he keeps about the mean of
+    dense rows.
+    """
+    nodes, tree = [model._bisecting_tree], []
+    for node in nodes:
+        tree.append((-1, -1) if node.left is None else (len(nodes), len(nodes) + 1))
+        nodes += [] if node.left is None else [node.left, node.right]
+    centres = np.array([np.asarray(node.center, dtype=np.float64).ravel() for node in nodes])
+    return tree, centres + np.asarray(getattr(model, "_X_mean", 0.0), dtype=np.float64)
 
 
 def _columns(model: Any, X: Any) -> Any:

@@ -38,12 +38,14 @@ def encoder_of(data: Prepared, line: Line) -> TableEncoder:
 
 
 def candidate(data: Prepared, line: Line) -> Candidate:
-    """A line as selection takes it: the encoder, then the model. The baseline is never given up, and of the challenger
-    the scores are enough.
+    """A line as selection takes it: the encoder, then the model. The baseline looks at no column and is never given up;
+    of the challenger the scores are enough.
     """
+    if line.name == BASELINE:
+        return Candidate(line.name, line.model, keep=True)
     grid = {f"model__{name}": list(values) for name, values in (line.entry.grid if line.entry else {}).items()}
     model = Pipeline([("table", encoder_of(data, line)), ("model", line.model)])
-    return Candidate(line.name, model, grid or None, keep=line.name == BASELINE, refit=line.name != CHALLENGER)
+    return Candidate(line.name, model, grid or None, refit=line.name != CHALLENGER)
 
 
 def played(

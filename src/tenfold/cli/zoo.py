@@ -21,6 +21,12 @@ REFERENCES = {
 """What every run is compared with: the mean or the shares of the classes, and scikit-learn's boosted trees."""
 
 
+DENSE_BYTES = 1 << 30
+"""The most that a dense copy of the table may take."""
+
+MOST_COLUMNS_OF_TREES = 5000
+
+
 @dataclass(frozen=True)
 class Line:
     """A model that a table is tried with."""
@@ -63,6 +69,9 @@ def lines(task: str, models: str, y: Any, shape: tuple[int, int], seed: int) -> 
             chosen.append(Line(name, cls(**entry.settings), entry))
     mean, boosted = REFERENCES[task]
     challenger = [Line(CHALLENGER, boosted(random_state=seed))] if asked is None or CHALLENGER in asked else []
+    reason = _too_large(Entry(CHALLENGER, task, most_columns=MOST_COLUMNS_OF_TREES, dense=True), shape)
+    if asked is None and reason:
+        challenger, away[CHALLENGER] = [], reason
     fast = [line for line in chosen if line.entry is not None and line.entry.fast]
     slow = [line for line in chosen if line not in fast]
     prior = {} if task == "regression" else {"strategy": "prior"}
@@ -92,4 +101,7 @@ def _too_large(entry: Entry, shape: tuple[int, int]) -> str:
     for limit, size, what in zip((entry.most_rows, entry.most_columns), shape, ("rows", "columns"), strict=True):
         if limit is not None and size > limit:
             return f"{size:,} {what} are too many for it ({limit:,}); ask for it by name to try"
+    dense = 8 * shape[0] * shape[1]
+    if entry.dense and dense > DENSE_BYTES:
+        return f"it needs the table dense, {dense / 2**30:.1f} GiB; ask for it by name to try"
     return ""

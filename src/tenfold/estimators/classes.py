@@ -124,6 +124,17 @@ def numbered(classes: Array, y: Array, X: Array) -> Array:
     return like(found, X) if is_foreign(X) else found
 
 
+def numbered_or_refused(classes: Array, y: Array, X: Array) -> Array:
+    """The number of each row's class among those that were named; refuses others."""
+    found = numbered(classes, y, X)
+    names = on_host(classes)
+    if not is_dask(y) and np.array_equal(names[np.minimum(on_host(found), len(names) - 1)], on_host(y)):
+        return found
+    if (unknown := unknown_classes(classes, y)).size:
+        raise ValueError(f"y holds classes that were not named: {unknown.tolist()}; there are {classes}.")
+    return found
+
+
 def unknown_classes(classes: Array, y: Array) -> Array:
     """The values of y that are no classes."""
     return clusters().unknown(on_host(classes), y) if is_dask(y) else np.setdiff1d(on_host(y), on_host(classes))

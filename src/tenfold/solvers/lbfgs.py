@@ -219,24 +219,28 @@ class Margins:
         if not self.problem.intercept:
             d = d.copy()
             d.reshape(self.outputs, -1)[:, -1] = 0.0
-        dz = self._forth(d)
-        length = self._minimum(dz, self._inner(place.x, d), self._inner(d, d), fall)
-        kept = self.z
-        self.z = kept + length * dz
-        there = self._place(place.x + length * d)
-        if there.f < place.f or (there.f <= place.f + 4.0 * EPS * abs(place.f) and abs(_dot(there.g, d)) <= 0.5 * fall):
-            return there
-        self.z = kept
-        return None
+        dz, kept, high = self._forth(d), self.z, np.inf
+        of_penalty = self._inner(place.x, d), self._inner(d, d)
+        still = place.f + 4.0 * EPS * abs(place.f)
+        while True:
+            length = self._minimum(dz, *of_penalty, fall, high)
+            self.z = kept + length * dz
+            there = self._place(place.x + length * d)
+            if there.f < place.f or (there.f <= still and abs(_dot(there.g, d)) <= 0.5 * fall):
+                return there
+            self.z = kept
+            if there.f <= still or length <= 1e-12:
+                return None
+            high = length  # where a line falls steeply, a tenth of its slope may lie far behind its minimum
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _minimum(self, dz: Floats, slope: float, curvature: float, fall: float) -> float:
+    def _minimum(self, dz: Floats, slope: float, curvature: float, fall: float, high: float) -> float:
         """Where the slope along the line is a tenth of that at its start: Newton's method in a bracket, halved where it
         crawls.
 
-        `slope` at the start and `curvature` are those of the penalty.
+        `slope` at the start and `curvature` are those of the penalty; the minimum lies before `high`.
         """
-        low, high, length, before = 0.0, np.inf, 1.0, np.inf
+        low, length, before = 0.0, min(1.0, 0.25 * high), np.inf
         for _ in range(40):
             of_losses = self._bends(dz, length)
             first, second = of_losses[0] + slope + length * curvature, of_losses[1] + curvature

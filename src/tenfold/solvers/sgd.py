@@ -141,7 +141,8 @@ class Epochs:
         self.learners = [_Watched(one, k, patience, rule.schedule == "adaptive") for k, one in enumerate(made)]
         # a shuffle in memory goes on from the one before; one of blocks begins afresh
         self.at_hand = isinstance(rows, MemoryRows) and rows.shape[0] < MOST_ROWS
-        self.seeds = [None if target.seed is None else np.random.RandomState(target.seed) for target in targets]
+        elsewhere = [None if self.at_hand else target.seed for target in targets]
+        self.seeds = [None if seed is None else np.random.RandomState(seed) for seed in elsewhere]
 
     def __iter__(self) -> Iterator[Step]:
         """The start, then a step an epoch; its measure is zero when all learners have ended."""
@@ -177,7 +178,7 @@ class Epochs:
     def _line_up(self) -> None:
         """Rows of weight zero are none, for a shuffle too."""
         n, weight = self.rows.shape[0], self.rows.whole().weight
-        if all(seed is None for seed in self.seeds):
+        if all(target.seed is None for target in self.targets):
             return
         order = np.arange(n, dtype=np.int32) if weight is None else np.flatnonzero(weight).astype(np.int32)
         for one in self.learners:

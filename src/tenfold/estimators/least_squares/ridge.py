@@ -12,7 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_foreign, is_sparse, like, namespace, on_host
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
-from tenfold.estimators.classes import chosen_classes, class_factors, encoded, factor_of_each, numbered, unknown_classes
+from tenfold.estimators.classes import (
+    chosen_classes,
+    class_factors,
+    encoded,
+    factor_of_each,
+    numbered_or_refused,
+)
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
@@ -395,9 +401,7 @@ class RidgeClassifier(RidgeClassification, _Ridge):
             self.classes_, self._several = np.unique(classes), False
         elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}")
-        unknown = unknown_classes(self.classes_, y)
-        if unknown.size:
-            raise ValueError(f"y holds classes that were not named: {unknown.tolist()}; there are {self.classes_}.")
+        number = numbered_or_refused(self.classes_, y, X)
         weight = validate_weights(sample_weight, X)
-        self._merge(X, signs(numbered(self.classes_, y, X), self.classes_.shape[0]), weight)
+        self._merge(X, signs(number, self.classes_.shape[0]), weight)
         return self

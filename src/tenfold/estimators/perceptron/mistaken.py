@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state, column_or_1d
 from tenfold.arrays import Array, Floats, Integers, contiguous
 from tenfold.data import Rows
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
-from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered, refuse_numbers, unknown_classes
+from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered_or_refused, refuse_numbers
 from tenfold.estimators.contract import (
     Claims,
     as_rows,
@@ -99,11 +99,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self.classes_ = np.unique(classes)
         if len(self.classes_) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class.")
-        number = numbered(self.classes_, y, X)
-        if not np.array_equal(self.classes_[np.minimum(number, len(self.classes_) - 1)], y):
-            unknown = unknown_classes(self.classes_, y).tolist()
-            raise ValueError(f"y holds classes that were not named: {unknown}; there are {self.classes_}.")
-        return X, number, validate_weights(sample_weight, X)
+        return X, numbered_or_refused(self.classes_, y, X), validate_weights(sample_weight, X)
 
     def _rows(self, X: Array, label: Integers, weight: Floats | None) -> Rows:
         weight = weights_of_rows(self, label, weight)

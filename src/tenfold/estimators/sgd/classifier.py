@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold import _core
 from tenfold.arrays import Array, contiguous
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered, refuse_numbers, unknown_classes
+from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered_or_refused, refuse_numbers
 from tenfold.estimators.contract import Claims, all_or_nothing, validate, validate_weights
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import (
@@ -87,7 +87,7 @@ class OnlineClassifier(Online):
         skip = None
         if X_val is not None:
             X_held, labels = validate_held(self, X_val, y_val)
-            held = Held(X_held, self._numbers(labels, X_held).astype(np.float64))
+            held = Held(X_held, numbered_or_refused(self.classes_, labels, X_held).astype(np.float64))
         elif self.early_stopping:
             fraction = self.validation_fraction
             splitter = StratifiedShuffleSplit(test_size=fraction, random_state=self.random_state)
@@ -110,7 +110,7 @@ class OnlineClassifier(Online):
             self.classes_ = np.unique(classes)
         elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}")
-        number = self._numbers(y, X)
+        number = numbered_or_refused(self.classes_, y, X)
         count = len(self.classes_)
         if count == 1:
             raise ValueError("The number of classes has to be greater than one; got 1 class")
@@ -120,12 +120,6 @@ class OnlineClassifier(Online):
             self.coef_, self.intercept_ = np.zeros((learners, X.shape[1])), np.zeros(learners)
             self.t_ = 1.0
         self._learn(X, number, weight, self._targets(number, weight), None)
-
-    def _numbers(self, y: Any, X: Array) -> Array:
-        unknown = unknown_classes(self.classes_, y)
-        if unknown.size:
-            raise ValueError(f"y holds classes that were not named: {unknown.tolist()}; there are {self.classes_}.")
-        return numbered(self.classes_, y, X)
 
     def _targets(self, number: Array, weight: Array | None) -> list[Target]:
         """One learner for two classes, or one a class; with the orders of scikit-learn for the same seeds."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from tenfold.arrays import FLOATS, Array, Floats, contiguous, is_sparse
 from tenfold.data import Table
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
-from tenfold.estimators.contract import as_rows, canonical, follow, refuse_not_finite
+from tenfold.estimators.contract import as_rows, canonical, follow, is_plain, refuse_not_finite
 from tenfold.estimators.parameters import Constraints, boolean, integer, nothing, random_state, real
 from tenfold.estimators.predictors import Sparsified
 from tenfold.plans.sgd import Held, Patience, Rule, SgdFit, Target, fit, start_at
@@ -217,7 +217,7 @@ def validate_part(model: Any, X: Any, y: Any, validated: Any) -> tuple[Array, Ar
     if isinstance(X, Table):
         model._claims.refuse(type(model).__name__, X)
     known = {name: vars(model)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(model)}
-    if not isinstance(X, Table):
+    if not isinstance(X, Table) and not (is_plain(X) and len(known) == 1):  # else there are no names to compare
         validate_data(model, X, reset=False, skip_check_array=True)
     X, y = validated(model, X, y)
     given = X.shape[1]

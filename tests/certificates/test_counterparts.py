@@ -1,0 +1,82 @@
+"""Every class of scikit-learn that is one of ours here is judged: by its name, fitted on plain data."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.cluster
+import sklearn.cross_decomposition
+import sklearn.decomposition
+import sklearn.discriminant_analysis
+import sklearn.mixture
+import sklearn.naive_bayes
+import sklearn.neighbors
+
+import tenfold
+
+RNG = np.random.default_rng(0)
+CENTRES = np.array([[4.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0]])
+CLASSES = np.repeat(np.arange(3), 40)
+X = CENTRES[CLASSES] + RNG.standard_normal((120, 4)) * [1.0, 1.2, 0.8, 0.3]
+NUMBERS = np.column_stack([X @ [1.0, -2.0, 0.5, 0.1], X @ [0.3, 1.0, -1.0, 2.0]]) + 0.1 * RNG.standard_normal((120, 2))
+COUNTS = np.floor(np.abs(3.0 * X))
+
+CLASSES_OF = {
+    sklearn.neighbors: {
+        **dict.fromkeys(("KNeighborsClassifier", "RadiusNeighborsClassifier", "NearestCentroid"), ("classes", {})),
+        **dict.fromkeys(("KNeighborsRegressor", "RadiusNeighborsRegressor"), ("number", {})),
+        **dict.fromkeys(("NearestNeighbors", "KernelDensity"), ("", {})),
+        **dict.fromkeys(("KNeighborsTransformer", "RadiusNeighborsTransformer"), ("", {})),
+    },
+    sklearn.cluster: {
+        "KMeans": ("", {"n_clusters": 3, "random_state": 0, "tol": 0.0}),
+        "MiniBatchKMeans": ("", {"n_clusters": 3, "random_state": 0}),
+        "BisectingKMeans": ("", {"n_clusters": 3, "random_state": 0, "tol": 0.0}),
+    },
+    sklearn.mixture: {"GaussianMixture": ("", {"n_components": 3, "random_state": 0, "tol": 1e-9, "max_iter": 2000})},
+    sklearn.decomposition: {
+        "PCA": ("", {"n_components": 2}),
+        "IncrementalPCA": ("", {"n_components": 2, "batch_size": 120}),
+        "TruncatedSVD": ("", {"n_components": 2, "algorithm": "arpack"}),
+    },
+    sklearn.cross_decomposition: {
+        **dict.fromkeys(
+            ("CCA", "PLSCanonical", "PLSRegression"), ("numbers", {"n_components": 1, "tol": 1e-20, "max_iter": 5000})
+        ),
+        "PLSSVD": ("numbers", {"n_components": 1}),
+    },
+    sklearn.discriminant_analysis: dict.fromkeys(
+        ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"), ("classes", {})
+    ),
+    sklearn.naive_bayes: {
+        "GaussianNB": ("classes", {}),
+        **dict.fromkeys(("MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB"), ("counts", {})),
+    },
+}
+TABLE = [(module, name, *rest) for module, names in CLASSES_OF.items() for name, rest in names.items()]
+NEAR_ENOUGH = {"MiniBatchKMeans", "CCA"}
+"""Batches, and steps of powers with pseudo-inverses, end near to what the judge asks for, not at it."""
+
+
+@pytest.mark.parametrize(("module", "name", "target", "settings"), TABLE, ids=[row[1] for row in TABLE])
+def test_the_class_of_scikit_learn_is_judged(module, name, target, settings):
+    y = {"": None, "classes": CLASSES, "counts": CLASSES, "number": NUMBERS[:, 0], "numbers": NUMBERS}[target]
+    rows = COUNTS if target == "counts" else X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        his = getattr(module, name)(**settings).fit(rows, y)
+    assert hasattr(tenfold, name)
+    certificate = tenfold.certify(his, rows, y)
+    assert np.isfinite(certificate.value)
+    assert certificate.ok or name in NEAR_ENOUGH, certificate.explain()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other = tenfold.certify(his, rows[::-1] + 1.0 if y is None else rows[::-1], y)
+    assert not other.ok
+
+
+def test_no_counterpart_is_left_out():
+    """Every class of these modules that we have is in the table."""
+    for module, names in CLASSES_OF.items():
+        both = {name for name in dir(module) if isinstance(getattr(module, name), type) and hasattr(tenfold, name)}
+        assert both <= set(names), both - set(names)
