@@ -73,7 +73,8 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
     elif chosen.call == "fit and ask":
 
         def call() -> Any:
-            return model.fit(X, y).kneighbors(X[: X.shape[0] // 10])
+            fitted, few = model.fit(X, y), X[: X.shape[0] // 10]
+            return fitted.kneighbors(few) if hasattr(fitted, "kneighbors") else fitted.score_samples(few)
     elif chosen.call in ("fit", "path", "sequences", "evaluate"):
 
         def call() -> Any:

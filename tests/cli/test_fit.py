@@ -230,3 +230,23 @@ def test_every_class_that_enters_can_be_fitted():
     for entry, cls in entered():
         parameters = cls().get_params()
         assert set(entry.settings) | set(entry.grid) <= set(parameters), entry.name
+
+
+def test_tables_are_described_and_checked(houses, tmp_path):
+    found = json.loads(called("info", houses / "houses.csv", "--target", "price", "--json").stdout)
+    assert found["task"] == "regression"
+    assert found["rows"] == 300
+    assert "price" in called("info", houses / "houses.csv").stdout
+    assert "is like the old one" in called("check", houses / "houses.csv", "--against", houses / "run").stdout
+    other = make_table(200, task="regression", random_state=8)
+    name = next(name for name, values in other.items() if isinstance(values[0], float) and name != "price")
+    other[name] = [None if value is None else 1e6 + value for value in other[name]]
+    moved = write_csv(other, tmp_path / "moved.csv")
+    assert f"warning: {name}: " in called("check", moved, "--against", houses / "run", code=3).stdout
+
+
+def test_every_row_is_left_out_once(tmp_path):
+    table = make_table(40, task="regression", random_state=5)
+    data = write_csv(table, tmp_path / "data.csv")
+    called("fit", data, "--target", "price", "--models", "ridge", "--cv", "loo", "--out", tmp_path / "run", "--quiet")
+    assert len(set(read(tmp_path / "run" / "predictions.csv")["fold"])) == 40

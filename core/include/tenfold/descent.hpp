@@ -83,7 +83,9 @@ public:
     dual_ = -std::numeric_limits<double>::infinity();
     bool proved = false;             // by the dual values of other residuals that the weights are good enough
     double spent = 0.0, since = 0.0; // on sweeps, and on those since the last exact step
-    double patience = 1.0;           // exact steps that do not get to their ends must be earned twice as dearly
+    // how often a step must be earned; those that do not get to their ends twice as often
+    const double once = storage_.targets() > 1 ? 2.0 : 1.0;
+    double patience = once;
     const double still = 4.0 * std::numeric_limits<double>::epsilon() * std::sqrt(total);
     if (exact) {
       step_.gather(storage_, weights_, penalty.l2);
@@ -112,7 +114,7 @@ public:
                : state.sweeps > 1 && ((first && price <= spent) || since >= patience * price)) {
         // one step is exact for one target; for several it doubles the digits
         for (int step = 0; step < (done && storage_.targets() > 1 ? 3 : 1); ++step)
-          patience = exact_step(penalty, total) ? 1.0 : 2.0 * patience;
+          patience = exact_step(penalty, total) ? once : 2.0 * patience;
         since = 0.0;
         remembered_ = 0;
       } else if (!done) {

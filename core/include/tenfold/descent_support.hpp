@@ -64,10 +64,8 @@ public:
     const double n = static_cast<double>(unknowns_), reset = n * static_cast<double>(storage.columns());
     if (unknowns_ > most_unknowns)
       return std::numeric_limits<double>::infinity();
-    if (storage.targets() > 1)
-      return n * n * n / 12.0 + 2.0 * reset;
-    if (base_.empty())
-      return n * n * n / 72.0 + reset; // the factor serves later steps too
+    if (base_.empty()) // a factor for one target serves later steps too
+      return n * n * n / (storage.targets() > 1 ? 24.0 : 72.0) + reset;
     double fresh = 0.0;
     for (const Index j : changes_)
       fresh += std::find(solved_.begin(), solved_.end(), j) == solved_.end() ? 1.0 : 0.0;

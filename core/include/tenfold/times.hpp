@@ -90,7 +90,8 @@ void some_columns(const Dense<T> &x, std::span<const std::int64_t> index, std::s
                   std::span<const double> root, int threads, std::span<double> out) {
   constexpr Index few = 8; // doubles of a cache line
   const Index count = static_cast<Index>(index.size()), pieces = (x.rows + few - 1) / few;
-  const Index slots = slot_count(pieces, static_cast<double>(few * count), 64);
+  // every entry is a cache line of its own, which takes as long as many operations
+  const Index slots = slot_count(pieces, 16.0 * static_cast<double>(few * count), 64);
   parallel(slots, threads, [&](Index slot, int) {
     const Range range = slot_range(pieces, slots, slot);
     for (Index begin = range.begin * few; begin < std::min(x.rows, range.end * few); begin += few) {

@@ -28,6 +28,9 @@ FIRST = 64
 TOGETHER = 8
 """At most so many penalties are checked by one pass."""
 
+SOME = 16
+"""Columns that were missing are many where they are more than one in so many."""
+
 INNER = 0.8
 """The working set is solved to so much of the gap that is allowed for all columns."""
 
@@ -130,8 +133,8 @@ class SparseColumns:
 
     def __init__(self, X: Array, root: Floats, centre: Floats) -> None:
         self.root, self.centre = root, centre
-        columns = X.tocsc().astype(np.float64)
-        columns.data *= root[columns.indices]
+        columns = X.tocsc(copy=True).astype(np.float64, copy=False)
+        columns.data *= root[0] if np.all(root == root[0]) else root[columns.indices]
         self.columns = columns
 
     @property
@@ -157,7 +160,10 @@ class SparseColumns:
         across -= np.outer(old_sums, means) + np.outer(self.centre[chosen.index], sums - weight * means)
         own = (new.T @ new).toarray()
         own -= np.outer(sums, means) + np.outer(means, sums - weight * means)
-        return Chosen(np.concatenate([chosen.index, index]), joint, _grown(chosen.gram, across, own))
+        q, m = len(chosen.index), shape[1]
+        gram = _with_room(chosen.gram, q, m, square=True)
+        gram[:q, q:m], gram[q:m, :q], gram[q:m, q:m] = across, across.T, own
+        return Chosen(np.concatenate([chosen.index, index]), joint, gram)
 
     def kept(self, chosen: Chosen, places: Integers) -> Chosen:
         return Chosen(chosen.index[places], chosen.columns[:, places], chosen.gram[np.ix_(places, places)])
@@ -173,10 +179,6 @@ class SparseColumns:
 def _joined(a: Array, b: Array) -> tuple[Integers, Integers]:
     """Indices and pointers of two sets of compressed columns side by side."""
     return np.concatenate([a.indices, b.indices]), np.concatenate([a.indptr, a.indptr[-1] + b.indptr[1:]])
-
-
-def _grown(gram: Floats, across: Floats, own: Floats) -> Floats:
-    return np.ascontiguousarray(np.block([[gram, across], [across.T, own]]))
 
 
 def columns_of(X: Array, root: Floats, centre: Floats) -> Columns:
@@ -240,7 +242,7 @@ def path(
         state = _joined_by(columns, _trimmed(columns, state), penalties[these[-1]], positive, len(these) > 1)
         most = max_iter - int(sweeps[first])
         wanted = [penalties[i] for i in these]
-        # a set that may lack columns is solved to a part of the gap that it had
+        # a set that lacked many columns, and may lack more, is solved to a part of the gap that it had
         enough = max(inner * tol, 0.1 * before)
         W, counts = _descended(state, along, yy, wanted, positive, enough, most, seed)
         here = coef[first : first + len(these)]
@@ -263,11 +265,16 @@ def path(
             state.alive = safe(now, positive, coef[these[k]], pulls[k], squares[k], lengths)
             beyond = np.flatnonzero(state.alive & (pulled(pulls[k], positive) > now[0]))
             # where no column is missing the working set itself is to be solved further
-            lacks = bool(np.setdiff1d(beyond, state.chosen.index).size)
-            inner, before = (inner, float(gaps[these[k]])) if lacks else (0.1 * inner, 0.0)
+            missing = np.setdiff1d(beyond, state.chosen.index).size
+            lacks = missing > 0
+            # with the columns that it lacked, the rest of these penalties may pass at once
+            count = max(len(these) - ends, 1) if lacks else 1
+            many = SOME * missing > state.chosen.index.size
+            before = float(gaps[these[k]]) if many and count == 1 else 0.0
+            inner = inner if lacks else 0.1 * inner
             if inner < 1e-6:
                 ends, inner = ends + 1, INNER  # rounding prevents more
-            first, count = first + ends, 1
+            first += ends
     return Found(coef, gaps, sweeps, passes)
 
 

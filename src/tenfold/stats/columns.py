@@ -187,13 +187,22 @@ def _extreme(X: Array, weight: Array, mean: Floats, spread: Floats) -> Floats:
     return spread
 
 
+def _moderate(sizes: Floats) -> bool:
+    """Whether no square of sizes overflows or vanishes; those that are zero do not count."""
+    if not sizes.size:
+        return True
+    least = sizes.min()
+    if least == 0.0:
+        least = sizes.min(initial=np.inf, where=sizes > 0)
+    return bool(sizes.max() < 1e140 and least > 1e-140)
+
+
 def _sparse(X: Array, weight: Floats) -> tuple[Floats, Floats]:
     total = float(weight.sum())
     if total == 0.0:
         return np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    sizes = np.abs(X.data.astype(np.float64))
     # a power of two a column, and only where squares would overflow or vanish
-    extreme = sizes.size > 0 and not (sizes.max() < 1e140 and sizes.min(initial=np.inf, where=sizes > 0) > 1e-140)
+    extreme = not _moderate(np.abs(X.data.astype(np.float64, copy=False)))
     unit = np.zeros(X.shape[1], dtype=np.int32)
     if extreme:
         largest = abs(X).max(axis=0)

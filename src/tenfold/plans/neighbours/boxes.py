@@ -51,7 +51,8 @@ def _cells(column: Array, edge: Floats) -> Integers:
     if is_numpy(column):
         return np.asarray(np.searchsorted(edge, column, side="right") - 1)
     xp = namespace(column)
-    found = xp.searchsorted(like(edge, column), xp.astype(column, xp.float64, copy=False), side="right")
+    # a copy, for a column of rows is scattered in memory
+    found = xp.searchsorted(like(edge, column), xp.astype(column, xp.float64, copy=True), side="right")
     return np.array(on_host(found), dtype=np.int64) - 1
 
 
