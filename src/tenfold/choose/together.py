@@ -44,7 +44,9 @@ FIRST = 5.5
 """Nodes of a trail that are so far apart come first."""
 
 FEW_ENTRIES, FEW_PLACES = 1 << 14, 32
-"""Fewer entries of the rows are read before one has asked for them: few models of them are not worth a trail."""
+"""Fewer entries of the rows are read before one has asked for them: few models of them are not worth a trail, nor where
+Hessians are dear.
+"""
 
 TINY, ROUNDING = float(np.finfo(np.float64).tiny), 1e-26
 """Whatever the units of the columns, there is no fall below rounding."""
@@ -88,7 +90,8 @@ def together(
     few = min(MOST_FOLDS, max(1, MOST_NUMBERS // (size * strengths.shape[1])))
     batches = [slice(first, first + few) for first in range(0, len(folds), few)]
     cells = [Cells.of(rows.shape[0], folds[some]) for some in batches]
-    little = rows.entries < FEW_ENTRIES and strengths.shape[1] <= FEW_PLACES
+    dear = size > 8 * len(folds)
+    little = (rows.entries < FEW_ENTRIES or dear) and strengths.shape[1] <= FEW_PLACES
     if len(cells) == 1 and cells[0].few(size) and not little:
         setting = Setting.of(problem, shift, outputs, cells[0].parts(rows))
         trail = Trail.of(setting, cells[0].share, strengths)
