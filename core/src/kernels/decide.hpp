@@ -1,7 +1,8 @@
 // What decides between classes, for a tile of rows in single precision, lanes of rows.
 //
 // scaled_row     out_j = unit_j (x_j - place_j)
-// row_squares    squares(j, i) = rows(j, i)^2, and norms(i) += their sums over the columns j; without `squares` the sums
+// row_squares    squares(j, i) = rows(j, i)^2, and norms(i) += their sums over the columns j; without `squares` the
+// sums
 //                alone
 // leaders        of scores z(k, i) + b_k the largest, the second largest and the number of the largest; a score that is
 //                not a number is passed over
