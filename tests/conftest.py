@@ -1,6 +1,7 @@
 """What tests share: the table of estimators, hypothesis repeats itself, equivalence rotates by the day."""
 
 import os
+import signal
 import sys
 import time
 import zlib
@@ -27,6 +28,8 @@ ROTATION = "TENFOLD_ROTATION"
 def pytest_configure(config):
     # in the environment, so that parallel workers take the same fifth
     os.environ.setdefault(ROTATION, str(time.localtime().tm_yday % 5))
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells have it for what runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def expected(item):
