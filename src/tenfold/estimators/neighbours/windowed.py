@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import Array, Floats, is_dask, is_foreign, on_host
+from tenfold.arrays import Array, Floats, is_dask, on_host
 from tenfold.data import Rows
 from tenfold.distances import Distance, distance_of
 from tenfold.estimators.contract import (
@@ -122,5 +122,4 @@ class Windowed(Predictor, BaseEstimator):
 
     def _size(self) -> Floats:
         """The largest target of each column."""
-        y = self._targets if not is_foreign(self._targets) else abs(self._targets).max(axis=0)
-        return np.asarray(on_host(y) if is_foreign(self._targets) else np.abs(y).max(axis=0), dtype=np.float64)
+        return np.asarray(abs(self._targets).max(axis=0), dtype=np.float64)
