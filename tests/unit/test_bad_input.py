@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 import tenfold
-from estimators import IDS, SHAPES, TABLE, fits, parameters, targets_for
+from estimators import IDS, SHAPES, TABLE, fits, parameters, plain, targets_for
 
 every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
 
@@ -59,6 +59,15 @@ def test_x_that_is_not_finite_in_other_shapes(row, shape):
         return
     X[-1, -1] = np.nan
     refused(row, X, y, "Input X contains NaN")
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.classes > 2], ids=lambda row: row.id)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_x_that_is_not_finite_with_many_classes(row, kind, value):
+    X, y, _ = plain(row, 60, 4, count=4)
+    X[17, 2] = value
+    refused(row, KINDS[kind](X), y, "(?i)Input X contains (NaN|infinity)")
 
 
 @every_row
