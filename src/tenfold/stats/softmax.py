@@ -54,7 +54,7 @@ def _softmax(params: Params, order: int, shift: Floats | None, block: Block) -> 
         weight, value, slope, gradient = _core.softmax(
             X, block.y, block.weight, params.coef, params.intercept, shift, min(order, 1), threads(entries(X))
         )
-    if order == 2 and not np.isfinite(gradient).all():
+    if order == 2 and not np.isfinite(slope).all():
         raise NotFinite
     return Derivatives(weight, value, slope, gradient, _hessian(params, shift, block) if order == 2 else None)
 
