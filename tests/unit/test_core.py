@@ -436,6 +436,9 @@ def calls_for_bits():
         yield lambda t, X=X, Y=Y: (_core.times_t(X, Y, None, t),)
         yield lambda t, S=sparse, Y=Y: (_core.times_t_csr(*S, Y, t),)
         yield lambda t, X=X, w=weight, p=p: (_core.column_sums(X, w, w, np.zeros(p), t),)
+        margins = [rng.normal(size=20 * n) for _ in range(3)]
+        yield lambda t, m=margins: _core.losses_at(m[0], m[1], np.abs(m[2]), "huber", 1.0, t)
+        yield lambda t, m=margins: _core.losses_along(*m, 0.5, np.abs(m[2]), "square", 0.0, t)
         yield lambda t, S=sparse, w=weight: (_core.column_sums_csr(*S, w, w, t)[0],)
         yield lambda t, S=sparse: _core.chosen_columns_csr(*S, np.arange(0, 40, 3), None, t)
         yield lambda t, X=X[:300], p=p: (_core.inner_products(X, np.zeros(p), np.ones(len(X)), t),)
@@ -570,6 +573,11 @@ def test_wrong_lengths_are_refused():
         lambda: _core.times_csr(data, indices[:-1].copy(), indptr, p, coef, zero, 1),
         lambda: _core.times_csr(data, indices, indptr[::-1].copy(), p, coef, zero, 1),
         lambda: _core.column_sums_csr(data, indices, indptr, p, weight[:-1].copy(), None, 1),
+        lambda: _core.losses_at(weight, weight[:-1].copy(), weight, "square", 0.0, 1),
+        lambda: _core.losses_at(weight, weight, weight[:-1].copy(), "square", 0.0, 1),
+        lambda: _core.losses_at(weight, weight, -weight, "square", 0.0, 1),
+        lambda: _core.losses_at(weight, weight, weight, "no such", 0.0, 1),
+        lambda: _core.losses_along(weight, weight, weight[:-1].copy(), 1.0, weight, "square", 0.0, 1),
         lambda: _core.column_sums_csr(data, indices, indptr, p, weight, weight[:-1].copy(), 1),
         lambda: _core.chosen_columns_csr(data, indices, indptr, p, np.array([p]), None, 1),
         lambda: _core.chosen_columns_csr(data, indices, indptr, p, np.array([-1]), None, 1),
