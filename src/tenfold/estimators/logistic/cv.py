@@ -7,7 +7,7 @@ from sklearn import get_config
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import compute_class_weight
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 
 from tenfold.arrays import Array, Floats, Integers, contiguous, is_sparse
 from tenfold.choose.logistic import paths as choose_paths
@@ -108,6 +108,7 @@ class LogisticRegressionCV(LogisticRegression):
     """
 
     _inference = "The penalty was chosen from the data: classical standard errors do not hold. Use the bootstrap."
+    __metadata_request__score: ClassVar = {"sample_weight": UNUSED}  # the scorer's to ask for
     _claims: ClassVar = Claims(
         "Logistic regression, C and the share of L1 by folds",
         "folds of rows in memory",
