@@ -29,6 +29,7 @@ namespace {
 
 template <class T>
 constexpr DenseKernels<T> dense = {pack<T>,
+                                   pack_about<T>,
                                    margins<T>,
                                    gradient<T>,
                                    column_sums<T>,
@@ -72,6 +73,7 @@ constexpr Kernels kernels = {
     leverage,
     loo,
     truncate,
+    add_rows,
     best_moves,
     whitened_lengths,
     whitened,
