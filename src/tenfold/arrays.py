@@ -237,6 +237,11 @@ def _agree(one: Head, other: Head) -> bool:
     return bool(near and np.array_equal(one.constant, other.constant, equal_nan=True))
 
 
+def one_by_one(X: Array) -> list[Array]:
+    """The rows for a function of two rows, as scikit-learn gives them: (p,), or (1, p) of a sparse matrix."""
+    return [X[[i]] for i in range(X.shape[0])] if is_sparse(X) else list(X)
+
+
 def some_rows(array: Array, which: slice) -> Array:
     """A slice of rows; a standard index names every axis, but sparse arrays know no ellipsis."""
     return array[which] if is_sparse(array) else array[which, ...]

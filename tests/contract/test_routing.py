@@ -30,11 +30,17 @@ def made(row):
     return model.set_fit_request(sample_weight=True)
 
 
+def scoring(model, weights):
+    """The model, with `score` asking for weights or not, unless that is its scorer's to say."""
+    delegates = any(name.endswith("__metadata_request__score") for name in vars(type(model)))
+    return model if delegates else model.set_score_request(sample_weight=weights)
+
+
 @every_class
 def test_weights_through_a_pipeline(routing, row):
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60)
-    model = made(row).set_score_request(sample_weight=True)
+    model = scoring(made(row), weights=True)
     pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
     pipeline.fit(X, y, sample_weight=weight)
     scaled = StandardScaler().fit_transform(X)
@@ -47,7 +53,7 @@ def test_weights_through_a_pipeline(routing, row):
 def test_weights_through_cross_validation(routing, row):
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60)
-    model = made(row).set_score_request(sample_weight=False)
+    model = scoring(made(row), weights=False)
     found = cross_validate(
         model, X, y, params={"sample_weight": weight}, cv=3, return_estimator=True, return_indices=True
     )
@@ -102,6 +108,18 @@ def test_weights_reach_the_scorer_of_a_cross_validated_class(routing):
     tenfold.RidgeCV([0.1, 1.0], cv=3, scoring=scorer).fit(X, y, sample_weight=weight)
     assert seen
     assert all(length == 20 for length in seen)
+
+
+def test_weights_that_the_scorer_does_not_ask_for_are_refused_by_score(routing):
+    row = next(row for row in TABLE if row.name == "LogisticRegressionCV")
+    X, y, _ = SHAPES["tall"](row)
+    weight = zero_weights(60) + 0.1
+    silent, asking = (get_scorer("accuracy").set_score_request(sample_weight=asked) for asked in (False, True))
+    model = row.make().set_params(scoring=silent).fit(X, y)
+    with pytest.raises(TypeError, match=r"score got unexpected argument\(s\) {'sample_weight'}"):
+        model.score(X, y, sample_weight=weight)
+    weighted = model.set_params(scoring=asking).score(X, y, sample_weight=weight)
+    np.testing.assert_allclose(weighted, np.average(model.predict(X) == y, weights=weight))
 
 
 @every_class

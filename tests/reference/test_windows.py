@@ -100,6 +100,21 @@ def test_rows_that_are_drawn(kernel, weight):
         KernelDensity(kernel="linear").fit(X).sample()
 
 
+@pytest.mark.parametrize("kernel", ["gaussian", "tophat"])
+@pytest.mark.parametrize(("metric", "power"), [("manhattan", 1.0), ("minkowski", 3.0), ("chebyshev", np.inf)])
+def test_rows_that_are_drawn_from_other_windows(kernel, metric, power):
+    given = {"p": power} if metric == "minkowski" else None
+    model = KernelDensity(kernel=kernel, bandwidth=0.5, metric=metric, metric_params=given).fit(np.full((1, 3), 2.0))
+    away = (model.sample(4000, random_state=0) - 2.0) / 0.5
+    length = np.linalg.norm(away, ord=power, axis=1)
+    law = scipy.stats.chi(3) if kernel == "gaussian" else scipy.stats.powerlaw(3)
+    assert scipy.stats.kstest(length, law.cdf).pvalue > 1e-3
+    # with lengths of a ball the points fill the ball evenly: a smaller one inside has its share of them
+    ball = away * (law.cdf(length) ** (1 / 3) / length)[:, None]
+    inside = np.linalg.norm(2 * ball - [0.5, 0, 0], ord=power, axis=1) < 1
+    assert inside.mean() == pytest.approx(1 / 8, abs=4 * np.sqrt(7 / 64 / 4000))
+
+
 def by_definition(window, h, x, exclude=None, weight=None):
     d = np.linalg.norm(X - x, axis=1)
     heights = {

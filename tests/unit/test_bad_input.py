@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 import tenfold
-from estimators import IDS, SHAPES, TABLE, fits, parameters, targets_for
+from estimators import IDS, SHAPES, TABLE, fits, parameters, plain, targets_for
 
 every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
 
@@ -59,6 +59,15 @@ def test_x_that_is_not_finite_in_other_shapes(row, shape):
         return
     X[-1, -1] = np.nan
     refused(row, X, y, "Input X contains NaN")
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.classes > 2], ids=lambda row: row.id)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_x_that_is_not_finite_with_many_classes(row, kind, value):
+    X, y, _ = plain(row, 60, 4, count=4)
+    X[17, 2] = value
+    refused(row, KINDS[kind](X), y, "(?i)Input X contains (NaN|infinity)")
 
 
 @every_row
@@ -556,3 +565,36 @@ def test_the_same_of_other_models(name, value):
     X[1234, 0] = value
     with pytest.raises(ValueError, match="Input X contains"):
         (model.predict if hasattr(model, "classes_") else model.transform)(X)
+
+
+# -- values that are not there ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("GaussianNB", "MixedNB takes missing values"),
+        ("LinearDiscriminantAnalysis", "MixedNB takes missing values"),
+        ("LogisticRegression", "MixedNB takes missing values"),
+        ("Ridge", "TableEncoder fills and marks them"),
+        ("PCA", "GaussianMixture takes missing values"),
+        ("KMeans", "GaussianMixture takes missing values"),
+        ("NearestNeighbors", "nan_euclidean.* GaussianMixture takes missing values"),
+        ("KNeighborsClassifier", "nan_euclidean.* MixedNB takes missing values"),
+    ],
+)
+def test_missing_values_are_sent_to_who_takes_them(name, advice):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    y = np.arange(30) % 2
+    X[4, 1] = np.nan
+    with pytest.raises(ValueError, match=rf"(?s)Input X contains NaN.*{advice}"):
+        getattr(tenfold, name)().fit(X, y)
+
+
+def test_those_who_take_missing_values_do():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    y = np.arange(60) % 2
+    X[4, 1] = np.nan
+    for model in (tenfold.MixedNB(), tenfold.GaussianMixture(2), tenfold.KNeighborsClassifier(metric="nan_euclidean")):
+        assert model.fit(X, y).certificate_.ok
+    assert np.isfinite(tenfold.TableEncoder().fit_transform(X)).all()

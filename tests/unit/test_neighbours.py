@@ -139,6 +139,18 @@ def test_precomputed_graphs():
         model.kneighbors(sparse.dok_matrix(graph))
 
 
+def test_functions_of_sparse_rows():
+    def apart(x, y):
+        assert sparse.issparse(x)
+        assert sparse.issparse(y)
+        return float(abs(x - y).sum())
+
+    model = NearestNeighbors(n_neighbors=3, metric=apart).fit(sparse.csr_array(X))
+    assert model.certificate_.ok
+    distances, _ = NearestNeighbors(n_neighbors=3, metric="manhattan").fit(X).kneighbors(Q)
+    np.testing.assert_allclose(model.kneighbors(sparse.csr_array(Q))[0], distances, rtol=1e-12)
+
+
 def test_functions_as_metrics():
     def away(a, b, power=1.0):
         return float(np.sum(np.abs(a - b)) ** power)

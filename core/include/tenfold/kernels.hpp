@@ -15,6 +15,8 @@ template <class T> struct DenseKernels {
   // core/src/kernels/pack.hpp
   void (*pack)(const T *x, Index width, const Index *rows, Index count, Index columns, const double *unit,
                const double *centre, const double *root, double *panels, Index stride);
+  void (*pack_about)(const T *x, Index width, const Index *rows, Index count, Index columns, const double *centres,
+                     Index step, const std::int32_t *of, const double *root, double *panels, Index stride);
   // core/src/kernels/margins.hpp
   void (*margins)(const T *x, Index count, Index columns, const double *coef, Index targets, const double *shift,
                   const double *intercept, double *z, Index row_step, Index target_step);
@@ -143,6 +145,9 @@ struct Kernels {
   // core/src/kernels/delta.hpp
   void (*truncate)(double *v, double *q, double *average, Index columns, double scale, double due, double lag,
                    double *sums);
+  // core/src/kernels/classes.hpp
+  void (*add_rows)(const double *panels, Index stride, Index panel_count, Index count, const std::int32_t *of,
+                   const double *weight, double *sums, double *squares, Index step);
   // core/src/kernels/viterbi.hpp
   void (*best_moves)(const double *score, const double *move, Index tags, double *best, double *back);
   // core/src/kernels/mixture.hpp

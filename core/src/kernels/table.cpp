@@ -30,6 +30,7 @@ namespace {
 
 template <class T>
 constexpr DenseKernels<T> dense = {pack<T>,
+                                   pack_about<T>,
                                    margins<T>,
                                    gradient<T>,
                                    column_sums<T>,
@@ -75,6 +76,7 @@ constexpr Kernels kernels = {
     leverage,
     loo,
     truncate,
+    add_rows,
     best_moves,
     whitened_lengths,
     whitened,

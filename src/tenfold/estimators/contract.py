@@ -26,6 +26,7 @@ from tenfold.arrays import (
 )
 from tenfold.data import BatchRows, MemoryRows, NotFinite, Rows, Table
 from tenfold.estimators import foreign
+from tenfold.estimators.advice import advising
 from tenfold.plans import Fitted
 from tenfold.solvers.loop import Status
 
@@ -40,7 +41,8 @@ def all_or_nothing(method: Method) -> Method:
     def fit(estimator: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(estimator))
         try:
-            return method(estimator, *args, **kwargs)
+            with advising(estimator):
+                return method(estimator, *args, **kwargs)
         except BaseException:
             vars(estimator).clear()
             vars(estimator).update(before)

@@ -20,6 +20,7 @@ from tenfold.arrays import (
     like,
     namespace,
     on_host,
+    one_by_one,
     some_rows,
     unit_roundoff,
 )
@@ -245,12 +246,13 @@ def plain(metric: Any, params: dict[str, Any], X: Array, Q: Array) -> Array:
     """Distances (m, n) in float64 by SciPy's loops, or by formulas that no search uses."""
     if is_foreign(X):
         return elsewhere(metric, params, X, Q)
-    X, Q = (np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64) for part in (X, Q))
     if metric == "pyfunc":
         params = dict(params)
         metric = params.pop("func")
     if callable(metric):
-        return np.array([[metric(q, x, **params) for x in X] for q in Q], dtype=np.float64)
+        rows = one_by_one(X)
+        return np.array([[metric(q, x, **params) for x in rows] for q in one_by_one(Q)], dtype=np.float64)
+    X, Q = (np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64) for part in (X, Q))
     if metric == "precomputed":
         return Q.copy()
     if metric == "ordinal":

@@ -71,6 +71,7 @@ from tenfold.stats.tables import (
 )
 from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
+from tenfold.stats.within import WithinForms, WithinMoments, within_forms, within_moments
 
 __all__ = [
     "BATCH",
@@ -112,6 +113,8 @@ __all__ = [
     "Total",
     "Voters",
     "WholeGram",
+    "WithinForms",
+    "WithinMoments",
     "all_but_one",
     "along",
     "assigned",
@@ -174,4 +177,6 @@ __all__ = [
     "together",
     "total_weight",
     "undecided",
+    "within_forms",
+    "within_moments",
 ]

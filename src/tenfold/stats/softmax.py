@@ -9,7 +9,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace, on_host, some_rows
-from tenfold.data import Block, Lifted, settled, weights_of
+from tenfold.data import Block, Lifted, NotFinite, settled, weights_of
 from tenfold.losses import Softmax, Square
 from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import Derivatives, Params, Total, along, derivatives, products, times
@@ -54,6 +54,8 @@ def _softmax(params: Params, order: int, shift: Floats | None, block: Block) -> 
         weight, value, slope, gradient = _core.softmax(
             X, block.y, block.weight, params.coef, params.intercept, shift, min(order, 1), threads(entries(X))
         )
+    if order == 2 and not np.isfinite(slope).all():
+        raise NotFinite
     return Derivatives(weight, value, slope, gradient, _hessian(params, shift, block) if order == 2 else None)
 
 

@@ -1,15 +1,14 @@
 """Densities by windows about every row."""
 
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from scipy.special import gammainc
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, on_host
-from tenfold.distances import VALID, Distance
+from tenfold.distances import VALID, Distance, Minkowski, distance_of, same
 from tenfold.estimators.contract import Claims, all_or_nothing, rows_alone, total_weight
 from tenfold.estimators.neighbours.reached import Told
 from tenfold.estimators.neighbours.windowed import Windowed
@@ -32,6 +31,7 @@ from tenfold.plans.neighbours import (
     WindowsAbout,
     WindowSum,
     bandwidths_to_try,
+    drawn_from,
     likelihoods_left_out,
     log_volume,
     rows_at,
@@ -225,10 +225,12 @@ class KernelDensity(Windowed):
         return float(np.sum(on_host(self.score_samples(X))))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Floats:
-        """Rows drawn from the density, (n_samples, p); for the windows "gaussian" and "tophat"."""
+        """Rows drawn from the density, (n_samples, p), for "gaussian" and "tophat" windows of Minkowski distances."""
         check_is_fitted(self)
-        if self.kernel not in ("gaussian", "tophat") or self.metric not in ("euclidean", "l2", "minkowski"):
-            raise NotImplementedError("Rows are drawn from Gaussian and tophat windows of the Euclidean distance.")
+        distance = distance_of(self.metric, self.metric_params or {}, self._rows)
+        is_norm = isinstance(distance, Minkowski) and distance.image is same and distance.finish == "root"
+        if not is_norm or self.kernel not in ("gaussian", "tophat"):
+            raise NotImplementedError("Rows are drawn from Gaussian and tophat windows of Minkowski distances.")
         rng = check_random_state(random_state)
         u, (n, d) = rng.uniform(0, 1, size=int(n_samples)), self._rows.shape
         if self._weight is None:
@@ -237,14 +239,10 @@ class KernelDensity(Windowed):
             sums = np.cumsum(on_host(self._weight))
             which = np.searchsorted(sums, u * sums[-1])
         some, place = np.unique(which, return_inverse=True)
-        drawn = on_host(rows_at(rows_alone(self._rows, None), some))[place].astype(np.float64, copy=False)
-        if self.kernel == "gaussian":
-            return np.atleast_2d(rng.normal(drawn, self.bandwidth_))
-        # a Gaussian direction; its length, by its own distribution, becomes that of a point in a ball
-        away = rng.normal(size=(int(n_samples), d))
-        squares = np.einsum("ij,ij->i", away, away)
-        length = gammainc(0.5 * d, 0.5 * squares) ** (1.0 / d) * self.bandwidth_ / np.sqrt(squares)
-        return drawn + away * length[:, None]
+        centres = on_host(rows_at(rows_alone(self._rows, None), some))[place].astype(np.float64, copy=False)
+        return centres + self.bandwidth_ * drawn_from(
+            self.kernel, cast(Minkowski, distance).p, (int(n_samples), d), rng
+        )
 
 
 def _above(level: float, found: WindowSum) -> Floats:

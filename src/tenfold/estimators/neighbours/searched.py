@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tenfold.arrays import FLOATS, Array, Integers, is_dask, is_sparse, like, on_host
 from tenfold.data import Rows
 from tenfold.distances import VALID, distance_of
+from tenfold.estimators.advice import advising
 from tenfold.estimators.classes import encoded
 from tenfold.estimators.contract import (
     Claims,
@@ -60,9 +61,6 @@ from tenfold.plans.neighbours import (
 )
 
 METRICS = tuple(sorted({name for names in VALID.values() for name in names}))
-MISSING = (
-    " metric='nan_euclidean' compares rows by the entries that both have; MixedNB takes missing values in classes."
-)
 
 
 def an_integer() -> Check:
@@ -96,6 +94,7 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
 
     _claims: ClassVar[Claims]
     _constraints: ClassVar[Constraints] = {}
+    _with_missing: ClassVar = "metric='nan_euclidean' compares rows by the entries that both have."
     _fit_X: Any
     _votes: Array | None
     _index: Kept | Source
@@ -194,32 +193,21 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
 
     def _taken(self, X: Any, y: Any) -> tuple[Array, Any]:
         """Rows and targets as scikit-learn checks them."""
-        with_y = get_tags(self).target_tags.required
-        settings: dict[str, Any] = {
-            "accept_sparse": "csr",
-            "dtype": list(FLOATS),
-            "order": "C",
-            "ensure_all_finite": self._finite(),
-        }
-        try:
-            if not with_y:
-                return self._canonical(validate_data(self, X, **self._formats(settings))), None
-            X, y = validate_data(self, X, y, multi_output=True, **self._formats(settings))
-        except ValueError as reason:
-            raise with_advice(reason) from None
+        settings = self._checks()
+        if self.metric == "precomputed":  # whose zeros that are stored are distances
+            settings["accept_sparse"] = ("csr", "csc", "coo", "lil")
+        if not get_tags(self).target_tags.required:
+            return self._canonical(validate_data(self, X, **settings)), None
+        X, y = validate_data(self, X, y, multi_output=True, **settings)
         return self._canonical(X), y
 
     def _canonical(self, X: Array) -> Array:
         """Sparse rows without repeated entries; a graph of distances is taken as it is stored."""
         return X if self.metric == "precomputed" else canonical(X)
 
-    def _formats(self, settings: dict[str, Any]) -> dict[str, Any]:
-        if self.metric == "precomputed":  # whose zeros that are stored are distances
-            settings["accept_sparse"] = ("csr", "csc", "coo", "lil")
-        return settings
-
-    def _finite(self) -> Any:
-        return "allow-nan" if self.metric == "nan_euclidean" else True
+    def _checks(self) -> dict[str, Any]:
+        finite = "allow-nan" if self.metric == "nan_euclidean" else True
+        return {"accept_sparse": "csr", "dtype": list(FLOATS), "order": "C", "ensure_all_finite": finite}
 
     def _keep_targets(self, y: Array, X: Array) -> None:
         if not is_classifier(self):
@@ -262,18 +250,8 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
                     "features as input: the distances to all rows of the fit."
                 )
             return (X if self._kept is None else X[:, self._kept]), None
-        try:
-            X = validate_data(
-                self,
-                X,
-                accept_sparse="csr",
-                dtype=list(FLOATS),
-                order="C",
-                ensure_all_finite=self._finite(),
-                reset=False,
-            )
-        except ValueError as reason:
-            raise with_advice(reason) from None
+        with advising(self):
+            X = validate_data(self, X, reset=False, **self._checks())
         warn_of_sets(self.effective_metric_, X)
         return canonical(X), None
 
@@ -371,9 +349,3 @@ class Targeted(Searched):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs); a table may bring its own."""
         return self._keep(X, y, sample_weight)._certified()
-
-
-def with_advice(reason: ValueError) -> ValueError:
-    """The error of a missing value, with what takes it."""
-    text = str(reason)
-    return type(reason)(text + MISSING if "contains NaN" in text else text)

@@ -1,6 +1,7 @@
 """Neighbours: an index of the rows, searches in it, what neighbours say of a query, and sums of windows."""
 
 from tenfold.plans.neighbours.condensed import centres_of_classes
+from tenfold.plans.neighbours.draws import drawn_from
 from tenfold.plans.neighbours.elsewhere import is_possible
 from tenfold.plans.neighbours.index import Index, Near, built, from_graph
 from tenfold.plans.neighbours.said import means, votes, weighed
@@ -44,6 +45,7 @@ __all__ = [
     "bandwidths_to_try",
     "built",
     "centres_of_classes",
+    "drawn_from",
     "from_graph",
     "is_possible",
     "kept_where_they_are",

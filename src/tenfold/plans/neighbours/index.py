@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, Integers, entries, is_sparse
+from tenfold.arrays import Array, Floats, Integers, entries, is_sparse, one_by_one
 from tenfold.distances import Called, Distance, Entries, Given, Minkowski, Sets
 from tenfold.machine import require_memory, threads
 
@@ -288,13 +288,13 @@ SEARCHES: dict[type, Callable[[Any, Array, str], Search]] = {
 
 
 def called(distance: Called, rows: Array, queries: Array) -> Floats:
-    """All distances of queries to rows, (m, n), by a function of two rows."""
+    """All distances of queries to rows, (m, n), by a function of two rows, (p,), or (1, p) where they are sparse."""
     m, n = queries.shape[0], rows.shape[0]
     require_memory(f"The distances of {m} queries to {n} rows", 8 * m * n, "Ask for fewer queries at a time.")
-    found = np.empty((m, n))
-    for i in range(m):
-        for j in range(n):
-            found[i, j] = distance.function(queries[i], rows[j], **distance.arguments)
+    found, others = np.empty((m, n)), one_by_one(rows)
+    for i, query in enumerate(one_by_one(queries)):
+        for j, row in enumerate(others):
+            found[i, j] = distance.function(query, row, **distance.arguments)
     return found
 
 
