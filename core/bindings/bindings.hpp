@@ -10,6 +10,7 @@ namespace tenfold {
 void bind_moments(nb::module_ &m);
 void bind_class_columns(nb::module_ &m);
 void bind_class_tables(nb::module_ &m);
+void bind_within(nb::module_ &m);
 void bind_decide(nb::module_ &m);
 void bind_singles(nb::module_ &m);
 void bind_derivatives(nb::module_ &m);

@@ -40,6 +40,7 @@ NB_MODULE(_core, m) {
   bind_moments(m);
   bind_class_columns(m);
   bind_class_tables(m);
+  bind_within(m);
   bind_decide(m);
   bind_singles(m);
   bind_derivatives(m);

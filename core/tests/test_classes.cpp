@@ -7,6 +7,8 @@
 #include "tenfold/decide.hpp"
 #include "tenfold/largest.hpp"
 #include "tenfold/quadratics.hpp"
+#include "tenfold/within_forms.hpp"
+#include "tenfold/within_moments.hpp"
 
 #include <limits>
 
@@ -191,6 +193,69 @@ template <class T> void test_products(const std::string &isa, Index n, Index p, 
   }
 }
 
+// Sums about places and second moments about means, with rows of weight zero that are not finite.
+template <class T> void test_within(const std::string &isa, Index n, Index p, Index q, bool weighted) {
+  const std::string what = isa + " within " + std::to_string(n) + " x " + std::to_string(p) + ", " + std::to_string(q);
+  Matrix<T> m(n, p, 1.0, 71);
+  const Labels labels(n);
+  if (weighted)
+    for (Index i = 0; i < n; ++i)
+      if (labels.weight[index(i)] == 0.0 && p > 0)
+        m.values[index(i * p)] = std::numeric_limits<T>::quiet_NaN();
+  const auto places = normal(index(classes * p), 72), vectors = normal(index(q * p), 73);
+  const std::span<const double> weight = weighted ? std::span<const double>(labels.weight) : std::span<const double>{};
+  const auto moments = within_moments(m.dense(), weight, labels.group, classes, places, 2);
+  const auto moments_again = within_moments(m.dense(), weight, labels.group, classes, places, 1);
+  const auto forms = within_forms(m.dense(), weight, labels.group, classes, places, vectors, q, 2);
+  const auto forms_again = within_forms(m.dense(), weight, labels.group, classes, places, vectors, q, 1);
+  check(moments.scatter == moments_again.scatter && moments.sums == moments_again.sums &&
+            forms.squares == forms_again.squares && forms.forms == forms_again.forms,
+        what + ": the same bits for all threads");
+  std::vector<double> total(index(classes)), sums(index(classes * p)), squares(index(classes * p)),
+      scatter(index(p * p)), form(index(q * q));
+  const auto away = [&](Index i, Index j) { return m(i, j) - places[index(labels.group[index(i)] * p + j)]; };
+  std::int64_t count = 0;
+  for (Index i = 0; i < n; ++i) {
+    const double w = labels.of(i, weighted);
+    const Index c = labels.group[index(i)];
+    if (w == 0.0)
+      continue;
+    ++count;
+    total[index(c)] += w;
+    for (Index j = 0; j < p; ++j) {
+      sums[index(c * p + j)] += w * away(i, j);
+      squares[index(c * p + j)] += w * away(i, j) * away(i, j);
+      for (Index k = 0; k < p; ++k)
+        scatter[index(j * p + k)] += w * away(i, j) * away(i, k);
+    }
+    std::vector<double> z(index(q));
+    for (Index a = 0; a < q; ++a)
+      for (Index j = 0; j < p; ++j)
+        z[index(a)] += away(i, j) * vectors[index(a * p + j)];
+    for (Index a = 0; a < q; ++a)
+      for (Index b = 0; b < q; ++b)
+        form[index(a * q + b)] += w * z[index(a)] * z[index(b)];
+  }
+  const double rounding = 1e-12 * static_cast<double>((n + 1) * (p + 1));
+  check(moments.count == count, what + ": rows that count");
+  for (Index c = 0; c < classes; ++c) {
+    check_close(moments.weight[index(c)], total[index(c)], rounding, what + ": weight");
+    check_close(forms.weight[index(c)], total[index(c)], rounding, what + ": weight of forms");
+    for (Index j = 0; j < p && total[index(c)] > 0.0; ++j)
+      for (Index k = 0; k < p; ++k)
+        scatter[index(j * p + k)] -= sums[index(c * p + j)] * sums[index(c * p + k)] / total[index(c)];
+  }
+  for (Index j = 0; j < classes * p; ++j) {
+    check_close(moments.sums[index(j)], sums[index(j)], rounding, what + ": sums about places");
+    check_close(forms.sums[index(j)], sums[index(j)], rounding, what + ": sums of forms");
+    check_close(forms.squares[index(j)], squares[index(j)], rounding, what + ": squares about places");
+  }
+  for (Index j = 0; j < p * p; ++j)
+    check_close(moments.scatter[index(j)], scatter[index(j)], 10.0 * rounding, what + ": scatter");
+  for (Index a = 0; a < q * q; ++a)
+    check_close(forms.forms[index(a)], form[index(a)], 10.0 * static_cast<double>(p + 1) * rounding, what + ": forms");
+}
+
 void test_tables() {
   const double missing = std::numeric_limits<double>::quiet_NaN();
   const std::vector<double> values{0.0, 2.0, 1.0, missing, 1.9, -0.5};
@@ -289,6 +354,8 @@ int main() {
         for (const Index q : {0, 1, 9}) {
           test_products<float>(isa, n, p, q, true);
           test_products<double>(isa, n, p, q, false);
+          test_within<float>(isa, n, p, q, true);
+          test_within<double>(isa, n, p, q, false);
         }
         test_distances<float>(isa, n, p);
         test_distances<double>(isa, n, p);
@@ -298,6 +365,7 @@ int main() {
     test_decisions<double>(isa, 70, 300);
     test_sums<double>(isa, 60'000, 5, true); // several slots
     test_products<double>(isa, 20'000, 5, 2, true);
+    test_within<double>(isa, 20'000, 5, 2, true);
   });
   test_least_values();
   test_first_means();

@@ -11,6 +11,8 @@ from tenfold.data import Block
 from tenfold.judge.bayes import _each_class, _tables_again
 from tenfold.plans.bayes import TableScores
 from tenfold.stats import (
+    GroupedMoments,
+    WithinMoments,
     class_columns,
     class_errors,
     class_products,
@@ -19,8 +21,11 @@ from tenfold.stats import (
     observed_columns,
     pooled_products,
     scaled_distances,
+    within_forms,
+    within_moments,
 )
 from tenfold.stats.classes import class_columns_in_arrays, class_products_in_arrays, class_sums_in_arrays
+from tenfold.stats.within import within_forms_in_arrays
 
 shapes = st.tuples(st.integers(1, 70), st.integers(1, 21), st.integers(1, 4), st.integers(0, 99), st.booleans())
 
@@ -64,13 +69,20 @@ def test_columns_of_the_loop_and_of_arrays(shape, offset):
 def test_merged_parts_are_the_whole(shape, cut):
     rows = block(*shape)
     places = np.ones((shape[2], shape[1]))
-    for lift in (class_sums(shape[2]), class_columns(shape[2]), class_errors(places), observed_columns(shape[2])):
+    for lift in (
+        class_sums(shape[2]),
+        class_columns(shape[2]),
+        class_errors(places),
+        observed_columns(shape[2]),
+        within_moments(shape[2]),
+        within_forms(places, places[:1]),
+    ):
         whole, (one, other) = lift(rows), (lift(half) for half in halves(rows, min(cut, shape[0])))
         merged = one.merge(other)
         some = whole.weight > 0.0
         for name in type(whole).__dataclass_fields__:
             a, b = getattr(merged, name), getattr(whole, name)
-            if np.ndim(a) == 2 and np.shape(some) != np.shape(a):
+            if np.ndim(a) == 2 and np.shape(some) != np.shape(a) and name not in ("scatter", "forms"):
                 a, b = a[some], b[some]
             np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-11, err_msg=name)
 
@@ -90,6 +102,32 @@ def test_products_of_the_loop_and_of_arrays(shape, count, dtype):
     pooled = pooled_products(places, factors, vectors[0])(rows).sum
     expected = np.einsum("k,kqp->qp", factors, class_products_in_arrays(places, same, rows).products)
     np.testing.assert_allclose(pooled, expected, rtol=1e-10, atol=1e-10)
+
+
+@given(shapes, st.sampled_from([np.float32, np.float64]), st.sampled_from([0.0, 1e8]))
+def test_what_is_summed_within_classes(shape, dtype, offset):
+    """As the moments of each class, also where classes are far apart."""
+    rows = block(*shape, dtype)
+    rows.X[:] = (rows.X + offset * rows.group[:, None]).astype(dtype)
+    ours = within_moments(shape[2])(rows)
+    plain = WithinMoments.of(GroupedMoments.lifter(shape[2])(rows))
+    assert ours.count == plain.count
+    np.testing.assert_allclose(ours.weight, plain.weight)
+    np.testing.assert_allclose(ours.mean, plain.mean, rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(ours.scatter, plain.scatter, rtol=1e-10, atol=1e-10)
+    vectors = np.random.default_rng(2).standard_normal((5, shape[1]))
+    seen = within_forms(ours.mean, vectors)(rows)
+    again = within_forms_in_arrays(ours.mean, vectors, rows).settle()
+    for name in ("weight", "sums", "squares", "forms"):
+        np.testing.assert_allclose(getattr(seen, name), getattr(again, name), rtol=1e-9, atol=1e-7, err_msg=name)
+    np.testing.assert_allclose(seen.forms, vectors @ ours.scatter @ vectors.T, rtol=1e-9, atol=1e-7)
+
+
+def test_a_class_that_is_constant_stays_so():
+    rows = block(30, 2, 2, 0, False, offset=1e8)
+    rows.X[:, 0] = np.where(rows.group == 0, 0.1, 1e8 / 3.0)
+    one, other = (within_moments(2)(half) for half in halves(rows, 17))
+    assert one.merge(other).scatter[0].tolist() == [0.0, 0.0]
 
 
 @given(shapes)
@@ -167,6 +205,10 @@ def test_bits_do_not_depend_on_threads(threshold):
         lambda threads: _core.class_squares(rows.X, rows.weight, rows.group, np.zeros((3, 23)), threads),
         lambda threads: _core.class_products(
             rows.X, rows.weight, rows.group, np.zeros((3, 23)), np.ones((3, 5, 23)), threads
+        ),
+        lambda threads: _core.within_moments(rows.X, rows.weight, rows.group, np.zeros((3, 23)), threads)[1:],
+        lambda threads: _core.within_forms(
+            rows.X, rows.weight, rows.group, np.zeros((3, 23)), np.ones((5, 23)), threads
         ),
         lambda threads: _core.class_tables(
             np.floor(np.abs(rows.X)), rows.weight, rows.group, 3, np.arange(0, 240, 10), threads

@@ -15,6 +15,8 @@ template <class T> struct DenseKernels {
   // core/src/kernels/pack.hpp
   void (*pack)(const T *x, Index width, const Index *rows, Index count, Index columns, const double *unit,
                const double *centre, const double *root, double *panels, Index stride);
+  void (*pack_about)(const T *x, Index width, const Index *rows, Index count, Index columns, const double *centres,
+                     Index step, const std::int32_t *of, const double *root, double *panels, Index stride);
   // core/src/kernels/margins.hpp
   void (*margins)(const T *x, Index count, Index columns, const double *coef, Index targets, const double *shift,
                   const double *intercept, double *z, Index row_step, Index target_step);
@@ -53,6 +55,11 @@ template <class T> struct DenseKernels {
   void (*add_about)(double w, const T *x, const double *shift, Index columns, double *sums);
   // core/src/kernels/decide.hpp
   void (*scaled_row)(const T *x, Index columns, const double *place, const double *unit, float *out);
+  // core/src/kernels/slabs.hpp
+  void (*slab_times)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *v,
+                     Index v_step, Index vectors, double *z, Index z_step);
+  void (*slab_times_t)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *u,
+                       Index u_step, Index vectors, double *g, Index g_step);
 };
 
 template <class T, class I> struct SparseKernels {
@@ -65,6 +72,8 @@ template <class T, class I> struct SparseKernels {
   bool (*both_ways)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns, Index step,
                     const double *coef, const double *weight, const double *level, const double *along, double *g,
                     double *totals);
+  bool (*column_sums)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                      const double *weight, const double *other, double *sums, double *extremes);
   // core/src/kernels/nearest.hpp
   bool (*nearest)(const T *data, const I *indices, Index count, Index columns, double unit, const float *centres,
                   Index stride, const float *half, Index panel_count, float *best, float *second, std::int32_t *number);
@@ -138,6 +147,9 @@ struct Kernels {
   // core/src/kernels/delta.hpp
   void (*truncate)(double *v, double *q, double *average, Index columns, double scale, double due, double lag,
                    double *sums);
+  // core/src/kernels/classes.hpp
+  void (*add_rows)(const double *panels, Index stride, Index panel_count, Index count, const std::int32_t *of,
+                   const double *weight, double *sums, double *squares, Index step);
   // core/src/kernels/viterbi.hpp
   void (*best_moves)(const double *score, const double *move, Index tags, double *best, double *back);
   // core/src/kernels/mixture.hpp

@@ -1,7 +1,7 @@
 // What one row adds to the sums of its class, and how far it is from all classes.
 #pragma once
 
-#include "simd.hpp"
+#include "pack.hpp"
 
 namespace tenfold::TENFOLD_ISA {
 namespace {
@@ -40,6 +40,35 @@ void add_squares(double w, const T *x, const double *shift, Index columns, doubl
     store_part(sums + j, load_part(sums + j, left) + part, left);
     store_part(squares + j, load_part(squares + j, left) + part * away, left);
   }
+}
+
+// Of packed rows d (see pack.hpp), row i of class of[i]: sums_of += w_i d_i and, unless squares is null,
+// squares_of += w_i d_i^2; the sums of a class are whole panels, `step` apart.
+template <bool squared>
+inline void add_rows_to(const double *panels, Index stride, Index panel_count, Index count, const std::int32_t *of,
+                        const double *weight, double *sums, double *squares, Index step) {
+  for (Index i = 0; i < count; ++i) {
+    const Vector w = all(weight[i]);
+    const double *row = panels + i * panel;
+    double *first = sums + of[i] * step, *second = squares + (squared ? of[i] * step : 0);
+    for (Index j = 0; j < panel_count; ++j)
+#pragma GCC unroll 8
+      for (Index v = 0; v < panel; v += width) {
+        const Vector away = load(row + j * stride + v), part = w * away;
+        const Index at = j * panel + v;
+        store(first + at, load(first + at) + part);
+        if constexpr (squared)
+          store(second + at, load(second + at) + part * away);
+      }
+  }
+}
+
+void add_rows(const double *panels, Index stride, Index panel_count, Index count, const std::int32_t *of,
+              const double *weight, double *sums, double *squares, Index step) {
+  if (squares == nullptr)
+    add_rows_to<false>(panels, stride, panel_count, count, of, weight, sums, squares, step);
+  else
+    add_rows_to<true>(panels, stride, panel_count, count, of, weight, sums, squares, step);
 }
 
 // The least of x and `low`; NaN is passed over.

@@ -5,7 +5,8 @@
 //   panels[(j / panel) * stride + i * panel + j % panel],
 // so that one panel holds `panel` columns of all rows of the tile side by side. Lanes behind the last column become
 // zero. root null means ones. unit and centre are padded to whole panels. Bytes: reads the tile once, writes it once to
-// cache.
+// cache. pack_about writes (x_ij - c_ij) * root_i alike, with c_i the row number `of[i]` of centres that are `step`
+// apart, a multiple of panel.
 #pragma once
 
 #include "simd.hpp"
@@ -58,6 +59,52 @@ void pack(const T *x, Index width_of_row, const Index *rows, Index count, Index 
   for (; i < count; ++i) {
     row[0] = find(i);
     pack_group<1>(row, columns, unit, centre, root != nullptr ? root + i : nullptr, panels + i * panel, stride);
+  }
+}
+
+template <Index r, class T>
+inline void pack_group_about(const T *const *row, Index columns, const double *const *centre, const double *root,
+                             double *panels, Index stride) {
+  Vector scale[r];
+#pragma GCC unroll 8
+  for (Index i = 0; i < r; ++i)
+    scale[i] = all(root != nullptr ? root[i] : 1.0);
+  const auto write = [&](Index j, Index v, auto &&of_row) {
+#pragma GCC unroll 8
+    for (Index i = 0; i < r; ++i)
+      store(panels + i * panel + v, (of_row(row[i] + j + v) - load(centre[i] + j + v)) * scale[i]);
+  };
+  Index j = 0;
+  for (; j + panel <= columns; j += panel, panels += stride)
+#pragma GCC unroll 8
+    for (Index v = 0; v < panel; v += width)
+      write(j, v, [](const T *x) { return load(x); });
+  if (j < columns)
+    for (Index v = 0; v < panel; v += width) {
+      const Index left = j + v < columns ? smaller(columns - j - v, width) : 0;
+      write(j, v, [left](const T *x) { return load_part(x, left); });
+    }
+}
+
+template <class T>
+void pack_about(const T *x, Index width_of_row, const Index *rows, Index count, Index columns, const double *centres,
+                Index step, const std::int32_t *of, const double *root, double *panels, Index stride) {
+  constexpr Index r = 4;
+  const T *row[r];
+  const double *centre[r];
+  const auto find = [&](Index i, Index k) {
+    row[k] = x + rows[i + k] * width_of_row;
+    centre[k] = centres + of[i + k] * step;
+  };
+  Index i = 0;
+  for (; i + r <= count; i += r) {
+    for (Index k = 0; k < r; ++k)
+      find(i, k);
+    pack_group_about<r>(row, columns, centre, root != nullptr ? root + i : nullptr, panels + i * panel, stride);
+  }
+  for (; i < count; ++i) {
+    find(i, 0);
+    pack_group_about<1>(row, columns, centre, root != nullptr ? root + i : nullptr, panels + i * panel, stride);
   }
 }
 

@@ -19,6 +19,7 @@
 #include "pack.hpp"
 #include "product.hpp"
 #include "singles.hpp"
+#include "slabs.hpp"
 #include "softmax.hpp"
 #include "sparse.hpp"
 #include "vectors.hpp"
@@ -29,6 +30,7 @@ namespace {
 
 template <class T>
 constexpr DenseKernels<T> dense = {pack<T>,
+                                   pack_about<T>,
                                    margins<T>,
                                    gradient<T>,
                                    column_sums<T>,
@@ -51,11 +53,13 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    to_singles<T>,
                                    square_distance<T>,
                                    add_about<T>,
-                                   scaled_row<T>};
+                                   scaled_row<T>,
+                                   slab_times<T>,
+                                   slab_times_t<T>};
 
 template <class T, class I>
 constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>, sparse_both_ways<T, I>,
-                                        sparse_nearest<T, I>};
+                                        sparse_column_sums<T, I>, sparse_nearest<T, I>};
 
 constexpr Kernels kernels = {
     TENFOLD_ISA_NAME,
@@ -72,6 +76,7 @@ constexpr Kernels kernels = {
     leverage,
     loo,
     truncate,
+    add_rows,
     best_moves,
     whitened_lengths,
     whitened,

@@ -51,6 +51,10 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
         """The sums of the rows, which have their classes as groups."""
         raise NotImplementedError
 
+    def _merge(self, before: Any, new: Any) -> Any:
+        """The sums of all rows."""
+        return before.merge(new)
+
     def _estimate(self, sums: Any, X: Array) -> None:
         """Set the fitted attributes."""
         raise NotImplementedError
@@ -111,7 +115,7 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
             )
         rows = self._rows(X, numbered(self.classes_, y, X), weight)
         new = refuse_not_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
-        self._sums = new if first else self._sums.merge(new)
+        self._sums = new if first else self._merge(self._sums, new)
         try:
             self._estimate(self._sums, X)
         except TooFewRows:  # so far: more may come

@@ -2,21 +2,34 @@
 
 Means are judged by sums about them. A covariance S is never formed: its products with a few vectors come from two
 products of the rows, S v = sum w (x - m) ((x - m)'v). What is stored is then asked for the same products: weights of a
-linear discriminant must solve S (w_c - w_0) = m_c - m_0, directions V must have V'SV = I, axes and variances of a class
-must give what its covariance gives.
+linear discriminant must solve S (w_c - w_0) = m_c - m_0, axes and variances of a class must give what its covariance
+gives. Of weights that lie in a few directions V the rows along these, V'(x - m), are enough: V'SV = I, and the weights
+are what V'(m_c - m_0) says.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import linalg as la
 
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.exact import Pair, exact
-from tenfold.stats import ClassErrors, GroupedMoments, class_errors, class_products, fourth_powers, pooled_products
+from tenfold.machine import one_blas_thread
+from tenfold.stats import (
+    ClassErrors,
+    GroupedMoments,
+    WithinForms,
+    WithinMoments,
+    class_errors,
+    class_products,
+    fourth_powers,
+    pooled_products,
+    within_forms,
+)
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
 
@@ -184,61 +197,117 @@ def ledoit_wolf(rows: Rows, classes: int) -> Floats:
     return np.array(amounts)
 
 
-def asked_of_weights(coef: Floats, *others: Floats | None) -> list[Floats]:
-    """What the covariance is multiplied by, (q, p) each: weights of the classes against the first, and others (p, r),
-    directions and axes, that there are.
+class Stored(NamedTuple):
+    """Of a linear discriminant: means (k, p) and priors (k,) of the classes; weights (k, p) and intercepts (k,), or (1,
+    p) and (1,) of the second of two classes against the first; and the precision that they are stored in.
+    """
+
+    mean: Floats
+    priors: Floats
+    coef: Floats
+    intercept: Floats
+    dtype: Any = np.float64
+
+    def against_first(self) -> tuple[Floats, Floats]:
+        """Weights and intercepts of the classes after the first against it."""
+        w, b = np.atleast_2d(self.coef), np.ravel(self.intercept)
+        return (w, b) if len(w) < len(self.mean) else (w[1:] - w[0], b[1:] - b[0])
+
+
+def asked_of_weights(coef: Floats, axes: Floats | None = None) -> list[Floats]:
+    """What the covariance is multiplied by, (q, p) each: weights of the classes against the first, and axes (p, r)
+    where there are some.
     """
     coef = np.atleast_2d(coef)
-    return [coef if len(coef) == 1 else coef[1:] - coef[0], *(part.T for part in others if part is not None)]
+    return [coef if len(coef) == 1 else coef[1:] - coef[0], *([] if axes is None else [axes.T])]
 
 
 def linear(
-    seen: Witness,
-    products: Products,
-    *,
-    mean: Floats,
-    priors: Floats,
-    coef: Floats,
-    intercept: Floats,
-    variance: Floats,
-    directions: Floats | None = None,
-    axes: Floats | None = None,
-    dtype: Any = np.float64,
-    note: str = "",
+    seen: Witness, products: Products, stored: Stored, variance: Floats, axes: Floats | None = None, note: str = ""
 ) -> Certificate:
-    """The certificate of weights (k, p), or (1, p) for the second of two classes against the first.
-
-    `directions` (p, r) are all in which the weights may lie; `axes` some that have unit variance within classes.
+    """The certificate of weights that solve S (w_c - w_0) = m_c - m_0, and of `axes` (p, r) that have unit variance
+    within classes. `variance` (p,) are the units of the columns.
     """
-    coef, intercept = np.atleast_2d(coef), np.ravel(intercept)
-    w, b = (coef, intercept) if len(coef) < len(mean) else (coef[1:] - coef[0], intercept[1:] - intercept[0])
-    asked = asked_of_weights(coef, directions, axes)
+    mean, (w, _) = stored.mean, stored.against_first()
+    asked = asked_of_weights(stored.coef, axes)
     images = np.split(products(np.vstack(asked)), np.cumsum([len(part) for part in asked])[:-1])
-    between = mean[1:] - mean[0]
-    spread = np.sqrt(variance)
+    between, spread = mean[1:] - mean[0], np.sqrt(variance)
     scale = spread[None, :] * np.maximum(np.sum(spread * np.abs(w), axis=1), 1e-300)[:, None]
     left = images[0] - between
-    middle = b + np.einsum("kp,kp->k", w, 0.5 * (mean[1:] + mean[0]))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        odds = np.log(priors[1:]) - np.log(priors[0])
-    size = np.sqrt(np.mean(mean**2 + seen.variance, axis=0))
-    pairs: dict[str, Pair] = {"means": (seen.away, np.zeros_like(seen.away), np.where(size > 0.0, size, 1.0))}
-    if directions is None:
-        scale = np.where(scale > 0.0, scale, np.max(np.abs(between), initial=0.0) + 1e-300)
-        pairs["weights"] = (left, np.zeros_like(left), scale)
-    else:  # where classes do not vary at all there is nothing to solve
-        V = directions
-        again = V.T @ images[1].T
-        pairs["directions"] = (again, np.eye(V.shape[1]), 1.0)
-        distance = np.sqrt(np.maximum(np.einsum("kp,kp->k", w, between), 0.0))
-        pairs["weights"] = (left @ V, np.zeros((len(w), V.shape[1])), np.maximum(distance, 1.0)[:, None])
-        inside = (w - (left + between) @ V @ V.T) * spread
-        pairs["weights outside the directions"] = (inside, np.zeros_like(inside), np.maximum(distance, 1.0)[:, None])
+    scale = np.where(scale > 0.0, scale, np.max(np.abs(between), initial=0.0) + 1e-300)
+    pairs: dict[str, Pair] = {"weights": (left, np.zeros_like(left), scale)}
     if axes is not None and axes.size:
         pairs["axes"] = (axes.T @ images[-1].T, np.eye(axes.shape[1]), 1.0)
-    pairs["intercepts"] = (middle, odds, 1.0 + np.abs(middle - b) + np.abs(b))
-    floor = max(ROUNDING, 16.0 * unit_roundoff(dtype) * _amplified(w, spread, mean))
-    return exact(pairs, floor=floor, note=note)
+    return _of_scores(seen.away, seen.variance, stored, spread, pairs, note)
+
+
+@dataclass(frozen=True)
+class Along:
+    """What the rows say of directions V (p, r): means of the classes away from the stored ones, variances (k, p) of
+    their columns and (p,) of those within classes, and V'SV (r, r), S the covariance within classes.
+    """
+
+    away: Floats
+    variance: Floats
+    within: Floats
+    forms: Floats
+
+    @classmethod
+    def of_rows(cls, rows: Rows, mean: Floats, directions: Floats) -> "Along":
+        """By one pass."""
+        found: WithinForms = rows.fold(within_forms(mean, directions.T))
+        total = np.where(found.weight > 0.0, found.weight, 1.0)[:, None]
+        away = found.sums / total
+        variance = np.maximum(found.squares / total - away**2, 0.0)
+        shares, z = found.weight / found.weight.sum(), away @ directions
+        forms = found.forms / found.weight.sum() - np.einsum("k,ka,kb->ab", shares, z, z)
+        return cls(away, variance, shares @ variance, forms)
+
+    @classmethod
+    def of_moments(cls, moments: GroupedMoments | WithinMoments, mean: Floats, directions: Floats) -> "Along":
+        """Where the rows are gone; only of all classes together is a variance known then."""
+        pooled = moments if isinstance(moments, WithinMoments) else WithinMoments.of(moments)
+        S, known = pooled.covariance(), (pooled.weight > 0.0)[:, None]
+        away, within = np.where(known, pooled.mean - mean, 0.0), np.diag(S)
+        return cls(away, np.broadcast_to(within, mean.shape), within, directions.T @ S @ directions)
+
+
+def whitened(seen: Along, stored: Stored, directions: Floats, note: str = "") -> Certificate:
+    """The certificate of weights that may lie in `directions` V (p, r) alone, for where classes do not vary there is
+    nothing to solve.
+
+    With w = V a + e the equations V'Sw = V'(m_c - m_0) and w = V V'Sw need of the rows no more than F = V'SV: V'Sw is
+    Fa, up to V'Se, and |v'Se| <= sqrt(v'Sv) sum_j s_j |e_j| with s_j the spread of column j.
+    """
+    (w, _), V, spread = stored.against_first(), directions, np.sqrt(seen.within)
+    between, unit = stored.mean[1:] - stored.mean[0], np.where(spread > 0.0, spread, 1.0)[:, None]
+    with one_blas_thread:
+        a = la.lstsq(unit * V, unit * w.T, check_finite=False)[0].T if V.size else np.zeros((len(w), V.shape[1]))
+    outside = np.sum(spread * np.abs(w - a @ V.T), axis=1)[:, None] * np.sqrt(np.abs(np.diag(seen.forms)))
+    image = a @ seen.forms
+    distance = np.maximum(np.sqrt(np.maximum(np.einsum("kp,kp->k", w, between), 0.0)), 1.0)[:, None]
+    inside = (w - image @ V.T) * spread
+    pairs: dict[str, Pair] = {
+        "directions": (seen.forms, np.eye(V.shape[1]), 1.0),
+        "weights": (np.abs(image - between @ V) + outside, np.zeros_like(image), distance),
+        "weights outside the directions": (inside, np.zeros_like(inside), distance),
+    }
+    return _of_scores(seen.away, seen.variance, stored, spread, pairs, note)
+
+
+def _of_scores(
+    away: Floats, variance: Floats, stored: Stored, spread: Floats, pairs: dict[str, Pair], note: str
+) -> Certificate:
+    """With the means, which are to be `away` by nothing, and the intercepts that follow from the weights."""
+    mean, (w, b) = stored.mean, stored.against_first()
+    middle = b + np.einsum("kp,kp->k", w, 0.5 * (mean[1:] + mean[0]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = np.log(stored.priors[1:]) - np.log(stored.priors[0])
+    size = np.sqrt(np.mean(mean**2 + variance, axis=0))
+    means: Pair = (away, np.zeros_like(away), np.where(size > 0.0, size, 1.0))
+    intercepts: Pair = (middle, odds, 1.0 + np.abs(middle - b) + np.abs(b))
+    floor = max(ROUNDING, 16.0 * unit_roundoff(stored.dtype) * _amplified(w, spread, mean))
+    return exact({"means": means, **pairs, "intercepts": intercepts}, floor=floor, note=note)
 
 
 def _amplified(w: Floats, spread: Floats, mean: Floats) -> float:

@@ -64,7 +64,16 @@ RESULT = {
     "degrees_of_freedom": number(),
     "covariance_type": text(),
 }
-STATISTICS = ("ClassSums", "ClassColumns", "ClassTables", "Centres", "Moments", "GroupedMoments", "Several")
+STATISTICS = (
+    "ClassSums",
+    "ClassColumns",
+    "ClassTables",
+    "Centres",
+    "Moments",
+    "GroupedMoments",
+    "WithinMoments",
+    "Several",
+)
 
 RECORDS: dict[str, Record] = {
     "Certificate": Record(
@@ -139,6 +148,10 @@ RECORDS: dict[str, Record] = {
         },
     ),
     "GroupedMoments": Record("tenfold.stats.moments", {"groups": many(record("Moments"))}),
+    "WithinMoments": Record(
+        "tenfold.stats.within",
+        {"count": whole(), "weight": floats("k", low=0.0), "mean": floats("k p"), "scatter": floats("p p")},
+    ),
     "ClassSums": Record(
         "tenfold.stats.classes",
         {"weight": floats("k", low=0.0), "sums": floats("k p"), "low": number(inf=True, nan=True)},

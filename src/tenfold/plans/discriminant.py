@@ -18,19 +18,24 @@ import numpy as np
 from scipy import linalg as la
 
 from tenfold.arrays import Array, Floats, Integers, like
-from tenfold.data import Rows
+from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.stats import (
     GroupedMoments,
     Moments,
     Params,
     Total,
+    WithinMoments,
     decide_linear,
     decide_whole,
     fourth_powers,
     quadratics,
     times,
+    within_moments,
 )
+
+NARROW = 511
+"""A matrix of more columns is better summed by all threads together, class by class."""
 
 LEAST_RANK = 1e-7
 """Directions in which classes vary by less, in units of the columns' own spread, cannot be told from rounding."""
@@ -131,10 +136,20 @@ class Linear(NamedTuple):
     shares: Floats | None
 
 
-def by_whitening(classes: Classes, priors: Floats, components: int, tol: float) -> Linear:
+def fold_within(rows: Rows, classes: int) -> WithinMoments:
+    """The covariance within classes, without that of each class. A device is asked once, for all classes."""
+    if rows.shape[1] > NARROW or (rows.foreign and not rows.scattered):
+        found = WithinMoments.of(rows.fold(GroupedMoments.lifter(classes)))
+    else:
+        found = rows.fold(within_moments(classes))
+    if not (np.isfinite(found.scatter).all() and np.isfinite(found.mean).all()):
+        raise NotFinite
+    return found
+
+
+def by_whitening(classes: WithinMoments, priors: Floats, components: int, tol: float) -> Linear:
     """Directions in which classes vary by less than `tol`, in units of each column's own spread, are left out."""
-    shares = classes.weight / classes.weight.sum()
-    S, centre = classes.pooled(shares), priors @ classes.mean
+    S, centre = classes.covariance(), priors @ classes.mean
     scale = np.sqrt(np.diag(S))
     scale = np.where(scale > 0.0, scale, 1.0)
     with one_blas_thread:

@@ -27,13 +27,17 @@ from tenfold.stats.columns import Aligned, Columns, squares_of_columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.decisions import decide_linear, decide_scaled, decide_whole, undecided
 from tenfold.stats.derivatives import (
+    AtMargins,
     Derivatives,
+    Level,
     Params,
     Total,
     along,
     back_times,
     curvatures,
     derivatives,
+    losses_along,
+    losses_at,
     predictions,
     times,
     total_weight,
@@ -51,7 +55,6 @@ from tenfold.stats.scatter import Scattered, scattered
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import (
-    AtMargins,
     class_curvatures,
     class_hessian,
     noticed_hessian,
@@ -71,6 +74,7 @@ from tenfold.stats.tables import (
 )
 from tenfold.stats.tags import TagWeights, best_tags
 from tenfold.stats.votes import Voters
+from tenfold.stats.within import WithinForms, WithinMoments, within_forms, within_moments
 
 __all__ = [
     "BATCH",
@@ -96,6 +100,7 @@ __all__ = [
     "GroupedMoments",
     "GroupedScores",
     "JointScatter",
+    "Level",
     "Mixture",
     "MixtureSums",
     "ModelSums",
@@ -112,6 +117,8 @@ __all__ = [
     "Total",
     "Voters",
     "WholeGram",
+    "WithinForms",
+    "WithinMoments",
     "all_but_one",
     "along",
     "assigned",
@@ -142,6 +149,8 @@ __all__ = [
     "groups_of",
     "joint_products",
     "known_columns",
+    "losses_along",
+    "losses_at",
     "marks",
     "mean_loss",
     "mean_over_targets",
@@ -174,4 +183,6 @@ __all__ = [
     "together",
     "total_weight",
     "undecided",
+    "within_forms",
+    "within_moments",
 ]

@@ -23,7 +23,7 @@ class GaussianClasses(ByClass):
     shrinkage: Any
     covariance_estimator: Any
 
-    def _fold(self, rows: Rows, classes: int) -> GroupedMoments:
+    def _fold(self, rows: Rows, classes: int) -> Any:
         moments: GroupedMoments = rows.fold(GroupedMoments.lifter(classes))
         if not all(np.isfinite(group.XX).all() and np.isfinite(group.offset).all() for group in moments.groups):
             raise NotFinite
@@ -58,9 +58,9 @@ class GaussianClasses(ByClass):
             found.append(estimator.covariance_)
         return np.array(found)
 
-    def _refuse_empty(self, sums: GroupedMoments) -> None:
-        missing = [name for name, group in zip(on_host(self.classes_), sums.groups, strict=True) if group.weight == 0.0]
-        if sum(group.count for group in sums.groups) == 1:
+    def _refuse_empty(self, count: int, weight: Floats) -> None:
+        missing = [name for name, own in zip(on_host(self.classes_), weight, strict=True) if own == 0.0]
+        if count == 1:
             raise TooFewRows("There is only 1 sample, and no covariance.")
         if missing:
             raise TooFewRows(f"All rows of the classes {missing} have weight zero, or there are none.")

@@ -17,7 +17,7 @@ from tenfold.estimators.parameters import Constraints, array_like, boolean, choi
 from tenfold.judge import Certificate
 from tenfold.judge import discriminant as judge
 from tenfold.plans import discriminant as plan
-from tenfold.stats import GroupedMoments, Params, times
+from tenfold.stats import GroupedMoments, Params, WithinMoments, times
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses):
@@ -67,7 +67,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     Notes
     -----
-    One pass over the rows, and two products of the rows to judge; memory n_classes x n_features^2. Runs on dense
+    One pass over the rows, and one with products to judge; memory n_features^2, and as much for each class where its
+    covariance is asked for: with shrinkage, `store_covariance` or another solver than "svd". Runs on dense
     arrays, files, devices and Dask collections, with sample weights. `partial_fit` takes rows in parts.
     Seeger, sections 6.4 and 11.2; Cookbook, ch. 16; Welling, ch. 13.
 
@@ -132,15 +133,32 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.tol = tol
         self.covariance_estimator = covariance_estimator
 
-    def _fold(self, rows: Rows, classes: int) -> GroupedMoments:
+    def _fold(self, rows: Rows, classes: int) -> GroupedMoments | WithinMoments:
         if self.solver == "svd" and self.shrinkage is not None:
             raise NotImplementedError("shrinkage not supported with 'svd' solver.")
         if self.solver == "svd" and self.covariance_estimator is not None:
             raise ValueError("covariance estimator is not supported with svd solver. Try another solver")
+        if self._pooled:
+            return plan.fold_within(rows, classes)
         moments = super()._fold(rows, classes)
         if self.solver == "eigen":
             self._shrink_total(rows, moments)
         return moments
+
+    @property
+    def _pooled(self) -> bool:
+        """Whether the covariance within all classes is enough, and that of each is not asked for."""
+        return self.solver == "svd" and not self.store_covariance
+
+    def _merge(self, before: GroupedMoments | WithinMoments, new: GroupedMoments | WithinMoments) -> Any:
+        if isinstance(before, WithinMoments) and isinstance(new, GroupedMoments):
+            raise ValueError(
+                "The covariances of the classes were not kept by the first fit, with solver='svd' and without "
+                "store_covariance: fit again on all rows."
+            )
+        if isinstance(before, GroupedMoments) and isinstance(new, WithinMoments):
+            before = WithinMoments.of(before)
+        return super()._merge(before, new)
 
     def _shrink_total(self, rows: Rows, moments: GroupedMoments) -> None:
         """How far the covariance of all rows is to be moved towards a sphere, or what the user's estimator finds."""
@@ -156,34 +174,40 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         else:
             self._total_amount = 0.0 if self.shrinkage is None else float(self.shrinkage)
 
-    def _estimate(self, sums: GroupedMoments, X: Array) -> None:
-        count = sum(group.count for group in sums.groups)
-        if count <= len(sums.groups):
-            raise TooFewRows(f"The number of samples must be more than the number of classes: got {count} sample(s).")
-        self._refuse_empty(sums)
-        classes = plan.Classes.of(sums)
-        priors = self._set_priors(classes.weight)
+    def _estimate(self, sums: GroupedMoments | WithinMoments, X: Array) -> None:
+        pooled = sums if isinstance(sums, WithinMoments) else WithinMoments.of(sums)
+        if pooled.count <= len(pooled.weight):
+            raise TooFewRows(
+                f"The number of samples must be more than the number of classes: got {pooled.count} sample(s)."
+            )
+        self._refuse_empty(pooled.count, pooled.weight)
+        priors = self._set_priors(pooled.weight)
         components = self._components(len(priors))
-        S = self._covariance(classes, priors)
         for name in ("scalings_", "xbar_", "explained_variance_ratio_", "covariance_"):
             self.__dict__.pop(name, None)
-        if self.solver == "svd":
-            found = plan.by_whitening(classes, priors, components, self.tol)
-            self.xbar_ = follow(priors @ classes.mean, X)
-        elif self.solver == "lsqr":
-            found = plan.by_solving(classes, S, priors)
+        if isinstance(sums, WithinMoments):
+            found = plan.by_whitening(pooled, priors, components, self.tol)
         else:
-            found = plan.by_eigenvectors(classes, S, self._total(classes), priors, components)
-        if self.solver != "svd" or self.store_covariance:
-            self.covariance_ = follow(S, X)
+            found = self._from_classes(plan.Classes.of(sums), pooled, priors, X)
+        if self.solver == "svd":
+            self.xbar_ = follow(priors @ pooled.mean, X)
         if found.directions is not None and found.shares is not None:
             self.scalings_ = follow(found.directions, X)
             self.explained_variance_ratio_ = follow(found.shares, X)
         two = len(priors) == 2
         self.coef_ = follow(found.coef[1:] - found.coef[:1] if two else found.coef, X)
         self.intercept_ = follow(found.intercept[1:] - found.intercept[:1] if two else found.intercept, X)
-        self.means_, self.priors_ = follow(classes.mean, X), follow(priors, X)
+        self.means_, self.priors_ = follow(pooled.mean, X), follow(priors, X)
         self._max_components = self._n_features_out = components
+
+    def _from_classes(self, classes: plan.Classes, pooled: WithinMoments, priors: Floats, X: Array) -> plan.Linear:
+        S, components = self._covariance(classes, priors), self._components(len(priors))
+        self.covariance_ = follow(S, X)
+        if self.solver == "svd":
+            return plan.by_whitening(pooled, priors, components, self.tol)
+        if self.solver == "lsqr":
+            return plan.by_solving(classes, S, priors)
+        return plan.by_eigenvectors(classes, S, self._total(classes), priors, components)
 
     def _components(self, classes: int) -> int:
         most = min(classes - 1, self.n_features_in_)
@@ -208,26 +232,21 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _judge(self, rows: Rows | None) -> Certificate:
         mean, priors, coef = wide(self.means_), wide(self.priors_), wide(self.coef_)
-        directions = wide(self.scalings_) if self.solver == "svd" else None
+        stored = judge.Stored(mean, priors, coef, wide(self.intercept_), numpy_dtype(self.means_.dtype))
+        note = PARTS if rows is None else ""
+        if self.solver == "svd":
+            directions = wide(self.scalings_)
+            if rows is None:
+                seen_along = judge.Along.of_moments(self._sums, mean, directions)
+            else:
+                seen_along = judge.Along.of_rows(rows, mean, directions)
+            return judge.whitened(seen_along, stored, directions, note)
         axes = wide(self.scalings_)[:, : self._max_components] if self.solver == "eigen" else None
-        seen = self._witness(rows, mean, np.vstack(judge.asked_of_weights(coef, directions, axes))[None])
-        shares = seen.shares if self.solver == "svd" else priors
-        products = judge.within(seen, shares, self._judged_amounts(rows, len(mean)), self.shrinkage == "auto")
+        seen = self._witness(rows, mean, np.vstack(judge.asked_of_weights(coef, axes))[None])
+        products = judge.within(seen, priors, self._judged_amounts(rows, len(mean)), self.shrinkage == "auto")
         if self.covariance_estimator is not None:
             products = partial(_times, wide(self.covariance_))
-        return judge.linear(
-            seen,
-            products,
-            mean=mean,
-            priors=priors,
-            coef=coef,
-            intercept=wide(self.intercept_),
-            variance=seen.pooled(shares),
-            directions=directions,
-            axes=axes,
-            dtype=numpy_dtype(self.means_.dtype),
-            note=PARTS if rows is None else "",
-        )
+        return judge.linear(seen, products, stored, seen.pooled(priors), axes, note)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         coef, intercept = wide(self.coef_), wide(self.intercept_)

@@ -91,8 +91,8 @@ class GaussianPlugIn(GaussianClasses):
         self.priors = priors
 
     def _estimate(self, sums: GroupedMoments, X: Array) -> None:
-        self._refuse_empty(sums)
         classes = plan.Classes.of(sums)
+        self._refuse_empty(sum(group.count for group in sums.groups), classes.weight)
         self.priors_, self.means_ = self._set_priors(classes.weight), classes.mean
         pooled = classes.pooled(classes.weight / classes.weight.sum())
         if self.covariance == "class":

@@ -1,0 +1,65 @@
+"""Linear discriminants: what is kept of the rows, and what the judge of directions refuses."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from tenfold import LinearDiscriminantAnalysis
+from tenfold.judge import discriminant as judge
+from tenfold.stats import GroupedMoments, WithinMoments
+
+X, Y = load_iris(return_X_y=True)
+Y = np.asarray(Y)
+
+
+def test_only_the_covariance_within_classes_is_kept():
+    assert isinstance(LinearDiscriminantAnalysis().fit(X, Y)._sums, WithinMoments)
+    for settings in ({"store_covariance": True}, {"solver": "lsqr"}, {"solver": "eigen", "shrinkage": 0.1}):
+        assert isinstance(LinearDiscriminantAnalysis(**settings).fit(X, Y)._sums, GroupedMoments)
+
+
+def test_wide_rows_are_folded_class_by_class():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 900)
+    wide = rng.standard_normal((900, 600)) + y[:, None]
+    model = LinearDiscriminantAnalysis().fit(wide, y)
+    assert model.certificate_.ok
+    S = sum(np.cov(wide[y == k].T, bias=True) * np.mean(y == k) for k in range(3))
+    np.testing.assert_allclose(model._sums.covariance(), S, rtol=1e-9, atol=1e-9)
+
+
+def test_parts_after_other_settings():
+    """Covariances of classes that were kept may be left out later, those that were not cannot come back."""
+    kept = LinearDiscriminantAnalysis(store_covariance=True).fit(X[::2], Y[::2])
+    kept.set_params(store_covariance=False).partial_fit(X[1::2], Y[1::2])
+    np.testing.assert_allclose(kept.coef_, LinearDiscriminantAnalysis().fit(X, Y).coef_, rtol=1e-9)
+    assert kept.certificate_.ok
+    model = LinearDiscriminantAnalysis().fit(X[::2], Y[::2])
+    with pytest.raises(ValueError, match="fit again on all rows"):
+        model.set_params(store_covariance=True).partial_fit(X[1::2], Y[1::2])
+
+
+@pytest.mark.parametrize("spoilt", ["mean", "coef", "intercept", "directions", "outside"])
+def test_the_judge_refuses_what_is_off(spoilt):
+    """Each alone, and weights that leave the directions."""
+    model = LinearDiscriminantAnalysis(n_components=1).fit(X, Y)
+    V = model.scalings_[:, :1].copy()  # one direction: weights of three classes along it alone
+    centred = model.means_ - model.xbar_
+    coef = (centred @ V) @ V.T
+    intercept = -0.5 * np.sum((centred @ V) ** 2, axis=1) + np.log(model.priors_) - coef @ model.xbar_
+    parts = {"mean": model.means_.copy(), "coef": coef, "intercept": intercept, "directions": V}
+    rows = model._rows(X, Y, None)
+
+    def certificate():
+        stored = judge.Stored(parts["mean"], model.priors_, parts["coef"], parts["intercept"])
+        return judge.whitened(
+            judge.Along.of_rows(rows, parts["mean"], parts["directions"]), stored, parts["directions"]
+        )
+
+    whole = certificate()
+    if spoilt == "outside":
+        parts["coef"][1] += 1e-5 * model.scalings_[:, 1]
+    else:
+        parts[spoilt].ravel()[-1] += 1e-5
+    assert not certificate().ok
+    assert whole.ok
