@@ -3,6 +3,7 @@
 
 #include "tenfold/cholesky_stack.hpp"
 #include "tenfold/models.hpp"
+#include "tenfold/signs.hpp"
 
 namespace tenfold {
 namespace {
@@ -100,6 +101,24 @@ void bind_stacks(nb::module_ &m) {
         return give<double, 2>(std::move(x), {count, q});
       },
       nb::arg("lower"), nb::arg("which"), nb::arg("g"), "Systems solved, each with one of the factors.");
+  m.def(
+      "sign_stack",
+      [](const In<double, 3> &H, const In<double, 2> &g, const In<double, 2> &limit, const In<double, 2> &x,
+         int threads) {
+        const Index count = H.shape(0), q = H.shape(1);
+        require(H.shape(2) == q, "H must be (models, size, size)");
+        for (const auto *part : {&g, &limit, &x})
+          require(part->shape(0) == count && part->shape(1) == q, "g, limit and x must be (models, size)");
+        const int workers = checked_threads(threads);
+        std::vector<double> u(x.data(), x.data() + count * q);
+        {
+          const nb::gil_scoped_release release;
+          sign_stack(H.span(), g.span(), limit.span(), q, workers, u);
+        }
+        return give<double, 2>(std::move(u), {count, q});
+      },
+      nb::arg("H"), nb::arg("g"), nb::arg("limit"), nb::arg("x"), nb::arg("threads"),
+      "The minimum of g.(u - x) + (u - x)'H (u - x) / 2 + limit.|u| of each model.");
 }
 
 } // namespace

@@ -116,8 +116,25 @@ def test_small_data_share_their_work_too(few):
 
 def test_scattered_folds_are_not_cheaper_than_they_are():
     """The work of folds that go alone is counted in all threads."""
-    settings = {"Cs": CS, "cv": 3, **NEW, "l1_ratios": (1,), "solver": "saga"}
+    twice = [(np.append(train, train[0]), test) for train, test in StratifiedKFold(3).split(WINE, BINARY)]
+    settings = {"Cs": CS, "cv": twice, **NEW, "l1_ratios": (1,), "solver": "saga"}
     assert tf.LogisticRegressionCV(**settings).fit(WINE, BINARY).cost_ > len(CS)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.5])
+def test_a_grid_with_an_l1_penalty_costs_few_fits(ratio):
+    """Five hundred models, of which scikit-learn's scores are those of its own to their accuracy."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2_000, 10))
+    y = (X[:, :3].sum(axis=1) + rng.logistic(size=2_000) > 0).astype(int)
+    settings = {**NEW, "l1_ratios": (ratio,), "solver": "saga", "cv": 5}
+    model = tf.LogisticRegressionCV(Cs=100, **settings).fit(X, y)
+    assert model.passes_ <= 40
+    assert 1.0 < model.cost_ < 15.0
+    assert model.certificate_.ok
+    some = model.Cs_[[30, 40, 55]]
+    theirs = sk.LogisticRegressionCV(Cs=some, tol=1e-6, max_iter=1000, **settings).fit(X, y)
+    np.testing.assert_allclose(model.scores_[:, 0][:, [30, 40, 55]], theirs.scores_[:, 0], atol=1e-5)
 
 
 def test_scikit_learns_warnings():

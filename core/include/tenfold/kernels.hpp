@@ -55,6 +55,11 @@ template <class T> struct DenseKernels {
   void (*add_about)(double w, const T *x, const double *shift, Index columns, double *sums);
   // core/src/kernels/decide.hpp
   void (*scaled_row)(const T *x, Index columns, const double *place, const double *unit, float *out);
+  // core/src/kernels/slabs.hpp
+  void (*slab_times)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *v,
+                     Index v_step, Index vectors, double *z, Index z_step);
+  void (*slab_times_t)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *u,
+                       Index u_step, Index vectors, double *g, Index g_step);
 };
 
 template <class T, class I> struct SparseKernels {
@@ -67,6 +72,8 @@ template <class T, class I> struct SparseKernels {
   bool (*both_ways)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns, Index step,
                     const double *coef, const double *weight, const double *level, const double *along, double *g,
                     double *totals);
+  bool (*column_sums)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                      const double *weight, const double *other, double *sums, double *extremes);
   // core/src/kernels/nearest.hpp
   bool (*nearest)(const T *data, const I *indices, Index count, Index columns, double unit, const float *centres,
                   Index stride, const float *half, Index panel_count, float *best, float *second, std::int32_t *number);

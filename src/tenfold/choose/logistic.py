@@ -13,7 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tenfold.arrays import Floats, Integers, contiguous
-from tenfold.choose.together import Paths, together
+from tenfold.choose.kinked import kinked
+from tenfold.choose.models import Paths
+from tenfold.choose.together import together
 from tenfold.data import MemoryRows
 from tenfold.machine import sharing, threads
 from tenfold.penalties import mixture
@@ -43,10 +45,17 @@ def paths(
     """The models of the rows of each fold under penalties of `strengths` (F, A), best from strong to weak."""
     outputs = 1 if classes == 2 else classes
     settings = {"classes": classes, "solver": solver, "tol": tol, "max_iter": max_iter}
-    if l1_ratio > 0.0 or not _alike(rows, folds, float(np.min(strengths)), outputs):
+    if not _alike(rows, folds, float(np.min(strengths)), outputs):
         return _alone(rows, folds, strengths, l1_ratio, intercept, settings)
     shift = middle_of(rows, intercept)
-    found = together(rows, folds, strengths, intercept, outputs=outputs, shift=shift, tol=tol, max_iter=max_iter)
+    found = None
+    if l1_ratio == 0.0:
+        found = together(rows, folds, strengths, intercept, outputs=outputs, shift=shift, tol=tol, max_iter=max_iter)
+    else:
+        penalties = (l1_ratio * strengths, (1.0 - l1_ratio) * strengths)
+        found = kinked(rows, folds, *penalties, intercept, outputs=outputs, shift=shift, tol=tol, max_iter=max_iter)
+    if found is None:
+        return _alone(rows, folds, strengths, l1_ratio, intercept, settings)
     return found._replace(params=_away(found.params, shift))
 
 
