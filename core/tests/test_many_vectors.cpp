@@ -136,7 +136,7 @@ template <class T> void test_both_ways(const std::string &isa, Index n, Index p,
 
 int main() {
   for_each_isa([](const std::string &isa) {
-    for (const Index q : {1, 5, 24, 50}) {
+    for (const Index q : {1, 5, 16, 24, 50}) {
       test_singles<float>(isa, 9, 3, q);
       test_singles<double>(isa, 70, 40, q);
     }
@@ -150,6 +150,11 @@ int main() {
     test_products<double>(isa, 70, packed_columns, 9); // a chunk, and a little more
     test_products<float>(isa, 70, packed_columns + 3, 9);
     test_products<double>(isa, 70, narrow_columns + 5, 9);
+    for (const Index q : {Index{1}, Index{2}, Index{6}, slab_vectors, slab_vectors + 1,
+                          Index{30}}) { // slabs of rows as they lie, and packed ones
+      test_products<double>(isa, 9, packed_columns + 7, q);
+      test_products<float>(isa, 300, packed_columns + 40, q);
+    }
     test_few_and_many(isa);
     for (const Index q : {1, 8, 37}) {
       test_both_ways<double>(isa, 70, 30, q);

@@ -55,6 +55,11 @@ template <class T> struct DenseKernels {
   void (*add_about)(double w, const T *x, const double *shift, Index columns, double *sums);
   // core/src/kernels/decide.hpp
   void (*scaled_row)(const T *x, Index columns, const double *place, const double *unit, float *out);
+  // core/src/kernels/slabs.hpp
+  void (*slab_times)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *v,
+                     Index v_step, Index vectors, double *z, Index z_step);
+  void (*slab_times_t)(const T *x, Index x_step, Index count, Index columns, const double *shift, const double *u,
+                       Index u_step, Index vectors, double *g, Index g_step);
 };
 
 template <class T, class I> struct SparseKernels {

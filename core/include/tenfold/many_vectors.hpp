@@ -11,6 +11,7 @@
 
 #include "tenfold/buffer.hpp"
 #include "tenfold/kernels.hpp"
+#include "tenfold/slabs.hpp"
 #include "tenfold/slots.hpp"
 
 #include <algorithm>
@@ -29,12 +30,16 @@ inline Index in_panels(Index columns) { return (columns + kernels().panel - 1) /
 // Vectors (count x columns) as panels: entry (c, j) of their transpose at (j / panel) * stride + c * panel + j % panel.
 class PackedVectors {
 public:
-  PackedVectors(const double *vectors, Index count, Index columns)
+  PackedVectors(const double *vectors, Index count, Index columns, int threads = 1)
       : side_(kernels().panel), panels_(in_panels(count)), stride_((in_panels(columns) * side_ + 3) * side_),
         values_(panels_ * stride_) {
-    for (Index j = 0; j < count; ++j)
-      for (Index c = 0; c < columns; ++c)
-        values_[j / side_ * stride_ + c * side_ + j % side_] = vectors[j * columns + c];
+    parallel(panels_, count * columns < 8 * packed_columns ? 1 : threads, [&](Index panel, int) {
+      const Index first = panel * side_, some = std::min(side_, count - first);
+      double *to = values_.data() + panel * stride_;
+      for (Index c = 0; c < columns; ++c, to += side_)
+        for (Index j = 0; j < some; ++j)
+          to[j] = vectors[(first + j) * columns + c];
+    });
   }
 
   Index panels() const { return panels_; }
@@ -86,33 +91,46 @@ inline std::vector<Scratch> scratches(int threads, Index tile, Index sums, Index
   return found;
 }
 
-// D coef' of the rows of a tile; the tile is left packed where one chunk has all its columns.
+// D coef' of some rows, a tile after the other; the last tile is left packed where one chunk has all columns.
 template <class T>
-void tile_products(const PackedRows<T> &rows, const PackedVectors &vectors, Index columns, Index row, Index count,
-                   Scratch &scratch) {
+void products_of_rows(const PackedRows<T> &rows, const PackedVectors &vectors, Index columns, Index row, Index count,
+                      Scratch &scratch) {
   std::fill_n(scratch.sums.data(), count * vectors.width(), 0.0);
-  for (Index begin = 0; begin < columns; begin += packed_columns) {
-    const Index chunk = std::min(packed_columns, columns - begin);
-    rows.pack(row, count, begin, chunk, scratch.tile.data());
-    vectors.add_products(scratch.tile.data(), PackedRows<T>::stride(), count, begin, chunk, scratch.sums.data());
-  }
+  for (Index begin = 0; begin < columns; begin += packed_columns)
+    for (Index i = 0; i < count; i += packed_rows) {
+      const Index chunk = std::min(packed_columns, columns - begin), some = std::min(packed_rows, count - i);
+      rows.pack(row + i, some, begin, chunk, scratch.tile.data());
+      vectors.add_products(scratch.tile.data(), PackedRows<T>::stride(), some, begin, chunk,
+                           scratch.sums.data() + i * vectors.width());
+    }
+}
+
+// Gives the products of every row with all vectors to write(row, products). Vectors of many columns that do not lie in
+// the second-level cache are read once for some tiles of rows; how many does not matter to the bits.
+template <class T, class F>
+void products_of_all(const Dense<T> &x, std::span<const double> coef, Index count, std::span<const double> shift,
+                     int threads, F &&write) {
+  const PackedRows<T> rows(x, shift);
+  const PackedVectors vectors(coef.data(), count, x.columns, threads);
+  const Index tiles = (x.rows + packed_rows - 1) / packed_rows;
+  const Index group = packed_rows * std::clamp<Index>(x.columns > packed_columns ? tiles / threads : 1, 1, 4);
+  std::vector<Scratch> scratch = scratches(threads, rows.size(x.columns), group * vectors.width());
+  parallel((x.rows + group - 1) / group, threads, [&](Index item, int worker) {
+    Scratch &own = scratch[static_cast<std::size_t>(worker)];
+    const Index row = item * group, some = std::min(group, x.rows - row);
+    products_of_rows(rows, vectors, x.columns, row, some, own);
+    for (Index i = 0; i < some; ++i)
+      write(row + i, own.sums.data() + i * vectors.width());
+  });
 }
 
 template <class T>
 void many_times(const Dense<T> &x, std::span<const double> coef, std::span<const double> intercept,
                 std::span<const double> shift, int threads, std::span<double> z) {
   const Index t = static_cast<Index>(intercept.size());
-  const PackedRows<T> rows(x, shift);
-  const PackedVectors vectors(coef.data(), t, x.columns);
-  std::vector<Scratch> scratch = scratches(threads, rows.size(x.columns), packed_rows * vectors.width());
-  parallel((x.rows + packed_rows - 1) / packed_rows, threads, [&](Index item, int worker) {
-    Scratch &own = scratch[static_cast<std::size_t>(worker)];
-    const Index row = item * packed_rows, count = std::min(packed_rows, x.rows - row);
-    tile_products(rows, vectors, x.columns, row, count, own);
-    for (Index i = 0; i < count; ++i)
-      for (Index k = 0; k < t; ++k)
-        z[static_cast<std::size_t>((row + i) * t + k)] =
-            own.sums[i * vectors.width() + k] + intercept[static_cast<std::size_t>(k)];
+  products_of_all(x, coef, t, shift, threads, [&](Index i, const double *products) {
+    for (Index k = 0; k < t; ++k)
+      z[static_cast<std::size_t>(i * t + k)] = products[k] + intercept[static_cast<std::size_t>(k)];
   });
 }
 
@@ -132,14 +150,15 @@ public:
   std::vector<double> total(int threads) {
     merge_slots(sums_.data(), slots_, stride_, stride_, threads);
     std::vector<double> out(static_cast<std::size_t>(vectors_ * columns_));
-    for (Index begin = 0; begin < columns_; begin += packed_columns) {
-      const Index chunk = std::min(packed_columns, columns_ - begin), panels = in_panels(chunk);
-      const double *from = blocks(0, begin);
-      for (Index j = 0; j < vectors_; ++j)
-        for (Index c = 0; c < chunk; ++c)
-          out[static_cast<std::size_t>(j * columns_ + begin + c)] =
-              from[(j / side_ * panels + c / side_) * side_ * side_ + j % side_ * side_ + c % side_];
-    }
+    parallel(vectors_, vectors_ * columns_ < 8 * packed_columns ? 1 : threads, [&](Index j, int) {
+      for (Index begin = 0; begin < columns_; begin += packed_columns) {
+        const Index chunk = std::min(packed_columns, columns_ - begin), panels = in_panels(chunk);
+        const double *from = blocks(0, begin) + j / side_ * panels * side_ * side_ + j % side_ * side_;
+        double *to = out.data() + j * columns_ + begin;
+        for (Index c = 0; c < chunk; c += side_, from += side_ * side_)
+          std::copy_n(from, std::min(side_, chunk - c), to + c);
+      }
+    });
     return out;
   }
 
@@ -192,15 +211,16 @@ template <class T>
 std::vector<double> scatter(const Dense<T> &x, std::span<const double> coef, Index count, std::span<const double> shift,
                             std::span<const double> weight, int threads) {
   const Index width = count + 1, stride = PackedRows<T>::stride();
+  if (x.columns > packed_columns && count <= slab_vectors)
+    return slab_scatter(x, coef, count, shift, weight, threads);
   if (x.columns > packed_columns) {
-    std::vector<double> z(static_cast<std::size_t>(x.rows * count)), u(static_cast<std::size_t>(x.rows * width));
-    many_times(x, coef, std::vector<double>(static_cast<std::size_t>(count)), shift, threads, z);
-    for (Index i = 0; i < x.rows; ++i) {
+    std::vector<double> u(static_cast<std::size_t>(x.rows * width));
+    products_of_all(x, coef, count, shift, threads, [&](Index i, const double *products) {
       const double w = weight.empty() ? 1.0 : weight[static_cast<std::size_t>(i)];
       for (Index k = 0; k < count; ++k)
-        u[static_cast<std::size_t>(i * width + k)] = w * z[static_cast<std::size_t>(i * count + k)];
+        u[static_cast<std::size_t>(i * width + k)] = w * products[k];
       u[static_cast<std::size_t>(i * width + count)] = w;
-    }
+    });
     return many_times_t(x, std::span<const double>(u), width, shift, threads);
   }
   const PackedRows<T> rows(x, shift);
@@ -214,7 +234,7 @@ std::vector<double> scatter(const Dense<T> &x, std::span<const double> coef, Ind
     const Range range = slot_range(x.rows, slots, slot);
     for (Index row = range.begin; row < range.end; row += packed_rows) {
       const Index some = std::min(packed_rows, range.end - row);
-      tile_products(rows, vectors, x.columns, row, some, own);
+      products_of_rows(rows, vectors, x.columns, row, some, own);
       const double *w = weight.empty() ? nullptr : weight.data() + row;
       pack_right(own.sums.data(), vectors.width(), some, count, w, own.right.data());
       double *last = own.right.data() + count / kernels().panel * stride + count % kernels().panel;

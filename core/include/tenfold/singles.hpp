@@ -43,9 +43,10 @@ using Floats = std::vector<float, OnLines<float>>;
 // a: columns a multiple of 16, as `centred_singles` makes them.
 inline std::vector<double> scatter_singles(const Dense<float> &a, std::span<const float> vectors, Index count,
                                            int threads) {
-  constexpr Index tile = 64, together = 4, chunk = 512; // sums of so many rows and columns are in single precision
-  constexpr Index most_numbers = 1 << 22;
-  const Index p = a.columns, lanes_of = kernels().singles, groups = (count + lanes_of - 1) / lanes_of;
+  constexpr Index summed_rows = 240, chunk = 512; // sums of so many rows and columns are in single precision
+  constexpr Index most_numbers = 1 << 22, tile_numbers = 1 << 17; // a tile is read twice: from the second-level cache
+  const Index p = a.columns, tile = std::clamp<Index>(tile_numbers / std::max<Index>(1, p) / 12 * 12, 12, 60);
+  const Index together = summed_rows / tile, lanes_of = kernels().singles, groups = (count + lanes_of - 1) / lanes_of;
   const Index width = groups * lanes_of, size = count * p;
   Floats turned(static_cast<std::size_t>(p * width)); // a line of all vectors for each column
   for (Index k = 0; k < count; ++k)

@@ -13,13 +13,21 @@
 namespace tenfold::TENFOLD_ISA {
 namespace {
 
-constexpr Index most_outer = registers == 32 ? 5 : 3, most_vectors = registers == 32 ? 4 : 2;
+constexpr Index most_vectors = registers == 32 ? 4 : 2;
+
+// So many o fill the registers beside c vectors; a sum waits for itself, so that there must be eight at least.
+template <Index c>
+constexpr Index most_outer = registers == 32 ? (c == 1   ? 12
+                                                : c == 2 ? 8
+                                                : c == 3 ? 6
+                                                         : 5)
+                                             : (c == 1 ? 8 : 3);
 
 template <Index outer, Index c>
 inline void outer_products(const float *a, Index a_outer, Index a_inner, Index inner, const float *b, Index b_step,
                            float *out, Index out_step) {
   Singles sums[outer][c];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (Index o = 0; o < outer; ++o)
 #pragma GCC unroll 8
     for (Index v = 0; v < c; ++v)
@@ -29,7 +37,7 @@ inline void outer_products(const float *a, Index a_outer, Index a_inner, Index i
 #pragma GCC unroll 8
     for (Index v = 0; v < c; ++v)
       right[v] = load_singles(b + v * singles);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (Index o = 0; o < outer; ++o) {
       const Singles left = all_singles(a[o * a_outer]);
 #pragma GCC unroll 8
@@ -37,7 +45,7 @@ inline void outer_products(const float *a, Index a_outer, Index a_inner, Index i
         sums[o][v] += left * right[v];
     }
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (Index o = 0; o < outer; ++o)
 #pragma GCC unroll 8
     for (Index v = 0; v < c; ++v)
@@ -59,7 +67,7 @@ template <Index c>
 inline void all_vectors(const float *a, Index a_outer, Index a_inner, Index outer, Index inner, const float *b,
                         Index b_step, Index groups, float *out, Index out_step) {
   for (; groups >= c; groups -= c, b += c * singles, out += c * singles)
-    all_outer<most_outer, c>(a, a_outer, a_inner, outer, inner, b, b_step, out, out_step);
+    all_outer<most_outer<c>, c>(a, a_outer, a_inner, outer, inner, b, b_step, out, out_step);
   if constexpr (c > 1)
     if (groups > 0)
       all_vectors<c - 1>(a, a_outer, a_inner, outer, inner, b, b_step, groups, out, out_step);

@@ -19,6 +19,7 @@
 #include "pack.hpp"
 #include "product.hpp"
 #include "singles.hpp"
+#include "slabs.hpp"
 #include "softmax.hpp"
 #include "sparse.hpp"
 #include "vectors.hpp"
@@ -52,7 +53,9 @@ constexpr DenseKernels<T> dense = {pack<T>,
                                    to_singles<T>,
                                    square_distance<T>,
                                    add_about<T>,
-                                   scaled_row<T>};
+                                   scaled_row<T>,
+                                   slab_times<T>,
+                                   slab_times_t<T>};
 
 template <class T, class I>
 constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>, sparse_both_ways<T, I>,

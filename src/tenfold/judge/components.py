@@ -16,7 +16,7 @@ orthonormal components V, S has the values of A (I - V'V) A' = A A' - (A V')(A V
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from scipy.linalg import lapack
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.deflated import CHANCE, below
+from tenfold.judge.deflated import CHANCE, Proof, finish, proof
 from tenfold.machine import one_blas_thread
 from tenfold.stats import ByColumns, Columns, Moments, Params, Scattered, back_times, scattered, times
 
@@ -57,13 +57,13 @@ def spectral(
     """The certificate of components (k, p) with the values (k,) of the scatter: by the rows, or by a scatter of theirs
     where they are gone (None). `beside` are vectors that may come next: (m, p), of wide sparse rows (m, n).
     """
+    tol = RULES["spectral"].tol if tol is None else tol
+    said = _Said(components, values, leading, tol, 16.0 * unit_roundoff(dtype), beside)
     if rows is not None:
-        witness = _Witness.of_rows(rows, mean, components, about_mean, scatter)
+        witness = _Witness.of_rows(rows, mean, said, about_mean, scatter)
     else:
         witness = _Witness.of_scatter(scatter, mean, components)
-    top = max(float(values[0]) if values.size else 0.0, np.finfo(np.float64).tiny)
-    tol = RULES["spectral"].tol if tol is None else tol
-    floor = max(64.0 * unit_roundoff(np.float64) * max(1.0, witness.total / top), 16.0 * unit_roundoff(dtype))
+    top, floor = said.top, said.floor(witness.total)
     residual = slant = 0.0
     if len(components):
         parts = zip(witness.images, values, components, strict=True)  # one at a time: they may be long
@@ -72,9 +72,8 @@ def spectral(
     away = witness.away(mean)
     value, note = max(residual, slant, away, floor), witness.note
     if leading and len(components) < witness.rank:
-        limit = (float(values[-1]) if values.size else 0.0) + max(tol, floor) * top
         # what is refused anyway need not be proved
-        verdict = _leading(witness, components, values, limit, beside) if value <= max(tol, floor) else NOT_PROVED
+        verdict = _leading(witness, said) if value <= max(tol, floor) else NOT_PROVED
         note = " ".join(filter(None, (note, verdict)))
         value = np.inf if verdict is LEFT_OUT else value
     return Certificate(
@@ -92,11 +91,51 @@ def spectral(
 
 
 @dataclass(frozen=True)
+class _Said:
+    """What is said of the components, and how exactly it is to hold: relative to the largest value."""
+
+    components: Floats
+    values: Floats
+    leading: bool
+    tol: float
+    rounded: float  # what the type of the components leaves
+    beside: Floats | None
+
+    @property
+    def top(self) -> float:
+        return max(float(self.values[0]) if self.values.size else 0.0, np.finfo(np.float64).tiny)
+
+    def floor(self, total: float) -> float:
+        return max(64.0 * unit_roundoff(np.float64) * max(1.0, total / self.top), self.rounded)
+
+    def limit(self, total: float) -> float:
+        """No value outside the components is to be above this."""
+        return (float(self.values[-1]) if self.values.size else 0.0) + max(self.tol, self.floor(total)) * self.top
+
+    def by_trace(self, total: float) -> bool:
+        return total - float(np.sum(self.values)) <= self.limit(total)
+
+    def proof(self, total: float, rank: int, size: int) -> Proof | None:
+        """By chance, begun; None where it is not asked for, or known from the trace."""
+        if not self.leading or len(self.components) >= rank or self.by_trace(total):
+            return None
+        # drawn when the components are fixed, and otherwise for others; the same for the same
+        random = np.random.default_rng(np.frombuffer(self.values.tobytes(), dtype=np.uint32))
+        return proof(size, self.limit(total), 64.0 * unit_roundoff(np.float64) * total, random, self.beside)
+
+
+@dataclass(frozen=True)
 class _Rest:
-    """What is left of the scatter outside the components: its products with vectors of `size` entries."""
+    """What is left of the scatter outside the components: its products with vectors, a proof about it that has begun,
+    and the products with what that asked for first.
+    """
 
     apply: Callable[[Floats], Floats]
-    size: int
+    proof: Proof
+    first: Floats
+
+    def is_below(self) -> bool | None:
+        return finish(self.proof, self.apply, self.first)
 
 
 @dataclass(frozen=True)
@@ -115,9 +154,8 @@ class _Witness:
     note: str = ""
 
     @classmethod
-    def of_rows(
-        cls, rows: Rows, mean: Floats, components: Floats, about_mean: bool, scatter: Floats | None
-    ) -> "_Witness":
+    def of_rows(cls, rows: Rows, mean: Floats, said: _Said, about_mean: bool, scatter: Floats | None) -> "_Witness":
+        components = said.components
         k, p = len(components), rows.shape[1]
         origin = np.zeros(p)
         if scatter is not None:
@@ -133,8 +171,9 @@ class _Witness:
         columns: Columns = rows.fold(Columns.lift) if own is None else Columns.of(own)
         place = columns.mean[:p] if about_mean else origin
         scatter = None if own is None else _scatter_of(own, about_mean)
-        images, rest = _products(rows, place, components, about_mean)
         lengths, root = columns.lengths(origin=not about_mean)[0], np.sqrt(columns.weight or 1.0)
+        asked = said if scatter is None else replace(said, leading=False)
+        images, rest = _products(rows, place, asked, float(np.sum(lengths**2)), about_mean)
         return cls(place, lengths, root, min(rows.shape), images, scatter, rest)
 
     @classmethod
@@ -169,40 +208,43 @@ def _agree(products: Floats, probes: Floats, S: Floats) -> bool:
     return bool(np.max(np.abs(products - _inner(probes, S))) <= rounding)
 
 
-def _products(rows: Rows, place: Floats, V: Floats, about_mean: bool) -> tuple[Floats, _Rest]:
-    """The scatter's products with components, and what is left of it."""
+def _products(rows: Rows, place: Floats, said: _Said, total: float, about_mean: bool) -> tuple[Floats, _Rest | None]:
+    """The scatter's products with components, and what is left of it: what the proof first asks for is multiplied in
+    the same pass.
+    """
+    V, k = said.components, len(said.components)
     wide = ByColumns.of(rows, place if about_mean else None)
+    begun = said.proof(total, min(rows.shape), rows.shape[0 if wide is not None else 1])
     if wide is not None:
         scores = wide.scores(V)
 
         def other_side(u: Floats) -> Floats:
             return wide.products(u) - back_times(scores, _inner(scores, u))
 
-        return wide.back(scores), _Rest(other_side, rows.shape[0])
+        return wide.back(scores), _Rest(other_side, begun, other_side(next(begun))) if begun is not None else None
 
     def products(v: Floats) -> Floats:
         return rows.fold(scattered(place, v)).products
 
     def project(v: Floats) -> Floats:
-        return v - back_times(V, _inner(V, v)) if len(V) else v
+        return v - back_times(V, _inner(V, v)) if k else v
 
-    return products(V), _Rest(lambda v: project(products(project(v))), rows.shape[1])
+    if begun is None:
+        return products(V), None
+    images = products(np.vstack([V, project(next(begun))]))
+    return images[:k], _Rest(lambda v: project(products(project(v))), begun, project(images[k:]))
 
 
-def _leading(witness: _Witness, components: Floats, values: Floats, limit: float, beside: Floats | None) -> str:
+def _leading(witness: _Witness, said: _Said) -> str:
     """What is known of the values of the rest: nothing to say where none exceeds the limit."""
-    if witness.total - float(np.sum(values)) <= limit:
+    if said.by_trace(witness.total):
         return ""
     if witness.scatter is not None:
-        S = witness.scatter
-        rest = limit * np.eye(len(S)) - S
+        S, components = witness.scatter, said.components
+        rest = said.limit(witness.total) * np.eye(len(S)) - S
         if len(components):
-            rest += back_times(components, np.ascontiguousarray(components * values[:, None]))
+            rest += back_times(components, np.ascontiguousarray(components * said.values[:, None]))
         with one_blas_thread:
             return "" if lapack.dpotrf(rest.T, lower=1, overwrite_a=1)[1] == 0 else LEFT_OUT
     assert witness.rest is not None
-    # drawn when the components are fixed, and otherwise for others; the same for the same
-    random = np.random.default_rng(np.frombuffer(values.tobytes(), dtype=np.uint32))
-    rounding = 64.0 * unit_roundoff(np.float64) * witness.total
-    found = below(witness.rest.apply, witness.rest.size, limit, rounding, random, beside)
-    return {True: PROBABLE, None: NOT_PROVED, False: LEFT_OUT}[found]
+    return {True: PROBABLE, None: NOT_PROVED, False: LEFT_OUT}[witness.rest.is_below()]

@@ -23,7 +23,7 @@ below L if and only if C is and D <= L - R (L - C)^-1 R'; that D <= L - |R|^2 / 
 is smaller, and fewer steps show it. Nothing is believed of G: C and R are computed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -43,14 +43,35 @@ EARLY = 10
 
 Apply = Callable[[Floats], Floats]
 
+Proof = Generator[Floats, Floats, bool | None]
+"""Yields vectors, is sent what the matrix makes of them, and returns what was found out."""
+
 
 def below(apply: Apply, size: int, limit: float, rounding: float, random: Any, beside: Floats | None) -> bool | None:
     """True (with probability 1 - CHANCE) or False; None where it was not found out. `rounding`: of products with unit
     vectors; `beside` (m, size): vectors that may come next.
     """
+    begun = proof(size, limit, rounding, random, beside)
+    return finish(begun, apply, apply(next(begun)))
+
+
+def finish(begun: Proof, apply: Apply, images: Floats) -> bool | None:
+    """Go on with a proof from what the matrix makes of the vectors that it asked for first."""
+    try:
+        while True:
+            images = apply(begun.send(images))
+    except StopIteration as end:
+        found: bool | None = end.value
+        return found
+
+
+def proof(size: int, limit: float, rounding: float, random: Any, beside: Floats | None) -> Proof:
+    """The proof that `below` gives, for one who has other products to take in the same pass."""
     if beside is not None and len(beside) and beside.shape[1] == size and np.isfinite(beside).all():
         G = _orthonormal(beside)
-        images = apply(G)
+        start = _outside(G, random.standard_normal((PROBES, size)))
+        images = yield np.vstack([G, start])
+        images, first = images[: len(G)], images[len(G) :]
         C = _inner(G, images)
         R = images - back_times(G, C)
         with one_blas_thread:
@@ -59,30 +80,32 @@ def below(apply: Apply, size: int, limit: float, rounding: float, random: Any, b
         if top > limit:
             return False
         if 2.0 * square < limit * (limit - top):
-            outside = _lanczos(_without(apply, G), limit - square / (limit - top), size, rounding, random)
-            if outside is not False:  # a larger value of D is not yet one of B
-                return outside
-    return _lanczos(apply, limit, size, rounding, random)
-
-
-def _without(apply: Apply, G: Floats) -> Apply:
-    """The matrix outside some vectors."""
-
-    def project(v: Floats) -> Floats:
-        return v - back_times(G, _inner(G, v))
-
-    return lambda v: project(apply(project(v)))
-
-
-def _lanczos(apply: Apply, limit: float, size: int, rounding: float, random: Any) -> bool | None:
+            lower = limit - square / (limit - top)
+            found = yield from _lanczos(start, _outside(G, first), lambda v: _outside(G, v), lower, rounding)
+            if found is not False:  # a larger value of D is not yet one of B
+                return found
     start = random.standard_normal((PROBES, size))
+    images = yield start
+    return (yield from _lanczos(start, images, lambda v: v, limit, rounding))
+
+
+def _outside(G: Floats, v: Floats) -> Floats:
+    """What orthonormal vectors leave of others."""
+    return v - back_times(G, _inner(G, v))
+
+
+def _lanczos(start: Floats, image: Floats, project: Apply, limit: float, rounding: float) -> Proof:
+    """From random vectors and what the matrix makes of them; `project` keeps out of a space that is left out."""
     lengths = np.linalg.norm(start, axis=1)
     needed = 2.0 * float(gammaincinv(0.5 * PROBES, CHANCE))
-    q, before, beta = start / lengths[:, None], np.zeros_like(start), np.zeros(PROBES)
+    scale = np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    q, image = start / scale, image / scale
+    before, beta = np.zeros_like(start), np.zeros(PROBES)
     recurrence = _Pivots(limit, rounding)
     bounds: list[float] = []
     for step in range(STEPS):
-        image = apply(q)
+        if step > 0:
+            image = project((yield project(q)))
         alpha = np.einsum("ij,ij->i", q, image)
         left = image - alpha[:, None] * q - beta[:, None] * before
         beta = np.linalg.norm(left, axis=1)

@@ -35,9 +35,9 @@ easier to bound.
 """
 
 MORE, BLOCK, SHORT_BLOCK = 10, 24, 16
-"""A block has so many vectors more than are wanted, and at most so many (the last where they are short): of the same
-number of products fewer at a time reach further. A value that more directions have than a block has vectors may be
-missed, and is then looked for with a wide one.
+"""A block has so many vectors more than are wanted, and at most so many (the last where vectors or numbers are short):
+of the same number of products fewer at a time reach further. A value that more directions have than a block has
+vectors may be missed, and is then looked for with a wide one.
 """
 
 
@@ -165,12 +165,13 @@ def _by_krylov(
     random = np.random.RandomState(0) if random is None else random
     wide = ByColumns.of(rows, mean if about_mean else None)
     size = rows.shape[1] if wide is None else rows.shape[0]
-    block = min(count + MORE, size, SHORT_BLOCK if wide is not None and widest == BLOCK else widest)
-    require_memory(f"{4 * block} vectors of {size} entries", 64 * block * size, "Ask for fewer components.")
     products = partial(_products, rows, mean) if wide is None else wide.products
     short = None
     if wide is None and widest <= BLOCK and tol >= REFINED_TOL:
         short = _short_products(rows, mean, total)
+    in_short = widest == BLOCK and (wide is not None or short is not None)
+    block = min(count + MORE, size, SHORT_BLOCK if in_short else widest)
+    require_memory(f"{4 * block} vectors of {size} entries", 64 * block * size, "Ask for fewer components.")
     asked = tol if short is None else max(tol, SHORT_TOL)
     more = BESIDE if wide is None else SHORT_BESIDE
     steps = krylov.steps(short or products, size, count, block, random, asked, more=more, transposed=wide is not None)

@@ -20,6 +20,9 @@ from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params, back_times, times
 
+SLANT = 1e-9
+"""What orthonormal vectors lose of that by taking away parts of this size is below rounding."""
+
 
 @dataclass(frozen=True)
 class Space:
@@ -55,14 +58,15 @@ def steps(
         images = np.ascontiguousarray(apply(newest))
         inside = _inner(images, basis)
         T = _grown(T, inside)
-        outside = images - back_times(basis, np.ascontiguousarray(inside.T))
+        outside, R = _factors(images - back_times(basis, np.ascontiguousarray(inside.T)))
         if len(basis) >= min(count, size):
             space = _best(basis, T, count + more)
-            largest = _largest_residual(space, outside, count, transposed)
+            largest = _largest_residual(space, R, count, transposed)
             yield Step(space, -float(np.sum(space.values[:count])), largest / tol)
         if len(basis) >= size:
             return
-        newest = _outside(outside, images, basis, min(block, size - len(basis)), random)
+        known = np.linalg.norm(R, axis=1) > 1e-10 * float(np.max(np.linalg.norm(images, axis=1)))
+        newest = _next(outside[known], basis, min(block, size - len(basis)), random)
 
 
 def refined(vectors: Floats, images: Floats, trace: float) -> tuple[Floats, Floats]:
@@ -109,42 +113,45 @@ def _best(basis: Floats, T: Floats, count: int) -> Space:
     return Space(basis, values[::-1], inside[:, ::-1])
 
 
-def _largest_residual(space: Space, outside: Floats, count: int, transposed: bool) -> float:
-    """Of the first vectors, in units of the largest value."""
+def _largest_residual(space: Space, R: Floats, count: int, transposed: bool) -> float:
+    """Of the first vectors, in units of the largest value: with E = R'Q they are as long as R s."""
     values = space.values[:count]
-    left = back_times(outside, np.ascontiguousarray(space.inside[len(space.inside) - len(outside) :, :count]))
     scale = max(float(values[0]) if values.size else 0.0, np.finfo(np.float64).tiny)
-    sizes = np.linalg.norm(left, axis=1) / scale
+    sizes = np.linalg.norm(R @ space.inside[len(space.inside) - R.shape[1] :, :count], axis=0) / scale
     if transposed:  # of a value that is zero to rounding, any vector will do
-        known = values > scale * left.shape[1] * np.finfo(np.float64).eps
+        known = values > scale * space.basis.shape[1] * np.finfo(np.float64).eps
         sizes = sizes * np.sqrt(scale / np.where(known, values, scale))
     return float(np.max(sizes, initial=0.0))
 
 
+def _factors(A: Floats) -> tuple[Floats, Floats]:
+    """Orthonormal rows Q and R with A = R'Q; the longest of what is left first, so that the last may be rounding."""
+    with one_blas_thread:
+        Q, R, order = la.qr(A.T, mode="economic", pivoting=True, check_finite=False)
+    turned = np.empty(R.shape)
+    turned[:, order] = R
+    return np.ascontiguousarray(Q.T), turned
+
+
 def _orthonormal(A: Floats) -> Floats:
     """An orthonormal basis of the rows, those that depend on others left out."""
-    with one_blas_thread:
-        Q, R, _ = la.qr(A.T, mode="economic", pivoting=True, check_finite=False)
-    sizes = np.abs(np.diag(R))
-    kept = sizes > 1e-12 * max(float(sizes[0]) if sizes.size else 0.0, np.finfo(np.float64).tiny)
-    return np.ascontiguousarray(Q.T[: len(sizes)][kept])
+    Q, R = _factors(A)
+    sizes = np.linalg.norm(R, axis=1)
+    return Q[sizes > 1e-12 * max(float(sizes[0]) if sizes.size else 0.0, np.finfo(np.float64).tiny)]
 
 
-def _outside(outside: Floats, images: Floats, basis: Floats, width: int, random: Any) -> Floats:
-    """The next block, `width` rows: what the newest one adds to the space, and where that is little, anything."""
-    sizes = np.linalg.norm(images, axis=1)
-    left = np.linalg.norm(outside, axis=1)
-    new = outside[left > 1e-10 * sizes]
-    for _ in range(3):
+def _next(new: Floats, basis: Floats, width: int, random: Any) -> Floats:
+    """The next block, `width` rows: orthonormal ones that the newest one adds to the space, and where those are few,
+    any; again, until nothing of the space is left in them.
+    """
+    for _ in range(4):
         missing = width - len(new)
         if missing > 0:
-            new = np.vstack([new, random.standard_normal((missing, basis.shape[1]))])
-        new = new / np.linalg.norm(new, axis=1, keepdims=True)
-        for _ in range(2):
-            new = new - back_times(basis, np.ascontiguousarray(_inner(new, basis).T))
-            size = np.linalg.norm(new, axis=1, keepdims=True)
-            new = new[size[:, 0] > 1e-10] / size[size[:, 0] > 1e-10]
+            more = random.standard_normal((missing, basis.shape[1]))
+            new = np.vstack([new, more / np.linalg.norm(more, axis=1, keepdims=True)])
+        inside = _inner(new, basis)
+        new = new - back_times(basis, np.ascontiguousarray(inside.T))
+        if missing <= 0 and np.max(np.abs(inside), initial=0.0) <= SLANT:
+            return new
         new = _orthonormal(new)[:width]
-        if len(new) == width:
-            break
     return new
