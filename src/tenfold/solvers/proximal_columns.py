@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Floats, Integers, entries
+from tenfold.arrays import Floats, entries
 from tenfold.data import MemoryRows, NotFinite, weights_of
 from tenfold.machine import spend, threads
 from tenfold.problems import Evaluation, Glm
@@ -40,7 +40,7 @@ def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure:
     loss, penalty, y, X = problem.loss, problem.penalty, rows.y, rows.X
     l1, l2 = float(penalty.l1), float(np.max(penalty.strength))  # type: ignore[attr-defined]
     known = np.zeros(0, np.int64)
-    columns: tuple[Floats, Integers, Integers] | None = None
+    compressed = None
     share = np.asarray(weights_of(rows.whole()))[:, None]
     share = share / share.sum()
     w, b = start.coef[0].copy(), float(start.intercept[0]) - dot(start.coef[0], shift)
@@ -56,18 +56,19 @@ def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure:
         gradient = np.append(pull - slope * shift, slope)[None, :]
         yield Step(params, f, measure(params, Evaluation(np.array([smooth]), gradient, None)))
         moving = np.flatnonzero((w != 0.0) | (np.abs(pull) > l1))
-        if columns is None or not np.isin(moving, known, assume_unique=True).all():
+        if compressed is None or not np.isin(moving, known, assume_unique=True).all():
             known = np.union1d(known, np.flatnonzero((w != 0.0) | (np.abs(pull) > NEXT * l1)))
-            columns = _core.chosen_columns_csr(
+            compressed = _core.chosen_columns_csr(
                 X.data, X.indices, X.indptr, X.shape[1], known, None, threads(entries(X))
             )
+        columns, row_numbers, ends = compressed
         places = np.searchsorted(known, moving)
         assert here.curvature is not None
         model = (here.curvature[:, 0], pull[known], slope, w[known], places, l1, l2, problem.intercept)
-        part, move, dz, sweeps = _core.descend_columns(*columns, *model, ENOUGH, SWEEPS)
+        part, move, dz, sweeps = _core.descend_columns(columns, row_numbers, ends, *model, ENOUGH, SWEEPS)
         d = np.zeros_like(w)
         d[known] = part
-        spend(2.0 * sweeps * float(np.diff(columns[2])[places].sum()))
+        spend(2.0 * sweeps * float(np.diff(ends)[places].sum()))
         fall = -dot(pull, d) - slope * move - l1 * (float(np.abs(w + d).sum()) - float(np.abs(w).sum()))
         for length in (0.5**k for k in range(14)):
             new, there = w + length * d, z + length * dz[:, None]
