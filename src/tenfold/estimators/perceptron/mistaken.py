@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 
 from tenfold.arrays import Array, Floats, Integers, contiguous
 from tenfold.data import Rows
@@ -20,6 +20,7 @@ from tenfold.estimators.contract import (
     validate_more,
     validate_weights,
 )
+from tenfold.estimators.labels import seeds_of_classes
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -55,13 +56,15 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _course(self, *, parts: bool, rows: int = 2) -> Course:
         """Of so many rows; one row has one order, and a seed costs as much as learning it."""
-        seed = self.shuffle and rows > 1
+        mixed = bool(self.shuffle) and rows > 1
+        seeds = seeds_of_classes(self.random_state, len(self.classes_)) if mixed else []
         return Course(
             eta=float(self.eta0),
             batch=getattr(self, "mode", "online") == "batch",
             normalise=bool(self.normalize),
             shuffle=bool(self.shuffle),
-            seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)) if seed else 0,
+            seed=seeds[0] if seeds else 0,
+            seeds=tuple(seeds),
             tol=None if self.tol is None or parts else float(self.tol),
             patience=int(self.n_iter_no_change),
             keep=bool(getattr(self, "record", False)),
