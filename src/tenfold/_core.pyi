@@ -702,6 +702,12 @@ def mixture_sums(
     offsets: _Float,
     threads: int,
 ) -> tuple[float, float, _Float, _Float, _Float]: ...
+def feature_sums(
+    X: _Real, weight: _Float | None, centre: _Float, scale: _Float, coef: _Float, threads: int
+) -> tuple[float, float, _Float]: ...
+def log_shares(
+    lengths: _Float, offset: _Float, weight: _Float, shares: bool, threads: int
+) -> tuple[_Float, _Float]: ...
 def mixture_posterior(
     X: _Real,
     means: _Float,

@@ -95,7 +95,7 @@ class Perceptron(Mistaken, Linear):
     status_ : str
         "converged" (a pass without mistakes), "no improvement", "cycling" (without `shuffle`: weights came back; the
         note says where that proves that no weights separate the classes), "iteration limit", "time limit", ...
-    trace_ : tuple
+    trace_ : list
         Mistakes, mean loss and length of the weights of each pass.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 

@@ -126,7 +126,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_iter_ = fitted.iterations
         self.certificate_ = fitted.certificate
         self.status_ = fitted.certificate.status
-        self.trace_ = fitted.trace
+        self.trace_ = list(fitted.trace)
         self.n_mistakes_ = fitted.mistakes
         self.t_ = 1.0 + fitted.iterations * X.shape[0]
         unlimited = self.tol is None and self.status_ == Status.MAX_ITER.value
@@ -135,7 +135,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             warnings.warn(f"{type(self).__name__} ({self.status_}): {said}", ConvergenceWarning, stacklevel=4)
 
     def _settle_part(self, fitted: PerceptronFit, X: Array) -> None:
-        before = getattr(self, "t_", 1.0), getattr(self, "n_mistakes_", 0), getattr(self, "trace_", ())
+        before = getattr(self, "t_", 1.0), getattr(self, "n_mistakes_", 0)
         for name, value in self._attributes(fitted.params, X).items():
             setattr(self, name, value)
         self._last = fitted.last
@@ -146,7 +146,9 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
         self.t_ = before[0] + X.shape[0]
         self.n_mistakes_ = None if fitted.mistakes is None else before[1] + fitted.mistakes
-        self.trace_ = before[2] + fitted.trace
+        if not isinstance(getattr(self, "trace_", None), list):
+            self.trace_ = list(getattr(self, "trace_", ()))
+        self.trace_.extend(fitted.trace)  # last, and not copied: there may be a call for each row
 
     def _start(self, p: int) -> Params:
         """The weights after the last row seen, or zero."""
