@@ -17,9 +17,9 @@ point, t the largest that keeps the bounds. Without cancellation, P - D is then
     sigma (1 - mean(u^2) / 4) + (1 - t) mean(u r) + t e mean(r) + ||v - strength w||^2 / (2 strength).
 
 That knows the units of the columns, and is as far off as the mean of u: where parameters were rounded, u after Newton
-steps of the judge's own, at most `STEPS`, gives a better D. Without a penalty, or where it is too much, u is moved along the columns until
-v = strength w: then, with r, t and u as they are after that, P - D = mean(sigma + sigma H(r / sigma)) - t mean(u r) +
-(1 - t)^2 strength / 2 ||w||^2.
+steps of the judge's own, at most `STEPS`, gives a better D. Without a penalty, or where it is too much, u is moved
+along the columns until v = strength w: then, with r, t and u as they are after that, P - D = mean(sigma + sigma H(r /
+sigma)) - t mean(u r) + (1 - t)^2 strength / 2 ||w||^2.
 """
 
 from collections.abc import Callable
