@@ -598,3 +598,17 @@ def test_those_who_take_missing_values_do():
     for model in (tenfold.MixedNB(), tenfold.GaussianMixture(2), tenfold.KNeighborsClassifier(metric="nan_euclidean")):
         assert model.fit(X, y).certificate_.ok
     assert np.isfinite(tenfold.TableEncoder().fit_transform(X)).all()
+
+
+def test_one_column_tells_no_class_from_another():
+    X = np.random.default_rng(0).random((30, 1))
+    model = tenfold.ComplementNB(alpha=0.1, norm=True).fit(X, np.arange(30) % 3)
+    assert model.certificate_.ok
+    np.testing.assert_array_equal(model.predict_proba(X), 1 / 3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_components_of_rows_that_are_all_equal(dtype):
+    model = tenfold.PCA(0.8).fit(np.full((20, 3), 3.0, dtype=dtype))
+    assert model.n_components_ == 1
+    np.testing.assert_array_equal(model.explained_variance_, 0.0)

@@ -122,8 +122,10 @@ def complement(
     classes = range(len(again.sums))
     if norm:
         expected = np.array([np.concatenate([against(k, some) for some in pieces]) for k in classes])
-        total = expected.sum(axis=1, keepdims=True)
-        expected /= np.where(total == 0.0, 1.0, total)
+        if expected.shape[1] == 1:  # which says nothing
+            expected[:] = 0.0
+        else:
+            expected /= expected.sum(axis=1, keepdims=True)
         size = np.maximum(expected, 1e-3 * np.max(expected, initial=0.0))
         found: Pair | Iterator[Pair] = (weights, expected, size)
     else:

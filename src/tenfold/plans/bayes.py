@@ -115,8 +115,9 @@ def complement(sums: Floats, alpha: Floats, norm: bool) -> Floats:
     logs = multinomial(np.einsum("kl,lp->kp", others, sums), alpha)  # never by subtraction
     if not norm:
         return np.negative(logs, out=logs)
-    total = logs.sum(axis=1, keepdims=True)
-    return logs / np.where(total == 0.0, 1.0, total)  # one column says nothing
+    if logs.shape[1] == 1:  # which says nothing
+        return np.zeros_like(logs)
+    return logs / logs.sum(axis=1, keepdims=True)
 
 
 def bernoulli(weight: Floats, sums: Floats, alpha: Floats) -> Floats:

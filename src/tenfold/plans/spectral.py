@@ -241,7 +241,9 @@ def signed(vectors: Floats) -> Floats:
 
 
 def share(values: Floats, total: float, wanted: float) -> int:
-    """The least number of components that explain more than a share of the variance."""
+    """The least number of components that explain more than a share of the variance; one where there is none."""
+    if not total > 0.0:
+        return 1
     return int(np.searchsorted(np.cumsum(values / total), wanted, side="right")) + 1
 
 

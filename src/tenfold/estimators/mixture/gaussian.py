@@ -24,6 +24,7 @@ from tenfold.estimators.contract import (
     rowwise,
     validate_rows,
     validate_weights,
+    warn_unless_certified,
 )
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.mixture.given import given, positive, shape_of
@@ -322,6 +323,8 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
                 f"tol, or check for degenerate data. {fitted.certificate.explain()} {advice}"
             )
             warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        elif self.max_iter > 0:
+            warn_unless_certified(self)
 
     def _mixture(self) -> Mixture:
         """The parameters in float64."""
