@@ -2,6 +2,7 @@
 #include "sparse.hpp"
 
 #include "tenfold/derivatives.hpp"
+#include "tenfold/loss_margins.hpp"
 
 #include <algorithm>
 #include <array>
@@ -90,9 +91,56 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
       nb::arg("threads"), "derivatives of compressed sparse rows.");
 }
 
+LossMargins checked_margins(const In<double, 1> &y, const In<double, 1> &z, const In<double, 1> &weight,
+                            const std::string &loss, double parameter) {
+  require(z.shape(0) == y.shape(0), "z must have one entry a target");
+  require(weight.shape(0) == y.shape(0), "weight must have one entry a target");
+  return {y.span(), z.span(), weight.span(), loss_named(loss), parameter};
+}
+
+void bind_margins(nb::module_ &m) {
+  m.def(
+      "losses_at",
+      [](const In<double, 1> &y, const In<double, 1> &z, const In<double, 1> &weight, const std::string &loss,
+         double parameter, int threads) {
+        const LossMargins margins = checked_margins(y, z, weight, loss, parameter);
+        const int workers = checked_threads(threads);
+        const Out<double, 1> u({y.shape(0)}), curvature({y.shape(0)});
+        std::array<double, 3> sums;
+        {
+          const nb::gil_scoped_release release;
+          sums = losses_at(margins, workers, u.span(), curvature.span());
+        }
+        return nb::make_tuple(sums[0], sums[1], sums[2], u.give(), curvature.give());
+      },
+      nb::arg("y"), nb::arg("z"), nb::arg("weight"), nb::arg("loss"), nb::arg("parameter"), nb::arg("threads"),
+      "Sums of a loss of targets y at margins z and of its first two derivatives, and these of each row: (value, "
+      "slope, "
+      "bend, u, curvature).");
+  m.def(
+      "losses_along",
+      [](const In<double, 1> &y, const In<double, 1> &z, const In<double, 1> &dz, double length,
+         const In<double, 1> &weight, const std::string &loss, double parameter, int threads) {
+        const LossMargins margins = checked_margins(y, z, weight, loss, parameter);
+        require(dz.shape(0) == y.shape(0), "dz must have one entry a target");
+        const int workers = checked_threads(threads);
+        std::array<double, 4> sums;
+        {
+          const nb::gil_scoped_release release;
+          sums = losses_along(margins, dz.span(), length, workers);
+        }
+        return nb::make_tuple(sums[0], sums[1], sums[2], sums[3]);
+      },
+      nb::arg("y"), nb::arg("z"), nb::arg("dz"), nb::arg("length"), nb::arg("weight"), nb::arg("loss"),
+      nb::arg("parameter"), nb::arg("threads"),
+      "The first two derivatives in t of the sum of a loss at z + t dz, at t = length, and the sums of its slopes and "
+      "curvatures there.");
+}
+
 } // namespace
 
 void bind_derivatives(nb::module_ &m) {
+  bind_margins(m);
   bind_dense<float>(m);
   bind_dense<double>(m);
   bind_sparse<float, std::int32_t>(m);

@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 #include "sparse.hpp"
 
+#include "tenfold/chosen_columns.hpp"
 #include "tenfold/inner.hpp"
 #include "tenfold/times.hpp"
 
@@ -139,6 +140,49 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("U"), nb::arg("threads"),
       "times_t of compressed sparse rows.");
+  m.def(
+      "column_sums_csr",
+      [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 1> &weight,
+         const Maybe<double, 1> &other, int threads) {
+        const Compressed<T, I> rows(data, indices, indptr, p);
+        require(weight.shape(0) == rows.view.rows, "weight must have one entry a row of X");
+        require(!other || other->shape(0) == rows.view.rows, "other must have one entry a row of X");
+        const int workers = checked_threads(threads);
+        SparseSums found;
+        {
+          const nb::gil_scoped_release release;
+          found = column_sums(rows.view, weight.span(), span_or_none(other), workers);
+        }
+        return nb::make_tuple(give<double, 2>(std::move(found.sums), {3, p}), found.least, found.largest);
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("weight"), nb::arg("other").none(),
+      nb::arg("threads"),
+      "weight' X, weight' X^2 and other' X of compressed sparse rows, (3, p), and the smallest size of an entry that "
+      "is "
+      "not zero and the largest.");
+  m.def(
+      "chosen_columns_csr",
+      [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p,
+         const In<std::int64_t, 1> &chosen, const Maybe<double, 1> &root, int threads) {
+        const Compressed<T, I> rows(data, indices, indptr, p);
+        require(!root || root->shape(0) == rows.view.rows, "root must have one entry a row of X");
+        for (const std::int64_t j : chosen.span())
+          require(j >= 0 && j < p, "chosen must name columns of X");
+        const int workers = checked_threads(threads);
+        ChosenColumns<I> found;
+        {
+          const nb::gil_scoped_release release;
+          found = chosen_columns(rows.view, chosen.span(), span_or_none(root), workers);
+        }
+        const auto entries = static_cast<Index>(found.data.size());
+        return nb::make_tuple(give<double, 1>(std::move(found.data), {entries}),
+                              give<I, 1>(std::move(found.indices), {entries}),
+                              give<std::int64_t, 1>(std::move(found.indptr), {chosen.shape(0) + 1}));
+      },
+      nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("chosen"), nb::arg("root").none(),
+      nb::arg("threads"),
+      "Columns of compressed sparse rows by their numbers, weighted by root, compressed by columns: (data, indices, "
+      "indptr).");
 }
 
 } // namespace

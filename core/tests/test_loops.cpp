@@ -5,6 +5,7 @@
 #include "tenfold/derivatives.hpp"
 #include "tenfold/inner.hpp"
 #include "tenfold/loo.hpp"
+#include "tenfold/loss_margins.hpp"
 #include "tenfold/moments.hpp"
 #include "tenfold/times.hpp"
 
@@ -409,6 +410,37 @@ void test_loo(const std::string &isa) {
     }
 }
 
+// The square loss at margins and along a line, by its formulas; bits whatever the threads.
+void test_losses_at_margins(const std::string &what) {
+  for (const Index n : {1, 255, 257, 50000}) {
+    const std::vector<double> y = normal(index(n), 1), z = normal(index(n), 2), d = normal(index(n), 3);
+    std::vector<double> weight = normal(index(n), 4);
+    double value = 0.0, slope = 0.0, bend = 0.0, first = 0.0, second = 0.0, there = 0.0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      weight[i] = i % 5 == 0 ? 0.0 : std::abs(weight[i]);
+      const double r = z[i] - y[i], w = weight[i], moved = r + 0.3 * d[i];
+      value += 0.5 * w * r * r, slope += w * r, bend += w;
+      first += w * moved * d[i], second += w * d[i] * d[i], there += w * moved;
+    }
+    const LossMargins m{y, z, weight, Loss::square, 0.0};
+    std::vector<double> u(y.size()), c(y.size()), u2 = u, c2 = c;
+    const auto at = losses_at(m, 1, u, c);
+    const double allowed = 1e-11 * static_cast<double>(n);
+    check_close(at[0], value, allowed, what + ": value");
+    check_close(at[1], slope, allowed, what + ": slope");
+    check_close(at[2], bend, allowed, what + ": bend");
+    for (std::size_t i = 0; i < y.size(); ++i)
+      check(std::abs(u[i] - weight[i] * (z[i] - y[i])) < 1e-14 && c[i] == weight[i], what + ": a row");
+    const auto along = losses_along(m, d, 0.3, 1);
+    check_close(along[0], first, allowed, what + ": first derivative");
+    check_close(along[1], second, allowed, what + ": second derivative");
+    check_close(along[2], there, allowed, what + ": slope along the line");
+    check_close(along[3], bend, allowed, what + ": bend along the line");
+    check(losses_at(m, 3, u2, c2) == at && u2 == u && c2 == c && losses_along(m, d, 0.3, 3) == along,
+          what + ": threads");
+  }
+}
+
 } // namespace
 
 int main() {
@@ -426,6 +458,7 @@ int main() {
     test_sums_and_inner_products<float>(isa);
     test_sums_and_inner_products<double>(isa);
     test_loo(isa);
+    test_losses_at_margins(isa);
   });
   test_bad_index();
   return result();

@@ -175,6 +175,12 @@ def rough_softmax(
     threads: int,
 ) -> tuple[float, _Float, _Float, _Float]: ...
 def class_grams(X: _Real, share: _Float, shift: _Float | None, threads: int) -> _Float: ...
+def losses_at(
+    y: _Float, z: _Float, weight: _Float, loss: str, parameter: float, threads: int
+) -> tuple[float, float, float, _Float, _Float]: ...
+def losses_along(
+    y: _Float, z: _Float, dz: _Float, length: float, weight: _Float, loss: str, parameter: float, threads: int
+) -> tuple[float, float, float, float]: ...
 def softmax_at(Y: _Float, Z: _Float, weight: _Float, threads: int) -> tuple[float, _Float, _Float, _Float]: ...
 def softmax_along(
     Y: _Float, Z: _Float, D: _Float, length: float, weight: _Float, threads: int
@@ -230,6 +236,18 @@ def times_csr(
 def times_t(X: _Real, U: _Float, shift: _Float | None, threads: int) -> _Float: ...
 def scatter_products(X: _Real, vectors: _Float, shift: _Float, weight: _Float | None, threads: int) -> _Float: ...
 def column_sums(X: _Real, weight: _Float, other: _Float, shift: _Float, threads: int) -> _Float: ...
+def column_sums_csr(
+    data: _Real, indices: _Index, indptr: _Index, p: int, weight: _Float, other: _Float | None, threads: int
+) -> tuple[_Float, float, float]: ...
+def chosen_columns_csr(
+    data: _Real,
+    indices: _Index,
+    indptr: _Index,
+    p: int,
+    chosen: NDArray[np.int64],
+    root: _Float | None,
+    threads: int,
+) -> tuple[_Float, _Index, NDArray[np.int64]]: ...
 def some_columns(X: _Real, index: NDArray[np.int64], centre: _Float, root: _Float, threads: int) -> _Float: ...
 def inner_products(X: _Real, centre: _Float, root: _Float, threads: int) -> _Float: ...
 def both_ways_csr(
@@ -651,6 +669,20 @@ def descent(
     C: _Float,
     yy: float,
     unit: _Float,
+    start: _Float,
+    l1: _Float,
+    l2: _Float,
+    positive: bool,
+    enough: float,
+    most: int,
+    seed: int | None,
+) -> tuple[_Float, _Float, NDArray[np.int64]]: ...
+def descent_along(
+    data: _Float,
+    indices: _Index,
+    indptr: _Index,
+    means: _Float,
+    targets: _Float,
     start: _Float,
     l1: _Float,
     l2: _Float,

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from tenfold.data import Block
 from tenfold.losses import Logistic
-from tenfold.stats import Params, back_times, derivatives, times
+from tenfold.stats import Params, back_times, derivatives, losses_along, losses_at, times
 from tenfold.stats.derivatives import derivatives_in_arrays
 
 COUNTS = ("poisson", "gamma", "tweedie", "log deviance", "identity deviance")
@@ -207,3 +207,27 @@ def test_products_with_the_rows(drawing):
         np.testing.assert_allclose(
             back_times(storage, other, shift), back, rtol=0, atol=10 * size * (1 + np.abs(u).sum())
         )
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{type(loss).__name__} {loss.parameter}")
+@pytest.mark.parametrize("n", [1, 300, 40_000])
+def test_losses_at_margins_are_those_of_the_formulas(loss, n):
+    rng = np.random.default_rng(n)
+    y, z, dz = rng.standard_normal((n, 1)), rng.standard_normal((n, 1)), 0.1 * rng.standard_normal((n, 1))
+    if loss.signs:
+        y = np.where(y > 0, 1.0, -1.0)
+    if loss.name in COUNTS:
+        y, z = np.abs(y) + 0.01, np.abs(z) + 1.0
+    weight = rng.integers(0, 3, (n, 1)) / n
+    close = {"rtol": 1e-9, "atol": 1e-12}
+    found = losses_at(loss, y, z, weight)
+    u, c = weight * loss.slope(y, z), weight * loss.curvature(y, z)
+    np.testing.assert_allclose(found.value, np.sum(weight * loss.value(y, z)), **close)
+    np.testing.assert_allclose(found.u, u, **close)
+    np.testing.assert_allclose(found.curvature, c, **close)
+    np.testing.assert_allclose(np.array(found.level)[:, 0], [u.sum(), c.sum()], **close)
+    first, second, level = losses_along(loss, y, z, dz, 0.7, weight)
+    at = z + 0.7 * dz
+    u, c = weight * loss.slope(y, at), weight * loss.curvature(y, at)
+    np.testing.assert_allclose([first, second], [np.sum(u * dz), np.sum(c * dz * dz)], **close)
+    np.testing.assert_allclose(np.array(level)[:, 0], [u.sum(), c.sum()], **close)

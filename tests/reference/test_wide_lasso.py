@@ -25,6 +25,7 @@ KINDS = {
     "Fortran": np.asfortranarray,
     "float32": lambda X: X.astype(np.float32),
     "sparse": lambda X: sparse.csr_array(np.where(np.abs(X - 1.0) < 1.0, 0.0, X)),
+    "very sparse": lambda X: sparse.csr_array(np.where(np.abs(X - 1.0) < 2.0, 0.0, X)),
 }
 
 
@@ -56,7 +57,7 @@ def test_fits(name, settings, kind):
     np.testing.assert_allclose(ours.intercept_, his.intercept_, atol=1e-2 if single else 1e-5)
 
 
-@pytest.mark.parametrize("kind", ["C", "Fortran", "sparse"])
+@pytest.mark.parametrize("kind", ["C", "Fortran", "sparse", "very sparse"])
 def test_paths_and_folds(kind):
     X, Y, weight = data()
     X, y = KINDS[kind](X), Y[:, 0]

@@ -314,6 +314,15 @@ def test_sums_and_inner_products(shape, dtype, isa):
     np.testing.assert_allclose(
         _core.some_columns(X, index, shift[index], root, 2), (root[:, None] * away[:, index]).T, **close
     )
+    sparse = csr(X, np.int64)
+    found, least, largest = _core.column_sums_csr(*sparse, weight, other, 2)
+    wide = X.astype(float)
+    np.testing.assert_allclose(found, np.stack([weight @ wide, weight @ wide**2, other @ wide]), **close)
+    sizes = np.abs(wide[wide != 0])
+    assert (least, largest) == (sizes.min(initial=np.inf), sizes.max(initial=0.0))
+    data, places, pointers = _core.chosen_columns_csr(*sparse, index, root, 2)
+    chosen = scipy.sparse.csc_array((data, places, pointers), shape=(n, len(index)))
+    np.testing.assert_array_equal(chosen.toarray(), root[:, None] * wide[:, index])
     A = root[:, None] * away
     K = _core.inner_products(X, shift, root, 2)
     np.testing.assert_allclose(K, A @ A.T, **close)
@@ -427,6 +436,11 @@ def calls_for_bits():
         yield lambda t, X=X, Y=Y: (_core.times_t(X, Y, None, t),)
         yield lambda t, S=sparse, Y=Y: (_core.times_t_csr(*S, Y, t),)
         yield lambda t, X=X, w=weight, p=p: (_core.column_sums(X, w, w, np.zeros(p), t),)
+        margins = [rng.normal(size=20 * n) for _ in range(3)]
+        yield lambda t, m=margins: _core.losses_at(m[0], m[1], np.abs(m[2]), "huber", 1.0, t)
+        yield lambda t, m=margins: _core.losses_along(*m, 0.5, np.abs(m[2]), "square", 0.0, t)
+        yield lambda t, S=sparse, w=weight: (_core.column_sums_csr(*S, w, w, t)[0],)
+        yield lambda t, S=sparse: _core.chosen_columns_csr(*S, np.arange(0, 40, 3), None, t)
         yield lambda t, X=X[:300], p=p: (_core.inner_products(X, np.zeros(p), np.ones(len(X)), t),)
         yield lambda t, X=X, Y=Y, p=p, b=intercept, V=V, D=D, C=C: _core.loo(
             X, Y, None, np.zeros(p), b, V, D, C, 0.0, t, True
@@ -536,6 +550,7 @@ def test_wrong_lengths_are_refused():
     X, Y, weight, group = rows((20, 3, 1), np.float64)
     one, coef, zero = np.ones(1), np.ones((1, 3)), np.zeros(1)
     data, indices, indptr, p = csr(X)
+    columns = csr(X.T)[:3]
     refused = [
         lambda: _core.moments(X, Y[:-1].copy(), None, None, 1, 1),
         lambda: _core.moments(X, Y, weight[:-1].copy(), None, 1, 1),
@@ -557,6 +572,22 @@ def test_wrong_lengths_are_refused():
         lambda: _core.times_t(X, Y[:-1].copy(), None, 1),
         lambda: _core.times_csr(data, indices[:-1].copy(), indptr, p, coef, zero, 1),
         lambda: _core.times_csr(data, indices, indptr[::-1].copy(), p, coef, zero, 1),
+        lambda: _core.column_sums_csr(data, indices, indptr, p, weight[:-1].copy(), None, 1),
+        lambda: _core.losses_at(weight, weight[:-1].copy(), weight, "square", 0.0, 1),
+        lambda: _core.losses_at(weight, weight, weight[:-1].copy(), "square", 0.0, 1),
+        lambda: _core.losses_at(weight, weight, -weight, "square", 0.0, 1),
+        lambda: _core.losses_at(weight, weight, weight, "no such", 0.0, 1),
+        lambda: _core.losses_along(weight, weight, weight[:-1].copy(), 1.0, weight, "square", 0.0, 1),
+        lambda: _core.column_sums_csr(data, indices, indptr, p, weight, weight[:-1].copy(), 1),
+        lambda: _core.chosen_columns_csr(data, indices, indptr, p, np.array([p]), None, 1),
+        lambda: _core.chosen_columns_csr(data, indices, indptr, p, np.array([-1]), None, 1),
+        lambda: _core.chosen_columns_csr(data, indices, indptr, p, np.array([0]), weight[:-1].copy(), 1),
+        lambda: _core.descent_along(*columns, np.zeros(2), Y.T.copy(), coef, one, one, False, 0.0, 1, None),
+        lambda: _core.descent_along(*columns, np.zeros(3), Y[:-1].T.copy(), coef, one, one, False, 0.0, 1, None),
+        lambda: _core.descent_along(
+            *columns, np.zeros(3), Y.T.copy(), coef[:, :2].copy(), one, one, False, 0.0, 1, None
+        ),
+        lambda: _core.descent_along(*columns, np.zeros(3), Y.T.copy(), coef, one, np.ones(2), False, 0.0, 1, None),
         lambda: _core.times_csr(data, indices, indptr + 1, p, coef, zero, 1),
         lambda: _core.times_csr(data, indices, indptr[:0].copy(), p, coef, zero, 1),
         lambda: _core.times_csr(data, indices + 1, indptr, p, coef, zero, 2),

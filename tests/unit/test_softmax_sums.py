@@ -60,8 +60,8 @@ def test_losses_at_margins():
     u = weight[:, None] * loss.slope(y, z)
     np.testing.assert_allclose(found.u, u, atol=1e-15)
     np.testing.assert_allclose(found.value, np.sum(weight[:, None] * loss.value(y, z)), rtol=1e-13)
-    np.testing.assert_allclose(found.slope, u.sum(axis=0), atol=1e-13)
-    np.testing.assert_allclose(found.bend, np.sum(weight[:, None] * loss.curvature(y, z), axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.level.slope, u.sum(axis=0), atol=1e-13)
+    np.testing.assert_allclose(found.level.bend, np.sum(weight[:, None] * loss.curvature(y, z), axis=0), rtol=1e-12)
     first, second = softmax_along(y, z, dz, 0.7, weight)
     at = z + 0.7 * dz
     np.testing.assert_allclose(first, np.sum(weight[:, None] * loss.slope(y, at) * dz), atol=1e-13)

@@ -13,11 +13,13 @@
 //   reset(W)                        the same from scratch
 //   squares(W)                      |r|^2
 //   product(i, j)                   x_i.x_j
+//   pull_work(j), move_work(j)      what these cost for one target, in products of long vectors
+//   product_work()                  the same of one product, about
 // Returned: the weights, the gap (F minus the dual value at the residuals, scaled until they are feasible) and how many
 // sweeps were taken.
 //
 // Sweeps find which weights are not zero; as soon as they have cost as much as the exact step among these would
-// (descent_support.hpp), that is taken, as far as the objective falls, and once more at the end, so that weights are
+// (descent_exact.hpp), that is taken, as far as the objective falls, and once more at the end, so that weights are
 // right to rounding and not only to the root of the gap. Until then, every `memory` sweeps the iterates are
 // extrapolated (Anderson 1965; Bertrand and Massias 2021), which is kept where the objective falls; where it does not,
 // the best place on the line of the last step is taken. The residuals of extrapolated weights are extrapolated
@@ -25,7 +27,7 @@
 // weights are good enough, the exact step is taken at once, for then the residuals themselves prove it to anybody.
 #pragma once
 
-#include "tenfold/descent_support.hpp"
+#include "tenfold/descent_exact.hpp"
 #include "tenfold/types.hpp"
 
 #include <algorithm>
@@ -33,7 +35,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace tenfold {
@@ -73,7 +74,7 @@ public:
   // `weights` (targets x columns) is where it starts and ends; `unit` has one entry a column.
   Descent(Storage &storage, SupportStep &step, std::span<const double> unit, std::span<double> weights)
       : storage_(storage), unit_(unit), weights_(weights), pull_(static_cast<std::size_t>(storage.targets())),
-        change_(pull_.size()), past_((memory + 2) * weights.size()), step_(step) {}
+        change_(pull_.size()), past_((memory + 2) * weights.size()), exact_(storage, step, unit, weights) {}
 
   // Until the gap is at most `enough`. `total` is |y|^2, `most` the largest number of sweeps; `exact` says to begin
   // with an exact step.
@@ -87,10 +88,8 @@ public:
     const double once = storage_.targets() > 1 ? 2.0 : 1.0;
     double patience = once;
     const double still = 4.0 * std::numeric_limits<double>::epsilon() * std::sqrt(total);
-    if (exact) {
-      step_.gather(storage_, weights_, penalty.l2);
-      exact_step(penalty, total);
-    }
+    if (exact)
+      exact_.take(penalty, total);
     while (state.sweeps < most) {
       Moved moved = sweep(penalty, order);
       ++state.sweeps;
@@ -107,14 +106,13 @@ public:
       const bool done = state.stalled || state.gap <= enough;
       const bool first = !proved && now.primal - dual_ <= enough;
       proved |= first;
-      step_.gather(storage_, weights_, penalty.l2);
-      const double price = step_.price(storage_);
+      const double price = exact_.price(penalty);
       state.slow = spent > price;
       if (done ? price <= std::max(0.2 * spent, little)
                : state.sweeps > 1 && ((first && price <= spent) || since >= patience * price)) {
         // one step is exact for one target; for several it doubles the digits
         for (int step = 0; step < (done && storage_.targets() > 1 ? 3 : 1); ++step)
-          patience = exact_step(penalty, total) ? once : 2.0 * patience;
+          patience = exact_.take(penalty, total) ? once : 2.0 * patience;
         since = 0.0;
         remembered_ = 0;
       } else if (!done) {
@@ -126,9 +124,11 @@ public:
     return state;
   }
 
+  // The largest dual value that the last run has met: a lower bound on the objective at all weights.
+  double dual() const { return dual_; }
+
 private:
   static constexpr std::size_t memory = 5;
-  static constexpr int most_turns = 8;
   static constexpr double little = 1e6; // products that need not be earned
 
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
@@ -164,6 +164,7 @@ private:
       const double square = storage_.square(j), unit = unit_[at(j)];
       const double curvature = square + penalty.l2 * unit * unit;
       storage_.pull(j, pull_.data());
+      moved.work += static_cast<double>(t) * storage_.pull_work(j);
       double length = 0.0;
       for (Index k = 0; k < t; ++k) {
         pull_[at(k)] += square * weights_[at(k * p + j)];
@@ -182,24 +183,11 @@ private:
       }
       if (change > 0.0) {
         storage_.move(j, change_.data());
-        moved.work += static_cast<double>(t * p);
+        moved.work += static_cast<double>(t) * storage_.move_work(j);
         moved.fit = std::max(moved.fit, std::sqrt(change * square));
       }
     }
     return moved;
-  }
-
-  double objective(const ElasticNet &penalty) {
-    const Index p = storage_.columns(), t = storage_.targets();
-    double norms = 0.0, lengths = 0.0;
-    for (Index j = 0; j < p; ++j) {
-      double length = 0.0;
-      for (Index k = 0; k < t; ++k)
-        length += weights_[at(k * p + j)] * weights_[at(k * p + j)];
-      norms += unit_[at(j)] * std::sqrt(length);
-      lengths += unit_[at(j)] * unit_[at(j)] * length;
-    }
-    return 0.5 * storage_.squares(weights_) + penalty.l1 * norms + 0.5 * penalty.l2 * lengths;
   }
 
   std::span<double> past(std::size_t i) { return std::span(past_).subspan(i * weights_.size(), weights_.size()); }
@@ -211,7 +199,7 @@ private:
       return;
     remembered_ = 0;
     const std::span<double> mixed = past(memory + 1);
-    const double before = objective(penalty);
+    const double before = objective(storage_, penalty, unit_, weights_);
     if (combine(mixed)) {
       if (penalty.positive)
         for (double &w : mixed)
@@ -221,87 +209,6 @@ private:
     }
     if (storage_.targets() == 1 && leap(penalty, mixed))
       adopt(mixed, penalty, before);
-  }
-
-  // To the exact minimum among the weights that are not zero: those that would change their signs become zero. Where
-  // the objective is not smaller there, as far on the way as it falls; if that is where a weight becomes zero, on from
-  // there without it.
-  // Returns whether the minimum was reached.
-  bool exact_step(const ElasticNet &penalty, double total) {
-    for (int turns = 0; turns < most_turns; ++turns) {
-      const Stop stop = step_towards(penalty, total);
-      if (stop != Stop::at_zero)
-        return stop == Stop::minimum;
-      step_.gather(storage_, weights_, penalty.l2);
-    }
-    return false;
-  }
-
-  enum class Stop { minimum, at_zero, elsewhere };
-
-  Stop step_towards(const ElasticNet &penalty, double total) {
-    const std::span<double> way = past(0), here = past(1);
-    if (step_.support().empty() || !step_.find(storage_, penalty, unit_, weights_, way))
-      return Stop::elsewhere;
-    const bool one = storage_.targets() == 1;
-    const double length = one ? least(penalty, way) : 0.25;
-    const double before = objective(penalty) + 4.0 * std::numeric_limits<double>::epsilon() * total;
-    std::copy(weights_.begin(), weights_.end(), here.begin());
-    bool met = false;
-    const auto go = [&](double step) {
-      for (std::size_t i = 0; i < weights_.size(); ++i) {
-        const double next = here[i] + step * way[i];
-        const bool at_zero = one && step < 1.0 && here[i] * way[i] < 0.0 && -here[i] / way[i] == step;
-        const bool crossed = one && here[i] * next <= 0.0 && (step >= 1.0 || penalty.positive);
-        met |= at_zero;
-        weights_[i] = at_zero || crossed ? 0.0 : next;
-      }
-      storage_.reset(weights_);
-      return objective(penalty) <= before;
-    };
-    const auto crossing =
-        std::count_if(kinks_.begin(), kinks_.end(), [](const auto &kink) { return kink.first < 1.0; });
-    if (go(1.0))
-      return Stop::minimum;
-    if (go(length)) // where many would cross, the signs are not known yet
-      return met && crossing <= most_turns ? Stop::at_zero : Stop::elsewhere;
-    std::copy(here.begin(), here.end(), weights_.begin());
-    storage_.reset(weights_);
-    return Stop::elsewhere;
-  }
-
-  // How far along the way to an exact minimum the objective is least. One target.
-  double least(const ElasticNet &penalty, std::span<const double> way) {
-    double fall = 0.0; // of a whole step, twice
-    kinks_.clear();
-    for (const Index column : step_.support()) {
-      const std::size_t j = at(column);
-      const double w = weights_[j], unit = unit_[j];
-      storage_.pull(column, pull_.data());
-      fall += way[j] * (pull_[0] - penalty.l2 * unit * unit * w - std::copysign(penalty.l1 * unit, w));
-      if (w * way[j] < 0.0)
-        kinks_.emplace_back(-w / way[j], 2.0 * penalty.l1 * unit * std::abs(way[j]));
-    }
-    return least(-fall, fall, penalty.positive);
-  }
-
-  // How far along a line the objective is least: its slope at the start, how that grows, and the kinks.
-  double least(double slope, double bend, bool positive) {
-    if (!(slope < 0.0))
-      return 0.0;
-    std::sort(kinks_.begin(), kinks_.end());
-    double step = 0.0;
-    for (const auto &[place, turn] : kinks_) {
-      if (slope + (place - step) * bend >= 0.0)
-        break;
-      slope += (place - step) * bend;
-      step = place;
-      if (positive || slope + turn >= 0.0)
-        return step; // the least value is at the kink, or behind it weights would be negative
-      slope += turn;
-    }
-    step -= bend > 0.0 ? slope / bend : 0.0;
-    return std::isfinite(step) ? step : 0.0;
   }
 
   // Takes other weights, unless the objective there is not below `before`.
@@ -321,7 +228,7 @@ private:
     const std::span<const double> before = past(memory - 1), now = past(memory);
     const std::size_t p = weights_.size();
     double slope = 0.0, bend = 0.0;
-    kinks_.clear();
+    line_.clear();
     const auto pulled = [&](std::size_t j) {
       storage_.pull(static_cast<Index>(j), pull_.data());
       return pull_[0];
@@ -333,7 +240,7 @@ private:
         slope += penalty.l1 * unit * (now[j] != 0.0 ? std::copysign(1.0, now[j]) * d : std::abs(d));
         bend += q * d + penalty.l2 * unit * unit * d * d;
         if (now[j] * d < 0.0)
-          kinks_.emplace_back(-now[j] / d, 2.0 * penalty.l1 * unit * std::abs(d));
+          line_.add(-now[j] / d, 2.0 * penalty.l1 * unit * std::abs(d));
       }
     if (!(slope < 0.0))
       return false;
@@ -344,7 +251,7 @@ private:
       if (const double d = now[j] - before[j]; d != 0.0)
         bend -= pulled(j) * d;
     storage_.reset(weights_);
-    const double step = least(slope, bend, penalty.positive);
+    const double step = line_.least(slope, bend, penalty.positive);
     for (std::size_t j = 0; j < p; ++j) {
       other[j] = now[j] + step * (now[j] - before[j]);
       if (penalty.positive)
@@ -404,9 +311,9 @@ private:
   std::span<const double> unit_;
   std::span<double> weights_;
   std::vector<double> pull_, change_;
-  std::vector<std::pair<double, double>> kinks_; // how far along, and by how much the slope turns there
-  std::vector<double> past_;                     // memory + 1 weights, and a combination of them
-  SupportStep &step_;
+  std::vector<double> past_; // memory + 1 weights, and a combination of them
+  ExactStep<Storage> exact_;
+  KinkedLine line_;
   std::size_t remembered_ = 0;
   double dual_ = 0.0;
 };

@@ -22,6 +22,9 @@ public:
   Index targets() const { return t_; }
   double square(Index j) const { return gram_[at(j * capacity_ + j)]; }
   double product(Index i, Index j) const { return gram_[at(i * capacity_ + j)]; }
+  double pull_work(Index) const { return 0.0; }
+  double move_work(Index) const { return static_cast<double>(m_); }
+  double product_work() const { return 0.0; }
   void pull(Index j, double *out) const {
     for (Index k = 0; k < t_; ++k)
       out[k] = pulls_[at(k * m_ + j)];

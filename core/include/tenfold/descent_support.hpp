@@ -61,15 +61,20 @@ public:
 
   // What the step costs beside the products of a sweep.
   template <class Storage> double price(const Storage &storage) const {
-    const double n = static_cast<double>(unknowns_), reset = n * static_cast<double>(storage.columns());
+    const double n = static_cast<double>(unknowns_), q = static_cast<double>(support_.size());
+    const double product = storage.product_work();
+    double reset = 0.0;
+    for (const Index j : support_)
+      reset += static_cast<double>(storage.targets()) * storage.move_work(j);
     if (unknowns_ > most_unknowns)
       return std::numeric_limits<double>::infinity();
     if (base_.empty()) // a factor for one target serves later steps too
-      return n * n * n / (storage.targets() > 1 ? 24.0 : 72.0) + reset;
+      return n * n * n / (storage.targets() > 1 ? 24.0 : 72.0) + 0.5 * q * q * product + reset;
     double fresh = 0.0;
     for (const Index j : changes_)
       fresh += std::find(solved_.begin(), solved_.end(), j) == solved_.end() ? 1.0 : 0.0;
-    return static_cast<double>(base_.size() * base_.size()) * (2.0 + fresh / 8.0) + reset;
+    const double size = static_cast<double>(base_.size());
+    return size * size * (2.0 + fresh / 8.0) + fresh * size * product + reset;
   }
 
   // The step of the support that was gathered, as weights (targets x columns); false where it cannot be found.

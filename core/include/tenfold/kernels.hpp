@@ -72,6 +72,8 @@ template <class T, class I> struct SparseKernels {
   bool (*both_ways)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns, Index step,
                     const double *coef, const double *weight, const double *level, const double *along, double *g,
                     double *totals);
+  bool (*column_sums)(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                      const double *weight, const double *other, double *sums, double *extremes);
   // core/src/kernels/nearest.hpp
   bool (*nearest)(const T *data, const I *indices, Index count, Index columns, double unit, const float *centres,
                   Index stride, const float *half, Index panel_count, float *best, float *second, std::int32_t *number);

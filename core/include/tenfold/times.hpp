@@ -6,6 +6,7 @@
 #include "tenfold/products.hpp"
 #include "tenfold/slots.hpp"
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -81,6 +82,41 @@ std::vector<double> column_sums(const Dense<T> &x, std::span<const double> weigh
   });
   merge_slots(sums.data(), slots, stride, size, threads);
   return std::vector<double>(sums.data(), sums.data() + size);
+}
+
+// Of compressed rows: sum_i weight_i x_ij, sum_i weight_i x_ij^2 and sum_i other_i x_ij, (3 x columns), and the
+// smallest |x_ij| that is not zero and the largest: what says whether the squares may be trusted. One pass, sums in
+// slots.
+struct SparseSums {
+  std::vector<double> sums;
+  double least = std::numeric_limits<double>::infinity(), largest = 0.0;
+};
+
+template <class T, class I>
+SparseSums column_sums(const Sparse<T, I> &x, std::span<const double> weight, std::span<const double> other,
+                       int threads) {
+  const Index tile = tile_rows(x), slots = slot_count(x.rows, 2.0 * row_work(x), most_slots_for(x));
+  const Index size = 3 * x.columns, stride = (size + lanes - 1) / lanes * lanes;
+  Buffer sums(slots * stride);
+  SparseSums out;
+  std::vector<double> extremes;
+  for (Index slot = 0; slot < slots; ++slot)
+    extremes.insert(extremes.end(), {out.least, out.largest});
+  parallel(slots, threads, [&](Index slot, int) {
+    const Range range = slot_range(x.rows, slots, slot);
+    for (Index i = range.begin; i < range.end; i += tile)
+      require_columns(kernels().sparse<T, I>().column_sums(x.data.data(), x.indices.data(), x.indptr.data() + i,
+                                                           std::min(tile, range.end - i), x.columns, weight.data() + i,
+                                                           other.empty() ? nullptr : other.data() + i,
+                                                           sums.data() + slot * stride, extremes.data() + 2 * slot));
+  });
+  merge_slots(sums.data(), slots, stride, size, threads);
+  out.sums.assign(sums.data(), sums.data() + size);
+  for (std::size_t i = 0; i < extremes.size(); i += 2) {
+    out.least = std::min(out.least, extremes[i]);
+    out.largest = std::max(out.largest, extremes[i + 1]);
+  }
+  return out;
 }
 
 // Some columns of dense rows, out_ki = root_i (x_{i, index_k} - centre_k), (columns x rows): the rows are read in their

@@ -4,6 +4,9 @@
 //   gradient   g_jk += sum_i u_ik x_ij
 //   both_ways  g_jk += sum_i u_ik x_ij and totals_k += sum_i level_i u_ik, with u_ik = weight_i (sum_j x_ij coef_jk -
 //              level_i along_k); coef and g have lines of `step` numbers, whole vectors on boundaries of 64 bytes
+//   column_sums  sums (3 x columns) += sum_i weight_i x_ij, sum_i weight_i x_ij^2, sum_i other_i x_ij (null: none), one
+//              after the other, for one of them fits the second-level cache; and extremes, the smallest |x_ij| that is
+//              not zero and the largest
 // All return whether all indices are columns, and touch nothing outside coef and g where they are not.
 // Bytes: data and indices once; one gathered (margins) or gathered and scattered (gradient) entry a nonzero and target.
 #pragma once
@@ -217,6 +220,43 @@ bool sparse_both_ways(const T *data, const I *indices, const std::int64_t *indpt
     };
     if (!by_targets(step, work))
       return false;
+  }
+  return true;
+}
+
+template <class T, class I>
+bool sparse_column_sums(const T *data, const I *indices, const std::int64_t *indptr, Index count, Index columns,
+                        const double *weight, const double *other, double *sums, double *extremes) {
+  // sizes of floating-point numbers are ordered like their bits, and those of integers are found fast
+  std::uint64_t least = __builtin_bit_cast(std::uint64_t, extremes[0]) - 1, largest = 0;
+  for (Index e = indptr[0]; e < indptr[count]; ++e) {
+    const auto bits = __builtin_bit_cast(std::uint64_t, static_cast<double>(data[e])) & ~(std::uint64_t{1} << 63);
+    least = bits - 1 < least ? bits - 1 : least; // zero is the largest of all
+    largest = bits > largest ? bits : largest;
+  }
+  const double top = __builtin_bit_cast(double, largest);
+  extremes[0] = __builtin_bit_cast(double, least + 1);
+  extremes[1] = extremes[1] > top ? extremes[1] : top;
+  double *squares = sums + columns, *products = squares + columns;
+  for (Index i = 0; i < count; ++i) {
+    const double w = weight[i];
+    for (Index e = indptr[i], end = indptr[i + 1]; e < end; ++e) {
+      if (!is_column(indices[e], columns))
+        return false;
+      sums[indices[e]] += w * static_cast<double>(data[e]);
+    }
+  }
+  for (Index i = 0; i < count; ++i) {
+    const double w = weight[i];
+    for (Index e = indptr[i], end = indptr[i + 1]; e < end; ++e) {
+      const double x = static_cast<double>(data[e]);
+      squares[indices[e]] += w * x * x;
+    }
+  }
+  for (Index i = 0; i < count && other != nullptr; ++i) {
+    const double u = other[i];
+    for (Index e = indptr[i], end = indptr[i + 1]; e < end; ++e)
+      products[indices[e]] += u * static_cast<double>(data[e]);
   }
   return true;
 }

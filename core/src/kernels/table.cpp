@@ -59,7 +59,7 @@ constexpr DenseKernels<T> dense = {pack<T>,
 
 template <class T, class I>
 constexpr SparseKernels<T, I> sparse = {sparse_margins<T, I>, sparse_gradient<T, I>, sparse_both_ways<T, I>,
-                                        sparse_nearest<T, I>};
+                                        sparse_column_sums<T, I>, sparse_nearest<T, I>};
 
 constexpr Kernels kernels = {
     TENFOLD_ISA_NAME,

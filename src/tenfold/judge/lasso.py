@@ -28,7 +28,7 @@ from tenfold.judge.points import centred
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
 from tenfold.problems import SparseLeastSquares
-from tenfold.stats import Columns, Moments, Params, derivatives
+from tenfold.stats import Columns, Moments, Params, along, derivatives
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -86,14 +86,14 @@ def lasso_gap(
     sums = rows.fold(derivatives(Square(), local, 1, centre))
     assert sums.gradient is not None
     weight = columns.weight
+    lengths, target_lengths = _mean_lengths(columns, origin=not problem.intercept)
     with np.errstate(invalid="ignore", over="ignore"):
         loss, off = sums.value / weight, sums.slope / weight if problem.intercept else np.zeros_like(sums.slope)
-        pull = np.where(columns.lengths(origin=not problem.intercept)[0] > 0, -sums.gradient / weight, 0.0)
+        pull = np.where(lengths > 0, -sums.gradient / weight, 0.0)
         squares = np.maximum(2.0 * loss - off**2, 0.0)
-    lengths, target_lengths = _mean_lengths(columns, origin=not problem.intercept)
     # what reading a row and adding up its terms can round; sparse rows are read as they are
     read_lengths = _mean_lengths(columns, origin=True)[0] if rows.sparse else lengths
-    reading = EPS * (np.abs(params.coef) @ read_lengths + target_lengths)
+    reading = EPS * (along(np.abs(params.coef), read_lengths) + target_lengths)
     read = _Read(loss, squares, pull, 2.0 * np.sqrt(squares) * reading, np.outer(reading, read_lengths))
     found = _judged(problem, read, params, columns, tol, moments, status, dtype)
     n, p = rows.shape
@@ -288,10 +288,10 @@ def _one(
         return _One(np.inf, 8.0 * EPS * scale, scale, np.inf)
     lengths = _mean_lengths(columns, origin=not problem.intercept)[0]
     mean = np.abs(columns.mean[: columns.features]) if problem.intercept else np.zeros(columns.features)
-    about, kept = np.abs(w) @ lengths, unit_roundoff(dtype)
+    about, kept = along(np.abs(w), lengths), unit_roundoff(dtype)
     # a weight that is off in its last digit moves the objective in second order, but the pulls in first order
     lost = np.outer(kept * about, lengths) + read.lost_pull[part]
-    rounded = kept * (about + np.abs(w) @ mean + np.abs(params.intercept[part]))
+    rounded = kept * (about + along(np.abs(w), mean) + np.abs(params.intercept[part]))
     objective, here = _placed(problem, read, params, part, lost)
     floor = 8.0 * EPS * max(objective, scale) + 0.5 * float(np.sum(read.lost_squares[part]) + np.sum(rounded**2))
     found = [_Bound(objective, floor), _scaled(problem, here), _free(problem, here)]
@@ -318,8 +318,10 @@ def _best(bounds: list[_Bound], off: float, floor: float) -> _Bound:
 
 def _scale(columns: Columns, part: slice, intercept: bool) -> float:
     """The objective at zero weights, the intercept at its best; of targets that do not vary, without an intercept."""
-    scale = 0.5 * float(np.sum(_mean_lengths(columns, origin=not intercept)[1][part] ** 2))
-    raw = 0.5 * float(np.sum(_mean_lengths(columns, origin=True)[1][part] ** 2))
+    scale, raw = (
+        0.5 * float(np.sum((columns.target_lengths(origin)[part] / np.sqrt(columns.weight)) ** 2))
+        for origin in (not intercept, True)
+    )
     return scale if scale > 8.0 * EPS * raw else raw or 1.0
 
 

@@ -128,7 +128,8 @@ def centred(params: Params, centre: Floats) -> Params:
     """The same model for rows measured from `centre`; in extended precision, for an offset must not cost digits."""
     if not centre.any():
         return params
-    moved = params.coef.astype(np.longdouble) @ centre.astype(np.longdouble)
+    used = np.flatnonzero(params.coef.any(axis=0))
+    moved = params.coef[:, used].astype(np.longdouble) @ centre[used].astype(np.longdouble)
     return Params(params.coef, np.asarray(params.intercept + moved, dtype=np.float64))
 
 

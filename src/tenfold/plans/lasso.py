@@ -293,7 +293,8 @@ class Centred:
 
     def params(self, coef: Floats, dtype: Any) -> Params:
         """Weights (t, p) with their best intercepts, as they are stored."""
-        mean = coef.astype(np.longdouble) @ self.centre.astype(np.longdouble)
+        used = np.flatnonzero(coef.any(axis=0))
+        mean = coef[:, used].astype(np.longdouble) @ self.centre[used].astype(np.longdouble)
         return stored(Params(coef, np.asarray(self.target_mean - mean, dtype=np.float64)), dtype)
 
 

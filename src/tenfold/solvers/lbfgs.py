@@ -19,7 +19,19 @@ from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm, evaluate_ahead, evaluate_roughly
 from tenfold.solvers.loop import Step
-from tenfold.stats import AtMargins, Columns, Params, Total, back_times, predictions, softmax_along, softmax_at
+from tenfold.stats import (
+    AtMargins,
+    Columns,
+    Level,
+    Params,
+    Total,
+    back_times,
+    losses_along,
+    losses_at,
+    predictions,
+    softmax_along,
+    softmax_at,
+)
 
 MEMORY = 8
 
@@ -185,33 +197,31 @@ class Margins:
         """The losses at the margins."""
         if self.problem.loss.joint:
             return softmax_at(self.y, self.z, self.share[:, 0])
-        loss = self.problem.loss
-        u, bends = self.share * loss.slope(self.y, self.z), self.share * loss.curvature(self.y, self.z)
-        value = float(np.sum(self.share * loss.value(self.y, self.z)))
-        return AtMargins(value, np.sum(u, axis=0), np.sum(bends, axis=0), u)
+        return losses_at(self.problem.loss, self.y, self.z, self.share)
 
-    def _bends(self, dz: Floats, length: float) -> tuple[float, float]:
-        """The first two derivatives of the losses along dz."""
+    def _bends(self, dz: Floats, length: float) -> tuple[float, float, Level | None]:
+        """The first two derivatives of the losses along dz, and the pull on one intercept there."""
         if self.problem.loss.joint:
-            return softmax_along(self.y, self.z, dz, length, self.share[:, 0])
-        loss, z = self.problem.loss, self.z + length * dz
-        first = float(np.sum(self.share * loss.slope(self.y, z) * dz))
-        return first, float(np.sum(self.share * loss.bend(self.y, z, dz)))
+            return *softmax_along(self.y, self.z, dz, length, self.share[:, 0]), None
+        return losses_along(self.problem.loss, self.y, self.z, dz, length, self.share)
 
     @np.errstate(over="ignore", invalid="ignore")  # a trial may be out of range, and is refused then
-    def _place(self, x: Floats) -> Place:
-        """Value and gradient near x, whose margins are known: the intercepts take a Newton step of their own first."""
-        slope, losses = np.zeros(self.outputs), self._losses()
+    def _place(self, x: Floats, level: Level | None = None) -> Place:
+        """Value and gradient near x, whose margins are known: the intercepts take a Newton step of their own first, by
+        the pull on them where that is known.
+        """
+        slope, b = np.zeros(self.outputs), x.reshape(self.outputs, -1)[:, -1]
         if self.problem.intercept:
-            b = x.reshape(self.outputs, -1)[:, -1]
-            curvature = losses.bend + self.tie
+            level = level or self._losses().level
+            curvature = level.bend + self.tie
             # several classes pull at each other, and the diagonal knows at least half of their curvature
-            move = -(losses.slope + self.tie * b) / np.where(curvature > 0.0, curvature, np.inf)
+            move = -(level.slope + self.tie * b) / np.where(curvature > 0.0, curvature, np.inf)
             move = np.clip(move / min(self.outputs, 2), -1.0, 1.0)
             b += move
             self.z = self.z + move
-            losses = self._losses()
-            slope = losses.slope + self.tie * b
+        losses = self._losses()
+        if self.problem.intercept:
+            slope = losses.level.slope + self.tie * b
         f, w = losses.value + 0.5 * self._inner(x, x), self._weights(x)
         return Place(x, f, np.column_stack([self._back(losses.u) + self.strength * w, slope]).ravel())
 
@@ -223,9 +233,9 @@ class Margins:
         of_penalty = self._inner(place.x, d), self._inner(d, d)
         still = place.f + 4.0 * EPS * abs(place.f)
         while True:
-            length = self._minimum(dz, *of_penalty, fall, high)
+            length, level = self._minimum(dz, *of_penalty, fall, high)
             self.z = kept + length * dz
-            there = self._place(place.x + length * d)
+            there = self._place(place.x + length * d, level)
             if there.f < place.f or (there.f <= still and abs(_dot(there.g, d)) <= 0.5 * fall):
                 return there
             self.z = kept
@@ -234,18 +244,20 @@ class Margins:
             high = length  # where a line falls steeply, a tenth of its slope may lie far behind its minimum
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _minimum(self, dz: Floats, slope: float, curvature: float, fall: float, high: float) -> float:
-        """Where the slope along the line is a tenth of that at its start: Newton's method in a bracket, halved where it
-        crawls.
+    def _minimum(
+        self, dz: Floats, slope: float, curvature: float, fall: float, high: float
+    ) -> tuple[float, Level | None]:
+        """Where the slope along the line is a tenth of that at its start, and the pull on one intercept there: Newton's
+        method in a bracket, halved where it crawls.
 
         `slope` at the start and `curvature` are those of the penalty; the minimum lies before `high`.
         """
         low, length, before = 0.0, min(1.0, 0.25 * high), np.inf
         for _ in range(40):
-            of_losses = self._bends(dz, length)
+            *of_losses, level = self._bends(dz, length)
             first, second = of_losses[0] + slope + length * curvature, of_losses[1] + curvature
             if abs(first) <= 0.1 * fall:
-                break
+                return length, level
             low, high = (length, high) if first < 0.0 else (low, length)
             new = length - first / second if second > 0.0 else np.inf
             middle = 0.5 * (low + high) if high < np.inf else 4.0 * length
@@ -253,7 +265,7 @@ class Margins:
             crawls = high < np.inf and not abs(new - length) <= 0.5 * before
             new = new if low < new < min(high, 10.0 * length) and not crawls else middle
             length, before = new, abs(new - length)
-        return length
+        return length, None
 
 
 def diagonal(problem: Glm, rows: Rows, shift: Floats, mean: float | None = None, outputs: int = 1) -> Map:

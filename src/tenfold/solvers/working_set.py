@@ -2,10 +2,11 @@
 Massias, Gramfort and Salmon 2018).
 
 Minimises the objective of `problems.SparseLeastSquares` where there are too many columns for all their products. A
-working set has the columns that are furthest beyond the constraint of the dual, or nearest to it; the loop of core/
-include/tenfold/descent_gram.hpp works on their Gram matrix, which grows with the set. A pass over all columns gives
-the gap, and the columns that were left out wrongly; one pass serves several penalties of a path at once. Columns that
-cannot have a weight at the optimum (gap-safe screening, Ndiaye et al. 2017) never join; when few are left, all do.
+working set has the columns that are furthest beyond the constraint of the dual, or nearest to it; the loops of core/
+include/tenfold work on their Gram matrix, which grows with the set (descent_gram.hpp), or along the columns themselves
+where these have few entries (descent_compressed.hpp). A pass over all columns gives the gap, and the columns that were
+left out wrongly; one pass serves several penalties of a path at once. Columns that cannot have a weight at the optimum
+(gap-safe screening, Ndiaye et al. 2017) never join; when few are left, all do.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,9 +16,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm
+from scipy.sparse import csc_array
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, Integers, is_sparse
+from tenfold.arrays import Array, Floats, Integers, entries, is_sparse
 from tenfold.machine import one_blas_thread, threads
 from tenfold.problems import duality_gap, pulled, safe
 from tenfold.stats import back_times
@@ -30,6 +32,9 @@ TOGETHER = 8
 
 SOME = 16
 """Columns that were missing are many where they are more than one in so many."""
+
+SCATTERED = 8
+"""A product with an entry somewhere takes as long as so many with entries in a row."""
 
 INNER = 0.8
 """The working set is solved to so much of the gap that is allowed for all columns."""
@@ -60,16 +65,48 @@ class Columns(Protocol):
         """What weights (k, q) of the chosen columns make of them, (n, k)."""
         ...
 
+    def descended(self, chosen: "Chosen", weights: Floats, task: "Task") -> tuple[Floats, Integers]:
+        """Weights (A, t, q) of the chosen columns for each penalty, from weights (t, q), and the sweeps."""
+        ...
+
 
 @dataclass(frozen=True)
 class Chosen:
     """Numbers (q,) of columns, the columns themselves and their products: where they are dense the first q of the rows
-    of an array with room for more, and the first (q, q) of another.
+    of an array with room for more, and the first (q, q) of another. Columns of few entries have no products.
     """
 
     index: Integers
     columns: Array
     gram: Floats
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is minimised among the chosen columns: targets (n, t), the pulls (t, p) of all columns at zero weights,
+    penalties (l1, l2), the gap at which to stop, and the most sweeps.
+    """
+
+    Y: Floats
+    along: Floats
+    penalties: list[tuple[float, float]]
+    positive: bool
+    enough: float
+    most: int
+    seed: int | None
+
+    def rules(self) -> tuple[Floats, Floats, bool, float, int, int | None]:
+        """As the loops want them."""
+        l1, l2 = (np.array(part, dtype=np.float64) for part in zip(*self.penalties, strict=True))
+        return l1, l2, self.positive, self.enough, max(self.most, 1), self.seed
+
+
+def _on_products(chosen: Chosen, weights: Floats, task: Task) -> tuple[Floats, Integers]:
+    """Descent on the products of the chosen columns."""
+    unit, C = np.ones(len(chosen.index)), np.ascontiguousarray(task.along[:, chosen.index])
+    with one_blas_thread:
+        W, _, sweeps = _core.descent(chosen.gram, C, float(np.sum(task.Y * task.Y)), unit, weights, *task.rules())
+    return W, sweeps
 
 
 class DenseColumns:
@@ -116,6 +153,9 @@ class DenseColumns:
     def none(self) -> Chosen:
         return Chosen(np.zeros(0, np.int64), np.zeros((0, self.shape[0])), np.zeros((0, 0)))
 
+    def descended(self, chosen: Chosen, weights: Floats, task: Task) -> tuple[Floats, Integers]:
+        return _on_products(chosen, weights, task)
+
 
 def _with_room(array: Floats, used: int, length: int, *, square: bool) -> Floats:
     """An array of at least so many rows, the first `used` as they were; where it has to grow, twice as long."""
@@ -129,56 +169,72 @@ def _with_room(array: Floats, used: int, length: int, *, square: bool) -> Floats
 
 
 class SparseColumns:
-    """Columns of compressed rows, compressed by columns once; means are taken off the products, not the columns."""
+    """Columns of compressed rows: those that are chosen are compressed by columns. Means are taken off the products,
+    not the columns.
+    """
 
     def __init__(self, X: Array, root: Floats, centre: Floats) -> None:
-        self.root, self.centre = root, centre
-        columns = X.tocsc(copy=True).astype(np.float64, copy=False)
-        columns.data *= root[0] if np.all(root == root[0]) else root[columns.indices]
-        self.columns = columns
+        self.X, self.root, self.centre = X, root, centre
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.columns.shape
+        return self.X.shape
 
     def pulls(self, residuals: Floats) -> Floats:
-        # the transpose of columns compressed by columns is compressed by rows
-        C, k = self.columns, residuals.shape[1]
-        R = np.ascontiguousarray(residuals.T)
-        found = _core.times_csr(C.data, C.indices, C.indptr, C.shape[0], R, np.zeros(k), threads(C.nnz))
-        return np.ascontiguousarray(found.T) - np.outer(self.root @ residuals, self.centre)
+        return back_times(self.X, np.ascontiguousarray(self.root[:, None] * residuals), self.centre)
 
     def extended(self, chosen: Chosen, index: Integers) -> Chosen:
-        new = self.columns[:, index]
-        old = chosen.columns
-        shape = (self.shape[0], old.shape[1] + len(index))
-        joint = type(new)((np.concatenate([old.data, new.data]), *_joined(old, new)), shape)
-        means, weight = self.centre[index], float(self.root @ self.root)
+        X, old = self.X, chosen.columns
+        new = csc_array(
+            _core.chosen_columns_csr(X.data, X.indices, X.indptr, X.shape[1], index, self.root, threads(entries(X))),
+            shape=(X.shape[0], len(index)),
+        )
+        q, m = len(chosen.index), len(chosen.index) + len(index)
+        data, indices = np.concatenate([old.data, new.data]), np.concatenate([old.indices, new.indices])
+        indptr = np.concatenate([old.indptr, old.indptr[-1] + new.indptr[1:]])
+        joint = csc_array((data, indices, indptr), shape=(X.shape[0], m))
+        numbers = np.concatenate([chosen.index, index])
+        if SCATTERED * joint.nnz < m * m:
+            return Chosen(numbers, joint, np.zeros((0, 0)))
+        if q and not len(chosen.gram):
+            old, new, q = old[:, :0], joint, 0
+        return Chosen(numbers, joint, self._grown(chosen.gram, old, new, numbers[:q], numbers[q:]))
+
+    def _grown(self, gram: Floats, old: Array, new: Array, before: Integers, index: Integers) -> Floats:
+        """The products of old columns, and those of new ones beside them."""
+        q, m = len(before), len(before) + len(index)
+        means, weight = self.centre[index], float(np.einsum("i,i->", self.root, self.root))
         # sums of a column times its root are its weighted sum: weight times its mean
         sums, old_sums = self.root @ new, self.root @ old
         across = (old.T @ new).toarray()
-        across -= np.outer(old_sums, means) + np.outer(self.centre[chosen.index], sums - weight * means)
+        across -= np.outer(old_sums, means) + np.outer(self.centre[before], sums - weight * means)
         own = (new.T @ new).toarray()
         own -= np.outer(sums, means) + np.outer(means, sums - weight * means)
-        q, m = len(chosen.index), shape[1]
-        gram = _with_room(chosen.gram, q, m, square=True)
+        gram = _with_room(gram, q, m, square=True)
         gram[:q, q:m], gram[q:m, :q], gram[q:m, q:m] = across, across.T, own
-        return Chosen(np.concatenate([chosen.index, index]), joint, gram)
+        return gram
 
     def kept(self, chosen: Chosen, places: Integers) -> Chosen:
-        return Chosen(chosen.index[places], chosen.columns[:, places], chosen.gram[np.ix_(places, places)])
+        gram = chosen.gram[np.ix_(places, places)] if len(chosen.gram) else chosen.gram
+        return Chosen(chosen.index[places], chosen.columns[:, places], gram)
 
     def fits(self, chosen: Chosen, weights: Floats) -> Floats:
-        offsets = weights @ self.centre[chosen.index]
+        offsets = np.einsum("kq,q->k", weights, self.centre[chosen.index])
         return np.asarray(chosen.columns @ weights.T) - np.outer(self.root, offsets)
 
     def none(self) -> Chosen:
-        return Chosen(np.zeros(0, np.int64), self.columns[:, :0], np.zeros((0, 0)))
+        nothing = csc_array((self.shape[0], 0), dtype=np.float64)
+        return Chosen(np.zeros(0, np.int64), nothing, np.zeros((0, 0)))
 
-
-def _joined(a: Array, b: Array) -> tuple[Integers, Integers]:
-    """Indices and pointers of two sets of compressed columns side by side."""
-    return np.concatenate([a.indices, b.indices]), np.concatenate([a.indptr, a.indptr[-1] + b.indptr[1:]])
+    def descended(self, chosen: Chosen, weights: Floats, task: Task) -> tuple[Floats, Integers]:
+        if len(chosen.gram):
+            return _on_products(chosen, weights, task)
+        C, targets = chosen.columns, np.ascontiguousarray(task.Y.T)
+        with one_blas_thread:
+            W, _, sweeps = _core.descent_along(
+                C.data, C.indices, C.indptr, self.centre[chosen.index], targets, weights, *task.rules()
+            )
+        return W, sweeps
 
 
 def columns_of(X: Array, root: Floats, centre: Floats) -> Columns:
@@ -244,7 +300,8 @@ def path(
         wanted = [penalties[i] for i in these]
         # a set that lacked many columns, and may lack more, is solved to a part of the gap that it had
         enough = max(inner * tol, 0.1 * before)
-        W, counts = _descended(state, along, yy, wanted, positive, enough, most, seed)
+        task = Task(Y, along, wanted, positive, enough * yy, most, seed)
+        W, counts = columns.descended(state.chosen, state.weights, task)
         here = coef[first : first + len(these)]
         here[:] = 0.0
         here[:, :, state.chosen.index] = W
@@ -344,23 +401,3 @@ def _joined_by(columns: Columns, state: _State, penalty: tuple[float, float], po
         return state
     weights = np.concatenate([state.weights, np.zeros((len(state.weights), index.size))], axis=1)
     return replace(state, chosen=columns.extended(state.chosen, index), weights=np.ascontiguousarray(weights))
-
-
-def _descended(
-    state: _State,
-    along: Floats,
-    yy: float,
-    penalties: list[tuple[float, float]],
-    positive: bool,
-    tol: float,
-    most: int,
-    seed: int | None,
-) -> tuple[Floats, NDArray[np.int64]]:
-    """The members' weights (A, t, q) for each penalty, and the sweeps."""
-    l1, l2 = (np.array(part, dtype=np.float64) for part in zip(*penalties, strict=True))
-    unit, C = np.ones(len(state.chosen.index)), np.ascontiguousarray(along[:, state.chosen.index])
-    with one_blas_thread:
-        W, _, sweeps = _core.descent(
-            state.chosen.gram, C, yy, unit, state.weights, l1, l2, positive, tol * yy, max(most, 1), seed
-        )
-    return W, sweeps

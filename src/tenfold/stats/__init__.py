@@ -27,13 +27,17 @@ from tenfold.stats.columns import Aligned, Columns, squares_of_columns
 from tenfold.stats.constants import Constant, best_constant, mean_loss, mean_over_targets
 from tenfold.stats.decisions import decide_linear, decide_scaled, decide_whole, undecided
 from tenfold.stats.derivatives import (
+    AtMargins,
     Derivatives,
+    Level,
     Params,
     Total,
     along,
     back_times,
     curvatures,
     derivatives,
+    losses_along,
+    losses_at,
     predictions,
     times,
     total_weight,
@@ -51,7 +55,6 @@ from tenfold.stats.scatter import Scattered, scattered
 from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
 from tenfold.stats.several import Several, together
 from tenfold.stats.softmax import (
-    AtMargins,
     class_curvatures,
     class_hessian,
     noticed_hessian,
@@ -97,6 +100,7 @@ __all__ = [
     "GroupedMoments",
     "GroupedScores",
     "JointScatter",
+    "Level",
     "Mixture",
     "MixtureSums",
     "ModelSums",
@@ -145,6 +149,8 @@ __all__ = [
     "groups_of",
     "joint_products",
     "known_columns",
+    "losses_along",
+    "losses_at",
     "marks",
     "mean_loss",
     "mean_over_targets",

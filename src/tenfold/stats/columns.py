@@ -9,7 +9,7 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, namespace, on_host
 from tenfold.data import Block, Lifted, Pending, weights_of
-from tenfold.machine import threads
+from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import Total, back_times
 from tenfold.stats.extremes import Extremes
 from tenfold.stats.moments import Moments, is_noise
@@ -64,8 +64,15 @@ class Columns:
 
     def lengths(self, origin: bool) -> tuple[Floats, Floats]:
         """Weighted Euclidean lengths of the columns of X and of y, about their means or about the origin."""
-        lengths = np.hypot(self.spread, np.sqrt(self.weight) * np.abs(self.mean)) if origin else self.spread
-        return lengths[: self.features], lengths[self.features :]
+        return self._lengths(slice(self.features), origin), self.target_lengths(origin)
+
+    def target_lengths(self, origin: bool) -> Floats:
+        """Those of y alone."""
+        return self._lengths(slice(self.features, None), origin)
+
+    def _lengths(self, part: slice, origin: bool) -> Floats:
+        spread = self.spread[part]
+        return np.hypot(spread, np.sqrt(self.weight) * np.abs(self.mean[part])) if origin else spread
 
 
 def columns_in_arrays(block: Block) -> Pending[Columns]:
@@ -101,7 +108,7 @@ class Aligned:
 
     @classmethod
     def lift(cls, block: Block) -> "Aligned":
-        """The statistic of a block of NumPy arrays or compressed rows: dense rows and one target are read once."""
+        """The statistic of a block of NumPy arrays or compressed rows: with one target these are read once."""
         weight = weights_of(block)
         y = block.y - (weight @ block.y) / (float(np.sum(weight)) or 1.0)
         pulling = weight[:, None] * y
@@ -121,36 +128,33 @@ class Aligned:
 
 
 def _lifted(block: Block, weight: Floats, pulling: Floats | None) -> tuple[Columns, Floats | None]:
-    """The columns and, where the pass has room for them, the products (1, p) of `pulling` (m,) with dense ones."""
-    products = None
-    if is_sparse(block.X):
-        mx, sx = _sparse(block.X, weight)
-    else:
-        mx, sx, products = _dense(block.X, weight, weight if pulling is None else pulling)
-    my, sy, _ = _dense(block.y, weight, weight)
+    """The columns and the products (1, p) of `pulling` (m,) with them: one pass."""
+    read = _sparse if is_sparse(block.X) else _dense
+    mx, sx, products = read(block.X, weight, pulling)
+    my, sy, _ = _dense(block.y, weight, None)
     columns = Columns(block.X.shape[1], float(np.sum(weight)), np.concatenate([mx, my]), np.concatenate([sx, sy]))
-    return columns, None if pulling is None else products
+    return columns, products
 
 
 def squares_of_columns(block: Block) -> Total:
     """The lift of the weight and the weighted sums of squares (p,) of the columns of compressed rows."""
     X, weight = block.X, weights_of(block)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        squares = type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
-        return Total(np.append(back_times(squares, weight[:, None])[0], np.sum(weight)))
+        return Total(np.append(_sums(X, weight, None)[0][1], np.sum(weight)))
 
 
 SHIFTED = 64.0
 """Squares about a shift that are so many times those about the mean have lost digits, and are taken again."""
 
 
-def _dense(X: Floats, weight: Floats, pulling: Floats) -> tuple[Floats, Floats, Floats]:
+def _dense(X: Floats, weight: Floats, pulling: Floats | None) -> tuple[Floats, Floats, Floats | None]:
     """Means, lengths about them and products (1, p) with `pulling`: one pass about the first row, unless that is far
     from the mean.
     """
     total, p = float(np.sum(weight)), X.shape[1]
     if total == 0.0 or p == 0:
-        return np.zeros(p), np.zeros(p), np.zeros((1, p))
+        return np.zeros(p), np.zeros(p), None if pulling is None else np.zeros((1, p))
+    alone, pulling = pulling is None, weight if pulling is None else pulling
     shift = np.ascontiguousarray(X[0], dtype=np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         step, raw, products = _about(X, weight, pulling, shift, total)
@@ -161,7 +165,7 @@ def _dense(X: Floats, weight: Floats, pulling: Floats) -> tuple[Floats, Floats, 
             squares = raw - total * step * step
         mean = shift + step
         products -= float(np.sum(pulling)) * step
-    return mean, _lengths(X, weight, mean, np.maximum(squares, 0.0)), products[None, :]
+    return mean, _lengths(X, weight, mean, np.maximum(squares, 0.0)), None if alone else products[None, :]
 
 
 def _about(X: Floats, weight: Floats, pulling: Floats, shift: Floats, total: float) -> tuple[Floats, Floats, Floats]:
@@ -187,31 +191,34 @@ def _extreme(X: Array, weight: Array, mean: Floats, spread: Floats) -> Floats:
     return spread
 
 
-def _moderate(sizes: Floats) -> bool:
-    """Whether no square of sizes overflows or vanishes; those that are zero do not count."""
-    if not sizes.size:
-        return True
-    least = sizes.min()
-    if least == 0.0:
-        least = sizes.min(initial=np.inf, where=sizes > 0)
-    return bool(sizes.max() < 1e140 and least > 1e-140)
+def _sums(X: Array, weight: Floats, pulling: Floats | None) -> tuple[Floats, bool]:
+    """Sums (3, p) of compressed rows, their squares and their products with `pulling`, and whether no square of an
+    entry overflows or vanishes.
+    """
+    spend(float(entries(X)) * (2 if pulling is None else 3))
+    found, least, largest = _core.column_sums_csr(
+        X.data, X.indices, X.indptr, X.shape[1], weight, pulling, threads(entries(X))
+    )
+    return found, largest < 1e140 and least > 1e-140
 
 
-def _sparse(X: Array, weight: Floats) -> tuple[Floats, Floats]:
-    total = float(weight.sum())
+def _sparse(X: Array, weight: Floats, pulling: Floats | None) -> tuple[Floats, Floats, Floats | None]:
+    """As `_dense`, about the origin: sparse rows are never centred."""
+    total, p = float(np.sum(weight)), X.shape[1]
     if total == 0.0:
-        return np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    # a power of two a column, and only where squares would overflow or vanish
-    extreme = not _moderate(np.abs(X.data.astype(np.float64, copy=False)))
-    unit = np.zeros(X.shape[1], dtype=np.int32)
-    if extreme:
-        largest = abs(X).max(axis=0)
-        unit = np.frexp(np.asarray(largest.toarray(), dtype=np.float64).ravel())[1]
-        X = X.astype(np.float64)
-        X.data = np.ldexp(X.data, -unit[X.indices])
-    squares = type(X)((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
-    mean = back_times(X, weight[:, None])[0] / total
-    raw = total * mean**2
-    spread = back_times(squares, weight[:, None])[0] - raw
-    spread = np.sqrt(np.where(is_noise(spread, raw, X.shape[0]), 0.0, spread))
-    return np.ldexp(mean, unit), np.ldexp(spread, unit)
+        return np.zeros(p), np.zeros(p), None if pulling is None else np.zeros((1, p))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        (sums, squares, products), moderate = _sums(X, weight, pulling)
+        unit = np.zeros(p, dtype=np.int32)
+        if not moderate:  # a power of two a column
+            largest = abs(X).max(axis=0)
+            unit = np.frexp(np.asarray(largest.toarray(), dtype=np.float64).ravel())[1]
+            scaled = X.astype(np.float64)
+            scaled.data = np.ldexp(scaled.data, -unit[X.indices])
+            sums, squares, _ = _sums(scaled, weight, None)[0]
+        mean = sums / total
+        raw = total * mean**2
+        spread = squares - raw
+        spread = np.sqrt(np.where(is_noise(spread, raw, X.shape[0]), 0.0, spread))
+        mean, spread = np.ldexp(mean, unit), np.ldexp(spread, unit)
+        return mean, spread, None if pulling is None else (products - float(np.sum(pulling)) * mean)[None, :]

@@ -176,6 +176,44 @@ def _from_sums(order: int, shift: Floats | None, rows: tuple[float | None, ...],
     return found if shift is None else _shifted(found, shift)
 
 
+class Level(NamedTuple):
+    """How margins pull at the intercepts: the weighted sums (K,) of the slopes of a loss and of its curvatures."""
+
+    slope: Floats
+    bend: Floats
+
+
+class AtMargins(NamedTuple):
+    """The weighted sum of a loss at given margins, the pull at the intercepts, and the weighted slopes of each row
+    (n, K); of a loss of one margin its weighted curvatures (n, 1), too.
+    """
+
+    value: float
+    level: Level
+    u: Floats
+    curvature: Floats | None = None
+
+
+def losses_at(loss: Loss, y: Floats, z: Floats, weight: Floats) -> AtMargins:
+    """For targets, margins and weights (n, 1) of NumPy, of a loss of one margin."""
+    value, slope, bend, u, curvature = _core.losses_at(
+        y[:, 0], z[:, 0], weight[:, 0], loss.name, loss.parameter, threads(z.size)
+    )
+    return AtMargins(value, Level(np.array([slope]), np.array([bend])), u[:, None], curvature[:, None])
+
+
+def losses_along(
+    loss: Loss, y: Floats, z: Floats, dz: Floats, length: float, weight: Floats
+) -> tuple[float, float, Level]:
+    """The first two derivatives in t of the weighted sum of the loss at margins z + t dz, at t = length, and the pull
+    at the intercept there.
+    """
+    first, second, slope, bend = _core.losses_along(
+        y[:, 0], z[:, 0], dz[:, 0], length, weight[:, 0], loss.name, loss.parameter, threads(z.size)
+    )
+    return first, second, Level(np.array([slope]), np.array([bend]))
+
+
 def predictions(params: Params, shift: Floats | None = None) -> Callable[[Block], Any]:
     """The map from a block to its raw predictions (x - shift).w + b, one row a row and one column a target."""
     return lambda block: times(block.X, params, shift)

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_spar
 from tenfold.data import Block, Lifted, NotFinite, settled, weights_of
 from tenfold.losses import Softmax, Square
 from tenfold.machine import spend, threads
-from tenfold.stats.derivatives import Derivatives, Params, Total, along, derivatives, products, times
+from tenfold.stats.derivatives import AtMargins, Derivatives, Level, Params, Total, along, derivatives, products, times
 from tenfold.stats.extremes import Extremes
 
 TILE_ENTRIES = 1 << 21
@@ -73,20 +72,10 @@ def _rough_softmax(params: Params, shift: Floats, block: Block) -> Derivatives:
     return Derivatives(*found, hessian=None)
 
 
-class AtMargins(NamedTuple):
-    """The weighted sum of the softmax loss at given margins, the slopes (K,) and curvatures (K,) of the intercepts, and
-    the weighted slopes of each row (n, K).
-    """
-
-    value: float
-    slope: Floats
-    bend: Floats
-    u: Floats
-
-
 def softmax_at(y: Floats, z: Floats, weight: Floats) -> AtMargins:
     """For targets (n, 1) of class numbers, margins (n, K) and weights (n,), all of NumPy."""
-    return AtMargins(*_core.softmax_at(y, z, weight, threads(z.size)))
+    value, slope, bend, u = _core.softmax_at(y, z, weight, threads(z.size))
+    return AtMargins(value, Level(slope, bend), u)
 
 
 def softmax_along(y: Floats, z: Floats, dz: Floats, length: float, weight: Floats) -> tuple[float, float]:
