@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 
-#include "tenfold/mixture.hpp"
+#include "tenfold/log_shares.hpp"
+#include "tenfold/mixture_features.hpp"
 
 namespace tenfold {
 namespace {
@@ -66,11 +67,57 @@ template <class T> void bind_rows(nb::module_ &m) {
       "Log densities (n,) of rows in a mixture of Gaussians, and where asked for the shares (n, K) of its components.");
 }
 
+template <class T> void bind_features(nb::module_ &m) {
+  m.def(
+      "feature_sums",
+      [](const In<T, 2> &X, const Maybe<double, 1> &weight, const In<double, 1> &centre, const In<double, 1> &scale,
+         const In<double, 2> &coef, int threads) {
+        const Index p = X.shape(1), K = coef.shape(0), size = feature_count(p);
+        require(!weight || weight->shape(0) == X.shape(0), "weight must have one entry a row");
+        require(centre.shape(0) == p && scale.shape(0) == p, "centre and scale must have one entry a column of X");
+        require(K >= 1 && coef.shape(1) == size, "coef must be (components, (p + 1)(p + 2) / 2)");
+        const int workers = checked_threads(threads);
+        FeatureSums found;
+        {
+          const nb::gil_scoped_release release;
+          found = feature_sums(Dense<T>{X.data(), X.shape(0), p}, span_or_none(weight), centre.span(), scale.span(),
+                               coef.span(), K, workers);
+        }
+        return nb::make_tuple(found.weight, found.value, give<double, 2>(std::move(found.moments), {K, size}));
+      },
+      nb::arg("X"), nb::arg("weight").none(), nb::arg("centre"), nb::arg("scale"), nb::arg("coef"), nb::arg("threads"),
+      "With features f = (1, a, a_j a_k for j <= k) of a = (x - centre) scale and log densities -1/2 coef f of "
+      "components: weight, sum of weight times log density, and sums of responsibilities times f: (weight, value, "
+      "moments).");
+}
+
 } // namespace
 
 void bind_mixture(nb::module_ &m) {
+  m.def(
+      "log_shares",
+      [](const In<double, 2> &lengths, const In<double, 1> &offset, const In<double, 1> &weight, bool shares,
+         int threads) {
+        const Index n = lengths.shape(0), K = lengths.shape(1);
+        require(K >= 1 && offset.shape(0) == K, "offset must have one entry a column of lengths");
+        require(weight.shape(0) == n, "weight must have one entry a row");
+        const int workers = checked_threads(threads);
+        const Out<double, 1> density({n});
+        const Out<double, 2> share({K, shares ? n : 0});
+        {
+          const nb::gil_scoped_release release;
+          log_shares(lengths.span(), offset.span(), weight.span(), workers, density.span(), share.span());
+        }
+        return nb::make_tuple(density.give(), share.give());
+      },
+      nb::arg("lengths"), nb::arg("offset"), nb::arg("weight"), nb::arg("shares"), nb::arg("threads"),
+      "log sum_k exp(offset_k - lengths_ik / 2), (n,), and where asked for the shares of the terms times the weights "
+      "of "
+      "the rows, (K, n).");
   bind_rows<float>(m);
   bind_rows<double>(m);
+  bind_features<float>(m);
+  bind_features<double>(m);
 }
 
 } // namespace tenfold

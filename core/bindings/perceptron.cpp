@@ -26,7 +26,7 @@ PerceptronState make_state(const In<double, 2> &coef, const In<double, 1> &inter
   copy(coef, state.coef), copy(intercept, state.intercept);
   const std::size_t targets = static_cast<std::size_t>(t);
   state.active.assign(targets, 1), state.mistakes.assign(targets, 0), state.loss.assign(targets, 0.0);
-  state.z.assign(targets, 0.0), state.weight.assign(targets, 0.0);
+  state.z.assign(targets, 0.0);
   state.begin_pass();
   return state;
 }
@@ -40,7 +40,9 @@ void average(PerceptronState &state, const In<double, 2> &sums, const In<double,
 
 template <class Rows>
 nb::tuple scan(PerceptronState &state, const Rows &x, const In<std::int64_t, 1> &order,
-               const In<std::int32_t, 1> &label, const Maybe<double, 1> &weight, bool counted, bool keep, int threads) {
+               const In<std::int32_t, 1> &label, const Maybe<double, 1> &weight, bool counted, bool keep, int threads,
+               Index target) {
+  require(target < state.targets && (target < 0 || !state.rule.joint), "target must be one of those that learn apart");
   require(x.columns == state.columns, "X must have the columns of coef");
   require(label.shape(0) == x.rows && (!weight || weight->shape(0) == x.rows),
           "label and weight must have one entry a row");
@@ -57,7 +59,7 @@ nb::tuple scan(PerceptronState &state, const Rows &x, const In<std::int64_t, 1> 
   updates.keep = keep, updates.counts = counts.span();
   if (keep)
     updates.reserve(order.span().size() * static_cast<std::size_t>(state.rule.joint ? 1 : state.targets));
-  PerceptronScan<Rows> pass(x, label.span(), span_or_none(weight), state, updates);
+  PerceptronScan<Rows> pass(x, label.span(), span_or_none(weight), state, updates, target);
   const double width = static_cast<double>(std::max<Index>(1, state.targets * state.columns));
   const std::size_t piece = static_cast<std::size_t>(products_between_signals / width) + 1;
   const int workers = checked_threads(threads);
@@ -90,12 +92,15 @@ template <class T> void bind_dense(Class &c) {
   c.def(
       "scan",
       [](PerceptronState &state, const In<T, 2> &X, const In<std::int64_t, 1> &order, const In<std::int32_t, 1> &label,
-         const Maybe<double, 1> &weight, bool counts, bool keep, int threads) {
-        return scan(state, Dense<T>{X.data(), X.shape(0), X.shape(1)}, order, label, weight, counts, keep, threads);
+         const Maybe<double, 1> &weight, bool counts, bool keep, int threads, Index target) {
+        const Dense<T> rows{X.data(), X.shape(0), X.shape(1)};
+        return scan(state, rows, order, label, weight, counts, keep, threads, target);
       },
       nb::arg("X"), nb::arg("order"), nb::arg("label"), nb::arg("weight").none(), nb::arg("counts"), nb::arg("keep"),
-      nb::arg("threads"),
-      "Look at the rows of X in this order: (counts, rows, others, times, steps) of the updates that are kept.");
+      nb::arg("threads"), nb::arg("target") = -1,
+      "Look at the rows of X in this order, for all targets or one: (counts, rows, others, times, steps) of the "
+      "updates "
+      "that are kept.");
 }
 
 template <class T, class I> void bind_sparse(Class &c) {
@@ -103,12 +108,12 @@ template <class T, class I> void bind_sparse(Class &c) {
       "scan_csr",
       [](PerceptronState &state, const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p,
          const In<std::int64_t, 1> &order, const In<std::int32_t, 1> &label, const Maybe<double, 1> &weight,
-         bool counts, bool keep, int threads) {
+         bool counts, bool keep, int threads, Index target) {
         const Compressed<T, I> rows(data, indices, indptr, p);
-        return scan(state, rows.view, order, label, weight, counts, keep, threads);
+        return scan(state, rows.view, order, label, weight, counts, keep, threads, target);
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("order"), nb::arg("label"),
-      nb::arg("weight").none(), nb::arg("counts"), nb::arg("keep"), nb::arg("threads"),
+      nb::arg("weight").none(), nb::arg("counts"), nb::arg("keep"), nb::arg("threads"), nb::arg("target") = -1,
       "scan of compressed sparse rows.");
 }
 
@@ -143,7 +148,6 @@ void bind_perceptron(nb::module_ &m) {
   c.def_prop_ro("sums", [](const PerceptronState &s) { return matrix(s, s.sums); });
   c.def_prop_ro("sum_intercept", [](const PerceptronState &s) { return vector(s.sum_intercept); });
   c.def_prop_ro("mistakes", [](const PerceptronState &s) { return give<std::int64_t, 1>(s.mistakes, {s.targets}); });
-  c.def_prop_ro("weight", [](const PerceptronState &s) { return vector(s.weight); });
   c.def_prop_ro("loss", [](const PerceptronState &s) { return vector(s.loss); });
   c.def_ro("seen", &PerceptronState::seen);
   c.def_ro("finite", &PerceptronState::finite);
@@ -162,6 +166,15 @@ void bind_perceptron(nb::module_ &m) {
         return order.give();
       },
       nb::arg("count"), nb::arg("seed"), "A random order of count rows.");
+  m.def(
+      "reshuffled",
+      [](const In<std::int64_t, 1> &order, std::uint32_t seed) {
+        const Out<std::int64_t, 1> next({order.shape(0)});
+        std::copy(order.span().begin(), order.span().end(), next.span().begin());
+        reshuffle(seed, next.span());
+        return next.give();
+      },
+      nb::arg("order"), nb::arg("seed"), "The order after this one, as scikit-learn shuffles with this seed.");
 }
 
 } // namespace tenfold

@@ -2,7 +2,8 @@
 #include "check.hpp"
 #include "matrix.hpp"
 
-#include "tenfold/mixture.hpp"
+#include "tenfold/log_shares.hpp"
+#include "tenfold/mixture_features.hpp"
 
 #include <limits>
 
@@ -131,6 +132,62 @@ template <class T> void try_all(Index n, Index p, Index K, unsigned seed, const 
   }
 }
 
+// Forms, densities and sums of features, one row after the other.
+template <class T> void try_features(Index n, Index p, Index K, unsigned seed, bool weighted, const std::string &isa) {
+  const std::string what =
+      isa + ", features of " + std::to_string(n) + " x " + std::to_string(p) + ", " + std::to_string(K) + " components";
+  const Matrix<T> x(n, p, 1.0, seed);
+  const Index size = feature_count(p);
+  std::vector<double> centre = normal(index(p), seed + 1), scale, coef = normal(index(K * size), seed + 2), weight;
+  for (Index j = 0; j < p; ++j)
+    scale.push_back(0.5 + 0.1 * static_cast<double>(j));
+  for (Index i = 0; i < n && weighted; ++i)
+    weight.push_back(static_cast<double>(i % 3));
+  double total = 0.0, value = 0.0;
+  std::vector<double> moments(index(K * size)), lengths, densities, shares(index(K * n)), ones(index(n), 1.0);
+  for (Index i = 0; i < n; ++i) {
+    const double w = weighted ? weight[index(i)] : 1.0;
+    const auto a = [&](Index j) { return (x(i, j) - centre[index(j)]) * scale[index(j)]; };
+    std::vector<double> f{1.0}, z;
+    for (Index j = 0; j < p; ++j)
+      f.push_back(a(j));
+    for (Index j = 0; j < p; ++j)
+      for (Index k = j; k < p; ++k)
+        f.push_back(a(j) * a(k));
+    double largest = -std::numeric_limits<double>::infinity(), parts = 0.0;
+    for (Index k = 0; k < K; ++k) {
+      double form = 0.0;
+      for (Index e = 0; e < size; ++e)
+        form += coef[index(k * size + e)] * f[index(e)];
+      lengths.push_back(form);
+      z.push_back(-0.5 * form);
+      largest = std::max(largest, z.back());
+    }
+    for (const double zk : z)
+      parts += std::exp(zk - largest);
+    densities.push_back(largest + std::log(parts));
+    total += w;
+    value += w * densities.back();
+    for (Index k = 0; k < K; ++k) {
+      const double share = std::exp(z[index(k)] - densities.back());
+      shares[index(k * n + i)] = w * share;
+      for (Index e = 0; e < size; ++e)
+        moments[index(k * size + e)] += w * share * f[index(e)];
+    }
+  }
+  const double allowed = 1e-10 * static_cast<double>((n + 1) * size);
+  const FeatureSums got = feature_sums(x.dense(), weight, centre, scale, coef, K, 2);
+  check_close(got.weight, total, allowed, what + ": weight");
+  check_close(got.value, value, allowed, what + ": value");
+  check_all(got.moments, moments, allowed, what + ": moments");
+  const FeatureSums again = feature_sums(x.dense(), weight, centre, scale, coef, K, 1);
+  check(again.value == got.value && again.moments == got.moments, what + ": the same bits for all threads");
+  std::vector<double> density(index(n)), share(index(K * n)), none(index(K));
+  log_shares(lengths, none, weighted ? weight : ones, 2, density, share);
+  check_all(density, densities, 1e-11 * static_cast<double>(size), what + ": log of sums");
+  check_all(share, shares, 1e-11 * static_cast<double>(size), what + ": shares of terms");
+}
+
 } // namespace
 
 int main() {
@@ -143,6 +200,13 @@ int main() {
           try_all<float>(n, p, K, ++seed, isa);
         }
     try_all<double>(5000, 5, 2, ++seed, isa);
+    for (const Index n : {1, 33, 700})
+      for (const Index p : {1, 4, 13})
+        for (const Index K : {1, 2, 7, 16}) {
+          try_features<double>(n, p, K, ++seed, false, isa);
+          try_features<float>(n, p, K, ++seed, true, isa);
+        }
+    try_features<double>(9000, 9, 9, ++seed, true, isa);
   });
   return result();
 }

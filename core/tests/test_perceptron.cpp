@@ -25,7 +25,7 @@ PerceptronState state_of(Index targets, Index p, const PerceptronRule &rule) {
   s.coef.assign(index(targets * p), 0.0), s.intercept.assign(index(targets), 0.0);
   s.sums = s.coef, s.sum_intercept = s.intercept;
   s.mistakes.assign(index(targets), 0);
-  s.loss.assign(index(targets), 0.0), s.weight = s.loss, s.z = s.loss;
+  s.loss.assign(index(targets), 0.0), s.z = s.loss;
   return s;
 }
 
@@ -155,6 +155,32 @@ template <class T> void test_turns() {
     }
 }
 
+// Targets one after the other, each with an order of its own, learn what they learn together where the orders are
+// equal.
+void test_one_target_at_a_time() {
+  Matrix<double> x(40, 3, 1.0, 5);
+  std::vector<std::int32_t> label(40);
+  for (std::size_t i = 0; i < label.size(); ++i)
+    label[i] = static_cast<std::int32_t>(i % 3);
+  std::vector<std::int64_t> order(40), other(40);
+  std::iota(order.begin(), order.end(), 0);
+  other = order;
+  reshuffle(7, std::span(other));
+  PerceptronState all = state_of(3, 3, {}), single = state_of(3, 3, {}), mixed = state_of(3, 3, {});
+  PerceptronUpdates updates;
+  const Dense<double> rows = x.dense();
+  PerceptronScan<Dense<double>>(rows, label, {}, all, updates)(order);
+  for (const Index k : {2, 0, 1})
+    PerceptronScan<Dense<double>>(rows, label, {}, single, updates, k)(order);
+  check(all.coef == single.coef && all.intercept == single.intercept && all.mistakes == single.mistakes &&
+            all.loss == single.loss,
+        "targets one at a time");
+  for (const Index k : {0, 1, 2})
+    PerceptronScan<Dense<double>>(rows, label, {}, mixed, updates, k)(k == 1 ? other : order);
+  check(mixed.coef[0] == all.coef[0] && mixed.coef[8] == all.coef[8] && mixed.coef[4] != all.coef[4],
+        "one target has an order of its own");
+}
+
 void test_not_finite() {
   Matrix<double> x(10, 3, 1.0, 1);
   x.values[14] = std::numeric_limits<double>::infinity();
@@ -177,6 +203,7 @@ int main() {
   });
   test_turns<double>();
   test_turns<float>();
+  test_one_target_at_a_time();
   test_not_finite();
   return result();
 }

@@ -24,7 +24,11 @@ SEQUENTIAL = {row.name for row in TABLE if row.sequential}
 def test_check(estimator, check):
     if type(estimator).__name__ in SEQUENTIAL and check.func.__name__ in REPEATED:
         return
-    check(estimator)
+    with warnings.catch_warnings():
+        if type(estimator).__name__ == "Perceptron" and check.func.__name__ == "check_class_weight_classifiers":
+            # weights of 1000 beside 0.0001 keep the loss falling: scikit-learn's own class warns, too
+            warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
 
 
 def checks_of(row, model):

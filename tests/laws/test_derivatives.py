@@ -10,7 +10,7 @@ from rows_of_numbers import drawn
 from scipy import sparse
 
 from tenfold.data import Block
-from tenfold.losses import Logistic
+from tenfold.losses import Logistic, Square
 from tenfold.stats import Params, back_times, derivatives, losses_along, losses_at, times
 from tenfold.stats.derivatives import derivatives_in_arrays
 
@@ -178,6 +178,22 @@ def test_many_tiles(loss, n, p, dtype, order):
         thin = joined(derivatives(loss, params, order, shift)(Block(sparse.csr_array(X), y, weight)))
         plain = joined(derivatives_in_arrays(loss, params, order, shift, Block(X, y, weight)).settle())
         np.testing.assert_allclose(thin, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("used", "targets", "order"), [(0, 1, 1), (12, 1, 0), (12, 1, 2), (5, 3, 1), (13, 3, 1)])
+def test_coefficients_that_are_mostly_zero(used, targets, order, dtype):
+    """Up to one column in sixteen is read alone for the margins."""
+    rng = np.random.default_rng(used)
+    X, y = rng.standard_normal((500, 200)).astype(dtype), rng.standard_normal((500, targets))
+    coef, weight, shift = np.zeros((targets, 200)), rng.uniform(0.5, 2.0, 500), rng.standard_normal(200)
+    coef[:, rng.permutation(200)[:used]] = rng.standard_normal((targets, used))
+    coef[-1, :50] = 0.0
+    params = Params(coef, rng.standard_normal(targets))
+    for away in (None, shift):
+        compiled = joined(derivatives(Square(), params, order, away)(Block(X, y, weight)))
+        plain = joined(derivatives_in_arrays(Square(), params, order, away, Block(X, y, weight)).settle())
+        np.testing.assert_allclose(compiled, plain, rtol=1e-11, atol=1e-11 * np.abs(plain).max())
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

@@ -63,6 +63,9 @@ def test_certified_or_refused(row, data):
         if row.name == "HuberRegressor":
             # targets that are fitted exactly, but for a few, have no scale: the warning is right
             warnings.simplefilter("ignore", ConvergenceWarning)
+        if row.kind == "count":
+            # a margin so thin that passes do not suffice: the warning is right
+            warnings.simplefilter("ignore", ConvergenceWarning)
         if row.splits:
             # folds of one row, or of one class: scikit-learn's splitters and scorers say so
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)

@@ -12,6 +12,7 @@ from tenfold.plans.mixture import GaussianSteps
 from tenfold.problems import Gaussians
 from tenfold.solvers import em
 from tenfold.stats import KINDS, Mixture, Singular, mixture_sums, posterior
+from tenfold.stats.mixture_features import forms_of
 from tenfold.stats.mixtures import mixture_sums_in_arrays, posterior_in_arrays
 
 kinds = st.sampled_from(KINDS)
@@ -57,6 +58,40 @@ def test_the_loop_and_arrays(kind, shape, weighted, dtype):
     np.testing.assert_allclose(density, expected[0], rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(r, expected[1], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(r.sum(axis=1), 1.0, rtol=1e-13)
+
+
+@given(shapes, st.integers(8, 12), st.booleans(), st.sampled_from([0.0, 1e6]))
+def test_many_components_by_features(shape, k, weighted, offset):
+    """All at once, where the columns are about as wide as the components."""
+    n, p, _, seed = shape
+    rng = np.random.default_rng(seed)
+    units = 10.0 ** rng.integers(-3, 4, p)
+    at, rows = mixture("full", k, p, rng), block(n, p, rng, weighted)
+    covariances = at.covariances * units[:, None] * units
+    at = Mixture("full", at.weights, at.means * units + offset, covariances)
+    rows = Block(rows.X * units + offset, rows.y, rows.weight)
+    forms = forms_of(at)
+    assert forms is not None
+    found, expected = mixture_sums(at)(rows), mixture_sums_in_arrays(at, rows).settle()
+    np.testing.assert_allclose(found.value, expected.value, rtol=1e-9)
+    np.testing.assert_allclose(found.count, expected.count, rtol=1e-9, atol=1e-9)
+    size = 1.0 + np.max(np.abs(expected.squares / (units[:, None] * units)))
+    np.testing.assert_allclose(found.sums / units, expected.sums / units, rtol=1e-9, atol=1e-9 * size)
+    off = (found.squares - expected.squares) / (units[:, None] * units)
+    assert np.max(np.abs(off)) <= 1e-9 * size
+
+
+def test_narrow_components_are_taken_one_after_the_other():
+    """Far apart in units of their own widths, features would lose digits."""
+    rng = np.random.default_rng(0)
+    at = mixture("full", 8, 3, rng)
+    assert forms_of(at) is not None
+    assert forms_of(Mixture("full", at.weights, 1e4 * at.means, at.covariances)) is None
+    assert forms_of(mixture("full", 7, 3, rng)) is None
+    assert forms_of(mixture("diag", 8, 3, rng)) is None
+    rows = Block(1e4 * at.means[rng.integers(0, 8, 500)] + rng.standard_normal((500, 3)), np.zeros((500, 0)), None)
+    far = Mixture("full", at.weights, 1e4 * at.means, at.covariances)
+    check_close(mixture_sums(far)(rows), mixture_sums_in_arrays(far, rows).settle())
 
 
 @given(kinds, shapes, st.booleans(), st.sampled_from([0.0, 0.3]), st.integers(0, 90))

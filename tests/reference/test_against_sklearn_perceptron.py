@@ -1,4 +1,4 @@
-"""The perceptron beside scikit-learn's: in the order of the rows the same numbers, pass after pass."""
+"""The perceptron beside scikit-learn's: the same numbers, pass after pass."""
 
 import numpy as np
 import pytest
@@ -31,14 +31,18 @@ def data(count=2):
     return X, np.digitize(z, np.quantile(z, np.arange(1, count) / count))
 
 
-def both(settings):
-    return (module.Perceptron(shuffle=False, **settings) for module in (tenfold, theirs))
+def both(settings, shuffle=False):
+    return (module.Perceptron(shuffle=shuffle, **settings) for module in (tenfold, theirs))
+
+
+either_order = pytest.mark.parametrize("shuffle", [False, True], ids=["in order", "shuffled"])
 
 
 @every_setting
-def test_two_classes(settings):
+@either_order
+def test_two_classes(settings, shuffle):
     X, y = data()
-    ours, his = (model.fit(X, y) for model in both(settings))
+    ours, his = (model.fit(X, y) for model in both(settings, shuffle))
     np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(ours.intercept_, his.intercept_, rtol=1e-12, atol=1e-12)
     assert (ours.n_iter_, ours.t_) == (his.n_iter_, his.t_)
@@ -48,9 +52,10 @@ def test_two_classes(settings):
 @pytest.mark.parametrize(
     "settings", [s for s in SETTINGS if "class_weight" not in s and "early_stopping" not in s], ids=str
 )
-def test_three_classes_each_against_the_rest(settings):
+@either_order
+def test_three_classes_each_against_the_rest(settings, shuffle):
     X, y = data(3)
-    ours, his = (model.fit(X, y) for model in both(settings))
+    ours, his = (model.fit(X, y) for model in both(settings, shuffle))
     np.testing.assert_allclose(ours.coef_, his.coef_, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(ours.intercept_, his.intercept_, rtol=1e-12, atol=1e-12)
     assert ours.n_iter_ == his.n_iter_

@@ -106,3 +106,33 @@ def test_weights_are_right_to_rounding(name, shape):
     loose, tight = (MODELS[name](alpha=0.05, tol=tol, max_iter=100_000).fit(X, y) for tol in (1e-7, 1e-14))
     np.testing.assert_array_equal(loose.coef_ != 0, tight.coef_ != 0)
     np.testing.assert_allclose(loose.coef_, tight.coef_, atol=1e-9 * np.abs(tight.coef_).max())
+
+
+@pytest.mark.parametrize("settings", [{}, {"positive": True}, {"l1_ratio": 0.7}], ids=["lasso", "positive", "net"])
+def test_a_path_goes_on_along_its_lines(settings):
+    """Between kinks the next penalty is met by a sweep; each model is that of a fit by itself."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 20))
+    X[:, 1:8] += 1.5 * X[:, :1]
+    y = X[:, :8] @ np.append(rng.uniform(0.5, 1.5, 6), [-1.0, -0.5]) + 0.1 * rng.standard_normal(500)
+    alphas = np.append(np.linspace(0.35, 0.05, 61), [0.04, 0.04, 1.0])
+    path = tenfold.enet_path if "l1_ratio" in settings else tenfold.lasso_path
+    found, coefs, _, sweeps = path(X, y, alphas=alphas, tol=1e-10, return_n_iter=True, **settings)
+    np.testing.assert_array_equal(found, np.sort(alphas)[::-1])
+    assert "l1_ratio" in settings or max(sweeps[20:50]) == 1
+    model = tenfold.ElasticNet if "l1_ratio" in settings else tenfold.Lasso
+    for k in (0, 5, 30, 63):
+        alone = model(alpha=found[k], fit_intercept=False, tol=1e-12, **settings).fit(X, y)
+        np.testing.assert_allclose(coefs[:, k], alone.coef_, atol=1e-4)
+
+
+def test_paths_of_several_targets_that_turn_back():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((300, 30))
+    Y = X[:, :4] @ rng.standard_normal((4, 3)) + 0.1 * rng.standard_normal((300, 3))
+    alphas = np.geomspace(2.0, 0.01, 40)
+    found, coefs, gaps = tenfold.lasso_path(X, Y, alphas=alphas, tol=1e-8)
+    assert np.all(gaps <= 1e-8 * np.sum(Y**2) / len(Y))
+    for k in (10, 39):
+        alone = tenfold.MultiTaskLasso(alpha=found[k], fit_intercept=False, tol=1e-10).fit(X, Y)
+        np.testing.assert_allclose(coefs[:, :, k], alone.coef_, atol=1e-4)

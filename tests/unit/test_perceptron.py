@@ -190,6 +190,17 @@ def test_margins_of_the_certificate():
     assert f"The smallest margin is {margin:.3g}" in model.certificate_.note
 
 
+def test_the_trace_of_parts_is_not_copied():
+    X, y, _ = classes(60, 3)
+    model = Perceptron().partial_fit(X[:20], y[:20], classes=np.unique(y))
+    trace = model.trace_
+    model.partial_fit(X[20:40], y[20:40]).partial_fit(X[40:], y[40:])
+    assert model.trace_ is trace
+    assert sum(line.mistakes for line in trace) == model.n_mistakes_
+    model.trace_ = tuple(trace)  # as an older file has it
+    assert len(model.partial_fit(X[:20], y[:20]).trace_) == 4
+
+
 def test_the_rows_that_were_mistakes_are_kept():
     X, y, _ = classes(60, 3)
     model = Perceptron(max_iter=3, tol=None, record=True).fit(X, y)

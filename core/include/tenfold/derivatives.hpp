@@ -8,6 +8,7 @@
 // too wide for slots takes a second pass.) Flops: 4 n p t, and n (p + 1)^2 for order 2; bytes: X once.
 #pragma once
 
+#include "tenfold/few_columns.hpp"
 #include "tenfold/gram_tiles.hpp"
 #include "tenfold/selection.hpp"
 
@@ -63,8 +64,8 @@ struct DerivativeSums {
 // Margins, losses and gradient of rows begin ... begin + count, added to the sums of a slot. coef as the product wants
 // it.
 template <class Rows>
-void add_losses(const Point<Rows> &point, const double *coef, int order, Index begin, Index count, LossTile &tile,
-                const DerivativeSums &layout, double *sums) {
+void add_losses(const Point<Rows> &point, const double *coef, const FewColumns &few, int order, Index begin,
+                Index count, LossTile &tile, const DerivativeSums &layout, double *sums) {
   const Index t = point.targets();
   const double *shift = point.shift.empty() ? nullptr : point.shift.data();
   const LossKernel loss = kernels().losses[static_cast<int>(point.loss)];
@@ -78,7 +79,13 @@ void add_losses(const Point<Rows> &point, const double *coef, int order, Index b
   for (Index k = 0; k < t; ++k)
     for (Index i = 0; i < count; ++i)
       tile.y[k * tile.step + i] = point.y.data()[(begin + i) * t + k];
-  margins(point.x, begin, count, coef, t, shift, point.intercept.data(), tile.z.data(), 1, tile.step);
+  if constexpr (requires { few.margins(point.x, begin, count, shift, tile.z.data(), tile.step); })
+    if (few.worth())
+      few.margins(point.x, begin, count, point.intercept.data(), tile.z.data(), tile.step);
+    else
+      margins(point.x, begin, count, coef, t, shift, point.intercept.data(), tile.z.data(), 1, tile.step);
+  else
+    margins(point.x, begin, count, coef, t, shift, point.intercept.data(), tile.z.data(), 1, tile.step);
   for (Index k = 0; k < t; ++k)
     loss(tile.y.data() + k * tile.step, tile.z.data() + k * tile.step, tile.weight.data(), point.parameter, count,
          sums + k, sums + layout.slope() + k, tile.u.data() + k * tile.step,
@@ -95,6 +102,7 @@ Derivatives derivatives_with(const Point<Rows> &point, int order, const GramShap
   check_weights(point.weight);
   const Turned turned = turned_coefficients(x, point.coef, t, threads);
   const double *coef = turned.empty() ? point.coef.data() : turned.data();
+  const FewColumns few(point.coef, t, point.shift);
 
   Design<Rows> design(x, nullptr, nullptr, shape);
   std::copy(point.shift.begin(), point.shift.end(), design.centre.data());
@@ -120,7 +128,7 @@ Derivatives derivatives_with(const Point<Rows> &point, int order, const GramShap
     const Range range = slot_range(n, slots, slot);
     for (Index i = range.begin; i < range.end; i += tile_length) {
       const Index count = std::min(tile_length, range.end - i);
-      add_losses(point, coef, order, i, count, tile, layout, own);
+      add_losses(point, coef, few, order, i, count, tile, layout, own);
       if (order < 2)
         continue;
       double *root = wide ? roots.data() + i : tile.curvature.data();

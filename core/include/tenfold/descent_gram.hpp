@@ -9,6 +9,8 @@
 #include "tenfold/descent.hpp"
 #include "tenfold/kernels.hpp"
 
+#include <array>
+#include <cmath>
 #include <numeric>
 
 namespace tenfold {
@@ -105,7 +107,7 @@ public:
 
   Descended run(const ElasticNet &penalty, double enough, Index most, Order &order) {
     Descended state;
-    state.gap = gap(penalty);
+    state.gap = ahead(penalty);
     double inner = 0.5 * enough;
     // weights that are good enough for this penalty already are moved once all the same: a path that stops early at
     // every penalty would lag behind
@@ -118,7 +120,7 @@ public:
       slow_ = part.slow;
       state.sweeps += part.sweeps;
       state.stalled = part.stalled;
-      state.gap = gap(penalty);
+      state.gap = bounds(penalty).gap;
       if (!grown)
         inner *= 0.1; // what the members leave is not all
     }
@@ -133,6 +135,38 @@ private:
   void join(Index j) {
     member_[at(j)] = true;
     members_.push_back(j);
+  }
+
+  // Goes on along the line through the weights of the last two penalties, for paths are made of lines, if that is
+  // better than to stay; returns the gap.
+  double ahead(const ElasticNet &penalty) {
+    const Bounds stay = bounds(penalty);
+    const double last = l1_[1], way = last - l1_[0];
+    const bool known = way != 0.0 && std::isfinite(way);
+    l1_ = {last, penalty.l1};
+    if (!known || penalty.l1 == last) {
+      weights_before_ = weights_, pulls_before_ = pulls_;
+      return stay.gap;
+    }
+    const double part = (penalty.l1 - last) / way;
+    weights_before_.swap(weights_), pulls_before_.swap(pulls_);
+    for (std::size_t i = 0; i < weights_.size(); ++i)
+      pulls_[i] = pulls_before_[i] + part * (pulls_before_[i] - pulls_[i]);
+    for (Index k = 0; k < t_; ++k)
+      for (Index j = 0; j < p_; ++j) {
+        const double here = weights_before_[at(k * p_ + j)];
+        double &w = weights_[at(k * p_ + j)];
+        const double there = here + part * (here - w);
+        // a weight that would change its sign is zero
+        w = here * there > 0.0 ? there : 0.0;
+        if (w != there)
+          kernels().f64.add_scaled(there - w, S_.data() + j * stride_, p_, pulls_.data() + k * p_);
+      }
+    const Bounds go = bounds(penalty);
+    if (go.primal < stay.primal)
+      return go.gap;
+    weights_ = weights_before_, pulls_ = pulls_before_;
+    return stay.gap;
   }
 
   // Admits the columns beyond the constraint, the furthest first, at most as many as there are members.
@@ -193,14 +227,19 @@ private:
     return state;
   }
 
-  double gap(const ElasticNet &penalty) const {
+  struct Bounds {
+    double primal = 0.0, gap = 0.0;
+  };
+
+  Bounds bounds(const ElasticNet &penalty) const {
     Gap sum(penalty);
     double squares = yy_;
     for (Index j = 0; j < p_; ++j)
       sum.add(pulls_.data() + j, p_, weights_.data() + j, p_, t_, S_[at(j * stride_ + j)], unit_[at(j)]);
     for (std::size_t i = 0; i < weights_.size(); ++i)
       squares -= weights_[i] * (C_[i] + pulls_[i]);
-    return sum.value(std::max(squares, 0.0));
+    squares = std::max(squares, 0.0);
+    return {sum.primal(squares), sum.value(squares)};
   }
 
   std::span<const double> S_;
@@ -211,7 +250,9 @@ private:
   GramStorage storage_;
   SupportStep step_;
   std::vector<double> weights_, pulls_, local_, units_, distance_;
-  bool slow_ = false; // the last descent: the next begins with an exact step
+  std::vector<double> weights_before_, pulls_before_; // at the penalty before the last
+  std::array<double, 2> l1_ = {HUGE_VAL, HUGE_VAL};   // the one before the last, and the last
+  bool slow_ = false;                                 // the last descent: the next begins with an exact step
   std::vector<bool> member_;
   std::vector<Index> members_, beyond_;
 };

@@ -165,6 +165,14 @@ struct Kernels {
                            const double *r, double *sums, double *squares);
   double (*outer_sums)(const double *x, Index step, Index count, Index columns, const double *centre, const double *r,
                        double *in_lanes, double *tile, double *sums, double *outer);
+  // core/src/kernels/features.hpp
+  Index forms_together; // of one call of `feature_forms` at most
+  void (*quadratic_features)(const double *x, Index step, Index count, Index columns, const double *centre,
+                             const double *scale, double *out);
+  void (*feature_forms)(const double *features, Index step, Index count, Index size, const double *coef,
+                        Index components, double *q, Index q_step);
+  void (*feature_sums)(const double *features, Index step, Index count, Index size, const double *r, Index r_step,
+                       Index components, double *in_lanes);
   // core/src/kernels/near.hpp
   Index near_rows, near_queries; // of one panel and one group
   bool (*near)(const float *rows, const float *numbers, const float *queries, const float *thresholds, Index inner,

@@ -96,11 +96,28 @@ private:
   std::vector<double> turned_, ones_;
 };
 
+// Rows begin ... begin + count side by side, x[j * step + i]; returns count rounded up, with rows of weight zero
+// behind.
+template <class T>
+Index fill_columns(const Dense<T> &from, std::span<const double> weights, Index begin, Index count, Index step,
+                   double *x, double *weight) {
+  const Index p = from.columns, whole = (count + chunk_group - 1) / chunk_group * chunk_group;
+  kernels().dense<T>().to_columns(from.data + begin * p, count, p, step, x);
+  for (Index j = 0; j < p && whole > count; ++j)
+    std::fill(x + j * step + count, x + j * step + whole, 0.0);
+  if (weights.empty())
+    std::fill_n(weight, count, 1.0);
+  else
+    std::copy_n(weights.data() + begin, count, weight);
+  std::fill(weight + count, weight + whole, 0.0);
+  return whole;
+}
+
 // The chunk of one thread.
 struct MixtureChunk {
   MixtureChunk(const Gaussians &g, Index rows)
-      : step(rows), x(g.columns * rows), q(g.components() * rows), weight(rows), log_density(rows),
-        scratch(g.columns * chunk_group), turned(g.shared() ? g.columns * rows : 0) {}
+      : step(rows + lanes), x(g.columns * step), q(g.components() * step), weight(rows), log_density(rows),
+        scratch(g.columns * chunk_group), turned(g.shared() ? g.columns * step : 0) {}
 
   static Index rows_for(const Gaussians &g, Index rows) {
     constexpr Index numbers = 256 * 1024;
@@ -108,18 +125,8 @@ struct MixtureChunk {
     return (std::min(most, rows) + chunk_group - 1) / chunk_group * chunk_group;
   }
 
-  // Rows begin ... begin + count; returns count rounded up, with rows of weight zero behind.
   template <class T> Index fill(const Dense<T> &from, std::span<const double> weights, Index begin, Index count) {
-    const Index p = from.columns, whole = (count + chunk_group - 1) / chunk_group * chunk_group;
-    kernels().dense<T>().to_columns(from.data + begin * p, count, p, step, x.data());
-    for (Index j = 0; j < p && whole > count; ++j)
-      std::fill(x.data() + j * step + count, x.data() + j * step + whole, 0.0);
-    if (weights.empty())
-      std::fill_n(weight.data(), count, 1.0);
-    else
-      std::copy_n(weights.data() + begin, count, weight.data());
-    std::fill(weight.data() + count, weight.data() + whole, 0.0);
-    return whole;
+    return fill_columns(from, weights, begin, count, step, x.data(), weight.data());
   }
 
   Index step;

@@ -41,4 +41,18 @@ inline void permutation(std::uint64_t seed, std::span<std::int64_t> order) {
   }
 }
 
+// Another order of the same rows, Fisher and Yates with the generator xorshift32: that of scikit-learn for the same
+// seed.
+template <class Row> void reshuffle(std::uint32_t seed, std::span<Row> order) {
+  const std::size_t n = order.size();
+  for (std::size_t i = 0; i + 1 < n; ++i) {
+    seed = seed == 0 ? 1 : seed;
+    seed ^= seed << 13;
+    seed ^= seed >> 17;
+    seed ^= seed << 5;
+    const std::uint32_t draw = (seed & 0x7fffffffU) % static_cast<std::uint32_t>(n - i);
+    std::swap(order[i], order[i + draw]);
+  }
+}
+
 } // namespace tenfold

@@ -12,7 +12,8 @@
 // With sums, s += t a y x beside w += a y x, t being how many rows came before: the mean of the weights over T rows,
 // each after its row, is w - s / T.
 //
-// One pass over the rows in the order given. Rosenblatt 1958; Freund and Schapire 1999; Collins 2002.
+// One pass over the rows in the order given, of all targets, or (apart) of one that has an order of its own. Rosenblatt
+// 1958; Freund and Schapire 1999; Collins 2002.
 #pragma once
 
 #include "tenfold/buffer.hpp"
@@ -36,8 +37,8 @@ struct PerceptronRule {
   bool batch = false;
 };
 
-// What passes change. Weights and sums are targets x columns; mistakes, loss (times the weight of its row) and weight
-// are those of the pass.
+// What passes change. Weights and sums are targets x columns; mistakes and loss, the sum of
+// max(0, -margin), are those of the pass.
 struct PerceptronState {
   Index targets = 0, columns = 0;
   PerceptronRule rule;
@@ -47,13 +48,12 @@ struct PerceptronState {
   std::vector<double> intercept, sum_intercept, read_intercept;
   double seen = 0.0;
   std::vector<std::int64_t> mistakes;
-  std::vector<double> loss, weight, z;
+  std::vector<double> loss, z;
   bool finite = true;
 
   void begin_pass() {
     std::fill(mistakes.begin(), mistakes.end(), 0);
     std::fill(loss.begin(), loss.end(), 0.0);
-    std::fill(weight.begin(), weight.end(), 0.0);
     if (rule.batch)
       read = coef, read_intercept = intercept;
   }
@@ -75,8 +75,9 @@ template <class Rows> class PerceptronScan {
 public:
   // label (rows), weight (rows, or empty: one for all).
   PerceptronScan(const Rows &x, std::span<const std::int32_t> label, std::span<const double> weight,
-                 PerceptronState &state, PerceptronUpdates &updates)
-      : row_{x}, label_(label), weight_(weight), state_(state), updates_(updates), rule_(state.rule),
+                 PerceptronState &state, PerceptronUpdates &updates, Index target = -1)
+      : first_(target < 0 ? 0 : target), last_(target < 0 ? state.targets : target + 1), row_{x}, label_(label),
+        weight_(weight), state_(state), updates_(updates), rule_(state.rule),
         read_(rule_.batch ? state.read.data() : state.coef.data()),
         read_intercept_(rule_.batch ? state.read_intercept.data() : state.intercept.data()) {}
 
@@ -120,19 +121,17 @@ private:
 
   void apart(Index i) {
     const std::int32_t c = label_[static_cast<std::size_t>(i)];
-    for (Index k = 0; k < state_.targets; ++k) {
+    for (Index k = first_; k < last_; ++k) {
       const std::size_t s = static_cast<std::size_t>(k);
       if (!state_.active[s])
         continue;
       const bool own = state_.targets == 1 ? c == 1 : c == static_cast<std::int32_t>(k);
       const double y = own ? 1.0 : -1.0, margin = y * score(i, k);
-      const double weight = weight_of(i);
-      state_.weight[s] += weight;
       if (margin > 0.0 || (rule_.positive && own && margin == 0.0))
         continue;
-      state_.loss[s] -= weight * margin;
+      state_.loss[s] -= margin;
       ++state_.mistakes[s];
-      const double a = step_of(i, weight);
+      const double a = step_of(i);
       if (a == 0.0)
         continue;
       note(i, static_cast<std::int32_t>(k), a * y);
@@ -150,13 +149,11 @@ private:
         rival = k; // of equal ones the later
     }
     const double margin = state_.z[static_cast<std::size_t>(c)] - state_.z[static_cast<std::size_t>(rival)];
-    const double weight = weight_of(i);
-    state_.weight[0] += weight;
     if (margin > 0.0 || (rule_.positive && c > rival && margin == 0.0))
       return;
-    state_.loss[0] -= weight * margin;
+    state_.loss[0] -= margin;
     ++state_.mistakes[0];
-    const double a = step_of(i, weight);
+    const double a = step_of(i);
     if (a == 0.0)
       return;
     note(i, static_cast<std::int32_t>(rival), a);
@@ -164,10 +161,8 @@ private:
     update(i, rival, -a);
   }
 
-  double weight_of(Index i) const { return weight_.empty() ? 1.0 : weight_[static_cast<std::size_t>(i)]; }
-
-  double step_of(Index i, double weight) const {
-    const double a = state_.eta * weight;
+  double step_of(Index i) const {
+    const double a = weight_.empty() ? state_.eta : state_.eta * weight_[static_cast<std::size_t>(i)];
     if (!rule_.normalise)
       return a;
     const double square = row_.squares(i) + (rule_.intercept ? 1.0 : 0.0);
@@ -197,6 +192,7 @@ private:
       state_.sum_intercept[s] += a * state_.seen;
   }
 
+  const Index first_, last_; // of the targets
   RowOf<Rows> row_;
   std::span<const std::int32_t> label_;
   std::span<const double> weight_;

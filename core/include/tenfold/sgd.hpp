@@ -24,6 +24,7 @@
 
 #include "tenfold/buffer.hpp"
 #include "tenfold/delta_losses.hpp"
+#include "tenfold/order.hpp"
 #include "tenfold/row_of.hpp"
 #include "tenfold/turns.hpp"
 
@@ -109,18 +110,7 @@ struct Learner {
     }
   }
 
-  // Fisher and Yates with the generator xorshift32: the order of scikit-learn for the same seed.
-  void shuffle(std::uint32_t seed) {
-    const std::size_t n = order.size();
-    for (std::size_t i = 0; i + 1 < n; ++i) {
-      seed = seed == 0 ? 1 : seed;
-      seed ^= seed << 13;
-      seed ^= seed >> 17;
-      seed ^= seed << 5;
-      const std::uint32_t draw = (seed & 0x7fffffffU) % static_cast<std::uint32_t>(n - i);
-      std::swap(order[i], order[i + draw]);
-    }
-  }
+  void shuffle(std::uint32_t seed) { reshuffle(seed, std::span(order)); }
 
   bool passive_aggressive() const { return rule.schedule == Schedule::pa1 || rule.schedule == Schedule::pa2; }
 

@@ -13,12 +13,19 @@ constexpr Index right_few = registers == 32 ? 4 : 2;
 
 // out[j * step + i] = x[i * columns + j]
 template <class T> void to_columns(const T *x, Index rows, Index columns, Index step, double *out) {
-  for (Index i = 0; i < rows; i += 8) {
-    const Index last = smaller(rows, i + 8);
+  Index i = 0;
+  for (; i + width <= rows; i += width)
+    for (Index j = 0; j < columns; ++j) {
+      const T *from = x + i * columns + j;
+      Vector v;
+#pragma GCC unroll 8
+      for (Index r = 0; r < width; ++r)
+        v[r] = static_cast<double>(from[r * columns]);
+      store(out + j * step + i, v);
+    }
+  for (; i < rows; ++i)
     for (Index j = 0; j < columns; ++j)
-      for (Index r = i; r < last; ++r)
-        out[j * step + r] = static_cast<double>(x[r * columns + j]);
-  }
+      out[j * step + i] = static_cast<double>(x[i * columns + j]);
 }
 
 // y = (x - centre) B for the rows of one group, B an upper triangle: `few` of its columns after the other, of each the

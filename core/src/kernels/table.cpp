@@ -6,6 +6,7 @@
 #include "distances.hpp"
 #include "drift.hpp"
 #include "elementwise.hpp"
+#include "features.hpp"
 #include "gains.hpp"
 #include "gradient.hpp"
 #include "gram.hpp"
@@ -84,6 +85,10 @@ constexpr Kernels kernels = {
     responsibilities,
     column_moments,
     outer_sums,
+    together,
+    quadratic_features,
+    feature_forms,
+    feature_sums,
     near_rows,
     near_queries,
     near,

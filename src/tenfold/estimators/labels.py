@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats, on_host
 from tenfold.estimators.classes import class_factors, encoded, factor_of_each, weights_by_class
 
+SEEDS = np.iinfo(np.int32).max
 ONE_CLASS = "This solver needs samples of at least 2 classes in the data, but the data contains only one class: "
 
 
@@ -42,3 +44,13 @@ def shares(number: Array, count: int, weight: Array | None) -> Floats:
     """The share of each class in the sum of the weights."""
     sums = weights_by_class(count, number, weight)
     return sums / sums.sum()
+
+
+def seeds_of_classes(random_state: Any, count: int) -> list[int]:
+    """Seeds for the orders in which rows are learned, one for two classes, else one a class: scikit-learn's draws."""
+    source = check_random_state(random_state)
+    sources = [source]
+    if count > 2:
+        sources = [np.random.RandomState(seed) for seed in source.randint(SEEDS, size=count)]
+    pairs = [(one.randint(1, SEEDS), one.randint(SEEDS)) for one in sources]  # scikit-learn draws one more before
+    return [int(seed) for _, seed in pairs]

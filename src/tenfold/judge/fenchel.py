@@ -25,6 +25,7 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, contiguous, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Lifted, Rows, targets_of, weights_of
+from tenfold.judge.balance import Kept, Slopes, balanced, sums_at
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import factored, newton_bound, newton_step, tilted_bound
 from tenfold.judge.points import Data, Point, centred, local, outer_intercept, point_of, prepare, read, valued
@@ -39,23 +40,9 @@ SEARCH_COLUMNS, SEARCH_STEPS = 4096, 16
 WIDTHS = tuple(10.0**-k for k in range(1, 9))
 """Half of the widths, by the spread of the margins, over which the slopes of a loss with kinks are averaged."""
 
-TRIES = 40
-"""So often the second intercept is moved further away."""
-
 EPS, EXTENDED_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.longdouble).eps)
 LOOSE = "Bound, not tight: the true distance to the optimum may be much smaller."
 ALL_ZERO = "All weights are zero: the penalty is too strong for any column."
-
-
-class _Slopes(NamedTuple):
-    """A dual point: its pull v (p,) on the weights, its first term of the gap, and its pull on a tied intercept, all at
-    full share; the mean loss there.
-    """
-
-    pull: Floats
-    term: float
-    loss: float
-    tilt: float = 0.0
 
 
 def fenchel_gap(
@@ -77,20 +64,21 @@ def fenchel_gap(
     data = prepare(problem, rows)
     pointed = problem.loss.kinked or dual is not None
     at = centred(params, data.centre) if problem.intercept else params
-    sums = None if pointed else _derivatives(data, at)
-    here = valued(data, at) if sums is None else point_of(data, at, sums)
-    floor = _floor(data, here, dtype)
+    kept = None if pointed else Kept.of(data, at)
+    sums = None if pointed or kept else sums_at(data, at)
+    here = kept.point() if kept else valued(data, at) if sums is None else point_of(data, at, sums)
+    floor = _floor(data, here, dtype, kept.sizes() if kept else _sizes(data, here))
     tol = RULES["gap"].tol if tol is None else tol
     note = "" if np.any(params.coef) else ALL_ZERO
     certificate = Certificate(
         "gap", here.value, data.scale, tol, floor, here.value, 0.0, status=status, parts=(here.value,), note=note
     )
     loose = False
-    if sums is None:
+    if pointed:
         value = _by_points(data, here, dual, certificate.allowed)
         loose = dual is None
     else:
-        value = _by_slopes(data, here, sums)
+        value = _by_slopes(data, here, sums) if sums else _gap(data, at, kept.balanced() if kept else None)
         if value > certificate.allowed and search:
             value = _searched(data, here, value, certificate.allowed, search)
         if value > certificate.allowed and (_free(data) or (_limit(data) and rows.shape[1] <= SEARCH_COLUMNS)):
@@ -131,61 +119,15 @@ def _limit(data: Data) -> float:
     return float(penalty.l1)
 
 
-def _derivatives(data: Data, params: Params) -> Derivatives:
-    return data.rows.fold(derivatives(data.problem.loss, local(data, params), 1, data.centre))
-
-
-def _pull(data: Data, sums: Derivatives) -> Floats:
-    """(1/W) sum weight slope x: of rows from the centre where slopes will balance, else of the rows as they are."""
-    assert sums.gradient is not None
-    pull = sums.gradient[0] / sums.weight
-    return pull if data.problem.balances else pull + sums.slope[0] / sums.weight * data.centre
-
-
 def _by_slopes(data: Data, here: Point, sums: Derivatives) -> float:
     """The gap at the slopes of the parameters' own margins, balanced by those at a second intercept."""
-    balanced = _balanced(data, here.params, sums)
-    return np.inf if balanced is None else _gap(data, here.params, balanced)
+    return _gap(data, here.params, balanced(data, here.params, sums))
 
 
-def _balanced(data: Data, params: Params, sums: Derivatives) -> _Slopes | None:
-    first, s = _pull(data, sums), float(sums.slope[0]) / sums.weight
-    loss = float(sums.value[0]) / sums.weight
-    if not data.problem.balances or s == 0.0:
-        return _Slopes(first, 0.0, loss, s)
-    step = -2.0 * s / _mean_curvature(data, params)
-    for _ in range(TRIES):
-        other = _derivatives(data, Params(params.coef, params.intercept + step))
-        t = float(other.slope[0]) / other.weight
-        if not np.isfinite(t):
-            return None
-        if t * s <= 0.0:
-            share = s / (s - t)
-            # the Fenchel-Young term of slopes at z + step for margins z
-            term = loss - float(other.value[0]) / other.weight + step * t
-            return _Slopes((1.0 - share) * first + share * _pull(data, other), share * max(term, 0.0), loss)
-        step *= 4.0
-    return None
-
-
-def _mean_curvature(data: Data, params: Params) -> float:
-    """The mean curvature of the sample's rows; the largest there is where it vanishes."""
-    loss, at = data.problem.loss, local(data, params)
-
-    def lift(block: Block) -> Total:
-        weight = weights_of(block)
-        c = loss.curvature(block.y, times(block.X, at, data.centre))[:, 0]
-        xp = namespace(c)
-        return Total(np.array([float(xp.sum(weight * c)), float(xp.sum(weight))]))
-
-    total = data.sample.fold(lift).sum
-    mean = float(total[0] / total[1]) if total[1] > 0.0 else 0.0
-    largest = loss.smoothness if np.isfinite(loss.smoothness) else 1.0
-    return mean if mean > 1e-8 * largest else largest
-
-
-def _gap(data: Data, params: Params, slopes: _Slopes) -> float:
-    """The gap at the best of a few shares of a dual point."""
+def _gap(data: Data, params: Params, slopes: Slopes | None) -> float:
+    """The gap at the best of a few shares of a dual point; none proves nothing."""
+    if slopes is None:
+        return np.inf
     penalty, tie = data.problem.penalty, data.problem.tie
     coef, v = params.coef, slopes.pull[None, :]
     b = outer_intercept(data, params) if tie > 0.0 else 0.0
@@ -224,7 +166,7 @@ def _searched(data: Data, here: Point, value: float, allowed: float, steps: int)
         if point is None or point.hessian is None:
             break
         fall = newton_bound if np.isfinite(data.problem.loss.steepness) else tilted_bound
-        bound = min(_by_slopes(data, point, _derivatives(data, point.params)), fall(data, point))
+        bound = min(_by_slopes(data, point, sums_at(data, point.params)), fall(data, point))
         value = min(value, here.value - point.value + bound)
         if value <= allowed or bound <= 0.005 * value:
             break
@@ -240,7 +182,7 @@ def _searched_far(data: Data, here: Point, value: float, allowed: float) -> floa
         if ahead is None:
             break
         point = ahead
-        bound = _by_slopes(data, point, _derivatives(data, point.params))
+        bound = _by_slopes(data, point, sums_at(data, point.params))
         value = min(value, here.value - point.value + bound)
         if bound <= 0.005 * value:
             break
@@ -364,7 +306,7 @@ def _at(data: Data, here: Point, slopes: Callable[[Block], Array], at: Params) -
         # v is zero but for rounding, which the floor covers
         return max(float(term), 0.0) + abs(float(np.sum(here.params.coef[0] * v)))
     v, rounding = _snapped(data, here, v)
-    return _gap(data, here.params, _Slopes(v, max(float(term), 0.0), float(mean), float(s))) + rounding
+    return _gap(data, here.params, Slopes(v, max(float(term), 0.0), float(mean), float(s))) + rounding
 
 
 def _snapped(data: Data, here: Point, v: Floats) -> tuple[Floats, float]:
@@ -478,8 +420,8 @@ def balanced_inside(loss: Loss, y: Floats, u: Floats, weight: Floats) -> Floats:
     return np.asarray((1.0 - share) * loss.clip(y, u + low) + share * loss.clip(y, u + high))
 
 
-def _floor(data: Data, here: Point, dtype: Any) -> float:
-    """Rounding of the objective and of the margins, and what storing the parameters in `dtype` can cost."""
+def _sizes(data: Data, here: Point) -> tuple[float, float]:
+    """Mean sizes of the slopes and of the curvatures of the sample's rows."""
     loss, at = data.problem.loss, local(data, here.params)
 
     def lift(block: Block) -> Total:
@@ -491,12 +433,18 @@ def _floor(data: Data, here: Point, dtype: Any) -> float:
 
     with np.errstate(all="ignore"):  # parameters far off: the sums are not finite, and the gap is not, either
         total, slopes, curvatures = data.sample.fold(lift).sum
-    slope, curvature = (slopes / total, curvatures / total) if total > 0.0 else (1.0, 1.0)
-    w = np.abs(here.params.coef[0])
+    return (slopes / total, curvatures / total) if total > 0.0 else (1.0, 1.0)
+
+
+def _floor(data: Data, here: Point, dtype: Any, sizes: tuple[float, float]) -> float:
+    """Rounding of the objective and of the margins, and what storing the parameters in `dtype` can cost; by the mean
+    sizes of slopes and curvatures.
+    """
+    (slope, curvature), w = sizes, np.abs(here.params.coef[0])
     about = float(np.sum(w * np.sqrt(data.squares)))
     offset = float(np.sum(w * np.abs(data.centre))) + abs(float(here.params.intercept[0]))
     rounded = unit_roundoff(dtype) * (about + offset)
     computed = 8.0 * EPS * max(here.value, data.scale) + slope * (EPS * about + EXTENDED_EPS * offset)
-    stored = 0.5 * curvature * rounded * rounded + (slope * rounded if loss.kinked else 0.0)
+    stored = 0.5 * curvature * rounded * rounded + (slope * rounded if data.problem.loss.kinked else 0.0)
     floor = computed + stored
     return floor if np.isfinite(floor) else 8.0 * EPS

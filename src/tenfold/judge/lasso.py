@@ -163,9 +163,10 @@ def _read_moments(
     C, yy = C.T[target], yy[target]
     V = np.ldexp(params.coef, e - y[:, None])
     used = np.flatnonzero(V.any(axis=0))
-    with one_blas_thread:
-        inner = dgemm(1.0, V[:, used], S[used])
-        sizes = dgemm(1.0, np.abs(V[:, used]), np.abs(S[used])) if rounding else np.zeros_like(inner)
+    v, rows = V[:, used], S[used]
+    with one_blas_thread:  # transposed, as LAPACK has its arrays: nothing is copied
+        inner = dgemm(1.0, rows.T, v.T).T
+        sizes = dgemm(1.0, np.abs(rows).T, np.abs(v).T).T if rounding else np.zeros_like(inner)
     pull = C - inner
     squares = yy - np.einsum("tp,tp->t", V, C + pull)
     noise = EPS * (4.0 + np.sqrt(p))

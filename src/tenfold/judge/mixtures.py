@@ -14,17 +14,19 @@ moments of components are moments of rows with responsibilities for weights.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg as la
 
+from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, is_numpy, like, namespace, on_host, picked, unit_roundoff
 from tenfold.data import Block, Rows, settled, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.machine import one_blas_thread
+from tenfold.machine import one_blas_thread, threads
 from tenfold.problems import Gaussians
 from tenfold.stats import Mixture, Moments, class_columns, quadratics, scaled_distances
 
@@ -72,50 +74,39 @@ class _Value:
         return _Value(self.weight + other.weight, self.value + other.value)
 
 
-def _joint(mixture: Mixture) -> Callable[[Array], Array]:
-    """log pi_k + log N(x_i; m_k, C_k) of rows, (n, k)."""
+def _lengths(mixture: Mixture) -> tuple[Floats, Callable[[Array], Array]]:
+    """What gives log pi_k + log N(x_i; m_k, C_k) of rows, (n, k): constants (k,), and lengths half of which is taken
+    off.
+    """
     k, p = mixture.shape
     with np.errstate(divide="ignore"):
         offset = np.log(mixture.weights) - 0.5 * p * np.log(2.0 * np.pi)
     if mixture.diagonal:
         offset = offset - 0.5 * np.sum(np.log(mixture.variances), axis=1)
-        lengths = partial(scaled_distances, centre=mixture.means, scale=1.0 / np.sqrt(mixture.variances))
-        return partial(_logs, offset, lengths)
+        return offset, partial(scaled_distances, centre=mixture.means, scale=1.0 / np.sqrt(mixture.variances))
     matrices = mixture.covariances if mixture.kind == "full" else mixture.covariances[None]
     with one_blas_thread:
         lower = [la.cholesky(C, lower=True, check_finite=False) for C in matrices]
         factors = [la.solve_triangular(L, np.eye(p), lower=True, check_finite=False).T for L in lower]
     offset = offset - np.array([np.sum(np.log(np.diag(L))) for L in lower])
     each = np.ascontiguousarray(np.broadcast_to(factors, (k, p, p)))
-    return partial(_logs, offset, partial(quadratics, centres=mixture.means, factors=each))
+    return offset, partial(quadratics, centres=mixture.means, factors=each)
 
 
-def _logs(offset: Floats, lengths: Callable[[Array], Array], X: Array) -> Array:
+def _expectations(
+    offset: Floats, lengths: Callable[[Array], Array], X: Array, weight: Array, shares: bool = True
+) -> tuple[Array, Array]:
+    """The log densities of the rows, (n,), and where asked for their weights in the components, (k, n)."""
     z = lengths(X)
-    return like(offset, z) - 0.5 * z
-
-
-def _shares(z: Array) -> tuple[Array, Array]:
-    """log sum_k exp z_ik, (n,), and exp z_ik over that sum, (n, k)."""
+    if is_numpy(z):
+        return _core.log_shares(z, offset, weight, shares, threads(8 * z.size))
     xp = namespace(z)
+    z = like(offset, z) - 0.5 * z
     largest = xp.max(z, axis=1, keepdims=True)
     parts = xp.exp(z - largest)
     total = xp.sum(parts, axis=1, keepdims=True)
-    return (largest + xp.log(total))[:, 0], parts / total
-
-
-def _expectations(X: Array, mixture: Mixture, weight: Array) -> tuple[Array, Array]:
-    """The log densities of the rows, (n,), and their weights in the components, (k, n): of some rows at a time, which
-    the cache holds.
-    """
-    xp, length = namespace(weight), PIECE if is_numpy(X) else max(1, X.shape[0])
-    joint, densities, shares = _joint(mixture), [], []
-    for start in range(0, max(1, X.shape[0]), length):
-        density, r = _shares(joint(X[start : start + length, :]))
-        w = weight[start : start + length, None]
-        densities.append(density)
-        shares.append(xp.where(w > 0.0, w * r, xp.zeros_like(r)).T)
-    return xp.concat(densities), xp.concat(shares, axis=1)
+    r = weight[:, None] * (parts / total)
+    return (largest + xp.log(total))[:, 0], xp.where(weight[:, None] > 0.0, r, xp.zeros_like(r)).T
 
 
 def _total(weight: Array, values: Array) -> float:
@@ -125,54 +116,68 @@ def _total(weight: Array, values: Array) -> float:
 
 def _value(mixture: Mixture, missing: bool, block: Block) -> _Value:
     weight, value = 0.0, 0.0
-    for there, part, w in _patterns(block, missing):
-        own = float(namespace(w).sum(w))
-        weight += own
-        known = mixture if len(there) == mixture.shape[1] else mixture.marginal(there)
-        value += (
-            _total(w, _expectations(part, known, w)[0]) if there.size else own * float(np.log(mixture.weights.sum()))
-        )
+    for there, pieces in _patterns(block, missing):
+        expect = _expecting(mixture, there) if there.size else None
+        for X, w in pieces:
+            own = float(namespace(w).sum(w))
+            weight += own
+            nothing = own * float(np.log(mixture.weights.sum()))
+            value += nothing if expect is None else _total(w, expect(X, w, shares=False)[0])
     return _Value(weight, value)
 
 
+def _expecting(mixture: Mixture, there: Numbers) -> Callable[..., tuple[Array, Array]]:
+    """The expectations of rows of which these columns are there."""
+    return partial(_expectations, *_lengths(mixture if len(there) == mixture.shape[1] else mixture.marginal(there)))
+
+
 def _sums(mixture: Mixture, missing: bool, block: Block) -> _Sums:
-    total: _Sums | None = None
-    for there, part, w in _patterns(block, missing):
-        more = _of_pattern(mixture, there, part, w)
-        total = more if total is None else total.merge(more)
-    assert total is not None
-    return total
+    found = (_of_pattern(mixture, there, pieces) for there, pieces in _patterns(block, missing))
+    return reduce(_Sums.merge, chain.from_iterable(found))
 
 
-def _patterns(block: Block, missing: bool) -> Iterator[tuple[Numbers, Array, Array]]:
-    """For each set of columns that are there together: which they are, their values, and the weights of the rows."""
+Pieces = list[tuple[Array, Array]]
+
+
+def _patterns(block: Block, missing: bool) -> Iterator[tuple[Numbers, Pieces]]:
+    """For each set of columns that are there together: which they are, and their values and the weights of the rows, of
+    some rows at a time, which the cache holds.
+    """
     X, weight = block.X, weights_of(block)
     if not missing:
-        yield np.arange(X.shape[1]), X, weight
+        yield np.arange(X.shape[1]), _pieces(X, weight)
         return
     lacking = on_host(namespace(X).isnan(X))
     kinds, numbers = np.unique(lacking, axis=0, return_inverse=True)
     for number, kind in enumerate(kinds):
         rows, there = np.flatnonzero(numbers.ravel() == number), np.flatnonzero(~kind)
         part = namespace(X).take(picked(X, rows), like(there, X), axis=1)
-        yield there, contiguous(part), picked(weight, rows)
+        yield there, _pieces(contiguous(part), picked(weight, rows))
 
 
-def _of_pattern(mixture: Mixture, there: Numbers, X: Array, weight: Array) -> _Sums:
+def _pieces(X: Array, weight: Array) -> Pieces:
+    length = PIECE if is_numpy(X) else max(1, X.shape[0])
+    starts = range(0, max(1, X.shape[0]), length)
+    return [(X[start : start + length, :], weight[start : start + length]) for start in starts]
+
+
+def _of_pattern(mixture: Mixture, there: Numbers, pieces: Pieces) -> Iterator[_Sums]:
     k, p = mixture.shape
-    own = float(namespace(weight).sum(weight))
-    if not there.size:
-        count = own * mixture.weights
-        scatter = mixture.variances if mixture.diagonal else np.array([mixture.matrix(c) for c in range(k)])
-        times = count.reshape(-1, *[1] * (scatter.ndim - 1))
-        return _Sums(own, own * float(np.log(mixture.weights.sum())), count, mixture.means, times * scatter)
-    whole = len(there) == p
-    density, r = _expectations(X, mixture if whole else mixture.marginal(there), weight)
+    expect = _expecting(mixture, there) if there.size else None
     moments = _diagonal_moments if mixture.diagonal else _moments
-    count, mean, scatter = (np.array(part) for part in zip(*(moments(X, r[c, :]) for c in range(k)), strict=True))
-    if not whole:
-        mean, scatter = _completed(mixture, there, count, mean, scatter)
-    return _Sums(own, _total(weight, density), count, mean, scatter)
+    for X, weight in pieces:
+        own = float(namespace(weight).sum(weight))
+        if expect is None:
+            count = own * mixture.weights
+            scatter = mixture.variances if mixture.diagonal else np.array([mixture.matrix(c) for c in range(k)])
+            times = count.reshape(-1, *[1] * (scatter.ndim - 1))
+            yield _Sums(own, own * float(np.log(mixture.weights.sum())), count, mixture.means, times * scatter)
+            continue
+        density, r = expect(X, weight)
+        count, mean, scatter = (np.array(part) for part in zip(*(moments(X, r[c, :]) for c in range(k)), strict=True))
+        if len(there) < p:
+            mean, scatter = _completed(mixture, there, count, mean, scatter)
+        yield _Sums(own, _total(weight, density), count, mean, scatter)
 
 
 def _moments(X: Array, weight: Array) -> tuple[float, Floats, Floats]:

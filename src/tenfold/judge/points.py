@@ -150,7 +150,11 @@ def read(data: Data, params: Params, order: int) -> Point:
 
 def valued(data: Data, params: Params) -> Point:
     """The point at `params` with its objective alone: half of a pass over sparse rows of many columns."""
-    sums = data.rows.fold(reading(data, params, 0))
+    return point_alone(data, params, data.rows.fold(reading(data, params, 0)))
+
+
+def point_alone(data: Data, params: Params, sums: Derivatives) -> Point:
+    """The point at `params` without its gradient, from sums over the rows."""
     return Point(params, sums.weight, _value(data, params, sums), np.empty(0), None)
 
 

@@ -17,6 +17,7 @@ from tenfold.plans.mixture import GaussianSteps
 from tenfold.stats import (
     ClassColumns,
     Gathered,
+    GroupedMoments,
     Mixture,
     MixtureSums,
     back_times,
@@ -103,6 +104,8 @@ def start(
         return given.over(_on_rows(model, kind, seeds(sample, random), seen))
     found = clusters.of_rows(sample, seeds, components, starts=1, max_iter=STEPS, tol=1e-4, random=random)
     label = clusters.labelled(sample, weight, found.centres)[0]
+    if kind == "full":
+        return given.over(_of_groups(model, sample.grouped(label.astype(np.int32)), components, seen))
     return given.over(_of_shares(model, kind, X, weight, np.eye(components)[label], seen))
 
 
@@ -139,6 +142,19 @@ def spread(kind: str, shape: tuple[int, int], variance: Floats) -> Floats:
     if kind == "diag":
         return np.tile(variance, (k, 1))
     return np.diag(variance) if kind == "tied" else np.tile(np.diag(variance), (k, 1, 1))
+
+
+def _of_groups(model: GaussianSteps, rows: Rows, components: int, seen: Seen) -> Mixture:
+    """What the step of maximisation makes of rows that are each of one component, with full covariances."""
+    groups = rows.fold(GroupedMoments.lifter(components)).groups
+    p, count = rows.shape[1], np.array([group.weight for group in groups])
+    away = np.array([group.mean - seen.mean if group.weight > 0.0 else np.zeros(p) for group in groups])
+    own = [group.weight * group.covariance() if group.weight > 0.0 else np.zeros((p, p)) for group in groups]
+    squares = np.array(own) + np.einsum("k,ki,kj->kij", count, away, away)
+    k, full = components, "full"
+    at = Mixture(full, np.full(k, 1.0 / k), np.tile(seen.mean, (k, 1)), spread(full, (k, p), np.ones(p)))
+    sums = MixtureSums(at, float(count.sum()), 0.0, count, count[:, None] * away, squares)
+    return model.maximise(sums)
 
 
 def _of_shares(model: GaussianSteps, kind: str, X: Floats, weight: Floats, shares: Floats, seen: Seen) -> Mixture:

@@ -94,9 +94,9 @@ def fit_penalised(
         eta0=course.eta,
         intercept=problem.intercept,
     )
-    seeds = np.random.RandomState(course.seed).randint(np.iinfo(np.int32).max, size=problem.targets)
     own = range(problem.targets) if problem.targets > 1 else (1,)
-    targets = [sgd.Target(k, seed=int(seed) if course.shuffle else None) for k, seed in zip(own, seeds, strict=True)]
+    seeds = course.seeds or [None] * len(own)
+    targets = [sgd.Target(k, seed=seed) for k, seed in zip(own, seeds, strict=True)]
     fitted = sgd.fit(
         rows,
         rule,

@@ -29,7 +29,8 @@ class Course:
     batch : whether all mistakes of a pass are added at its end; else each at once.
     normalise : whether rows are taken to length one, the constant of the intercept included.
     shuffle, seed : whether rows come in random order (in a table: within each block), a new one in each pass.
-    tol, patience : a target stops when its weighted mean loss did not fall by tol for so many passes; tol None: never.
+    seeds : for rows in memory, of an order for each target by itself, shuffled on in each pass as scikit-learn does.
+    tol, patience : a target stops when its mean loss did not fall by tol for so many passes; tol None: never.
     keep : whether every update is kept.
     score : of each target on rows that are held back, or None; then that must rise by tol.
     """
@@ -39,6 +40,7 @@ class Course:
     normalise: bool = False
     shuffle: bool = False
     seed: int = 0
+    seeds: tuple[int, ...] = ()
     tol: float | None = None
     patience: int = 1
     keep: bool = False
@@ -118,6 +120,9 @@ class Learner:
         self._cycling = np.zeros(self._groups, dtype=bool)
         self._kept: tuple[Params, Integers] | None = None
         self._counts: Integers = np.zeros(self.rows.shape[0], dtype=np.int64)
+        self._orders: list[Integers] = []
+        if c.shuffle and self._whole is not None and not self.problem.joint:
+            self._orders = [_counting(self._whole) for _ in c.seeds]
         self.cycle: Integers | None = None
         self.looked = 0
 
@@ -156,9 +161,8 @@ class Learner:
         self.passes.append(Pass(mistakes, loss, length(self._state.coef, self._state.intercept)))
 
     def _losses(self) -> Floats:
-        """The weighted mean loss of each problem in the last pass; of those that have stopped, zero."""
-        loss, weight = self._state.loss[: self._groups], self._state.weight[: self._groups]
-        return np.divide(loss, weight, out=np.zeros_like(loss), where=weight > 0.0)
+        """The mean loss of each problem in the last pass; of those that have stopped, zero."""
+        return self._state.loss[: self._groups] / max(1, self.looked)
 
     def _from(self, before: tuple[int, int], block: Block) -> tuple[int, int]:
         """A block of a table, the rows of which begin where the last one ended."""
@@ -167,12 +171,20 @@ class Learner:
         return start + block.y.shape[0], looked + self._looked
 
     def _look(self, start: int, block: Block) -> None:
+        if not self._orders:
+            self._scan(start, block, self._order(start, block), -1)
+            return
+        for k in np.flatnonzero(self._open):
+            self._orders[k] = _core.reshuffled(self._orders[k], self.course.seeds[k])
+            order = self._orders[k]
+            self._scan(start, block, order if block.group is None else order[block.group[order] == 0], int(k))
+
+    def _scan(self, start: int, block: Block, order: Integers, target: int) -> None:
         label = block.y[:, 0].astype(np.int32) if self._labels is None else self._labels
-        order = self._order(start, block)
         self._looked = len(order)
         X = contiguous(block.X)
         watched = not self.course.shuffle and self._groups == 1
-        rest = (order, label, block.weight, watched, self.course.keep, threads(entries(X)))
+        rest = (order, label, block.weight, watched, self.course.keep, threads(entries(X)), target)
         if is_sparse(X):
             found = self._state.scan_csr(X.data, X.indices, X.indptr, X.shape[1], *rest)
         else:
@@ -185,12 +197,10 @@ class Learner:
 
     def _order(self, start: int, block: Block) -> Integers:
         """The rows of a block that are looked at, in their order."""
-        n, seed = block.y.shape[0], self._seed(start) if self.course.shuffle else 0
-        if block.weight is None and block.group is None:
-            return _core.permutation(n, seed) if self.course.shuffle else np.arange(n, dtype=np.int64)
-        inside = np.ones(n, dtype=bool) if block.weight is None else block.weight > 0.0
-        order = np.flatnonzero(inside if block.group is None else inside & (block.group == 0))
-        return order[_core.permutation(len(order), seed)] if self.course.shuffle else order
+        order = _counting(block)
+        if block.group is not None:
+            order = order[block.group[order] == 0]
+        return order[_core.permutation(len(order), self._seed(start))] if self.course.shuffle else order
 
     def _seed(self, start: int) -> int:
         """Another one for each pass and block."""
@@ -232,3 +242,8 @@ class Learner:
         if count & (count - 1) == 0:
             self._kept = (now, self._counts.copy())
         return found
+
+
+def _counting(block: Block) -> Integers:
+    """The rows of a block that count: those of positive weight."""
+    return np.arange(block.y.shape[0]) if block.weight is None else np.flatnonzero(block.weight > 0.0)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Floats
+from tenfold.arrays import Floats, entries
 from tenfold.data import MemoryRows, NotFinite, weights_of
-from tenfold.machine import spend
+from tenfold.machine import spend, threads
 from tenfold.problems import Evaluation, Glm
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, back_times, times
+from tenfold.stats import Params, back_times, losses_at, times
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -37,18 +37,18 @@ def dot(a: Floats, b: Floats) -> float:
 
 def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
     """Steps of one target in the coordinates z = (x - shift).w + b."""
-    loss, penalty, y = problem.loss, problem.penalty, rows.y
+    loss, penalty, y, X = problem.loss, problem.penalty, rows.y, rows.X
     l1, l2 = float(penalty.l1), float(np.max(penalty.strength))  # type: ignore[attr-defined]
     known = np.zeros(0, np.int64)
-    columns = None
+    compressed = None
     share = np.asarray(weights_of(rows.whole()))[:, None]
     share = share / share.sum()
     w, b = start.coef[0].copy(), float(start.intercept[0]) - dot(start.coef[0], shift)
-    z = times(rows.X, Params(w[None, :], np.array([b])))
+    z = times(X, Params(w[None, :], np.array([b]))) if w.any() else np.full(y.shape, b)
+    here = losses_at(loss, y, z, share)
     while True:
-        u, curvature = share * loss.slope(y, z), share * loss.curvature(y, z)
-        pull, slope = back_times(rows.X, u)[0] + l2 * w, float(u.sum()) * problem.intercept
-        smooth = float(np.sum(share * loss.value(y, z))) + 0.5 * l2 * dot(w, w)
+        pull, slope = back_times(X, here.u)[0] + l2 * w, float(here.level.slope[0]) * problem.intercept
+        smooth = here.value + 0.5 * l2 * dot(w, w)
         f = smooth + l1 * float(np.abs(w).sum())
         if not (np.isfinite(f) and np.isfinite(pull).all()):
             raise NotFinite
@@ -56,27 +56,29 @@ def steps(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, measure:
         gradient = np.append(pull - slope * shift, slope)[None, :]
         yield Step(params, f, measure(params, Evaluation(np.array([smooth]), gradient, None)))
         moving = np.flatnonzero((w != 0.0) | (np.abs(pull) > l1))
-        if columns is None or not np.isin(moving, known, assume_unique=True).all():
+        if compressed is None or not np.isin(moving, known, assume_unique=True).all():
             known = np.union1d(known, np.flatnonzero((w != 0.0) | (np.abs(pull) > NEXT * l1)))
-            columns = rows.X[:, known].tocsc().astype(np.float64, copy=False)
+            compressed = _core.chosen_columns_csr(
+                X.data, X.indices, X.indptr, X.shape[1], known, None, threads(entries(X))
+            )
+        columns, row_numbers, ends = compressed
         places = np.searchsorted(known, moving)
-        model = (np.ascontiguousarray(curvature[:, 0]), pull[known], slope, w[known], places, l1, l2, problem.intercept)
-        part, move, dz, sweeps = _core.descend_columns(
-            columns.data, columns.indices, columns.indptr, *model, ENOUGH, SWEEPS
-        )
+        assert here.curvature is not None
+        model = (here.curvature[:, 0], pull[known], slope, w[known], places, l1, l2, problem.intercept)
+        part, move, dz, sweeps = _core.descend_columns(columns, row_numbers, ends, *model, ENOUGH, SWEEPS)
         d = np.zeros_like(w)
         d[known] = part
-        spend(2.0 * sweeps * float(np.diff(columns.indptr)[places].sum()))
+        spend(2.0 * sweeps * float(np.diff(ends)[places].sum()))
         fall = -dot(pull, d) - slope * move - l1 * (float(np.abs(w + d).sum()) - float(np.abs(w).sum()))
         for length in (0.5**k for k in range(14)):
             new, there = w + length * d, z + length * dz[:, None]
             with np.errstate(over="ignore", invalid="ignore"):  # a trial may be out of range, and is refused then
-                value = float(np.sum(share * loss.value(y, there))) + 0.5 * l2 * dot(new, new)
-                value += l1 * float(np.abs(new).sum())
+                ahead = losses_at(loss, y, there, share)
+                value = ahead.value + 0.5 * l2 * dot(new, new) + l1 * float(np.abs(new).sum())
             if value <= f - 1e-4 * length * fall + 4.0 * EPS * abs(f):
                 break
         else:
             return
         if not fall > 1e-15 * abs(f):
             return  # rounding: there is nothing to gain
-        w, b, z = new, b + length * move, there
+        w, b, z, here = new, b + length * move, there, ahead

@@ -19,6 +19,7 @@ from tenfold.data import Block, Lifted, Pending, settled, weights_of
 from tenfold.machine import one_blas_thread, threads
 from tenfold.stats.classes import ClassColumns
 from tenfold.stats.gaussians import Mixture
+from tenfold.stats.mixture_features import forms_of
 
 Columns = NDArray[np.intp]
 
@@ -68,6 +69,9 @@ def _sums(mixture: Mixture, block: Block) -> Lifted[MixtureSums]:
     X = block.X
     if not is_numpy(X):
         return mixture_sums_in_arrays(mixture, block)
+    forms = forms_of(mixture)
+    if forms is not None:
+        return MixtureSums(mixture, *forms.sums(mixture, X, block.weight, _threads(X, mixture)))
     return MixtureSums(mixture, *_core.mixture_sums(X, block.weight, *_parts(mixture), _threads(X, mixture)))
 
 

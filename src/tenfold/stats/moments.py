@@ -139,8 +139,8 @@ class Moments:
         centre = np.ldexp(self.shift, -self.exponent) + self.offset
         x, y = centre[:p], centre[p:]
         return (
-            self.XX + self.weight * np.outer(x, x),
-            self.XY + self.weight * np.outer(x, y),
+            _plus(self.weight, np.outer(x, x), self.XX),
+            _plus(self.weight, np.outer(x, y), self.XY),
             self.yy + self.weight * y * y,
         )
 
@@ -165,8 +165,8 @@ class Moments:
                 a.shift,
                 a.offset + (b.weight / weight) * step,
                 e,
-                a.XX + b.XX + f * np.outer(dx, dx),
-                a.XY + b.XY + f * np.outer(dx, dy),
+                _plus(f, np.outer(dx, dx), a.XX + b.XX),
+                _plus(f, np.outer(dx, dy), a.XY + b.XY),
                 a.yy + b.yy + f * dy * dy,
             )
 
@@ -224,6 +224,13 @@ class GroupedMoments:
     def settle(self) -> "GroupedMoments":
         """Without pending parts."""
         return GroupedMoments(tuple(map(settled, self.groups)))
+
+
+def _plus(factor: float, product: Floats, sums: Floats) -> Floats:
+    """sums + factor * product, in the memory of the product: matrices of many columns are dear to make."""
+    product *= factor
+    product += sums
+    return product
 
 
 def all_but_one(parts: tuple[Moments, ...]) -> list[Moments]:

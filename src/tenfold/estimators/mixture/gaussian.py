@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import FLOATS, Array, is_dask, is_foreign, like, namespace, numpy_dtype, wide
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
+from tenfold.estimators.classes import largest
 from tenfold.estimators.contract import (
     ADVICE,
     Claims,
@@ -342,7 +343,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
 
     def predict(self, X: Any) -> Array:
         """The number of the component with the largest share in each row, (n,)."""
-        return rowwise(_largest, self._raw(X))
+        return rowwise(largest, self._raw(X))
 
     def score_samples(self, X: Any) -> Array:
         """The log density of each row, (n,); of the columns that are there where values are missing."""
@@ -394,7 +395,3 @@ def _densities(mixture: Mixture, X: Array) -> Array:
 
 def _as(values: Array, X: Array) -> Array:
     return namespace(values).astype(values, X.dtype, copy=False) if numpy_dtype(X.dtype) in FLOATS else values
-
-
-def _largest(shares: Array) -> Array:
-    return namespace(shares).argmax(shares, axis=1)

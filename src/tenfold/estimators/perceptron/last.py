@@ -42,11 +42,12 @@ class Perceptron(Mistaken, Linear):
         A fit ends when the mean loss of a pass, ``max(0, -y z)``, was not smaller by `tol` than the best for
         `n_iter_no_change` passes. It ends in any case after a pass without mistakes, and where weights come back.
     shuffle : bool, default=True
-        Whether each pass has a random order of its own; from files, within the blocks that are in memory.
+        Whether each pass has a random order of its own, that of scikit-learn for the same `random_state`; from files,
+        within the blocks that are in memory.
     verbose : accepted for compatibility: use scikit-learn's callbacks.
     eta0 : float, default=1.0
         Factor of all updates.
-    n_jobs : accepted for compatibility: all classes are learned in one scan.
+    n_jobs : accepted for compatibility.
     random_state : int, RandomState instance or None, default=0
     early_stopping : bool, default=False
         Hold back rows, and end when the accuracy on them does not rise by `tol`.
@@ -94,7 +95,7 @@ class Perceptron(Mistaken, Linear):
     status_ : str
         "converged" (a pass without mistakes), "no improvement", "cycling" (without `shuffle`: weights came back; the
         note says where that proves that no weights separate the classes), "iteration limit", "time limit", ...
-    trace_ : tuple
+    trace_ : list
         Mistakes, mean loss and length of the weights of each pass.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 
 from tenfold.arrays import Array, Floats, Integers, contiguous
 from tenfold.data import Rows
@@ -20,6 +20,7 @@ from tenfold.estimators.contract import (
     validate_more,
     validate_weights,
 )
+from tenfold.estimators.labels import seeds_of_classes
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -55,13 +56,15 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _course(self, *, parts: bool, rows: int = 2) -> Course:
         """Of so many rows; one row has one order, and a seed costs as much as learning it."""
-        seed = self.shuffle and rows > 1
+        mixed = bool(self.shuffle) and rows > 1
+        seeds = seeds_of_classes(self.random_state, len(self.classes_)) if mixed else []
         return Course(
             eta=float(self.eta0),
             batch=getattr(self, "mode", "online") == "batch",
             normalise=bool(self.normalize),
             shuffle=bool(self.shuffle),
-            seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)) if seed else 0,
+            seed=seeds[0] if seeds else 0,
+            seeds=tuple(seeds),
             tol=None if self.tol is None or parts else float(self.tol),
             patience=int(self.n_iter_no_change),
             keep=bool(getattr(self, "record", False)),
@@ -123,7 +126,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_iter_ = fitted.iterations
         self.certificate_ = fitted.certificate
         self.status_ = fitted.certificate.status
-        self.trace_ = fitted.trace
+        self.trace_ = list(fitted.trace)
         self.n_mistakes_ = fitted.mistakes
         self.t_ = 1.0 + fitted.iterations * X.shape[0]
         unlimited = self.tol is None and self.status_ == Status.MAX_ITER.value
@@ -132,7 +135,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             warnings.warn(f"{type(self).__name__} ({self.status_}): {said}", ConvergenceWarning, stacklevel=4)
 
     def _settle_part(self, fitted: PerceptronFit, X: Array) -> None:
-        before = getattr(self, "t_", 1.0), getattr(self, "n_mistakes_", 0), getattr(self, "trace_", ())
+        before = getattr(self, "t_", 1.0), getattr(self, "n_mistakes_", 0)
         for name, value in self._attributes(fitted.params, X).items():
             setattr(self, name, value)
         self._last = fitted.last
@@ -143,7 +146,9 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
         self.t_ = before[0] + X.shape[0]
         self.n_mistakes_ = None if fitted.mistakes is None else before[1] + fitted.mistakes
-        self.trace_ = before[2] + fitted.trace
+        if not isinstance(getattr(self, "trace_", None), list):
+            self.trace_ = list(getattr(self, "trace_", ()))
+        self.trace_.extend(fitted.trace)  # last, and not copied: there may be a call for each row
 
     def _start(self, p: int) -> Params:
         """The weights after the last row seen, or zero."""

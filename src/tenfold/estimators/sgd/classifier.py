@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +14,7 @@ from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered_or_refused, refuse_numbers
 from tenfold.estimators.contract import Claims, all_or_nothing, validate, validate_weights
 from tenfold.estimators.entries import Entry
+from tenfold.estimators.labels import seeds_of_classes
 from tenfold.estimators.parameters import (
     Constraints,
     check_parameters,
@@ -27,7 +27,6 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.sgd.online import (
     INSTEAD,
-    SEEDS,
     SHARED,
     STOPPING,
     WHERE,
@@ -128,15 +127,7 @@ class OnlineClassifier(Online):
         if self.class_weight is not None:
             kept = number if weight is None else number[weight > 0]
             factors = class_factors(self.class_weight, self.classes_, kept, None)
-        source = check_random_state(self.random_state)
-        sources = [source]
-        if count > 2:
-            sources = [np.random.RandomState(seed) for seed in source.randint(SEEDS, size=count)]
-        seeds: list[int | None] = [None] * len(sources)
-        if self.shuffle:
-            for place, one in enumerate(sources):
-                one.randint(1, SEEDS)  # scikit-learn draws one more before
-                seeds[place] = int(one.randint(SEEDS))
+        seeds = seeds_of_classes(self.random_state, count) if self.shuffle else [None] * count
         if count == 2:
             return [Target(1, float(factors[1]), float(factors[0]), seeds[0])]
         # as in scikit-learn, a class weighs in its own problem only

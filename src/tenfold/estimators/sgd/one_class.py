@@ -15,10 +15,10 @@ from tenfold.estimators.contract import (
     validate_rows,
     validate_weights,
 )
+from tenfold.estimators.labels import SEEDS
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, real
 from tenfold.estimators.sgd.online import (
     INSTEAD,
-    SEEDS,
     SHARED,
     WHERE,
     Online,

@@ -21,7 +21,6 @@ from tenfold.stats import Params
 WHERE = ("arrays", "sparse", "files")
 INSTEAD = "Steps follow one another, so that rows are read in order, by one machine."
 
-SEEDS = np.iinfo(np.int32).max
 
 UNFINISHED = "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the fit."
 

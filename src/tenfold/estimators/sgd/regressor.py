@@ -11,11 +11,11 @@ from tenfold.arrays import Array
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.contract import Claims, all_or_nothing, validate, validate_weights
 from tenfold.estimators.entries import Entry
+from tenfold.estimators.labels import SEEDS
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.sgd.online import (
     INSTEAD,
-    SEEDS,
     SHARED,
     STOPPING,
     WHERE,

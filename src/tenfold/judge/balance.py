@@ -1,0 +1,139 @@
+"""Slopes of a loss that sum to zero, so that they are a dual point where there is an intercept.
+
+Slopes at two intercepts, whose sums have opposite signs, are mixed; the conjugate is convex, so that the Fenchel-Young
+term of the mixture is at most the same mixture of theirs. Rows that may be anywhere are read once for each intercept.
+Of sparse rows in memory the margins are kept: they are read forth once, and back once at the mixture.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tenfold.arrays import Floats, namespace
+from tenfold.data import Block, MemoryRows, weights_of
+from tenfold.judge.points import Data, Point, local, point_alone
+from tenfold.stats import AtMargins, Derivatives, Params, Total, back_times, derivatives, losses_at, times
+
+TRIES = 40
+"""So often the second intercept is moved further away."""
+
+
+class Slopes(NamedTuple):
+    """A dual point: its pull v (p,) on the weights, its first term of the gap, and its pull on a tied intercept, all at
+    full share; the mean loss there.
+    """
+
+    pull: Floats
+    term: float
+    loss: float
+    tilt: float = 0.0
+
+
+def sums_at(data: Data, params: Params) -> Derivatives:
+    """Loss, slope and gradient at parameters of a point: one pass."""
+    return data.rows.fold(derivatives(data.problem.loss, local(data, params), 1, data.centre))
+
+
+def balanced(data: Data, params: Params, sums: Derivatives) -> Slopes | None:
+    """The slopes at parameters, with those at a second intercept; None where no intercept balances them."""
+    first, s = _pull(data, sums), float(sums.slope[0]) / sums.weight
+    loss = float(sums.value[0]) / sums.weight
+    if not data.problem.balances or s == 0.0:
+        return Slopes(first, 0.0, loss, s)
+    step = -2.0 * s / _mean_curvature(data, params)
+    for _ in range(TRIES):
+        other = sums_at(data, Params(params.coef, params.intercept + step))
+        t = float(other.slope[0]) / other.weight
+        if not np.isfinite(t):
+            return None
+        if t * s <= 0.0:
+            share = s / (s - t)
+            # the Fenchel-Young term of slopes at z + step for margins z
+            term = loss - float(other.value[0]) / other.weight + step * t
+            return Slopes((1.0 - share) * first + share * _pull(data, other), share * max(term, 0.0), loss)
+        step *= 4.0
+    return None
+
+
+def _pull(data: Data, sums: Derivatives) -> Floats:
+    """(1/W) sum weight slope x: of rows from the centre where slopes will balance, else of the rows as they are."""
+    assert sums.gradient is not None
+    pull = sums.gradient[0] / sums.weight
+    return pull if data.problem.balances else pull + sums.slope[0] / sums.weight * data.centre
+
+
+def _mean_curvature(data: Data, params: Params) -> float:
+    """The mean curvature of the sample's rows; the largest there is where it vanishes."""
+    loss, at = data.problem.loss, local(data, params)
+
+    def lift(block: Block) -> Total:
+        weight = weights_of(block)
+        c = loss.curvature(block.y, times(block.X, at, data.centre))[:, 0]
+        xp = namespace(c)
+        return Total(np.array([float(xp.sum(weight * c)), float(xp.sum(weight))]))
+
+    total = data.sample.fold(lift).sum
+    return _or_largest(data, float(total[0] / total[1]) if total[1] > 0.0 else 0.0)
+
+
+def _or_largest(data: Data, mean: float) -> float:
+    loss = data.problem.loss
+    largest = loss.smoothness if np.isfinite(loss.smoothness) else 1.0
+    return mean if mean > 1e-8 * largest else largest
+
+
+class Kept(NamedTuple):
+    """Margins (n, 1) of rows in memory at parameters, their weights (n, 1) with their sum, and the losses there."""
+
+    data: Data
+    params: Params
+    z: Floats
+    weight: Floats
+    total: float
+    here: AtMargins
+
+    @classmethod
+    def of(cls, data: Data, params: Params) -> "Kept | None":
+        """Where a penalty has a kink, so that nobody asks for a gradient, and the rows are sparse."""
+        rows, penalty = data.rows, data.problem.penalty
+        if not (isinstance(rows, MemoryRows) and rows.sparse and getattr(penalty, "l1", 0.0) > 0.0):
+            return None
+        block = rows.whole()
+        weight = np.asarray(weights_of(block), dtype=np.float64)[:, None]
+        z = times(block.X, local(data, params), data.centre)
+        here = losses_at(data.problem.loss, block.y, z, weight)
+        return cls(data, params, z, weight, float(np.sum(weight)), here)
+
+    def point(self) -> Point:
+        """The objective at the parameters."""
+        value = np.array([self.here.value])
+        return point_alone(self.data, self.params, Derivatives(self.total, value, self.here.level.slope))
+
+    def sizes(self) -> tuple[float, float]:
+        """Mean sizes of the slopes and of the curvatures."""
+        return float(np.sum(np.abs(self.here.u))) / self.total, float(self.here.level.bend[0]) / self.total
+
+    def balanced(self) -> Slopes | None:
+        """As the function of that name."""
+        data, W = self.data, self.total
+        loss, s = self.here.value / W, float(self.here.level.slope[0]) / W
+        if not data.problem.balances or s == 0.0:
+            return Slopes(self._back(self.here.u), 0.0, loss, s)
+        step = -2.0 * s / _or_largest(data, self.sizes()[1])
+        for _ in range(TRIES):
+            other = losses_at(data.problem.loss, data.rows.whole().y, self.z + step, self.weight)
+            t = float(other.level.slope[0]) / W
+            if not np.isfinite(t):
+                return None
+            if t * s <= 0.0:
+                share = s / (s - t)
+                term = loss - other.value / W + step * t
+                u = (1.0 - share) * self.here.u + share * other.u
+                return Slopes(self._back(u), share * max(term, 0.0), loss)
+            step *= 4.0
+        return None
+
+    def _back(self, u: Floats) -> Floats:
+        """The pull of slopes, as that of sums."""
+        centre = self.data.centre if self.data.problem.balances else None
+        return back_times(self.data.rows.whole().X, u, centre)[0] / self.total
