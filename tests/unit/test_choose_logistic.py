@@ -9,6 +9,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.preprocessing import scale
 
 from tenfold import LogisticRegression
+from tenfold.choose import scores as score_module
 from tenfold.choose import together
 from tenfold.choose.logistic import paths
 from tenfold.choose.scores import SCORES, scores
@@ -133,13 +134,19 @@ def test_sparse_rows_and_many_folds():
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("weighted", [True, False])
-def test_scores_are_scikit_learns(classes, name, weighted):
+def test_scores_are_scikit_learns(classes, name, weighted, monkeypatch):
+    monkeypatch.setattr(score_module, "MOST_NUMBERS", 500)  # in pieces of rows
     X, number = problem(classes=classes)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X)) if weighted else None
     model = LogisticRegression().fit(X, number)
     # weights so large that probabilities are 0 and 1 in float64
     params = np.column_stack([model.coef_, model.intercept_]) * np.array([0.1, 1.0, 30.0])[:, None, None]
-    found = scores(name, X, number, weight, params)
+    chosen = np.arange(0, len(X), 3)
+    X, all_rows, number = X[chosen], X, number[chosen]
+    weight = None if weight is None else weight[chosen]
+    found = scores(name, all_rows, chosen, number, weight, params)
     for one, here in zip(params, found, strict=True):
         model.coef_, model.intercept_ = one[:, :-1], one[:, -1]
         assert here == pytest.approx(get_scorer(name)(model, X, number, sample_weight=weight), rel=1e-10)
+    with pytest.raises(ZeroDivisionError, match="nothing to score"):
+        scores(name, all_rows, chosen, number, np.zeros(len(chosen)), params)
