@@ -37,8 +37,8 @@ def namespace(array: Array) -> Any:
 
 
 def is_sparse(array: Array) -> bool:
-    """Whether `array` is stored sparsely."""
-    return bool(sparse.issparse(array))
+    """Whether `array` is stored sparsely; small fits ask some hundred times."""
+    return type(array) is not np.ndarray and bool(sparse.issparse(array))
 
 
 def entries(array: Array) -> int:

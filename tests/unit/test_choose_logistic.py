@@ -9,13 +9,14 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.preprocessing import scale
 
 from tenfold import LogisticRegression
+from tenfold.choose import scores as score_module
 from tenfold.choose import together
 from tenfold.choose.logistic import paths
 from tenfold.choose.scores import SCORES, scores
 from tenfold.data import MemoryRows
 from tenfold.penalties import L2
 from tenfold.plans.logistic import fit
-from tenfold.solvers import lockstep
+from tenfold.solvers import lockstep, newton
 
 SETTINGS = {"solver": "lbfgs", "tol": 1e-6, "max_iter": 100}
 
@@ -133,13 +134,44 @@ def test_sparse_rows_and_many_folds():
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("weighted", [True, False])
-def test_scores_are_scikit_learns(classes, name, weighted):
+def test_scores_are_scikit_learns(classes, name, weighted, monkeypatch):
+    monkeypatch.setattr(score_module, "MOST_NUMBERS", 500)  # in pieces of rows
     X, number = problem(classes=classes)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X)) if weighted else None
     model = LogisticRegression().fit(X, number)
     # weights so large that probabilities are 0 and 1 in float64
     params = np.column_stack([model.coef_, model.intercept_]) * np.array([0.1, 1.0, 30.0])[:, None, None]
-    found = scores(name, X, number, weight, params)
+    chosen = np.arange(0, len(X), 3)
+    X, all_rows, number = X[chosen], X, number[chosen]
+    weight = None if weight is None else weight[chosen]
+    found = scores(name, all_rows, chosen, number, weight, params)
     for one, here in zip(params, found, strict=True):
         model.coef_, model.intercept_ = one[:, :-1], one[:, -1]
         assert here == pytest.approx(get_scorer(name)(model, X, number, sample_weight=weight), rel=1e-10)
+    with pytest.raises(ZeroDivisionError, match="nothing to score"):
+        scores(name, all_rows, chosen, number, np.zeros(len(chosen)), params)
+
+
+def test_factors_side_by_side_are_the_same():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((3, 12, 4))
+    each = [newton.factor(np.einsum("nk,nl->kl", one, one), np.zeros(3)) for one in A]
+    singular = newton.factor(np.diag([1.0, 0.0, 2.0, 1.0]), np.zeros(3))
+    mixed = [each[0], each[0], singular, each[1], each[2], singular]
+    together_ = newton.side_by_side(mixed)
+    assert isinstance(together_[0], newton.Member)
+    assert together_[2] is singular
+    g = rng.standard_normal((6, 4))
+    np.testing.assert_allclose(newton.solve_each(together_, g), newton.solve_each(mixed, g), rtol=1e-12)
+    np.testing.assert_allclose([one.least for one in together_], [one.least for one in mixed], rtol=1e-12)
+    assert newton.side_by_side([each[0], each[0]]) == [each[0], each[0]]
+
+
+def test_few_rows_take_few_passes():
+    """A pass takes as long for one model as for all, so that all go at once."""
+    X, number = problem(n=200)
+    folds = [train for train, _ in KFold(5).split(X)]
+    strengths = np.tile(np.logspace(0, -6, 20), (5, 1))
+    found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **{**SETTINGS, "tol": 1e-4})
+    assert found.passes <= 12
+    assert (found.iterations > 0).any()

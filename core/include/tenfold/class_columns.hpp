@@ -3,7 +3,8 @@
 // Given X (n x p), weights (or none) and the class of each row, returns for every class c
 //   weight_c = sum w,   sums_c = sum w f(x),   and on demand   squares_c = sum w (x - shift_c)^2,
 // where f(x) is x, x - shift_c, or 1 where x exceeds a threshold. Rows of weight zero are left out altogether.
-// Flops: n p (4 with squares); bytes: X once. Rows go to slots with sums of their own, fewer where these are large.
+// Flops: n p (4 with squares); bytes: X once. Rows go to slots with sums of their own, fewer where these are large, and
+// where there is but one the classes go to threads.
 #pragma once
 
 #include "tenfold/buffer.hpp"
@@ -107,21 +108,24 @@ ClassColumns class_columns(const Rows &x, std::span<const double> weight, std::s
   const Index p = x.columns, size = classes * p;
   const Index stride = ((squared ? 2 : 1) * size + classes + lanes - 1) / lanes * lanes;
   const Index slots = slot_count(x.rows, row_work(x), most_class_slots(stored(x), stride));
+  // Where sums are too large for slots the classes are shared out: the rows of each are still added in their order.
+  const Index parts = slots == 1 ? slot_count(x.rows, row_work(x), classes) : 1;
   Buffer sums(slots * stride);
-  std::vector<double> low(static_cast<std::size_t>(slots));
-  parallel(slots, threads, [&](Index slot, int) {
+  std::vector<double> low(static_cast<std::size_t>(slots * parts));
+  parallel(slots * parts, threads, [&](Index item, int) {
+    const Index slot = item / parts, part = item % parts;
     const Range range = slot_range(x.rows, slots, slot);
     double *first = sums.data() + slot * stride, *second = first + size, *weights = first + (squared ? 2 : 1) * size;
     double least = std::numeric_limits<double>::infinity();
     for (Index i = range.begin; i < range.end; ++i) {
       const double w = weight.empty() ? 1.0 : weight.data()[i];
-      if (w == 0.0)
-        continue;
       const Index c = group.data()[i];
+      if (w == 0.0 || c % parts != part)
+        continue;
       weights[c] += w;
       least = add_row(x, i, c, w, what, least, first + c * p, second + c * p);
     }
-    low[static_cast<std::size_t>(slot)] = least;
+    low[static_cast<std::size_t>(item)] = least;
   });
   merge_slots(sums.data(), slots, stride, stride, threads);
   ClassColumns out;

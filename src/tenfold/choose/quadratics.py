@@ -25,8 +25,8 @@ NODES, CUTS = 8, 12
 MOST_CELLS, MOST_COEFFICIENTS = 16, 128
 """Up to so many cells, and coefficients, the Hessians of cells are kept apart."""
 
-PIECE = 1 << 19
-"""Rows of a cell are gathered so many entries at a time; so few are gathered once."""
+PIECE, FEW = 1 << 18, 1 << 19
+"""Rows of a cell are gathered so many entries at a time; where all rows have so few, those of a cell are kept."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -43,9 +43,10 @@ class Cells(NamedTuple):
         member = np.zeros(n, dtype=np.int64)
         for number, fold in enumerate(folds):
             member[fold] |= 1 << number
-        kinds, number_of = np.unique(member, return_inverse=True)
+        kinds = np.unique(member)
+        cell = np.searchsorted(kinds, member).astype(np.int32)  # with a part of the memory that np.unique would take
         share = ((kinds[:, None] >> np.arange(len(folds))) & 1).astype(np.float64)
-        return cls(number_of.astype(np.int32), share)
+        return cls(cell, share)
 
     def few(self, size: int) -> bool:
         """Whether it pays to keep the Hessians of `size` coefficients apart."""
@@ -63,7 +64,7 @@ Pieces = Callable[[], Iterable[MemoryRows]]
 def _gathered(rows: MemoryRows, chosen: Integers) -> Pieces:
     """The chosen rows, never many of them at once."""
     most = max(1, PIECE // max(1, rows.entries // max(1, rows.shape[0])))
-    if len(chosen) <= most and rows.entries <= PIECE:
+    if rows.entries <= FEW:
         return [_some(rows, chosen)].copy
     return lambda: _pieces(rows, chosen, most)
 
@@ -118,6 +119,7 @@ class Sums(NamedTuple):
                 found.value[part] += sums.value.sum()
                 found.gradient[part] += np.column_stack([sums.gradient, sums.slope]).ravel()
                 found.hessian[part] += sums.hessian
+                del rows  # before the next are gathered
         if not setting.problem.intercept:
             none = np.flatnonzero(setting.penalised == 0.0)
             found.gradient[:, none] = found.hessian[:, none, :] = found.hessian[:, :, none] = 0.0

@@ -10,26 +10,32 @@ from tenfold.stats import Params, times
 SCORES = ("accuracy", "neg_log_loss")
 """What is known here, by scikit-learn's names."""
 
-MOST_NUMBERS = 1 << 21
-"""Raw predictions are made for so many numbers at a time."""
+MOST_NUMBERS = 1 << 18
+"""Rows are gathered, and raw predictions made, for so many numbers at a time: they stay in the cache."""
 
 EPS = float(np.finfo(np.float64).eps)
 """scikit-learn takes no probability for smaller, or for nearer to one."""
 
 
-def scores(name: str, X: Array, number: Integers, weight: Floats | None, params: Floats) -> Floats:
-    """The scores (A,) of classifiers with coefficients (A, K, p + 1), the intercepts last, on rows of class `number`:
-    the weighted mean of right predictions, or minus that of the log loss. K = 1 for two classes.
+def scores(name: str, X: Array, chosen: Integers, number: Integers, weight: Floats | None, params: Floats) -> Floats:
+    """The scores (A,) of classifiers with coefficients (A, K, p + 1), the intercepts last, on chosen rows of class
+    `number` (m,): the weighted mean of right predictions, or minus that of the log loss. K = 1 for two classes.
     """
-    count, K = params.shape[:2]
-    few = max(1, MOST_NUMBERS // max(1, X.shape[0] * K))
-    found = []
-    for first in range(0, count, few):
-        some = params[first : first + few].reshape(-1, params.shape[2])
-        z = times(X, Params(np.ascontiguousarray(some[:, :-1]), np.ascontiguousarray(some[:, -1])))
-        rows = (_right if name == "accuracy" else _minus_losses)(z.reshape(X.shape[0], -1, K), number)
-        found.append(np.average(rows, axis=0, weights=weight))
-    return np.concatenate(found)
+    count, K, width = params.shape
+    flat = params.reshape(-1, width)
+    every = Params(np.ascontiguousarray(flat[:, :-1]), np.ascontiguousarray(flat[:, -1]))
+    of_rows = _right if name == "accuracy" else _minus_losses
+    most = max(1, MOST_NUMBERS // (count * K + width))
+    sums, total = np.zeros(count), 0.0
+    for first in range(0, len(chosen), most):
+        part = slice(first, first + most)
+        z = times(X[chosen[part]], every).reshape(-1, count, K)
+        w = np.ones(len(z)) if weight is None else weight[part]
+        sums += np.einsum("m,ma->a", w, of_rows(z, number[part]))
+        total += float(np.sum(w))
+    if total == 0.0:
+        raise ZeroDivisionError("The weights of the rows that a fold left out sum to zero: there is nothing to score.")
+    return np.asarray(sums / total)
 
 
 def _right(z: Floats, number: Integers) -> Floats:

@@ -44,6 +44,9 @@ FEW_ENTRIES, FEW_PLACES = 1 << 14, 32
 Hessians are dear.
 """
 
+VERY_FEW = 1 << 13
+"""With so few entries of the rows a pass takes as long for one model as for all."""
+
 MOST_FOLDS, MOST_NUMBERS = 32, 1 << 20
 """So many folds, and so many coefficients, are worked on at once."""
 
@@ -92,7 +95,7 @@ def together(
 def _along_path(search: "_Search", path: Path) -> Paths:
     """The models of some folds: those of a coarse grid of penalties first, then those between."""
     A = len(path.points)
-    coarse = np.arange(A) if A <= NEAR else spaced(search.at, COARSE)
+    coarse = np.arange(A) if A <= NEAR or search.models.rows.entries < VERY_FEW else spaced(search.at, COARSE)
     search.points[coarse] = path.points[coarse][:, None]
     search.settle(coarse, lambda a, f: path.factors[a])
     search.missed[coarse] = np.inf
@@ -237,7 +240,7 @@ class _Maps:
     """The inverse Hessian of each model: that of all rows at first, then its own."""
 
     def __init__(self, models: Models, factors: list[newton.Factor]) -> None:
-        self.models, self.factors, self.passes = models, factors, 0
+        self.models, self.factors, self.passes = models, newton.side_by_side(factors), 0
 
     def __call__(self, which: Integers, g: Floats) -> Floats:
         return newton.solve_each([self.factors[m] for m in which], g)

@@ -5,7 +5,7 @@ the classes; means and variances as sums about the stored means; the estimates t
 of logarithms.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from tenfold.arrays import Floats, Integers, contiguous, is_numpy, is_sparse, namespace, unit_roundoff
 from tenfold.data import Block, Lifted, Pending, Rows, settled, weights_of
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.exact import TOGETHER, Pair, exact
+from tenfold.judge.exact import Pair, exact, in_pieces
 from tenfold.stats import (
     ClassColumns,
     ClassProducts,
@@ -73,17 +73,21 @@ def multinomial(
     again: ClassSums, alpha: Floats, *, log_p: Floats, log_prior: Floats, priors: Floats | None, note: str = ""
 ) -> Certificate:
     """The probabilities of the columns in each class, and the shares of the classes."""
-    counts = again.sums + alpha
-    p = _ratio(counts, counts.sum(axis=1, keepdims=True))
-    return _discrete(again, p, log_p, log_prior, priors, note)
+    alphas = np.broadcast_to(alpha, again.sums.shape[1:])
+    total = np.sum(again.sums, axis=1, keepdims=True) + np.sum(alphas)
+    return _discrete(again, lambda some: (again.sums[:, some] + alphas[some], total), log_p, log_prior, priors, note)
 
 
 def bernoulli(
     again: ClassSums, alpha: Floats, *, log_p: Floats, log_prior: Floats, priors: Floats | None, note: str = ""
 ) -> Certificate:
     """The probabilities that a column is on in each class, and the shares of the classes."""
-    p = _ratio(again.sums + alpha, again.weight[:, None] + 2.0 * alpha)
-    return _discrete(again, p, log_p, log_prior, priors, note)
+    alphas, weight = np.broadcast_to(alpha, again.sums.shape[1:]), again.weight[:, None]
+
+    def shares_of(some: slice) -> tuple[Floats, Floats]:
+        return again.sums[:, some] + alphas[some], weight + 2.0 * alphas[some]
+
+    return _discrete(again, shares_of, log_p, log_prior, priors, note)
 
 
 def complement(
@@ -97,23 +101,40 @@ def complement(
     note: str = "",
 ) -> Certificate:
     """The weights of the columns in each class, and the shares of the classes."""
-    expected = np.empty_like(again.sums)
-    totals = np.sum(again.sums, axis=1), float(np.sum(np.broadcast_to(alpha, again.sums.shape[1:])))
-    for k, one in enumerate(expected):
-        rest = np.delete(np.arange(len(expected)), k)
-        total = float(np.sum(totals[0][rest])) + totals[1]
-        for begin in range(0, len(one), TOGETHER):
-            some = slice(begin, begin + TOGETHER)
-            other = np.sum(again.sums[rest, some], axis=0) + np.broadcast_to(alpha, one.shape)[some]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                one[some] = np.abs(np.log(other / total))
+    pieces, alphas = in_pieces(again.sums.shape[1]), np.broadcast_to(alpha, again.sums.shape[1:])
+    totals, added = np.sum(again.sums, axis=1), float(np.sum(alphas))
+    others = [float(np.sum(np.delete(totals, k))) + added for k in range(len(totals))]
+
+    def counts(k: int, some: slice) -> Floats:
+        """Of the other classes."""
+        found = np.array(alphas[some])
+        for i, own in enumerate(again.sums):
+            if i != k:
+                found += own[some]
+        return found
+
+    def against(k: int, some: slice) -> Floats:
+        share = counts(k, some)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share /= others[k]
+            return np.abs(np.log(share, out=share), out=share)
+
+    classes = range(len(again.sums))
     if norm:
+        expected = np.array([np.concatenate([against(k, some) for some in pieces]) for k in classes])
         total = expected.sum(axis=1, keepdims=True)
         expected /= np.where(total == 0.0, 1.0, total)
-    pairs = {
-        "weights": (weights, expected, np.maximum(expected, 1e-3 * np.max(expected, initial=0.0))),
-        "log_prior": _logs(log_prior, _shares(again.weight, priors)),
-    }
+        size = np.maximum(expected, 1e-3 * np.max(expected, initial=0.0))
+        found: Pair | Iterator[Pair] = (weights, expected, size)
+    else:
+        rarest = [min((float(np.min(counts(k, some))) for some in pieces), default=1.0) for k in classes]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            least = 1e-3 * np.max(np.abs(np.log(np.divide(rarest, others))), initial=0.0)
+        parts = ((k, some, against(k, some)) for k in classes for some in pieces)
+        found = ((weights[k, some], own, np.maximum(own, least)) for k, some, own in parts)
+        if weights.shape != again.sums.shape:
+            found = iter([(weights, again.sums, 1.0)])
+    pairs = {"weights": found, "log_prior": _logs(log_prior, _shares(again.weight, priors))}
     return exact(pairs, floor=ROUNDING, note=note)
 
 
@@ -266,9 +287,21 @@ def _gaussian(
 
 
 def _discrete(
-    again: ClassSums, p: Floats, log_p: Floats, log_prior: Floats, priors: Floats | None, note: str
+    again: ClassSums,
+    shares_of: Callable[[slice], tuple[Floats, Floats]],
+    log_p: Floats,
+    log_prior: Floats,
+    priors: Floats | None,
+    note: str,
 ) -> Certificate:
-    pairs = {"log_p": _logs(log_p, p), "log_prior": _logs(log_prior, _shares(again.weight, priors))}
+    """Of probabilities whose numerators and denominators are known of some columns at a time."""
+    pieces = in_pieces(again.sums.shape[1])
+    pairs: dict[str, Pair | Iterator[Pair]] = {
+        "log_p": (log_p, again.sums, 1.0)  # which are of other shapes
+        if log_p.shape != again.sums.shape
+        else (_logs(log_p[:, some], _ratio(*shares_of(some))) for some in pieces),
+        "log_prior": _logs(log_prior, _shares(again.weight, priors)),
+    }
     return exact(pairs, floor=ROUNDING, objective=_cost(again, log_p, log_prior), note=note)
 
 
@@ -289,7 +322,10 @@ def _shares(weight: Floats, priors: Floats | None) -> Floats:
 
 def _cost(again: ClassSums, log_p: Floats, log_prior: Floats) -> float:
     """The mean of -log p of class and columns that are on, at the stored numbers."""
+    columns = 0.0
     with np.errstate(invalid="ignore"):
-        columns = np.where(again.sums > 0.0, again.sums * log_p, 0.0)
+        for some in in_pieces(again.sums.shape[1]):
+            sums = again.sums[:, some]
+            columns += float(np.sum(sums * log_p[:, some], where=sums > 0.0))
         classes = np.where(again.weight > 0.0, again.weight * log_prior, 0.0)
-    return -float(columns.sum() + classes.sum()) / float(again.weight.sum())
+    return -(columns + float(classes.sum())) / float(again.weight.sum())

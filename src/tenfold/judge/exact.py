@@ -1,6 +1,6 @@
 """Results that follow from the data by a formula: computed again by another one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ Pair: TypeAlias = tuple[Floats, Floats, Floats | float]
 
 
 def exact(
-    pairs: Mapping[str, Pair],
+    pairs: Mapping[str, Pair | Iterator[Pair]],
     *,
     floor: float,
     objective: float = np.nan,
@@ -23,9 +23,12 @@ def exact(
     """How far stored numbers are from those of a second formula.
 
     `pairs` has for each attribute what is stored, what the second formula gives, and the size by which their distance
-    is divided. Numbers that are infinite or not defined must be so on both sides.
+    is divided, or these piece by piece. Numbers that are infinite or not defined must be so on both sides.
     """
-    distances = {name: _distance(*pair) for name, pair in pairs.items()}
+    distances = {
+        name: _distance(*pair) if isinstance(pair, tuple) else max((_distance(*part) for part in pair), default=0.0)
+        for name, pair in pairs.items()
+    }
     value = max(distances.values(), default=0.0)
     if value > floor:
         worst = max(distances, key=lambda name: distances[name])
@@ -45,6 +48,11 @@ def exact(
 
 TOGETHER = 1 << 15
 """Numbers that are compared at a time: they stay in the cache."""
+
+
+def in_pieces(columns: int) -> list[slice]:
+    """Columns that are compared at a time."""
+    return [slice(begin, min(columns, begin + TOGETHER)) for begin in range(0, columns, TOGETHER)]
 
 
 def _distance(stored: Floats, again: Floats, size: Floats | float) -> float:

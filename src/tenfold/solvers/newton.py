@@ -42,6 +42,9 @@ Measure = Callable[[Floats, float], float]
 """From the gradient and the expected fall of the objective to the number that the stopping rule compares with one."""
 
 
+FEW = 64
+"""Up to so many coefficients a call costs more than what it does."""
+
 PIVOT = 1e-14
 """A Hessian is regular where every column adds more than such a part of its curvature to those before it."""
 
@@ -124,6 +127,16 @@ def factors(hessians: Floats, shift: Floats) -> list[Factor]:
     noise = diagonal[:, -1:] * np.append(4.0 * EPS * shift, 0.0) ** 2
     good = (least > PIVOT) & np.all((diagonal > TINY) & (diagonal > noise), axis=1)
     return [Member(stack, k) if fine else factor(hessians[k], shift) for k, fine in enumerate(good.tolist())]
+
+
+def side_by_side(factors: Sequence[Factor]) -> list[Factor]:
+    """The same factors, those of few coefficients in one stack, which is solved with in one call."""
+    plain = {id(one): one for one in factors if isinstance(one, Regular) and len(one.scale) <= FEW and one.known.all()}
+    if len(plain) < 2:
+        return list(factors)
+    stack = np.array([one.scale[:, None] * one.lower for one in plain.values()])
+    members = {key: Member(stack, k) for k, key in enumerate(plain)}
+    return [members.get(id(one), one) for one in factors]
 
 
 def solve_each(factors: Sequence[Factor], g: Floats) -> Floats:

@@ -29,7 +29,14 @@ from tenfold.estimators.labels import numbered_classes, shares, weighted
 from tenfold.estimators.logistic.candidates import chosen_ratios, keeps_legacy, warn_of_change
 from tenfold.estimators.logistic.regression import LogisticRegression
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, refuse_liblinear, strength
-from tenfold.estimators.logistic.splits import counted_folds, mass, part_of, refuse_empty, told_of_classes
+from tenfold.estimators.logistic.splits import (
+    counted_folds,
+    mass,
+    part_of,
+    refuse_empty,
+    rows_of_splits,
+    told_of_classes,
+)
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -202,7 +209,7 @@ class LogisticRegressionCV(LogisticRegression):
         weight = validate_weights(sample_weight, X)
         routed = self._routed(None if sample_weight is None else weight, params)
         splits = check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split)
-        trains, tests = (list(part) for part in zip(*splits, strict=True))
+        trains, tests = rows_of_splits(splits, X.shape[0])
         self.Cs_ = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else np.asarray(self.Cs, dtype=np.float64)
         # classes are balanced by all rows, in every fold alike
         whole = weighted(self._factors(y, weight), self.classes_, number, weight)
@@ -265,12 +272,13 @@ class LogisticRegressionCV(LogisticRegression):
         model = LogisticRegression()
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
         for fold, test in enumerate(tests):
-            rows, extra = X[test], {name: part_of(value, test, len(y)) for name, value in given.items()}
+            extra = {name: part_of(value, test, len(y)) for name, value in given.items()}
             if isinstance(known, str) and known in SCORES and set(extra) <= {"sample_weight"}:
                 flat = paths[fold].reshape(-1, *paths.shape[3:])
-                found = known_scores(known, rows, number[test], extra.get("sample_weight"), flat)
+                found = known_scores(known, X, test, number[test], extra.get("sample_weight"), flat)
                 scores[fold] = found.reshape(scores.shape[1:])
                 continue
+            rows = X[test]
             for place in np.ndindex(*scores.shape[1:]):
                 params = paths[(fold, *place)]
                 model.coef_, model.intercept_ = params[:, :-1].copy(), params[:, -1].copy()

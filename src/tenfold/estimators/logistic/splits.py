@@ -1,12 +1,25 @@
 """The folds of a cross-validated logistic model: their rows, those that count, and scores on them."""
 
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import make_scorer
 
 from tenfold.arrays import Array, Integers
+
+
+def rows_of_splits(splits: Iterable[tuple[Any, Any]], n: int) -> tuple[list[Integers], list[Integers]]:
+    """The rows that each split trains on, and those that it leaves out, in numbers no longer than n rows need: there
+    are several times as many as rows.
+    """
+    pairs = [tuple(_short(np.asarray(part), n) for part in split) for split in splits]
+    return [train for train, _ in pairs], [test for _, test in pairs]
+
+
+def _short(numbers: Array, n: int) -> Array:
+    return numbers.astype(np.int32) if numbers.dtype == np.int64 and n <= np.iinfo(np.int32).max else numbers
 
 
 def counted_folds(folds: list[Integers], weight: Array | None) -> list[Integers]:
