@@ -80,3 +80,12 @@ def test_no_counterpart_is_left_out():
     for module, names in CLASSES_OF.items():
         both = {name for name in dir(module) if isinstance(getattr(module, name), type) and hasattr(tenfold, name)}
         assert both <= set(names), both - set(names)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero encountered in log")
+def test_a_density_with_rows_of_weight_zero():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    weight = np.arange(60) % 3.0
+    his = sklearn.neighbors.KernelDensity(bandwidth=0.5).fit(X, sample_weight=weight)
+    assert tenfold.certify(his, X, sample_weight=weight).ok
+    assert not tenfold.certify(his, X, sample_weight=weight + 1.0).ok

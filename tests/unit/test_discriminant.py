@@ -1,10 +1,11 @@
-"""Linear discriminants: what is kept of the rows, and what the judge of directions refuses."""
+"""Discriminants: what is kept of the rows, and what the judge of directions refuses."""
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from tenfold import LinearDiscriminantAnalysis
+import tenfold
+from tenfold import LinearDiscriminantAnalysis, NearestCentroid
 from tenfold.judge import discriminant as judge
 from tenfold.stats import GroupedMoments, WithinMoments
 
@@ -63,3 +64,16 @@ def test_the_judge_refuses_what_is_off(spoilt):
         parts[spoilt].ravel()[-1] += 1e-5
     assert not certificate().ok
     assert whole.ok
+
+
+@pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has at least 1 zero")
+@pytest.mark.parametrize("value", [0.1, -658.04167556, 1e9 / 3.0])
+def test_centroids_of_a_column_that_is_constant(value):
+    """The sums of equal numbers may round; that is no spread, and no other formula has to find it again."""
+    rows = np.column_stack([X, np.full(len(X), value)])
+    for threshold in (None, 0.2):
+        model = NearestCentroid(shrink_threshold=threshold).fit(rows, Y)
+        assert model.certificate_.ok
+        assert model.within_class_std_dev_[-1] <= 1e-12 * abs(value)
+        model.within_class_std_dev_[-1] = 1e-3 * abs(value)
+        assert not tenfold.certify(model, rows, Y).ok

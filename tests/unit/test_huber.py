@@ -121,3 +121,15 @@ def test_warm_start_continues():
     model = HuberRegressor(warm_start=True).fit(X, y)
     model.fit(X, y)
     assert model.n_iter_ <= 1
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_weights_that_were_rounded_are_no_worse(fit_intercept):
+    """Single precision of a large constant moves all residuals by far less than they are; the bound follows."""
+    X, y, _ = heavy()
+    X, y = np.column_stack([X, np.ones(len(X))]), y + 1000.0
+    model = HuberRegressor(alpha=0.05, epsilon=1.1, fit_intercept=fit_intercept).fit(X.astype(np.float32), y)
+    assert model.coef_.dtype == np.float32
+    assert model.certificate_.ok
+    model.coef_ = model.coef_ + np.float32(0.02)
+    assert not tenfold.certify(model, X, y).ok

@@ -254,3 +254,14 @@ def test_a_mean_that_is_wrong_is_seen_in_the_same_pass():
     found = spectral(rows, mean=model.mean_ + 1e-5, **asked)
     assert not found.ok
     assert found.parts[0] < 1e-9  # the components are right all the same
+
+
+def test_the_density_of_dependent_columns():
+    """Without noise, variances are not below the rounding of the largest: densities are numbers."""
+    rows = np.random.default_rng(0).standard_normal((40, 3))
+    rows[:, 2] = rows[:, 0] - 2.0 * rows[:, 1]
+    model = tenfold.PCA().fit(rows)
+    assert np.isfinite(model.score_samples(rows)).all()
+    away = rows + np.array([0.0, 0.0, 1.0])
+    assert model.score(away) < model.score(rows) - 1e10
+    assert np.isfinite(model.get_precision()).all()

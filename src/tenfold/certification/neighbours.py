@@ -144,7 +144,10 @@ def windows(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     weight = validate_weights(sample_weight, X)
     y = np.asarray(y, dtype=np.float64).reshape(len(X), -1) if told else None
     if weight is not None and not weight.all():
-        X, y, weight = X[weight > 0], None if y is None else y[weight > 0], weight[weight > 0]
+        inside = weight > 0
+        X, y, weight = X[inside], None if y is None else y[inside], weight[inside]
+        if model is not ours and len(ours._rows) == len(inside):
+            ours._rows = ours._rows[inside]  # scikit-learn keeps rows of weight zero
     ones = np.ones(len(X))
     stored = {"the rows": (ours._rows, X)}
     if told:

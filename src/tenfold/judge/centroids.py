@@ -66,6 +66,9 @@ def _shrunk(
     n, k = float(weight.sum()), len(weight)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt(squares.sum(axis=0) / (n - k))
+        # where a column is constant but for the rounding of its values, any spread within that is right
+        most = ROUNDING * np.max(np.abs(centre), axis=0)
+        spread = np.where(np.maximum(stored[2], spread) <= most, stored[2], spread)
         unit = np.sqrt((n - weight) / (n * weight))[:, None] * (spread + np.median(spread))
         away = (centre - mean) / unit
     if threshold:

@@ -27,7 +27,7 @@ HALVINGS = 30
 SHRINK, GROW = 0.75, 9.0
 """By how much of itself the scale changes in a step at most."""
 
-ENOUGH = 1e-4
+ENOUGH = 1e-6
 """The share of what is allowed below which an expected fall ends a fit."""
 
 FIRST, LEAST = 1e-2, 1e-8

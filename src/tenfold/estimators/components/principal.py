@@ -65,10 +65,11 @@ class Principal(Projected):
         return self._back(X, axes, wide(self.mean_))
 
     def _model(self) -> tuple[Floats, Floats, float]:
-        """Axes, variances along them, and the variance along all others."""
+        """Axes, variances along them, none below the rounding of the largest, and the variance along all others."""
         check_is_fitted(self)
         variances, noise = wide(self.explained_variance_), float(self.noise_variance_)
-        return wide(self.components_), np.maximum(variances, noise), noise
+        least = np.finfo(np.float64).eps * np.max(variances, initial=np.finfo(np.float64).tiny)
+        return wide(self.components_), np.maximum(variances, max(noise, least)), noise
 
     def get_covariance(self) -> Array:
         """The covariance of the model: ``V'(L - s I)V + s I``, s the noise, (n_features, n_features)."""
