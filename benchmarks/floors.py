@@ -159,6 +159,12 @@ def neighbours(s: Size) -> Work:
     return Work(0.1 * s.rows * s.stored, float(s.bytes), words)
 
 
+def thousand_neighbours(s: Size) -> Work:
+    """Files: one read from the disk, whatever the products of a thousand rows with all of theirs take beside it."""
+    words = "products in float32 of a thousand rows with all, one read of the files from the disk"
+    return Work(1_000.0 * s.stored, s.bytes, words, "disk_gbytes")
+
+
 def all_pairs(s: Size) -> Work:
     """The products of all rows with all, in float32, twice: for the errors and for the answers."""
     words = "products in float32 of all rows with all, twice"

@@ -75,6 +75,11 @@ def measure(row: str, library: str, params: dict[str, Any], folder: str, keep: s
         def call() -> Any:
             fitted, few = model.fit(X, y), X[: X.shape[0] // 10]
             return fitted.kneighbors(few) if hasattr(fitted, "kneighbors") else fitted.score_samples(few)
+    elif chosen.call == "fit and ask files":
+        asked = data.questions(X)
+
+        def call() -> Any:
+            return model.fit(data.load(Path(folder))[0]).kneighbors(asked)
     elif chosen.call in ("fit", "path", "sequences", "evaluate"):
 
         def call() -> Any:

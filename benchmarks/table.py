@@ -48,7 +48,15 @@ ELSEWHERE = {("Zoo", OURS): "benchmarks.zoos"}
 """What is no class of a library, but what its users do."""
 
 Call = Literal[
-    "fit", "read and fit", "predict one row", "path", "sequences", "fit and answer", "fit and ask", "evaluate"
+    "fit",
+    "read and fit",
+    "predict one row",
+    "path",
+    "sequences",
+    "fit and answer",
+    "fit and ask",
+    "fit and ask files",
+    "evaluate",
 ]
 """What is timed."""
 
@@ -291,6 +299,8 @@ ROWS = (
     Row("ridge parquet 12M x 20", "Ridge", data.regression_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
     Row("ridgecv loo parquet 12M x 20", "RidgeCV", data.regression_files, PARQUET, SMALL_PARQUET, FEW, **FROM_FILES),
     Row("logistic parquet 12M x 20", "LogisticRegression", data.classes_files, PARQUET, SMALL_PARQUET, **FROM_FILES),
+    Row("neighbours parquet 1M x 16, 1k queries", "NearestNeighbors", data.regression_files, (1_000_000, 16, "parquet"),
+        SMALL_PARQUET, TEN_NEAREST, floors.thousand_neighbours, sklearn=None, call="fit and ask files"),
     Row("ridge csv 5M x 20", "Ridge", data.regression_files, CSV, SMALL_CSV, **FROM_FILES),
 )  # fmt: skip
 

@@ -161,6 +161,7 @@ int main() {
       test_both_ways<float>(isa, 5, 90, q);
     }
     test_both_ways<double>(isa, 2000, 40, 9); // several slots
+    test_both_ways<double>(isa, 20, 5000, 3); // vectors that are turned in pieces
   });
   return result();
 }

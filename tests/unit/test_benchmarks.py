@@ -137,6 +137,20 @@ def test_rows_of_files_are_written_in_pieces_and_judged(row, tmp_path, monkeypat
     assert judged["objective"] == pytest.approx(quality._objective(row, X.load(), X.y, fitted | judged), rel=1e-12)
 
 
+def test_neighbours_in_files_are_asked_for_and_judged(tmp_path):
+    pytest.importorskip("pyarrow")
+    row = next(row for row in table.ROWS if row.call == "fit and ask files")
+    files, _ = row.make(*row.quick)
+    data.save(tmp_path, replace(files, piece=700), None)
+    measured = process.measure(row.name, table.OURS, {}, str(tmp_path), str(tmp_path / "kept.npz"))
+    assert measured["status"] == "ok"
+    X, _ = data.load(tmp_path)
+    model = tenfold.NearestNeighbors(**row.params).fit(X)
+    found, own = model.kneighbors(data.questions(X)), tenfold.NearestNeighbors(**row.params).fit(X.load())
+    for there, here in zip(found, own.kneighbors(data.questions(X).to_numpy()), strict=True):
+        np.testing.assert_array_equal(there, here)
+
+
 def test_joined_reports_take_the_later_measurement_of_a_row():
     early, late = report(ours=1.0), report(ours=0.2)
     (row,) = page.join([early, late])["rows"]

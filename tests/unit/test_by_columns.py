@@ -73,3 +73,14 @@ def test_a_column_that_does_not_exist_is_named(bad):
         _core.across_csr(data, indices, indptr, 5, np.ones((2, 1)), 1)
     with pytest.raises(ValueError, match="column index"):
         _core.along_csr(data, indices, indptr, 5, np.ones((2, 5)), None, np.zeros(2), 1)
+
+
+@pytest.mark.parametrize("about_mean", [False, True], ids=["as they are", "centred"])
+def test_some_columns_at_a_time(monkeypatch, about_mean):
+    monkeypatch.setattr("tenfold.stats.by_columns.PART", 60)
+    X, u = sparse_rows(50, 190), np.random.default_rng(1).standard_normal((3, 50))
+    found = ByColumns.of(rows_alone(X, None), X.mean(axis=0) if about_mean else None)
+    whole, parts = found.back(u), list(found.parts())
+    assert [columns.stop - columns.start for columns, _ in parts] == [60, 60, 60, 10]
+    for columns, part in parts:
+        np.testing.assert_array_equal(part.back(u), whole[:, columns])

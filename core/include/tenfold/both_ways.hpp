@@ -73,7 +73,8 @@ std::vector<double> across(const Sparse<T, I> &x, std::span<const double> vector
 template <class T, class I>
 void along(const Sparse<T, I> &x, std::span<const double> vectors, Index count, std::span<const double> level,
            std::span<const double> by, int threads, std::span<double> out) {
-  const std::vector<double> turned = turned_coefficients(x, vectors, count), none(static_cast<std::size_t>(count));
+  const Turned turned = turned_coefficients(x, vectors, count, threads);
+  const std::vector<double> none(static_cast<std::size_t>(count));
   const double *coef = turned.empty() ? vectors.data() : turned.data();
   const Index slots = slot_count(x.rows, row_work(x) * static_cast<double>(count), 64);
   Buffer tiles(slots * turned_rows * count);

@@ -41,4 +41,17 @@ template <class T> struct OnLines {
 
 using Weights = std::vector<double, OnLines<double>>;
 
+// For vectors that are written as a whole, by several threads: what they hold at the start is not set.
+template <class T> struct Unset {
+  using value_type = T;
+
+  Unset() = default;
+  template <class U> Unset(const Unset<U> &) {}
+  T *allocate(std::size_t count) { return static_cast<T *>(::operator new(count * sizeof(T))); }
+  void deallocate(T *p, std::size_t) { ::operator delete(p); }
+  template <class U> void construct(U *) {}
+  template <class U, class... Args> void construct(U *p, Args &&...args) { ::new (p) U(static_cast<Args &&>(args)...); }
+  bool operator==(const Unset &) const { return true; }
+};
+
 } // namespace tenfold

@@ -41,7 +41,7 @@ ChosenColumns<I> chosen_columns(const Sparse<T, I> &x, std::span<const std::int6
     wanted[at(j / 64)] |= std::uint64_t{1} << (j % 64);
     place[at(j)] = static_cast<I>(k);
   }
-  const Index slots = slot_count(x.rows, 0.5 * row_work(x), 64);
+  const Index slots = slot_count(x.rows, 0.5 * row_work(x));
   std::vector<std::vector<Hit>> hits(at(slots));
   std::vector<std::int64_t> begins(at(slots * q)); // of a column in a slot: how many at first, then where they go
   parallel(slots, threads, [&](Index slot, int) {

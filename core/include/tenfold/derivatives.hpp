@@ -100,7 +100,7 @@ Derivatives derivatives_with(const Point<Rows> &point, int order, const GramShap
   const Index n = x.rows, p = x.columns, t = point.targets();
   const bool wide = order == 2 && is_wide(shape), fused = order == 2 && !wide;
   check_weights(point.weight);
-  const std::vector<double> turned = turned_coefficients(x, point.coef, t);
+  const Turned turned = turned_coefficients(x, point.coef, t, threads);
   const double *coef = turned.empty() ? point.coef.data() : turned.data();
   const FewColumns few(point.coef, t, point.shift);
 

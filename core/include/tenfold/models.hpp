@@ -92,7 +92,8 @@ template <class T, class I> class ModelProducts<Sparse<T, I>> {
 public:
   ModelProducts(const Models<Sparse<T, I>> &in, const double *coef, const Blas &)
       : in_(in), zero_(in.targets()),
-        coef_(turned_coefficients(in.x, {coef, static_cast<std::size_t>(in.targets() * in.x.columns)}, in.targets())) {}
+        coef_(turned_coefficients(in.x, {coef, static_cast<std::size_t>(in.targets() * in.x.columns)}, in.targets(),
+                                  1)) {}
 
   Index rows() const { return std::clamp<Index>(8192 / in_.targets() / 8 * 8, 16, 128); }
   Index columns() const { return 0; }
@@ -109,7 +110,7 @@ public:
 private:
   const Models<Sparse<T, I>> &in_;
   Buffer zero_;
-  std::vector<double> coef_;
+  Turned coef_;
 };
 
 // Values (M, ...) or (M, K, ...) of `length` numbers each as targets inside, and back.

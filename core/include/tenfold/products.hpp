@@ -2,6 +2,7 @@
 // times.hpp and derivatives.hpp are written on these names alone.
 #pragma once
 
+#include "tenfold/buffer.hpp"
 #include "tenfold/kernels.hpp"
 #include "tenfold/slots.hpp"
 #include "tenfold/types.hpp"
@@ -13,11 +14,16 @@
 
 namespace tenfold {
 
-// Of matrices whose lines are `step` and `to_step` apart.
+// Of matrices whose lines are `step` and `to_step` apart: a few columns at a time, so that cache lines of both are used
+// whole.
 inline void transpose_part(const double *from, Index rows, Index columns, Index step, double *to, Index to_step) {
-  for (Index i = 0; i < rows; ++i)
-    for (Index j = 0; j < columns; ++j)
-      to[j * to_step + i] = from[i * step + j];
+  constexpr Index few = 16;
+  for (Index begin = 0; begin < columns; begin += few) {
+    const Index end = std::min(columns, begin + few);
+    for (Index i = 0; i < rows; ++i)
+      for (Index j = begin; j < end; ++j)
+        to[j * to_step + i] = from[i * step + j];
+  }
 }
 
 inline void transpose(const double *from, Index rows, Index columns, double *to) {
@@ -26,14 +32,18 @@ inline void transpose(const double *from, Index rows, Index columns, double *to)
 
 // Dense rows meet coefficients as targets x columns, sparse rows as columns x targets, so that an entry meets its
 // targets side by side. Empty when coef serves as it is.
-template <class T> std::vector<double> turned_coefficients(const Dense<T> &, std::span<const double>, Index) {
-  return {};
-}
+using Turned = std::vector<double, Unset<double>>;
+
+template <class T> Turned turned_coefficients(const Dense<T> &, std::span<const double>, Index, int) { return {}; }
 template <class T, class I>
-std::vector<double> turned_coefficients(const Sparse<T, I> &x, std::span<const double> coef, Index targets) {
-  std::vector<double> turned(targets > 1 ? coef.size() : 0);
+Turned turned_coefficients(const Sparse<T, I> &x, std::span<const double> coef, Index targets, int threads) {
+  constexpr Index piece = 1 << 12;
+  Turned turned(targets > 1 ? coef.size() : 0);
   if (targets > 1)
-    transpose(coef.data(), targets, x.columns, turned.data());
+    parallel((x.columns + piece - 1) / piece, threads, [&](Index item, int) {
+      const Index begin = item * piece, count = std::min(piece, x.columns - begin);
+      transpose_part(coef.data() + begin, targets, count, x.columns, turned.data() + begin * targets, targets);
+    });
   return turned;
 }
 

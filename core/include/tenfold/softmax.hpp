@@ -100,7 +100,7 @@ template <class Rows> SoftmaxSums softmax(const SoftmaxPoint<Rows> &point, int o
   const Rows &x = point.x;
   const Index n = x.rows, p = x.columns, K = point.classes();
   check_weights(point.weight);
-  const std::vector<double> turned = turned_coefficients(x, point.coef, K);
+  const Turned turned = turned_coefficients(x, point.coef, K, threads);
   const double *coef = turned.empty() ? point.coef.data() : turned.data();
   const Index gradient_at = (K + 2 + lanes - 1) / lanes * lanes;
   const Index stride = gradient_at + (order >= 1 ? (K * p + lanes - 1) / lanes * lanes : 0);

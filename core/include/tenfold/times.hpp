@@ -26,7 +26,7 @@ void times(const Rows &x, std::span<const double> coef, std::span<const double> 
   if constexpr (requires { many_times(x, coef, intercept, shift, threads, z); })
     if (are_many(x, targets))
       return many_times(x, coef, intercept, shift, threads, z);
-  const std::vector<double> turned = turned_coefficients(x, coef, targets);
+  const Turned turned = turned_coefficients(x, coef, targets, threads);
   const double *w = turned.empty() ? coef.data() : turned.data();
   const Index tile = tile_rows(x);
   const Index slots = slot_count(x.rows, row_work(x) * static_cast<double>(targets), 64);

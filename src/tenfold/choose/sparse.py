@@ -16,7 +16,8 @@ from tenfold.arrays import Floats, Integers, is_sparse, on_host, picked
 from tenfold.choose.kfold import Fold, Split, score_from_moments, score_from_rows, subset, training_moments
 from tenfold.data import Block, MemoryRows, Rows, targets_of, weights_of
 from tenfold.machine import one_blas_thread, sharing, threads
-from tenfold.plans.lasso import Centred, Path, Settings, aligned_statistics, path_from_moments
+from tenfold.plans.centred import Centred, Path, Settings, aligned_statistics
+from tenfold.plans.lasso import path_from_moments
 from tenfold.problems import SparseLeastSquares
 from tenfold.stats import Moments, Params, predictions
 

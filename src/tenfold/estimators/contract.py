@@ -411,7 +411,7 @@ def warn_unless_certified(estimator: Any) -> None:
         warnings.warn(message.rstrip(), ConvergenceWarning, stacklevel=5)
 
 
-def follow(array: Array, X: Array) -> Array:
+def follow(array: Array, X: Array, *, copy: bool = True) -> Array:
     """A fitted NumPy array in the dtype of X, and where X lives; of the rows of a cluster, on the client."""
-    kept = array.astype(numpy_dtype(X.dtype))
+    kept = array.astype(numpy_dtype(X.dtype), copy=copy)
     return like(kept, X) if is_foreign(X) and not is_dask(X) else kept

@@ -22,6 +22,7 @@ from tenfold.stats import (
     ClassSums,
     ClassTables,
     Several,
+    WithinForms,
     back_times,
     class_errors,
     class_products,
@@ -29,23 +30,29 @@ from tenfold.stats import (
     marks,
     memberships,
     some_missing,
+    within_forms,
 )
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
 """Of sums of numbers of one sign, in slots, and of a logarithm."""
 
+HELD = 1 << 15
+"""So many sums the cache holds: rows are read in their order then, else those of one class after the other."""
+
 
 def sums_again(rows: Rows, classes: int, threshold: float | None = None) -> ClassSums:
-    """Weights and sums of the classes, from products of the rows with the marks of their classes."""
+    """Weights and sums of the classes, from packed tiles of dense rows, else from products of the rows with the marks
+    of their classes.
+    """
     return rows.fold(partial(_sums_again, classes, threshold))
 
 
 def _sums_again(classes: int, threshold: float | None, block: Block) -> Lifted[ClassSums]:
     X = block.X if threshold is None else marks(block.X, threshold)
     if is_numpy(X):
-        places, none = np.zeros((classes, X.shape[1])), np.zeros((1, 0, X.shape[1]))
-        found = class_products(places, none)(replace(block, X=X))
-        assert isinstance(found, ClassProducts)
+        places, none, rows = np.zeros((classes, X.shape[1])), np.zeros((1, 0, X.shape[1])), replace(block, X=X)
+        found = within_forms(places, none[0])(rows) if places.size <= HELD else class_products(places, none)(rows)
+        assert isinstance(found, WithinForms | ClassProducts)
         return ClassSums(found.weight, found.sums, np.inf)
     own = memberships(block, classes)
     if is_sparse(X):  # one class after the other: of the others no entry is read

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
@@ -29,7 +29,7 @@ from tenfold.judge.deflated import CHANCE, Proof, finish, proof
 from tenfold.machine import one_blas_thread
 from tenfold.stats import ByColumns, Columns, Moments, Params, Scattered, back_times, scattered, times
 
-PROBES, FORMED = 4, 512
+PROBES, FORMED, TOGETHER = 4, 512, 1 << 14
 
 PROBABLE = (
     f"That no component with a larger variance was left out holds with probability 1 - {CHANCE:.0e}: random vectors of "
@@ -62,13 +62,12 @@ def spectral(
     if rows is not None:
         witness = _Witness.of_rows(rows, mean, said, about_mean, scatter)
     else:
-        witness = _Witness.of_scatter(scatter, mean, components)
+        witness = _Witness.of_scatter(scatter, mean, said)
     top, floor = said.top, said.floor(witness.total)
     residual = slant = 0.0
     if len(components):
-        parts = zip(witness.images, values, components, strict=True)  # one at a time: they may be long
-        residual = max(float(np.linalg.norm(image - value * v)) for image, value, v in parts) / top
-        slant = float(np.max(np.abs(_inner(components, components) - np.eye(len(components)))))
+        residual = float(np.max(witness.residuals)) / top
+        slant = _slant(components)
     away = witness.away(mean)
     value, note = max(residual, slant, away, floor), witness.note
     if leading and len(components) < witness.rank:
@@ -112,6 +111,11 @@ class _Said:
         """No value outside the components is to be above this."""
         return (float(self.values[-1]) if self.values.size else 0.0) + max(self.tol, self.floor(total)) * self.top
 
+    def residuals(self, images: Floats, columns: slice = slice(None)) -> Floats:
+        """The lengths of S v - l v, from the products with S; or their parts in some columns."""
+        left = images - self.values[:, None] * self.components[:, columns]
+        return np.sqrt(np.einsum("kp,kp->k", left, left))
+
     def by_trace(self, total: float) -> bool:
         return total - float(np.sum(self.values)) <= self.limit(total)
 
@@ -140,15 +144,16 @@ class _Rest:
 
 @dataclass(frozen=True)
 class _Witness:
-    """Mean, the lengths of the columns about it, their scale and the largest rank; the products with the components
-    (k, p); the scatter where there is one that agrees with them, else what is left of it.
+    """Mean, the lengths of the columns about it, their scale and the largest rank; how far the products with the
+    components are from their values times them, (k,); the scatter where there is one that agrees with the products,
+    else what is left of it.
     """
 
     mean: Floats
     lengths: Floats
     root: float
     rank: int
-    images: Floats
+    residuals: Floats
     scatter: Floats | None
     rest: _Rest | None = None
     note: str = ""
@@ -165,7 +170,8 @@ class _Witness:
             step, images = found.about_mean(vectors) if about_mean else (origin, found.products)
             if _agree(images[k:], probes, scatter):
                 place, lengths = (mean + step if about_mean else origin), np.sqrt(np.maximum(np.diag(scatter), 0.0))
-                return cls(place, lengths, np.sqrt(found.weight), min(rows.shape), images[:k], scatter)
+                residuals = said.residuals(images[:k])
+                return cls(place, lengths, np.sqrt(found.weight), min(rows.shape), residuals, scatter)
         # no scatter, or one that is not that of these rows
         own: Moments | None = rows.fold(Moments.lift) if p <= FORMED else None
         columns: Columns = rows.fold(Columns.lift) if own is None else Columns.of(own)
@@ -173,13 +179,14 @@ class _Witness:
         scatter = None if own is None else _scatter_of(own, about_mean)
         lengths, root = columns.lengths(origin=not about_mean)[0], np.sqrt(columns.weight or 1.0)
         asked = said if scatter is None else replace(said, leading=False)
-        images, rest = _products(rows, place, asked, float(np.sum(lengths**2)), about_mean)
-        return cls(place, lengths, root, min(rows.shape), images, scatter, rest)
+        residuals, rest = _products(rows, place, asked, float(np.sum(lengths**2)), about_mean)
+        return cls(place, lengths, root, min(rows.shape), residuals, scatter, rest)
 
     @classmethod
-    def of_scatter(cls, S: Floats | None, mean: Floats, components: Floats) -> "_Witness":
+    def of_scatter(cls, S: Floats | None, mean: Floats, said: _Said) -> "_Witness":
         assert S is not None
-        return cls(mean, np.sqrt(np.diag(S)), 1.0, len(S), _inner(components, S), S, note=FROM_PARTS)
+        residuals = said.residuals(_inner(said.components, S))
+        return cls(mean, np.sqrt(np.diag(S)), 1.0, len(S), residuals, S, note=FROM_PARTS)
 
     @property
     def total(self) -> float:
@@ -197,6 +204,16 @@ def _inner(A: Floats, B: Floats) -> Floats:
     return np.ascontiguousarray(times(np.ascontiguousarray(A), Params(np.ascontiguousarray(B), np.zeros(len(B)))))
 
 
+def _slant(V: Floats) -> float:
+    """How far vectors are from orthonormal: some columns at a time, for they may be long."""
+    products = -np.eye(len(V))
+    with one_blas_thread:
+        for begin in range(0, V.shape[1], TOGETHER):
+            some = V[:, begin : begin + TOGETHER].T
+            products += blas.dgemm(1.0, some, some, trans_a=1)
+    return float(np.max(np.abs(products)))
+
+
 def _scatter_of(moments: Moments, about_mean: bool) -> Floats:
     e = moments.exponent[: moments.features]
     return np.ldexp(moments.about(not about_mean)[0], e[:, None] + e)
@@ -209,8 +226,8 @@ def _agree(products: Floats, probes: Floats, S: Floats) -> bool:
 
 
 def _products(rows: Rows, place: Floats, said: _Said, total: float, about_mean: bool) -> tuple[Floats, _Rest | None]:
-    """The scatter's products with components, and what is left of it: what the proof first asks for is multiplied in
-    the same pass.
+    """The residuals of the components, and what is left of the scatter: what the proof first asks for is multiplied in
+    the same pass as they are.
     """
     V, k = said.components, len(said.components)
     wide = ByColumns.of(rows, place if about_mean else None)
@@ -221,7 +238,9 @@ def _products(rows: Rows, place: Floats, said: _Said, total: float, about_mean: 
         def other_side(u: Floats) -> Floats:
             return wide.products(u) - back_times(scores, _inner(scores, u))
 
-        return wide.back(scores), _Rest(other_side, begun, other_side(next(begun))) if begun is not None else None
+        parts = [said.residuals(part.back(scores), columns) for columns, part in wide.parts()]
+        rest = None if begun is None else _Rest(other_side, begun, other_side(next(begun)))
+        return np.linalg.norm(parts, axis=0), rest
 
     def products(v: Floats) -> Floats:
         return rows.fold(scattered(place, v)).products
@@ -230,9 +249,9 @@ def _products(rows: Rows, place: Floats, said: _Said, total: float, about_mean: 
         return v - back_times(V, _inner(V, v)) if k else v
 
     if begun is None:
-        return products(V), None
+        return said.residuals(products(V)), None
     images = products(np.vstack([V, project(next(begun))]))
-    return images[:k], _Rest(lambda v: project(products(project(v))), begun, project(images[k:]))
+    return said.residuals(images[:k]), _Rest(lambda v: project(products(project(v))), begun, project(images[k:]))
 
 
 def _leading(witness: _Witness, said: _Said) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg as la
+from scipy.linalg import blas
 from scipy.special import gammaln
 
 from tenfold import _core
@@ -24,7 +25,7 @@ from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers import krylov
 from tenfold.solvers.dual import centred
 from tenfold.solvers.loop import Status, run
-from tenfold.stats import ByColumns, Columns, Moments, Params, RFactor, back_times, scattered, times
+from tenfold.stats import ByColumns, Columns, Moments, RFactor, scattered
 
 NARROW, SHORT = 1024, 4096
 """Up to so many columns their products are formed; up to so many rows theirs."""
@@ -190,16 +191,22 @@ def _by_krylov(
 def _other_side(wide: ByColumns, u: Floats, values: Floats) -> Floats:
     """v = A'u / sqrt(l), orthonormal."""
     kept = values > values[0] * len(u[0]) * np.finfo(np.float64).eps
-    vectors = wide.back(u / np.sqrt(np.where(kept, values, 1.0))[:, None])
-    if not kept.all():
-        return _completed(vectors, kept)
-    if values[0] <= EVEN * values[-1]:
-        return vectors
-    products = times(vectors, Params(vectors, np.zeros(len(u))))
+    u = u / np.sqrt(np.where(kept, values, 1.0))[:, None]
+    vectors, products = np.empty((len(u), wide.columns)), np.zeros((len(u), len(u)))
     with one_blas_thread:
+        for columns, part in wide.parts():
+            some = part.back(u)
+            vectors[:, columns] = some
+            products += blas.dgemm(1.0, some.T, some.T, trans_a=1)
+        if not kept.all():
+            return _completed(vectors, kept)
+        if values[0] <= EVEN * values[-1]:
+            return vectors
         R = la.cholesky(products, check_finite=False)
         turn = la.solve_triangular(R, np.eye(len(u)), check_finite=False)
-    return back_times(vectors, np.ascontiguousarray(turn))
+        for columns, _ in wide.parts():
+            vectors[:, columns] = blas.dgemm(1.0, vectors[:, columns].T, turn).T
+    return vectors
 
 
 def _short_products(rows: Rows, mean: Floats, total: float) -> Callable[[Floats], Floats] | None:
@@ -235,9 +242,13 @@ def _products(rows: Rows, mean: Floats, vectors: Floats) -> Floats:
 
 
 def signed(vectors: Floats) -> Floats:
-    """Each with its largest entry positive, as in scikit-learn."""
-    largest = np.argmax(np.abs(vectors), axis=1)
-    return vectors * np.where(vectors[np.arange(len(vectors)), largest] < 0.0, -1.0, 1.0)[:, None]
+    """Each with its largest entry positive, as in scikit-learn: turned where they are, one at a time, as they may be
+    long.
+    """
+    for v in vectors:
+        if v[np.argmax(np.abs(v))] < 0.0:
+            np.negative(v, out=v)
+    return vectors
 
 
 def share(values: Floats, total: float, wanted: float) -> int:

@@ -5,6 +5,7 @@ A A' are shorter than those of A'A, both matrices have the same values, and v = 
 one after the other: each meets vectors and sums of n entries that stay in the cache.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,9 @@ from tenfold import _core
 from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, Rows
 from tenfold.machine import spend, threads
+
+PART = 1 << 15
+"""So many columns at a time: what is made of them stays in the caches, and need not be kept."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,21 @@ class ByColumns:
         if rows.weight is not None:
             turned.data = turned.data * root[turned.indices]
         return cls(turned, root, mean)
+
+    @property
+    def columns(self) -> int:
+        found: int = self.turned.shape[0]
+        return found
+
+    def parts(self) -> Iterator[tuple[slice, "ByColumns"]]:
+        """Some columns after the other."""
+        X, (p, n) = self.turned, self.turned.shape
+        for begin in range(0, p, PART):
+            end = min(begin + PART, p)
+            first, last = X.indptr[begin], X.indptr[end]
+            some = (X.data[first:last], X.indices[first:last], X.indptr[begin : end + 1] - first)
+            mean = None if self.mean is None else self.mean[begin:end]
+            yield slice(begin, end), ByColumns(type(X)(some, shape=(end - begin, n)), self.root, mean)
 
     @property
     def _storage(self) -> tuple[Any, Any, Any, int]:

@@ -140,7 +140,7 @@ class TruncatedSVD(Projected):
         p = rows.shape[1]
         values, vectors = found.first(self.n_components)
         vectors = plan.signed(vectors)
-        self.components_, self.singular_values_ = follow(vectors, X), follow(np.sqrt(values), X)
+        self.components_, self.singular_values_ = follow(vectors, X, copy=False), follow(np.sqrt(values), X)
         columns: Columns = rows.fold(Columns.lift)
         total = float(np.sum(columns.spread[:p] ** 2)) / columns.weight
         # the scores of a component have the mean v.m and the mean square l / w

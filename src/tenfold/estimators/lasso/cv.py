@@ -40,7 +40,8 @@ from tenfold.estimators.parameters import (
     splitter,
 )
 from tenfold.estimators.predictors import Scored
-from tenfold.plans.lasso import Centred, SparseFit, aligned_statistics, pulls_of_moments, way
+from tenfold.plans.centred import Centred, aligned_statistics
+from tenfold.plans.lasso import SparseFit, pulls_of_moments, way
 from tenfold.plans.lasso import fit as fit_sparse
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import SparseLeastSquares

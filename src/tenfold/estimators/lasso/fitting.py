@@ -15,7 +15,8 @@ from tenfold.estimators.callbacks import watcher
 from tenfold.estimators.contract import follow, refuse_not_finite, store, warn_unless_certified
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, integer, nothing, random_state, real
 from tenfold.estimators.predictors import LinearPredictor
-from tenfold.plans.lasso import Settings, SparseFit
+from tenfold.plans.centred import Settings
+from tenfold.plans.lasso import SparseFit
 from tenfold.plans.lasso import fit as fit_sparse
 from tenfold.problems import SparseLeastSquares
 from tenfold.stats import Params

@@ -16,7 +16,8 @@ from tenfold.estimators.contract import as_rows, follow, refuse_not_finite, vali
 from tenfold.estimators.lasso.grid import alphas_from, given, largest
 from tenfold.estimators.parameters import InvalidParameterError
 from tenfold.judge import path_gaps
-from tenfold.plans.lasso import Centred, Settings, aligned_statistics, path_from_moments, pulls_of_moments, way
+from tenfold.plans.centred import Centred, Settings, aligned_statistics
+from tenfold.plans.lasso import path_from_moments, pulls_of_moments, way
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import SparseLeastSquares
 from tenfold.stats import Params
