@@ -363,7 +363,7 @@ int main() {
         test_decisions<double>(isa, n, p);
       }
     test_decisions<double>(isa, 70, 300);
-    test_sums<double>(isa, 60'000, 5, true); // several slots
+    test_sums<double>(isa, 60'000, 5, true);   // several slots
     test_sums<double>(isa, 400, 30'000, true); // one, and its classes shared out
     test_products<double>(isa, 20'000, 5, 2, true);
     test_within<double>(isa, 20'000, 5, 2, true);
