@@ -1,7 +1,10 @@
 """Discriminants: what is kept of the rows, and what the judge of directions refuses."""
 
+import copy
+
 import numpy as np
 import pytest
+import scipy.linalg as la
 from sklearn.datasets import load_iris
 
 import tenfold
@@ -43,27 +46,51 @@ def test_parts_after_other_settings():
 @pytest.mark.parametrize("spoilt", ["mean", "coef", "intercept", "directions", "outside"])
 def test_the_judge_refuses_what_is_off(spoilt):
     """Each alone, and weights that leave the directions."""
-    model = LinearDiscriminantAnalysis(n_components=1).fit(X, Y)
-    V = model.scalings_[:, :1].copy()  # one direction: weights of three classes along it alone
-    centred = model.means_ - model.xbar_
-    coef = (centred @ V) @ V.T
-    intercept = -0.5 * np.sum((centred @ V) ** 2, axis=1) + np.log(model.priors_) - coef @ model.xbar_
-    parts = {"mean": model.means_.copy(), "coef": coef, "intercept": intercept, "directions": V}
+    model = LinearDiscriminantAnalysis().fit(X, Y)
+    parts = {
+        "mean": model.means_.copy(),
+        "coef": model.coef_.copy(),
+        "intercept": model.intercept_.copy(),
+        "directions": model.scalings_.copy(),
+    }
     rows = model._rows(X, Y, None)
 
     def certificate():
         stored = judge.Stored(parts["mean"], model.priors_, parts["coef"], parts["intercept"])
-        return judge.whitened(
-            judge.Along.of_rows(rows, parts["mean"], parts["directions"]), stored, parts["directions"]
-        )
+        seen = judge.Along.of_rows(rows, parts["mean"], parts["directions"])
+        return judge.whitened(seen, stored, parts["directions"], model.tol)
 
     whole = certificate()
     if spoilt == "outside":
-        parts["coef"][1] += 1e-5 * model.scalings_[:, 1]
+        parts["coef"][1] += 1e-5 * la.null_space(model.scalings_.T)[:, 0]
     else:
         parts[spoilt].ravel()[-1] += 1e-5
     assert not certificate().ok
     assert whole.ok
+
+
+def along(model, V):
+    """The model with weights along other directions, of unit variance within classes, and what follows from these."""
+    centred = model.means_ - model.xbar_
+    other = copy.deepcopy(model)
+    other.scalings_, other.coef_ = V, (centred @ V) @ V.T
+    other.intercept_ = -0.5 * np.sum((centred @ V) ** 2, axis=1) + np.log(model.priors_) - other.coef_ @ model.xbar_
+    return other
+
+
+@pytest.mark.parametrize("columns", [4, 6], ids=["independent", "dependent"])
+def test_the_judge_refuses_directions_that_do_not_tell_classes_apart(columns):
+    """Weights that follow from their directions, where these are too few, or any others of unit variance."""
+    rows = np.column_stack([X, X[:, 0] - X[:, 1], np.full(len(X), 2.0)])[:, :columns]
+    model = LinearDiscriminantAnalysis().fit(rows, Y)
+    assert model.certificate_.ok
+    assert tenfold.certify(along(model, model.scalings_), rows, Y).ok
+    assert not tenfold.certify(along(model, model.scalings_[:, :1]), rows, Y).ok
+    centred = rows - model.means_[Y]
+    V = np.random.default_rng(0).standard_normal((columns, 2))
+    V[4:] = 0.0
+    V = V @ np.linalg.inv(np.linalg.cholesky((centred @ V).T @ (centred @ V) / len(Y))).T
+    assert not tenfold.certify(along(model, V), rows, Y).ok
 
 
 @pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has at least 1 zero")

@@ -240,7 +240,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 seen_along = judge.Along.of_moments(self._sums, mean, directions)
             else:
                 seen_along = judge.Along.of_rows(rows, mean, directions)
-            return judge.whitened(seen_along, stored, directions, note)
+            return judge.whitened(seen_along, stored, directions, float(self.tol), note)
         axes = wide(self.scalings_)[:, : self._max_components] if self.solver == "eigen" else None
         seen = self._witness(rows, mean, np.vstack(judge.asked_of_weights(coef, axes))[None])
         products = judge.within(seen, priors, self._judged_amounts(rows, len(mean)), self.shrinkage == "auto")
