@@ -93,6 +93,22 @@ def test_the_judge_refuses_directions_that_do_not_tell_classes_apart(columns):
     assert not tenfold.certify(along(model, V), rows, Y).ok
 
 
+@pytest.mark.parametrize("solver", ["svd", "eigen"])
+def test_the_judge_refuses_directions_in_another_order(solver):
+    """Weights are the same, and what `transform` shows is not."""
+    model = LinearDiscriminantAnalysis(solver=solver).fit(X, Y)
+    assert model.certificate_.ok
+    turned, c = copy.deepcopy(model), np.sqrt(0.5)
+    turned.scalings_ = model.scalings_.copy()
+    turned.scalings_[:, :2] = model.scalings_[:, :2] @ np.array([[c, -c], [c, c]])
+    assert not tenfold.certify(turned, X, Y).ok
+    turned.scalings_[:, :2] = model.scalings_[:, 1::-1]
+    assert not tenfold.certify(turned, X, Y).ok
+    if solver == "eigen":
+        turned.scalings_ = model.scalings_[:, ::-1].copy()
+        assert not tenfold.certify(turned, X, Y).ok
+
+
 @pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has at least 1 zero")
 @pytest.mark.parametrize("value", [0.1, -658.04167556, 1e9 / 3.0])
 def test_centroids_of_a_column_that_is_constant(value):

@@ -232,10 +232,17 @@ def asked_of_weights(coef: Floats, axes: Floats | None = None) -> list[Floats]:
 
 
 def linear(
-    seen: Witness, products: Products, stored: Stored, variance: Floats, axes: Floats | None = None, note: str = ""
+    seen: Witness,
+    products: Products,
+    stored: Stored,
+    variance: Floats,
+    axes: Floats | None = None,
+    shares: Floats | None = None,
+    note: str = "",
 ) -> Certificate:
     """The certificate of weights that solve S (w_c - w_0) = m_c - m_0, and of `axes` (p, r) that have unit variance
-    within classes. `variance` (p,) are the units of the columns.
+    within classes; with the `shares` of the classes, where no shrinkage moves them, of axes with B v = l S v, B the
+    covariance of the means. `variance` (p,) are the units of the columns.
     """
     mean, (w, _) = stored.mean, stored.against_first()
     asked = asked_of_weights(stored.coef, axes)
@@ -247,7 +254,32 @@ def linear(
     pairs: dict[str, Pair] = {"weights": (left, np.zeros_like(left), scale)}
     if axes is not None and axes.size:
         pairs["axes"] = (axes.T @ images[-1].T, np.eye(axes.shape[1]), 1.0)
+        if shares is not None:
+            pairs |= _telling(images[-1], axes, mean, shares, stored, spread)
     return _of_scores(seen.away, seen.variance, stored, spread, pairs, note)
+
+
+def _telling(
+    images: Floats, axes: Floats, mean: Floats, shares: Floats, stored: Stored, spread: Floats
+) -> dict[str, Pair]:
+    """Axes as eigenvectors, the largest value first; where there are as many as the means have directions, their values
+    sum up to what the weights, judged beside, say of all: the mean of (m_c - m)'w_c.
+    """
+    centred = mean - shares @ mean
+    along = centred @ axes
+    values = np.einsum("k,kr,kr->r", shares, along, along)
+    left = np.einsum("k,kr,kp->rp", shares, along, centred) - values[:, None] * images
+    unit = np.where(spread > 0.0, spread, 1.0)
+    largest = max(float(np.max(values, initial=0.0)), 1.0)
+    pairs: dict[str, Pair] = {
+        "eigenvectors": (left / unit, np.zeros_like(left), largest),
+        "order of the axes": _ordered(axes, mean, shares),
+    }
+    if axes.shape[1] == min(len(mean) - 1, mean.shape[1]):
+        w = np.vstack([np.zeros_like(mean[:1]), stored.against_first()[0]])
+        total = float(np.einsum("k,kp,kp->", shares, centred, w))
+        pairs["values"] = (np.sum(values), np.asarray(total), max(total, 1.0))
+    return pairs
 
 
 @dataclass(frozen=True)
@@ -315,6 +347,7 @@ def whitened(seen: Along, stored: Stored, directions: Floats, tol: float, note: 
         "directions": (seen.forms[:r, :r], np.eye(r), 1.0),
         "weights": (np.abs(image - between @ V) + outside[:, :r], np.zeros_like(image), distance),
         "weights outside the directions": (inside, np.zeros_like(inside), distance),
+        "order of the directions": _ordered(V, stored.mean, stored.priors),
     }
     left = np.abs(across - between @ seen.probes) + outside[:, r:]
     if np.any(left > RULES["exact"].tol * distance * sizes[r:]):
@@ -323,6 +356,15 @@ def whitened(seen: Along, stored: Stored, directions: Floats, tol: float, note: 
         else:
             note = f"{note} {NOT_FORMED}".lstrip()
     return _of_scores(seen.away, seen.variance, stored, spread, pairs, note)
+
+
+def _ordered(V: Floats, mean: Floats, shares: Floats) -> Pair:
+    """The covariance of the means, by their shares, along directions: diagonal, the largest first."""
+    z = np.sqrt(shares)[:, None] * (mean - shares @ mean) @ V
+    between = z.T @ z
+    along = np.diag(between)
+    expected = np.diag(np.minimum.accumulate(along)) if along.size else between
+    return between, expected, max(float(np.max(along, initial=0.0)), 1.0)
 
 
 def _left_out(S: Floats, stored: Stored, directions: int, tol: float, distance: Floats) -> Pair:

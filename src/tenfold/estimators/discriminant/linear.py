@@ -246,7 +246,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         products = judge.within(seen, priors, self._judged_amounts(rows, len(mean)), self.shrinkage == "auto")
         if self.covariance_estimator is not None:
             products = partial(_times, wide(self.covariance_))
-        return judge.linear(seen, products, stored, seen.pooled(priors), axes, note)
+        # the total covariance less that within classes is that of the means where classes count by their rows
+        plain = self.shrinkage in (None, 0) and self.covariance_estimator is None
+        plain = plain and bool(np.allclose(priors, seen.shares, rtol=1e-9, atol=0.0))
+        return judge.linear(seen, products, stored, seen.pooled(priors), axes, priors if plain else None, note)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         coef, intercept = wide(self.coef_), wide(self.intercept_)
