@@ -7,7 +7,7 @@ from math import exp, log
 from typing import Any
 
 from benchmarks.run import BUSY
-from benchmarks.table import INTELEX, OURS, SKLEARN
+from benchmarks.table import INTELEX, OURS, ROWS, SKLEARN
 
 HEAD = """# Speed and memory
 
@@ -47,16 +47,12 @@ def render(report: dict[str, Any]) -> str:
 
 
 def join(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Several runs on one page: the head of the first, the rows of all; of a row measured twice the later one, with the
-    ratio of the earlier in its notes.
-    """
-    rows: dict[str, dict[str, Any]] = {}
-    for row in (row for report in reports for row in report["rows"]):
-        before = rows.get(row["row"])
-        earlier = [] if before is None else [*before.get("earlier", []), before.get("ratios", {}).get("scikit_learn")]
-        rows[row["row"]] = row | {"earlier": [ratio for ratio in earlier if ratio]}
+    """Several runs on one page, under the head of the first: of a row measured twice the later one, in table order."""
+    found = {row["row"]: row for report in reports for row in report["rows"]}
+    rows = [found[row.name] for row in ROWS if row.name in found]
+    dates = sorted({report["date"] for report in reports})
     ceilings = {name: rate for report in reversed(reports) for name, rate in report["ceilings"].items()}
-    return reports[0] | {"rows": list(rows.values()), "ceilings": ceilings}
+    return reports[0] | {"rows": rows, "ceilings": ceilings, "date": " to ".join(dict.fromkeys((dates[0], dates[-1])))}
 
 
 def verdict(row: dict[str, Any]) -> str:
@@ -107,9 +103,6 @@ def _busy(row: dict[str, Any]) -> float:
 
 def _notes(row: dict[str, Any]) -> list[str]:
     notes = [row["work"]["words"]] if row["work"] else []
-    if row.get("earlier"):
-        ratios = ", ".join(f"{ratio:.3g}x" for ratio in row["earlier"])
-        notes.append(f"measured again, in another run on the same day: earlier {ratios} scikit-learn / ours")
     if _busy(row) > BUSY:
         notes.append(f"**measured beside other processes that took up to {_busy(row):.0%} of the machine**")
     for entry in row["contenders"]:
