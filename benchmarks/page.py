@@ -49,7 +49,8 @@ def render(report: dict[str, Any]) -> str:
 def join(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Several runs on one page, under the head of the first: of a row measured twice the later one, in table order."""
     found = {row["row"]: row for report in reports for row in report["rows"]}
-    rows = [found[row.name] for row in ROWS if row.name in found]
+    place = {row.name: number for number, row in enumerate(ROWS)}
+    rows = sorted(found.values(), key=lambda row: place.get(row["row"], len(place)))
     dates = sorted({report["date"] for report in reports})
     ceilings = {name: rate for report in reversed(reports) for name, rate in report["ceilings"].items()}
     return reports[0] | {"rows": rows, "ceilings": ceilings, "date": " to ".join(dict.fromkeys((dates[0], dates[-1])))}
