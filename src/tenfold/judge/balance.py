@@ -2,15 +2,16 @@
 
 Slopes at two intercepts, whose sums have opposite signs, are mixed; the conjugate is convex, so that the Fenchel-Young
 term of the mixture is at most the same mixture of theirs. Rows that may be anywhere are read once for each intercept.
-Of sparse rows in memory the margins are kept: they are read forth once, and back once at the mixture.
+Of sparse rows, in memory or in blocks from elsewhere, the margins are kept: they are read forth once, and back once at
+the mixture.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Floats, namespace
-from tenfold.data import Block, MemoryRows, weights_of
+from tenfold.arrays import Floats, contiguous, namespace
+from tenfold.data import BatchRows, Block, MemoryRows, weights_of
 from tenfold.judge.points import Data, Point, local, point_alone
 from tenfold.stats import AtMargins, Derivatives, Params, Total, back_times, derivatives, losses_at, times
 
@@ -83,11 +84,14 @@ def _or_largest(data: Data, mean: float) -> float:
 
 
 class Kept(NamedTuple):
-    """Margins (n, 1) of rows in memory at parameters, their weights (n, 1) with their sum, and the losses there."""
+    """Margins (n, 1) of rows at parameters, their targets (n, 1), their weights (n, 1) with their sum, and the losses
+    there.
+    """
 
     data: Data
     params: Params
     z: Floats
+    y: Floats
     weight: Floats
     total: float
     here: AtMargins
@@ -96,13 +100,13 @@ class Kept(NamedTuple):
     def of(cls, data: Data, params: Params) -> "Kept | None":
         """Where a penalty has a kink, so that nobody asks for a gradient, and the rows are sparse."""
         rows, penalty = data.rows, data.problem.penalty
-        if not (isinstance(rows, MemoryRows) and rows.sparse and getattr(penalty, "l1", 0.0) > 0.0):
+        if not (isinstance(rows, (MemoryRows, BatchRows)) and rows.sparse and getattr(penalty, "l1", 0.0) > 0.0):
             return None
-        block = rows.whole()
-        weight = np.asarray(weights_of(block), dtype=np.float64)[:, None]
-        z = times(block.X, local(data, params), data.centre)
-        here = losses_at(data.problem.loss, block.y, z, weight)
-        return cls(data, params, z, weight, float(np.sum(weight)), here)
+        at = local(data, params)
+        read = rows.map(lambda block: np.column_stack([times(block.X, at, data.centre), block.y, weights_of(block)]))
+        z, y, weight = (contiguous(read[:, k : k + 1]) for k in range(3))
+        here = losses_at(data.problem.loss, y, z, weight)
+        return cls(data, params, z, y, weight, float(np.sum(weight)), here)
 
     def point(self) -> Point:
         """The objective at the parameters."""
@@ -121,7 +125,7 @@ class Kept(NamedTuple):
             return Slopes(self._back(self.here.u), 0.0, loss, s)
         step = -2.0 * s / _or_largest(data, self.sizes()[1])
         for _ in range(TRIES):
-            other = losses_at(data.problem.loss, data.rows.whole().y, self.z + step, self.weight)
+            other = losses_at(data.problem.loss, self.y, self.z + step, self.weight)
             t = float(other.level.slope[0]) / W
             if not np.isfinite(t):
                 return None
@@ -136,4 +140,10 @@ class Kept(NamedTuple):
     def _back(self, u: Floats) -> Floats:
         """The pull of slopes, as that of sums."""
         centre = self.data.centre if self.data.problem.balances else None
-        return back_times(self.data.rows.whole().X, u, centre)[0] / self.total
+
+        def add(before: tuple[int, Floats], block: Block) -> tuple[int, Floats]:
+            start, pull = before
+            end = start + block.y.shape[0]
+            return end, pull + back_times(block.X, u[start:end], centre)[0]
+
+        return self.data.rows.scan(add, (0, np.zeros(self.data.rows.shape[1])))[1] / self.total
