@@ -8,27 +8,13 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.preprocessing import scale
 
+from logistic_paths import SETTINGS, problem, rows_of
 from tenfold import _core
 from tenfold.choose import kinked
 from tenfold.choose.logistic import paths
-from tenfold.data import MemoryRows
 from tenfold.penalties import mixture
 from tenfold.plans.logistic import fit
 from tenfold.solvers import proximal_lockstep
-
-SETTINGS = {"solver": "lbfgs", "tol": 1e-6, "max_iter": 100}
-
-
-def problem(n=300, p=5, classes=2, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p)) + 3.0
-    z = X @ rng.standard_normal((p, classes)) + rng.gumbel(size=(n, classes))
-    return X, np.argmax(z - z.mean(axis=0), axis=1)
-
-
-def rows_of(X, number, classes, weight=None):
-    y = np.where(number == 1, 1.0, -1.0) if classes == 2 else number.astype(np.float64)
-    return MemoryRows(X, y[:, None], weight)
 
 
 def scores(X, params):

@@ -6,6 +6,7 @@ Of sparse rows, in memory or in blocks from elsewhere, the margins are kept: the
 the mixture.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -35,25 +36,44 @@ def sums_at(data: Data, params: Params) -> Derivatives:
     return data.rows.fold(derivatives(data.problem.loss, local(data, params), 1, data.centre))
 
 
-def balanced(data: Data, params: Params, sums: Derivatives) -> Slopes | None:
-    """The slopes at parameters, with those at a second intercept; None where no intercept balances them."""
-    first, s = _pull(data, sums), float(sums.slope[0]) / sums.weight
-    loss = float(sums.value[0]) / sums.weight
-    if not data.problem.balances or s == 0.0:
-        return Slopes(first, 0.0, loss, s)
-    step = -2.0 * s / _mean_curvature(data, params)
+class _Half(NamedTuple):
+    """Mean loss and mean slope at an intercept, and what is mixed: pulls on the weights, or slopes of the rows."""
+
+    loss: float
+    slope: float
+    slopes: Floats
+
+
+def _mixed(here: _Half, step: float, moved: Callable[[float], _Half]) -> Slopes | None:
+    """Slopes that sum to zero, from those at an intercept and those at one moved by `step`, or further."""
     for _ in range(TRIES):
-        other = sums_at(data, Params(params.coef, params.intercept + step))
-        t = float(other.slope[0]) / other.weight
-        if not np.isfinite(t):
+        other = moved(step)
+        if not np.isfinite(other.slope):
             return None
-        if t * s <= 0.0:
-            share = s / (s - t)
+        if other.slope * here.slope <= 0.0:
+            share = here.slope / (here.slope - other.slope)
             # the Fenchel-Young term of slopes at z + step for margins z
-            term = loss - float(other.value[0]) / other.weight + step * t
-            return Slopes((1.0 - share) * first + share * _pull(data, other), share * max(term, 0.0), loss)
+            term = here.loss - other.loss + step * other.slope
+            slopes = (1.0 - share) * here.slopes + share * other.slopes
+            return Slopes(slopes, share * max(term, 0.0), here.loss)
         step *= 4.0
     return None
+
+
+def balanced(data: Data, params: Params, sums: Derivatives) -> Slopes | None:
+    """The slopes at parameters, with those at a second intercept; None where no intercept balances them."""
+    here = _half(data, sums)
+    if not data.problem.balances or here.slope == 0.0:
+        return Slopes(here.slopes, 0.0, here.loss, here.slope)
+
+    def moved(step: float) -> _Half:
+        return _half(data, sums_at(data, Params(params.coef, params.intercept + step)))
+
+    return _mixed(here, -2.0 * here.slope / _mean_curvature(data, params), moved)
+
+
+def _half(data: Data, sums: Derivatives) -> _Half:
+    return _Half(float(sums.value[0]) / sums.weight, float(sums.slope[0]) / sums.weight, _pull(data, sums))
 
 
 def _pull(data: Data, sums: Derivatives) -> Floats:
@@ -119,23 +139,18 @@ class Kept(NamedTuple):
 
     def balanced(self) -> Slopes | None:
         """As the function of that name."""
-        data, W = self.data, self.total
-        loss, s = self.here.value / W, float(self.here.level.slope[0]) / W
-        if not data.problem.balances or s == 0.0:
-            return Slopes(self._back(self.here.u), 0.0, loss, s)
-        step = -2.0 * s / _or_largest(data, self.sizes()[1])
-        for _ in range(TRIES):
-            other = losses_at(data.problem.loss, self.y, self.z + step, self.weight)
-            t = float(other.level.slope[0]) / W
-            if not np.isfinite(t):
-                return None
-            if t * s <= 0.0:
-                share = s / (s - t)
-                term = loss - other.value / W + step * t
-                u = (1.0 - share) * self.here.u + share * other.u
-                return Slopes(self._back(u), share * max(term, 0.0), loss)
-            step *= 4.0
-        return None
+        here = self._half(self.here)
+        if not self.data.problem.balances or here.slope == 0.0:
+            return Slopes(self._back(here.slopes), 0.0, here.loss, here.slope)
+
+        def moved(step: float) -> _Half:
+            return self._half(losses_at(self.data.problem.loss, self.y, self.z + step, self.weight))
+
+        found = _mixed(here, -2.0 * here.slope / _or_largest(self.data, self.sizes()[1]), moved)
+        return None if found is None else found._replace(pull=self._back(found.pull))
+
+    def _half(self, at: AtMargins) -> _Half:
+        return _Half(at.value / self.total, float(at.level.slope[0]) / self.total, at.u)
 
     def _back(self, u: Floats) -> Floats:
         """The pull of slopes, as that of sums."""
