@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 
 import tenfold
 from tenfold import LinearDiscriminantAnalysis, NearestCentroid
+from tenfold.judge import directions
 from tenfold.judge import discriminant as judge
 from tenfold.stats import GroupedMoments, WithinMoments
 
@@ -57,8 +58,8 @@ def test_the_judge_refuses_what_is_off(spoilt):
 
     def certificate():
         stored = judge.Stored(parts["mean"], model.priors_, parts["coef"], parts["intercept"])
-        seen = judge.Along.of_rows(rows, parts["mean"], parts["directions"])
-        return judge.whitened(seen, stored, parts["directions"], model.tol)
+        seen = directions.Along.of_rows(rows, parts["mean"], parts["directions"])
+        return directions.whitened(seen, stored, parts["directions"], model.tol)
 
     whole = certificate()
     if spoilt == "outside":

@@ -15,6 +15,7 @@ from tenfold.estimators.discriminant.gaussian import GaussianClasses
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, integer, nothing, real
 from tenfold.judge import Certificate
+from tenfold.judge import directions as along
 from tenfold.judge import discriminant as judge
 from tenfold.plans import discriminant as plan
 from tenfold.stats import GroupedMoments, Params, WithinMoments, times
@@ -237,10 +238,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.solver == "svd":
             directions = wide(self.scalings_)
             if rows is None:
-                seen_along = judge.Along.of_moments(self._sums, mean, directions)
+                seen_along = along.Along.of_moments(self._sums, mean, directions)
             else:
-                seen_along = judge.Along.of_rows(rows, mean, directions)
-            return judge.whitened(seen_along, stored, directions, float(self.tol), note)
+                seen_along = along.Along.of_rows(rows, mean, directions)
+            return along.whitened(seen_along, stored, directions, float(self.tol), note)
         axes = wide(self.scalings_)[:, : self._max_components] if self.solver == "eigen" else None
         seen = self._witness(rows, mean, np.vstack(judge.asked_of_weights(coef, axes))[None])
         products = judge.within(seen, priors, self._judged_amounts(rows, len(mean)), self.shrinkage == "auto")
