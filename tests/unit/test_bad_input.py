@@ -256,10 +256,12 @@ def test_labels_that_are_booleans():
     assert model.predict(X).dtype == bool
 
 
-def test_labels_of_mixed_types_are_refused():
+@pytest.mark.parametrize("labels", [["ant", 1], [1, "ant"], ["ant", None]])
+@pytest.mark.parametrize("name", ["LogisticRegression", "LinearSVC", "SGDClassifier", "Perceptron", "GaussianNB"])
+def test_labels_of_mixed_types_are_refused(name, labels):
     X, _, _ = tall(TABLE[0])
-    with pytest.raises((TypeError, ValueError)):
-        tenfold.LogisticRegression().fit(X, np.array(["ant", 1] * 30, dtype=object))
+    with pytest.raises(TypeError, match="uniformly strings or numbers, got"):
+        getattr(tenfold, name)().fit(X, np.array(labels * 30, dtype=object))
 
 
 # -- dtypes ----------------------------------------------------------------------------------------------------------

@@ -83,9 +83,15 @@ def encoded(y: Array, X: Array) -> tuple[Array, Array]:
 
 
 def refuse_numbers(y: Array) -> None:
-    """Refuse labels (n,) that are no classes; whole numbers and words always are."""
-    if y.dtype.kind not in "biuUS":
-        check_classification_targets(y)
+    """Refuse labels (n,) that are no classes, whole numbers and words always are, or that have no order."""
+    if y.dtype.kind in "biuUS":
+        return
+    if y.dtype.kind == "O":
+        kinds = {type(label) for label in y.flat}
+        if len(kinds) > 1 and any(issubclass(kind, str) for kind in kinds):
+            names = sorted(kind.__name__ for kind in kinds)
+            raise TypeError(f"Labels must be uniformly strings or numbers, got {names}. Make them one, as y.astype(str).")
+    check_classification_targets(y)
 
 
 def _of_two(y: Array) -> tuple[Array, Array] | None:
