@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 import tenfold
@@ -126,12 +127,15 @@ def test_unequal_angles_are_refused():
     assert not tenfold.certify(late, X, y).ok
 
 
-def test_a_path_that_is_cut_short_is_not_certified():
+@pytest.mark.parametrize("model", [tenfold.LassoLars(alpha=1e-3, max_iter=2), tenfold.LassoLarsCV(max_iter=2)])
+def test_a_path_that_is_cut_short_is_not_certified_and_says_so(model):
     X, y = data()
-    model = tenfold.LassoLars(alpha=1e-3, max_iter=2).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"\(iteration limit\): duality gap") as said:
+        model.fit(X, y)
+    assert said[0].filename == __file__
     assert model.n_iter_ == 2
     assert not model.certificate_.ok
-    full = tenfold.LassoLars(alpha=1e-3).fit(X, y)
+    full = tenfold.LassoLars(alpha=getattr(model, "alpha_", 1e-3)).fit(X, y)
     excess = model.certificate_.objective - full.certificate_.objective
     assert model.certificate_.value >= excess > 0
 

@@ -90,7 +90,9 @@ def refuse_numbers(y: Array) -> None:
         kinds = {type(label) for label in y.flat}
         if len(kinds) > 1 and any(issubclass(kind, str) for kind in kinds):
             names = sorted(kind.__name__ for kind in kinds)
-            raise TypeError(f"Labels must be uniformly strings or numbers, got {names}. Make them one, as y.astype(str).")
+            raise TypeError(
+                f"Labels must be uniformly strings or numbers, got {names}. Make them one, as y.astype(str)."
+            )
     check_classification_targets(y)
 
 

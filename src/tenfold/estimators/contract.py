@@ -387,8 +387,10 @@ def store(estimator: Any, fitted: Fitted, X: Array, *, coef_flat: bool, intercep
     estimator.certificate_ = fitted.certificate
 
 
-ADVICE = {status.value: status.message for status in Status if status is not Status.NO_MAXIMUM}
-"""What to do after a fit that is not certified; where there is no maximum the certificate says it."""
+ADVICE = {status.value: status.message for status in Status if status not in (Status.NO_MAXIMUM, Status.SOLVED)}
+"""What to do after a fit that is not certified; where there is no maximum the certificate says it, and who solved a
+problem directly has nothing to do better.
+"""
 
 
 def refuse_extra(estimator: Any, params: Iterable[str]) -> None:

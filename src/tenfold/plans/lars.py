@@ -20,6 +20,7 @@ from tenfold.plans.greedy import gram_of, with_intercept
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.problems import Glm, SparseLeastSquares
 from tenfold.solvers.lars import Knots, walk
+from tenfold.solvers.loop import Status
 from tenfold.stats import Columns, Gram, Params, WholeGram
 
 
@@ -69,6 +70,8 @@ def fit(rows: Rows, gram: Gram, how: Walk, intercept: bool, *, dtype: Any = np.f
     coef = np.stack([knots.weights[-1] for knots in found])
     reached = np.array([knots.sizes[-1] for knots in found])
     fitted = judged(rows, gram, coef, ends, reached, how, intercept, dtype)
+    if how.lasso and not fitted.certificate.ok and any(len(knots.sizes) > how.steps for knots in found):
+        fitted = replace(fitted, certificate=replace(fitted.certificate, status=Status.MAX_ITER.value))
     return Walked(fitted, found, alphas)
 
 

@@ -132,7 +132,10 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
         least, closed = self._lowest()
         low = float(on_host(namespace(y).min(y))) if least > -np.inf else np.inf
         if low < least or (low == least and not closed):
-            raise ValueError(f"Some value(s) of y are out of the valid range of the loss '{self._family()}'.")
+            raise ValueError(
+                f"Some value(s) of y are out of the valid range of the loss '{self._family()}': they must "
+                f"{'not be negative' if closed else 'be positive'}, the smallest is {low:g}."
+            )
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
         b = follow(params.intercept[0], X) if self.fit_intercept else 0.0

@@ -248,7 +248,10 @@ class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, Bas
         given, counts = as_float(y), validate_weights(sample_weight, X)
         low = float(on_host(namespace(given).min(given)))
         if loss.link == "log" and (low < 0 or (low == 0 and loss.name == "gamma")):
-            raise ValueError(f"Some value(s) of y are out of the valid range of the loss {loss.name!r}.")
+            raise ValueError(
+                f"Some value(s) of y are out of the valid range of the loss {loss.name!r}: they must "
+                f"{'be positive' if loss.name == 'gamma' else 'not be negative'}, the smallest is {low:g}."
+            )
         if offset is not None and not takes_offset(loss):
             raise ValueError(f"The loss {loss.name!r} takes no offset.")
         offset = validate_offset(offset, X)

@@ -17,6 +17,7 @@ from tenfold.estimators.contract import (
     store,
     validate,
     validate_weights,
+    warn_unless_certified,
 )
 from tenfold.estimators.parameters import (
     Constraints,
@@ -125,6 +126,7 @@ class Ends(MultiOutputMixin, LeastAngles):
             ),
         )
         self._keep(walked, X, flat=y.ndim == 1, path=self.fit_path)
+        warn_unless_certified(self)
         return self
 
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from tenfold.arrays import Array
 from tenfold.choose.angles import Errors, errors_along
 from tenfold.choose.kfold import Split
 from tenfold.data import Rows
@@ -16,6 +17,7 @@ from tenfold.estimators.contract import (
     refuse_not_finite,
     validate,
     validate_weights,
+    warn_unless_certified,
 )
 from tenfold.estimators.greedy.folds import ByFolds
 from tenfold.estimators.greedy.lars import EPS, PATH, LeastAngles
@@ -54,12 +56,7 @@ class _AnglesCV(ByFolds, LeastAngles):
         X, y = validate(self, X, y, multi_output=False)
         rows = as_rows(X, y, validate_weights(sample_weight, X))
         splits = self._splits(rows, y, params)
-        errors, walked = refuse_not_finite(self, X, lambda: self._choose(rows, splits))
-        self._keep(walked, X, flat=True, path=True)
-        self.alpha_ = errors.best
-        self.cv_alphas_ = follow(errors.alphas, X)
-        self.mse_path_ = errors.errors
-        self.cv_method_ = errors.how
+        self._keep_chosen(*refuse_not_finite(self, X, lambda: self._choose(rows, splits)), X)
         return self
 
     def _choose(self, rows: Rows, splits: list[Split]) -> tuple[Errors, Walked]:
@@ -69,6 +66,14 @@ class _AnglesCV(ByFolds, LeastAngles):
         )
         walk = self._walk(errors.best, self.max_iter)
         return errors, fit(rows, gram, walk, self.fit_intercept, dtype=rows.dtype)
+
+    def _keep_chosen(self, errors: Errors, walked: Walked, X: Array) -> None:
+        self._keep(walked, X, flat=True, path=True)
+        self.alpha_ = errors.best
+        self.cv_alphas_ = follow(errors.alphas, X)
+        self.mse_path_ = errors.errors
+        self.cv_method_ = errors.how
+        warn_unless_certified(self)
 
 
 class LarsCV(_AnglesCV):
