@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from slow_formulas import Lasso as Slow
 from slow_formulas import lasso_objective, lasso_optimum
 
@@ -79,3 +80,57 @@ def test_the_fit_and_the_moments_say_the_same():
         judged = certify(model, X, y)
         assert abs(judged.value - model.certificate_.value) <= 2 * max(judged.floor, model.certificate_.floor)
         assert judged.objective == pytest.approx(model.certificate_.objective, rel=1e-12)
+
+
+FAR = [
+    tenfold.Lasso(alpha=0.5, fit_intercept=False, max_iter=100_000),
+    tenfold.ElasticNet(alpha=0.01, fit_intercept=False, max_iter=100_000),
+    tenfold.Lasso(alpha=0.5, fit_intercept=False, positive=True, max_iter=100_000),
+    tenfold.MultiTaskLasso(alpha=0.1, fit_intercept=False, max_iter=100_000),
+    tenfold.MultiTaskElasticNet(alpha=0.1, fit_intercept=False, max_iter=100_000),
+    tenfold.LassoLars(alpha=0.1, fit_intercept=False),
+]
+
+
+def far(joint, n=200, p=8, offset=1000.0):
+    """Columns far from zero, in float32, whose weights cancel: their last digit moves residuals by 3e-3."""
+    rng = np.random.default_rng(3)
+    Z = rng.standard_normal((n, p))
+    Y = Z[:, :3] @ np.array([[10.0, 5.0], [20.0, -10.0], [-30.0, 5.0]]) + rng.standard_normal((n, 2))
+    return (offset + Z).astype(np.float32), (Y if joint else Y[:, 0]).astype(np.float32)
+
+
+@pytest.mark.parametrize(("model", "p"), [*((m, 8) for m in FAR), *((m, 300) for m in FAR[:2])], ids=str)
+def test_rounded_weights_of_columns_far_from_zero_are_judged_by_dual_points_of_digits_not_stored(model, p):
+    X, y = far(type(model).__name__.startswith("Multi"), p=p)
+    model = clone(model).fit(X, y)
+    assert model.coef_.dtype == np.float32
+    for judged in (model.certificate_, certify(model, X, y)):
+        assert judged.ok, judged.explain()
+        # what single precision costs the objective is far below the tolerance, and rounding is no excuse
+        assert judged.floor <= 1e-6 * judged.scale
+
+
+@pytest.mark.parametrize("change", [1e-5, -1e-4, 1e-3, 0.03])
+@pytest.mark.parametrize("model", FAR, ids=str)
+def test_perturbed_weights_in_single_precision_are_refused_by_what_they_cost(model, change):
+    X, y = far(type(model).__name__.startswith("Multi"))
+    model = clone(model).fit(X, y)
+    best = clone(model).set_params(**({"tol": 1e-10} if hasattr(model, "tol") else {})).fit(X.astype(float), y)
+    most = np.argmax(np.abs(np.atleast_2d(model.coef_)).max(axis=0))
+    model.coef_ = model.coef_.copy()
+    model.coef_[..., most] *= np.float32(1.0 + change)
+    judged = certify(model, X, y)
+    cost = judged.objective - best.certificate_.objective
+    assert cost - judged.floor <= judged.value <= 1.01 * cost + 2.0 * judged.floor + 2.0 * best.certificate_.value
+    assert judged.ok == (cost <= judged.allowed)
+
+
+def test_an_l1_penalty_and_a_margin_that_cancels_in_single_precision():
+    X, y = far(joint=False)
+    model = tenfold.LogisticRegression(l1_ratio=1.0, solver="saga", fit_intercept=False, max_iter=10_000)
+    model.fit(X, y > 0)
+    assert model.certificate_.ok
+    assert certify(model, X, y > 0).value < 1e-7
+    model.coef_ *= np.float32(1.02)
+    assert not certify(model, X, y > 0).ok

@@ -121,3 +121,10 @@ def test_centroids_of_a_column_that_is_constant(value):
         assert model.within_class_std_dev_[-1] <= 1e-12 * abs(value)
         model.within_class_std_dev_[-1] = 1e-3 * abs(value)
         assert not tenfold.certify(model, rows, Y).ok
+
+
+def test_eigenvectors_of_a_constant_column_say_what_to_do():
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    X[:, 2] = 3.0
+    with pytest.raises(np.linalg.LinAlgError, match=r"column 2 does not vary.*solver='svd', or set shrinkage"):
+        LinearDiscriminantAnalysis(solver="eigen").fit(X, np.arange(60) % 3)

@@ -11,9 +11,13 @@ free
 curved
     The objective minus sum_j of what weight j can gain where the curvature of the loss is at least that of its diagonal
     times the smallest eigenvalue of the correlations: for any penalty, none too, where columns are independent.
+
+A dual value bounds every objective, whichever weights it comes from. Where those that are stored have rounded residuals
+away - in float32, without an intercept, columns far from zero cancel - the first two are taken at weights of the
+judge's own: those for which the columns in use are pulled with l1 in the direction of their stored weights.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -24,13 +28,17 @@ from scipy.linalg.blas import dgemm
 from tenfold.arrays import Floats, Integers, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
+from tenfold.judge.falls import factored
 from tenfold.judge.points import centred
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
 from tenfold.problems import SparseLeastSquares
-from tenfold.stats import Columns, Moments, Params, along, derivatives
+from tenfold.stats import Columns, Moments, Params, along, derivatives, moments_of
 
 EPS = float(np.finfo(np.float64).eps)
+
+OWN_COLUMNS, OWN_STEPS = 4096, 2
+"""With at most so many columns in use the judge takes at most so many steps of its own; the second is for digits."""
 
 CURVED_COLUMNS = 2048
 """Up to so many columns the eigenvalues of their correlations are found where the other bounds do not suffice."""
@@ -48,6 +56,13 @@ class _Read(NamedTuple):
     pull: Floats
     lost_squares: Floats
     lost_pull: Floats
+
+
+class _At(NamedTuple):
+    """Weights, and the sums there."""
+
+    params: Params
+    read: _Read
 
 
 class Gaps(NamedTuple):
@@ -69,15 +84,44 @@ def lasso_gap(
     *,
     tol: float,
     moments: Moments | None = None,
-    curved: bool = True,
+    thorough: bool = True,
     status: str = "converged",
     dtype: Any = np.float64,
 ) -> Gaps:
     """Judge by one pass over the rows; the value allowed is `tol` times the mean square of the centred targets.
 
-    `moments` of the rows, where they are at hand, serve the curved bound; else it reads them, if the others fail and
-    `curved` asks for it: a fit that goes on has no need of it.
+    Where the bounds at these weights do not suffice, others read the rows again, unless a fit goes on, `thorough` being
+    False; `moments` of the rows, where they are at hand, serve them.
     """
+    here = _At(params, _read_rows(problem, rows, params, columns))
+
+    def judged(own: Sequence[_At] | None, moments: Moments | None) -> Gaps:
+        return _judged(problem, here, own, columns, tol, moments, status, dtype)
+
+    found = judged([], None)
+    if not (thorough and _unproved(found)):
+        return found
+    products = _Products(problem, moments, lambda used: rows.fold(moments_of(used)))
+    own: list[_At] = []
+    for at in _own(problem, here, columns, products, lambda params: _read_rows(problem, rows, params, columns)):
+        own.append(at)
+        found = judged(own, None)
+        if not _unproved(found):
+            return found
+    n, p = rows.shape
+    if moments is None and p <= min(CURVED_COLUMNS, n):
+        moments = rows.fold(Moments.lift)
+    again = judged(own or None, moments)
+    return again if again.certificate.value < found.certificate.value or not own else found
+
+
+def _unproved(found: Gaps) -> bool:
+    """Whether more than the tolerance is left, be it by rounding alone."""
+    certificate = found.certificate
+    return np.isfinite(certificate.objective) and certificate.value > certificate.tol * certificate.scale
+
+
+def _read_rows(problem: SparseLeastSquares, rows: Rows, params: Params, columns: Columns) -> _Read:
     mean = columns.mean[: columns.features]
     local, centre = params, None
     if problem.intercept:
@@ -94,18 +138,7 @@ def lasso_gap(
     # what reading a row and adding up its terms can round; sparse rows are read as they are
     read_lengths = _mean_lengths(columns, origin=True)[0] if rows.sparse else lengths
     reading = EPS * (along(np.abs(params.coef), read_lengths) + target_lengths)
-    read = _Read(loss, squares, pull, 2.0 * np.sqrt(squares) * reading, np.outer(reading, read_lengths))
-    found = _judged(problem, read, params, columns, tol, moments, status, dtype)
-    n, p = rows.shape
-    if (
-        curved
-        and moments is None
-        and p <= min(CURVED_COLUMNS, n)
-        and found.certificate.value > 2.0 * tol * found.certificate.scale
-    ):
-        again = _judged(problem, read, params, columns, tol, rows.fold(Moments.lift), status, dtype)
-        return again if again.certificate.value < found.certificate.value else found
-    return found
+    return _Read(loss, squares, pull, 2.0 * np.sqrt(squares) * reading, np.outer(reading, read_lengths))
 
 
 def lasso_gap_from_moments(
@@ -121,8 +154,17 @@ def lasso_gap_from_moments(
 
     With V the weights in the units of the moments, the squares are yy - 2 C'V + V'SV and the pulls C - SV.
     """
-    read = _read_moments(problem, moments, params, np.arange(len(params.coef)))
-    return _judged(problem, read, params, Columns.of(moments), tol, moments, status, dtype)
+    columns, targets = Columns.of(moments), np.arange(len(params.coef))
+
+    def read(params: Params) -> _Read:
+        return _read_moments(problem, moments, params, targets)
+
+    here = _At(params, read(params))
+    found = _judged(problem, here, [], columns, tol, None, status, dtype)
+    if not _unproved(found):
+        return found
+    own = list(_own(problem, here, columns, _Products(problem, moments), read))
+    return _judged(problem, here, own or None, columns, tol, moments, status, dtype)
 
 
 def path_gaps(
@@ -192,19 +234,75 @@ def _mean_lengths(columns: Columns, origin: bool) -> tuple[Floats, Floats]:
     return lengths / root, targets / root
 
 
+class _Products:
+    """Mean products of some columns, from moments that are at hand or else read."""
+
+    def __init__(
+        self, problem: SparseLeastSquares, moments: Moments | None, read: Callable[[Integers], Moments] | None = None
+    ) -> None:
+        self._origin, self._moments, self._read = not problem.intercept, moments, read
+
+    def __call__(self, used: Integers) -> Floats:
+        moments, picked = self._moments, used
+        if moments is None:
+            assert self._read is not None
+            moments, picked = self._read(used), np.arange(len(used))
+        e = moments.exponent[picked].astype(np.int64)
+        with np.errstate(over="ignore"):
+            return np.ldexp(moments.about(self._origin)[0][np.ix_(picked, picked)], e[:, None] + e) / moments.weight
+
+
+def _own(
+    problem: SparseLeastSquares, here: _At, columns: Columns, products: _Products, read: Callable[[Params], _Read]
+) -> Generator[_At]:
+    """Weights of the judge's own, near those that are stored: with d added to the latter, the pulls of the columns in
+    use are l1 u + l2 w, u the directions of the stored weights. With H the products of these columns, H d + l2 d is
+    what is missing. None where the columns are too many, or their products not numbers.
+    """
+    coef = here.params.coef
+    used = np.flatnonzero(coef.any(axis=0))
+    if not 0 < used.size <= OWN_COLUMNS or not (problem.l1 > 0.0 or problem.l2 > 0.0):
+        return
+    lengths = _norms(coef[:, used]) if problem.joint else np.abs(coef[:, used])
+    goal = problem.l1 * coef[:, used] / np.where(lengths > 0.0, lengths, 1.0)
+    H = products(used) + problem.l2 * np.eye(used.size)
+    if problem.joint:
+        groups = [(slice(None), np.arange(used.size), factored(H))]
+    else:
+        supports = [np.flatnonzero(w) for w in coef[:, used]]
+        groups = [(slice(k, k + 1), some, factored(H[np.ix_(some, some)])) for k, some in enumerate(supports)]
+    if any(factor is None for _, _, factor in groups):
+        return
+    at = here
+    for _ in range(OWN_STEPS):
+        missing = at.read.pull[:, used] - problem.l2 * at.params.coef[:, used] - goal
+        ahead = at.params.coef.copy()
+        for targets, some, factor in groups:
+            for k in range(len(coef))[targets]:
+                assert factor is not None
+                ahead[k, used[some]] += factor.solve(missing[k, some])
+        moved = Params(ahead, at.params.intercept)
+        if problem.intercept:  # the mean prediction stays
+            centre = columns.mean[: columns.features]
+            moved = centred(Params(ahead, _moved(at.params, centre)), -centre)
+        at = _At(moved, read(moved))
+        yield at
+
+
 def _judged(
     problem: SparseLeastSquares,
-    read: _Read,
-    params: Params,
+    here: _At,
+    own: Sequence[_At] | None,
     columns: Columns,
     tol: float,
     moments: Moments | None,
     status: str,
     dtype: Any,
 ) -> Gaps:
+    params, read = here
     parts = [slice(None)] if problem.joint else [slice(k, k + 1) for k in range(len(read.loss))]
     with np.errstate(over="ignore", invalid="ignore"):  # a bound that is not a number proves nothing
-        found = [_one(problem, read, params, columns, part, tol, moments, dtype) for part in parts]
+        found = [_one(problem, here, own, columns, part, tol, moments, dtype) for part in parts]
     value, floor = np.array([one.value for one in found]), np.array([one.floor for one in found])
     scale = np.array([one.scale for one in found])
     reported = np.where(np.isnan(value), np.inf, np.maximum(value, floor))
@@ -274,15 +372,16 @@ class _Part(NamedTuple):
 
 def _one(
     problem: SparseLeastSquares,
-    read: _Read,
-    params: Params,
+    at: _At,
+    own: Sequence[_At] | None,
     columns: Columns,
     part: slice,
     tol: float,
     moments: Moments | None,
     dtype: Any,
 ) -> _One:
-    """Judge one problem by the bound that proves most."""
+    """Judge one problem by the bound that proves most; with `own` None there are no weights of the judge's own."""
+    params, read = at
     w = params.coef[part]
     scale = _scale(columns, part, problem.intercept)
     if problem.positive and np.any(w < 0):
@@ -291,12 +390,16 @@ def _one(
     mean = np.abs(columns.mean[: columns.features]) if problem.intercept else np.zeros(columns.features)
     about, kept = along(np.abs(w), lengths), unit_roundoff(dtype)
     # a weight that is off in its last digit moves the objective in second order, but the pulls in first order
-    lost = np.outer(kept * about, lengths) + read.lost_pull[part]
+    lost = read.lost_pull[part] + (np.outer(kept * about, lengths) if own is None else 0.0)
     rounded = kept * (about + along(np.abs(w), mean) + np.abs(params.intercept[part]))
     objective, here = _placed(problem, read, params, part, lost)
     floor = 8.0 * EPS * max(objective, scale) + 0.5 * float(np.sum(read.lost_squares[part]) + np.sum(rounded**2))
     found = [_Bound(objective, floor), _scaled(problem, here), _free(problem, here)]
     best = _best(found, objective - here.balanced, floor)
+    for params, read in own or []:
+        _, there = _placed(problem, read, params, part, read.lost_pull[part])
+        rounding = floor + 8.0 * EPS * there.balanced + 0.5 * float(np.sum(read.lost_squares[part]))
+        best = _best([best, _scaled(problem, there), _free(problem, there)], objective - there.balanced, rounding)
     if moments is not None and not best.proved <= max(2.0 * tol * scale, floor):
         best = _best([best, _curved(problem, moments, here)], objective - here.balanced, floor)
     return _One(best.value, best.floor, scale, objective)

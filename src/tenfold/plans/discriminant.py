@@ -174,13 +174,29 @@ def by_whitening(classes: WithinMoments, priors: Floats, components: int, tol: f
 
 def by_eigenvectors(classes: Classes, S: Floats, total: Floats, priors: Floats, components: int) -> Linear:
     """All directions, from the two matrices."""
-    with one_blas_thread:
-        values, vectors = la.eigh(total - S, S, check_finite=False)
+    try:
+        with one_blas_thread:
+            values, vectors = la.eigh(total - S, S, check_finite=False)
+    except la.LinAlgError as error:
+        raise la.LinAlgError(_singular(S)) from error
     order = np.argsort(values)[::-1]
     directions = vectors[:, order]
     coef = (classes.mean @ directions) @ directions.T
     shares = values[order][:components] / values.sum() if components else np.zeros(0)
     return Linear(coef, _offsets(classes.mean, coef, priors), directions, shares)
+
+
+def _singular(S: Floats) -> str:
+    """What to do about a covariance within classes that is not positive definite."""
+    constant = np.flatnonzero(np.diag(S) <= 0.0)
+    cause = "columns are combinations of others"
+    if constant.size:
+        named = ", ".join(str(j) for j in constant[:5]) + (", ..." if constant.size > 5 else "")
+        cause = f"columns that do not vary: {named}" if constant.size > 1 else f"column {named} does not vary"
+    return (
+        f"solver='eigen' needs a covariance within classes that is positive definite, and it is not ({cause}). Leave "
+        "these columns out, use solver='svd', or set shrinkage."
+    )
 
 
 def by_solving(classes: Classes, S: Floats, priors: Floats) -> Linear:

@@ -223,12 +223,12 @@ def _by_columns(
     data = Centred.of(rows, found, problem.intercept)
     seen: list[tuple[Params, Gaps]] = []
 
-    def judge(params: Params, curved: bool) -> Gaps:
-        return lasso_gap(problem, rows, params, found.columns, tol=settings.tol, curved=curved, dtype=dtype)
+    def judge(params: Params, thorough: bool) -> Gaps:
+        return lasso_gap(problem, rows, params, found.columns, tol=settings.tol, thorough=thorough, dtype=dtype)
 
     def look(coef: Floats) -> tuple[Floats, float]:
         params = data.params(coef, dtype)
-        seen[:] = [(params, judge(params, curved=False))]
+        seen[:] = [(params, judge(params, thorough=False))]
         return seen[0][1].pull, float(np.sum(seen[0][1].squares))
 
     alone = (problem.joint or rows.targets == 1) and dtype == np.float64
@@ -237,7 +237,7 @@ def _by_columns(
         params, gaps = seen[0]
     else:
         params = data.params(path.coef[0], dtype)
-        gaps = judge(params, curved=True)
+        gaps = judge(params, thorough=True)
     solutions = []
     for one in solved:
         measure = float(one.gaps[0]) / max(MARGIN * settings.tol, TINY)

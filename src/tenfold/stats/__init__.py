@@ -44,7 +44,7 @@ from tenfold.stats.derivatives import (
 )
 from tenfold.stats.extremes import Extremes, of_columns, of_predictions, of_recession, of_weights
 from tenfold.stats.gaussians import KINDS, Mixture, Singular
-from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products
+from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram, cross_products, moments_of
 from tenfold.stats.joint import JointScatter, both_moments, degrees_of_freedom, joint_products
 from tenfold.stats.mixtures import Gathered, MixtureSums, known_columns, mixture_sums, posterior
 from tenfold.stats.models import ModelSums, of_models
@@ -156,6 +156,7 @@ __all__ = [
     "mean_over_targets",
     "memberships",
     "mixture_sums",
+    "moments_of",
     "nearest",
     "noticed_hessian",
     "observed_columns",

@@ -5,14 +5,14 @@ are about one: z = 2^-scale (x - centre). Units change nothing then, and no prod
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from tenfold.arrays import Array, Floats, Integers, is_sparse, like, namespace
-from tenfold.data import Block, NotFinite, Rows, weights_of
+from tenfold.data import Block, Lifted, NotFinite, Rows, weights_of
 from tenfold.stats.columns import Columns
 from tenfold.stats.derivatives import Total, back_times
 from tenfold.stats.moments import Moments
@@ -145,6 +145,16 @@ def cross_products(wanted: Integers, columns: Columns, scales: Integers, interce
     p = columns.features
     centre = columns.mean[:p] if intercept else None
     return partial(_cross, wanted, centre, scales, _lengths(columns, intercept) > 0.0)
+
+
+def moments_of(wanted: Integers) -> Callable[[Block], Lifted[Moments]]:
+    """The lift of the moments of some columns."""
+    return partial(_of_some, wanted)
+
+
+def _of_some(wanted: Integers, block: Block) -> Lifted[Moments]:
+    X = block.X[:, wanted] if is_sparse(block.X) else namespace(block.X).take(block.X, like(wanted, block.X), axis=1)
+    return Moments.lift(replace(block, X=X, head=None))
 
 
 def _lengths(columns: Columns, intercept: bool) -> Floats:
