@@ -243,8 +243,20 @@ def one_by_one(X: Array) -> list[Array]:
 
 
 def some_rows(array: Array, which: slice) -> Array:
-    """A slice of rows; a standard index names every axis, but sparse arrays know no ellipsis."""
-    return array[which] if is_sparse(array) else array[which, ...]
+    """A slice of rows; a standard index names every axis, but sparse arrays know no ellipsis. Consecutive sparse rows
+    are not copied, as SciPy would.
+    """
+    if not is_sparse(array):
+        return array[which, ...]
+    start, stop, step = which.indices(array.shape[0])
+    if step != 1 or array.format != "csr" or stop <= start:
+        return array[which]
+    ends = array.indptr[start : stop + 1]
+    part = slice(int(ends[0]), int(ends[-1]))
+    found = type(array)((stop - start, array.shape[1]), dtype=array.dtype)
+    # the constructor would copy views of much larger arrays
+    found.data, found.indices, found.indptr = array.data[part], array.indices[part], ends - ends[0]
+    return found
 
 
 def gathered(array: Array) -> Array:

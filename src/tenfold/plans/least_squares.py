@@ -2,7 +2,8 @@
 both large.
 
 Each result is judged by a second pass over the rows; the gradient found there gives a correction step where the Gram
-matrix lost digits, and the rows are folded again into a triangular factor where that is not enough.
+matrix lost digits. Where columns are combinations of others, its eigenvectors serve if the rows agree with them; the
+rows are folded again into a triangular factor where that is not enough.
 """
 
 from dataclasses import replace
@@ -167,9 +168,27 @@ def _singular_values(moments: Moments, intercept: bool) -> Floats:
 def _orthogonal(
     rows: Rows, moments: Moments, problem: Glm, alpha: Floats, intercept: bool, dtype: Any, details: bool
 ) -> Fitted:
-    columns = Columns.of(moments)
     scales = normal.column_scales(moments, alpha, origin=not intercept)
+    quick = None if alpha.any() else triangular.by_gram(rows, moments, scales, intercept)
+    if quick is not None:
+        found = _decomposed(quick, rows, moments, problem, intercept, dtype, details)
+        if found.certificate.ok:
+            return found
     factor = triangular.factor(rows, moments, scales, alpha, intercept)
+    return _decomposed(factor, rows, moments, problem, intercept, dtype, details)
+
+
+def _decomposed(
+    factor: triangular.Orthogonal,
+    rows: Rows,
+    moments: Moments,
+    problem: Glm,
+    intercept: bool,
+    dtype: Any,
+    details: bool,
+) -> Fitted:
+    """Solve, judge, and correct while that helps."""
+    columns = Columns.of(moments)
     params = normal.with_intercept(triangular.solve(factor, moments), moments, intercept)
     condition = factor.condition
     verdict = residual(problem, rows, stored(params, dtype), columns, condition=condition, dtype=dtype)

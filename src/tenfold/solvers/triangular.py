@@ -1,9 +1,11 @@
-"""Least squares from the triangular factor `RFactor`: the condition number is not squared, ranks are revealed, the
-shortest solution is taken.
+"""Least squares of columns that are not independent: ranks are revealed, the shortest solution is taken.
 
-With 2^-q (x - centre) = Q R, the singular values of R (with sqrt(alpha) 2^-q below it) decide the rank; columns are
-equilibrated, so the rank does not depend on units. Where it is deficient, the solution of least Euclidean norm in the
-units of the data is returned.
+With 2^-q (x - centre) = Q R, `RFactor`, the singular values of R (with sqrt(alpha) 2^-q below it) decide the rank;
+columns are equilibrated, so the rank does not depend on units. Where it is deficient, the solution of least Euclidean
+norm in the units of the data is returned.
+
+A Gram matrix has the squares of these singular values, and has lost the small ones. Where none is small but those of
+combinations that vanish in every row, as of categories beside a constant, its eigenvectors are those of the rows.
 """
 
 from dataclasses import dataclass
@@ -14,7 +16,15 @@ from scipy.linalg import lapack, lstsq, svd
 from tenfold.arrays import Floats, Integers
 from tenfold.data import Rows
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Moments, RFactor
+from tenfold.stats import Moments, Params, RFactor, of_predictions
+
+CLEAR, LOST = 1e-7, 4.0 * float(np.finfo(np.float64).eps)
+"""Eigenvalues of a Gram matrix, by the largest, of which the singular vectors are known well enough for a correction
+step to find the rest; and those, for each column, that are rounding, or were lost in it.
+"""
+
+VANISHING = 64
+"""So many combinations of columns at most are looked for in the rows: they cost a product each."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +88,40 @@ def factor(rows: Rows, moments: Moments, scales: Integers, alpha: Floats, interc
     return Orthogonal(scales, tuple(members), tuple(parts), rights, rounding_cut(rows, moments, scales))
 
 
+def by_gram(rows: Rows, moments: Moments, scales: Integers, intercept: bool) -> Orthogonal | None:
+    """The same without a penalty from the moments, and one reading of the rows along what vanishes; None where it does
+    not vanish, or singular values are in doubt.
+    """
+    p, t = moments.features, moments.yy.size
+    S, C, _ = moments.about(origin=not intercept)
+    half = (scales - moments.exponent[:p]).astype(np.int32)
+    with one_blas_thread:
+        squares, V, info = lapack.dsyevd(np.ldexp(S, -(half[:, None] + half)))
+    squares, V = squares[::-1], V[:, ::-1]
+    if info != 0 or not squares[0] > 0.0:
+        return None
+    rank = int(np.sum(squares > CLEAR * squares[0]))
+    if p - rank > VANISHING or np.any(squares[rank:] > LOST * p * squares[0]):
+        return None
+    cut = rounding_cut(rows, moments, scales)
+    varies = np.diag(S) > 0.0  # about its mean a constant column is nothing: what is read there is rounding
+    combinations = np.where(varies, np.ldexp(V[:, rank:].T, -scales.astype(np.int32)), 0.0)
+    centre = moments.mean if intercept else None
+    ends = rows.fold(of_predictions(Params(combinations, np.zeros(p - rank)), centre))
+    largest = np.sqrt(moments.weight) * np.max(np.maximum(-ends.low, ends.high), initial=0.0)
+    s = np.where(np.arange(p) < rank, np.sqrt(np.maximum(squares, 0.0)), 0.0)
+    if not largest <= cut * s[0]:
+        return None
+    right = np.zeros((p, t))
+    with one_blas_thread:
+        right[:rank] = V[:, :rank].T @ np.ldexp(C, -half[:, None]) / s[:rank, None]
+    return Orthogonal(scales, (np.arange(t),), ((np.eye(p), s, V.T),), right, cut)
+
+
 def singular_values(orthogonal: Orthogonal) -> Floats:
     """Singular values of the penalised columns in the units of the data, of the first target."""
     _, s, Vt = orthogonal.parts[0]
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"), one_blas_thread:
         return np.asarray(svd(np.ldexp(s[:, None] * Vt, orthogonal.scales.astype(np.int32)), compute_uv=False))
 
 
@@ -105,7 +145,7 @@ def solve(orthogonal: Orthogonal, moments: Moments) -> Floats:
         v = Vt[:rank].T @ ((U[:, :rank].T @ right) / s[:rank, None])
         w = np.ldexp(v, -q[:, None])
         if rank < p:
-            w = _shortest(w, Vt[:rank], q)
+            w = _shortest(w, Vt, rank, q)
         coef[member] = np.ldexp(w, moments.exponent[p + member]).T
     return coef
 
@@ -119,15 +159,16 @@ def correct(orthogonal: Orthogonal, coef: Floats, gradient: Floats) -> Floats:
         g = np.ldexp(gradient[member].T, -q[:, None])
         step = np.ldexp(Vt[:rank].T @ ((Vt[:rank] @ g) / s[:rank, None] ** 2), -q[:, None])
         w = coef[member].T - step
-        coef[member] = (_shortest(w, Vt[:rank], q) if rank < coef.shape[1] else w).T
+        coef[member] = (_shortest(w, Vt, rank, q) if rank < coef.shape[1] else w).T
     return coef
 
 
-def _shortest(w: Floats, row_space: Floats, q: Integers) -> Floats:
-    """The shortest of all w + 2^-q n with n orthogonal to the row space of the scaled columns."""
-    # the null space is what is left of the identity; its columns back in the units of the data
-    _, _, Vt = svd(row_space, full_matrices=True)
-    null = np.ldexp(Vt[row_space.shape[0] :].T, -q[:, None])
-    # unit length a direction: the span is what matters, and columns of very different units would swamp the solve
-    null = null / np.linalg.norm(null, axis=0)
-    return w - null @ lstsq(null, w)[0]
+def _shortest(w: Floats, Vt: Floats, rank: int, q: Integers) -> Floats:
+    """The shortest of all w + 2^-q n with n orthogonal to the row space of the scaled columns, the first rows of Vt."""
+    with one_blas_thread:
+        if len(Vt) < Vt.shape[1]:  # fewer rows than columns
+            Vt = svd(Vt[:rank], full_matrices=True)[2]
+        null = np.ldexp(Vt[rank:].T, -q[:, None])
+        # unit length a direction: the span is what matters, and columns of very different units would swamp the solve
+        null = null / np.linalg.norm(null, axis=0)
+        return w - null @ lstsq(null, w)[0]

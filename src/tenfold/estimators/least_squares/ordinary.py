@@ -85,7 +85,7 @@ class LinearRegression(
     _claims: ClassVar = Claims(
         "Ordinary least squares", "fold twice", "residual", "S4, R4, B17, W10", "LinearRegression"
     )
-    _zoo: ClassVar = Entry("least-squares", "regression", most_rows=100_000)
+    _zoo: ClassVar = Entry("least-squares", "regression")
     _constraints: ClassVar[Constraints] = {
         "fit_intercept": (boolean(),),
         "copy_X": (boolean(),),
