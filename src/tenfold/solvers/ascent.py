@@ -92,7 +92,7 @@ class Ascent:
         for _ in range(self.sweeps):
             violation, before = self._call("epoch"), self.met
             self.met = float(self.loop.gap) * self.strength
-            ahead = self.met * min(1.0, self.met / before) if before > 0.0 else self.met
+            ahead = self.met * min(1.0, self.met / before) if 0.0 < before < np.inf else self.met
             if ahead <= wanted or violation <= least:
                 break
         return violation, ahead
