@@ -70,6 +70,29 @@ def test_the_dual_and_the_primal_agree(free):
         np.testing.assert_allclose(*(parameters(model) for model in models), atol=2e-3)
 
 
+def sparse_classes(n, p):
+    rng = np.random.default_rng(0)
+    Z = sparse.random_array((n, p), density=8.0 / p, format="csr", rng=rng, data_sampler=rng.standard_normal)
+    return Z, (Z @ rng.standard_normal(p) + rng.standard_normal(n) > 1.0).astype(int)
+
+
+def test_more_rows_than_columns_are_solved_by_passes_over_them():
+    """Inner products of so many rows are singular: an ascent of the dual takes hundreds of epochs."""
+    Z, y = sparse_classes(10000, 1500)
+    found = tenfold.LinearSVC(C=10.0, random_state=0).fit(Z, y)
+    assert found.certificate_.ok
+    assert found.n_iter_ <= 80
+
+
+@pytest.mark.parametrize(("loss", "most"), [("hinge", 30), ("squared_hinge", 10)])
+def test_a_free_intercept_is_moved_before_the_ascent_is_exact(loss, most):
+    Z, y = sparse_classes(1500, 4000)
+    free = {"loss": loss, "penalize_intercept": False, "random_state": 0, "C": 0.1, "dual": True}
+    model = tenfold.LinearSVC(**free).fit(Z, y)
+    assert model.certificate_.ok
+    assert model.n_iter_ <= most
+
+
 def test_an_offset_moves_a_free_intercept_alone():
     for loss in ("hinge", "squared_hinge"):
         plain, moved = (
