@@ -34,6 +34,7 @@ void test_dual(const Matrix<T> &x, const Rows &rows, double curvature, double ep
       s.take_all(), violation = 1.0;
   }
   check(violation <= 1e-10, what + ": ends");
+  check(1.0 < s.stretch && s.stretch < 2.0, what + ": goes past the minimum along a row");
   check(0.0 <= s.gap && s.gap <= 1e-8, what + ": no gap is left");
   for (Index j = 0; j <= x.p; ++j) {
     double sum = 0.0;
@@ -91,6 +92,27 @@ template <class Rows, class T> void test_joint(const Matrix<T> &x, const Rows &r
   }
 }
 
+// Past a minimum, yet over neither an end nor the kink in the middle of a tube; a faster fall asks for no more.
+void test_past() {
+  constexpr double far = std::numeric_limits<double>::infinity();
+  check(past(2.0, 1.0, 1.4, 0.0, far, 0.0) == 2.4, "past the minimum");
+  check(past(2.0, 1.0, 1.4, 0.0, 2.2, 0.0) == 2.2, "not over an end");
+  check(past(0.5, 3.0, 1.4, -far, far, 0.1) == 0.0, "not over the kink from above");
+  check(past(-0.5, -3.0, 1.4, -far, far, 0.1) == 0.0, "not over the kink from below");
+  check(past(0.0, 3.0, 1.4, -far, far, 0.1) == 0.0, "the kink itself");
+  check_close(past(1.0, -1.0, 1.4, -far, far, 0.1), 1.8, 1e-12, "from the other side of the kink");
+  DualAscent s;
+  s.gap = 0.01, s.stretch_after(1.0); // a rate of 0.1 has the radius sqrt(0.1)
+  check_close(s.stretch, 2.0 / (1.0 + std::sqrt(0.9)), 1e-12, "the best factor");
+  const double once = s.stretch;
+  s.gap = 1e-6, s.stretch_after(1.0);
+  check(s.stretch == once, "no less");
+  s.gap = 2.0, s.stretch_after(1.0);
+  check(s.stretch == once, "a gap that grew says nothing");
+  s.gap = 0.9, s.stretch_after(1.0);
+  check(s.stretch == 1.4, "no more than pays");
+}
+
 template <class T> void test_all(const std::string &isa) {
   const Matrix<T> x(60, 7, 0.5, 3);
   for (const auto &[curvature, epsilon] : {std::pair{0.0, 0.0}, {0.5, 0.0}, {0.0, 0.2}, {0.5, 0.2}}) {
@@ -106,6 +128,7 @@ template <class T> void test_all(const std::string &isa) {
 } // namespace
 
 int main() {
+  test_past();
   for_each_isa([](const std::string &isa) {
     test_all<double>(isa);
     test_all<float>(isa);
