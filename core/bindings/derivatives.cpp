@@ -1,7 +1,7 @@
 #include "bindings.hpp"
 #include "sparse.hpp"
 
-#include "tenfold/derivatives.hpp"
+#include "tenfold/fold_paths.hpp"
 #include "tenfold/loss_margins.hpp"
 
 #include <algorithm>
@@ -137,10 +137,51 @@ void bind_margins(nb::module_ &m) {
       "curvatures there.");
 }
 
+template <class T> void bind_paths(nb::module_ &m) {
+  m.def(
+      "fold_paths",
+      [](const In<T, 2> &X, const In<double, 1> &y, const Maybe<double, 1> &weight, const In<double, 1> &shift,
+         const In<std::int64_t, 1> &rows, const In<std::int64_t, 1> &starts, const In<double, 2> &strengths,
+         const std::string &loss, double parameter, bool intercept, double tol, double part, double most, Index limit,
+         int threads) {
+        const Index n = X.shape(0), p = X.shape(1), F = strengths.shape(0), A = strengths.shape(1);
+        require(y.shape(0) == n, "y must have one entry a row");
+        require(!weight || weight->shape(0) == n, "weight must have one entry a row");
+        require(shift.shape(0) == p, "shift must have one entry a column of X");
+        require(F >= 1 && A >= 1 && starts.shape(0) == F + 1, "starts must have one entry a fold and one more");
+        const auto cuts = starts.span();
+        require(cuts.front() == 0 && cuts.back() == rows.shape(0) && std::is_sorted(cuts.begin(), cuts.end()),
+                "starts must cut the rows into folds");
+        for (const std::int64_t row : rows.span())
+          require(row >= 0 && row < n, "no such row");
+        for (const double strength : strengths.span())
+          require(strength > 0.0, "strengths must be positive");
+        const int workers = checked_threads(threads);
+        const Dense<T> x{X.data(), n, p};
+        const Folds<T> folds{
+            x, y.span(), span_or_none(weight), shift.span(), rows.span(), cuts, loss_named(loss), parameter, intercept};
+        FoldPaths found;
+        {
+          const nb::gil_scoped_release release;
+          found = fold_paths(folds, strengths.span(), {tol, part, most, limit}, workers);
+        }
+        return nb::make_tuple(give<double, 3>(std::move(found.params), {F, A, p + 1}),
+                              give<std::int32_t, 2>(std::move(found.steps), {F, A}),
+                              give<std::int64_t, 2>(std::move(found.passes), {F, 2}), found.regular);
+      },
+      nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("shift"), nb::arg("rows"), nb::arg("starts"),
+      nb::arg("strengths"), nb::arg("loss"), nb::arg("parameter"), nb::arg("intercept"), nb::arg("tol"),
+      nb::arg("part"), nb::arg("most"), nb::arg("limit"), nb::arg("threads"),
+      "Minima of the folds along falling penalties: (params, steps, passes over the rows of each fold with a gradient "
+      "and with a Hessian, whether all Hessians were regular).");
+}
+
 } // namespace
 
 void bind_derivatives(nb::module_ &m) {
   bind_margins(m);
+  bind_paths<float>(m);
+  bind_paths<double>(m);
   bind_dense<float>(m);
   bind_dense<double>(m);
   bind_sparse<float, std::int32_t>(m);

@@ -185,6 +185,23 @@ def softmax_at(Y: _Float, Z: _Float, weight: _Float, threads: int) -> tuple[floa
 def softmax_along(
     Y: _Float, Z: _Float, D: _Float, length: float, weight: _Float, threads: int
 ) -> tuple[float, float]: ...
+def fold_paths(
+    X: _Real,
+    y: _Float,
+    weight: _Float | None,
+    shift: _Float,
+    rows: _Index,
+    starts: _Index,
+    strengths: _Float,
+    loss: str,
+    parameter: float,
+    intercept: bool,
+    tol: float,
+    part: float,
+    most: float,
+    limit: int,
+    threads: int,
+) -> tuple[_Float, NDArray[np.int32], NDArray[np.int64], bool]: ...
 def factor_stack(H: _Float, threads: int) -> tuple[_Float, _Float]: ...
 def solve_stack(lower: _Float, which: _Index, g: _Float) -> _Float: ...
 def sign_stack(H: _Float, g: _Float, limit: _Float, x: _Float, threads: int) -> _Float: ...

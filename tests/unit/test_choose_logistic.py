@@ -3,20 +3,33 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import expit
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.preprocessing import scale
+from threadpoolctl import threadpool_limits
 
 from logistic_paths import SETTINGS, problem, rows_of
 from tenfold import LogisticRegression
+from tenfold.choose import apart as apart_module
 from tenfold.choose import scores as score_module
 from tenfold.choose import together
+from tenfold.choose.apart import apart
 from tenfold.choose.logistic import paths
 from tenfold.choose.scores import SCORES, scores
+from tenfold.machine import counting_work
 from tenfold.penalties import L2
 from tenfold.plans.logistic import fit
 from tenfold.solvers import lockstep, newton
+
+ROUTES = ["apart", "trail", "path"]
+
+
+def take(route, monkeypatch):
+    """Send the models of two classes of few rows one way, those of three the second or the third."""
+    monkeypatch.setattr(apart_module, "FEW_PRODUCTS", np.inf if route == "apart" else 0)
+    monkeypatch.setattr(together, "FEW_ENTRIES", 0 if route == "trail" else np.inf)
 
 
 def objective(X, number, weight, params, strength):
@@ -27,12 +40,11 @@ def objective(X, number, weight, params, strength):
     return np.average(loss, weights=weight) + 0.5 * strength * np.sum(params[:, :-1] ** 2)
 
 
-@pytest.mark.parametrize("apart", [True, False])
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("classes", "route"), [(2, "apart"), (2, "trail"), (2, "path"), (3, "trail"), (3, "path")])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("splitter", [KFold(4), ShuffleSplit(3, random_state=0)], ids=["folds", "overlapping"])
-def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, apart, monkeypatch):
-    monkeypatch.setattr(together, "FEW_ENTRIES", 0 if apart else np.inf)
+def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, route, monkeypatch):
+    take(route, monkeypatch)
     X, number = problem(classes=classes)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X))
     folds = [train for train, _ in splitter.split(X)]
@@ -69,9 +81,9 @@ def test_models_of_a_dense_grid_meet_the_rule_everywhere(classes):
             assert np.abs(gradient).max() <= SETTINGS["tol"]
 
 
-@pytest.mark.parametrize("apart", [True, False])
-def test_penalties_that_come_twice_and_one_alone(apart, monkeypatch):
-    monkeypatch.setattr(together, "FEW_ENTRIES", 0 if apart else np.inf)
+@pytest.mark.parametrize("route", ROUTES)
+def test_penalties_that_come_twice_and_one_alone(route, monkeypatch):
+    take(route, monkeypatch)
     X, number = problem()
     folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
     for grid in (np.repeat(np.logspace(0, -3, 5), 2), np.array([0.1])):
@@ -80,14 +92,16 @@ def test_penalties_that_come_twice_and_one_alone(apart, monkeypatch):
         np.testing.assert_allclose(found.params[1, -1, 0, :-1], alone.params.coef[0], atol=1e-4)
 
 
-def test_classes_that_can_be_separated():
+@pytest.mark.parametrize("route", ["apart", "path"])
+def test_classes_that_can_be_separated(route, monkeypatch):
     """Weak penalties let the weights grow, folds differ, and a Hessian of all rows is not enough."""
+    take(route, monkeypatch)
     X, number = load_breast_cancer(return_X_y=True)
     X = scale(X)
     folds = [train for train, _ in KFold(3, shuffle=True, random_state=0).split(X)]
     strengths = np.tile(np.logspace(0, -8, 9), (3, 1))
     found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
-    assert found.iterations.max() > lockstep.PATIENCE
+    assert route == "apart" or found.iterations.max() > lockstep.PATIENCE
     for f, fold in enumerate(folds):
         alone = fit(rows_of(X[fold], number[fold], 2), L2(1e-8), True, classes=2, **SETTINGS)
         here = objective(X[fold], number[fold], None, found.params[f, -1], 1e-8)
@@ -153,11 +167,71 @@ def test_factors_side_by_side_are_the_same():
     assert newton.side_by_side([each[0], each[0]]) == [each[0], each[0]]
 
 
-def test_few_rows_take_few_passes():
+def test_few_rows_take_few_passes(monkeypatch):
     """A pass takes as long for one model as for all, so that all go at once."""
+    take("path", monkeypatch)
     X, number = problem(n=200)
     folds = [train for train, _ in KFold(5).split(X)]
     strengths = np.tile(np.logspace(0, -6, 20), (5, 1))
     found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **{**SETTINGS, "tol": 1e-4})
     assert found.passes <= 12
     assert (found.iterations > 0).any()
+
+
+def slopes(X, number, weight, params, strength, intercept):
+    """The largest entries of the gradients of models (A, p + 1) of two classes with penalties (A,)."""
+    weight = np.ones(len(X)) if weight is None else weight
+    u = (expit(X @ params[:, :-1].T + params[:, -1]) - number[:, None]) * weight[:, None] / weight.sum()
+    coefficients = np.abs(u.T @ X + strength[:, None] * params[:, :-1]).max(axis=1)
+    return np.maximum(coefficients, np.abs(u.sum(axis=0)) if intercept else 0.0)
+
+
+def badly_scaled(X):
+    return X * np.logspace(-4, 4, X.shape[1])
+
+
+def with_a_constant(X):
+    return np.column_stack([X[:, :2], np.full(len(X), 7.0), X[:, 2:]])
+
+
+@pytest.mark.parametrize("change", [np.asarray, np.float32, badly_scaled, with_a_constant, lambda X: 1e3 + X])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_folds_apart_meet_the_rule(change, intercept, weighted):
+    X, number = problem(n=90, p=6)
+    X = np.ascontiguousarray(change(X))
+    rows = rows_of(X, number, 2, np.random.default_rng(1).uniform(0.0, 2.0, len(X)) if weighted else None)
+    folds = [train for train, _ in KFold(4, shuffle=True, random_state=0).split(X)]
+    strengths = np.tile(np.logspace(2, -7, 20), (4, 1)) * np.arange(1, 5)[:, None]
+    shift = X.mean(axis=0, dtype=np.float64) if intercept else np.zeros(X.shape[1])
+    settings = {"shift": shift, "tol": 1e-6, "max_iter": 100}
+    with counting_work() as work:
+        found = apart(rows, folds, strengths, intercept, **settings)
+    reads = work.products / X.size
+    assert found.passes * 2 <= reads <= found.passes * (2 + X.shape[1] / 2)
+    assert found.iterations.max() < 100
+    for f, fold in enumerate(folds):
+        weight = None if rows.weight is None else rows.weight[fold]
+        away = X[fold].astype(np.float64) - shift
+        assert slopes(away, number[fold], weight, found.params[f, :, 0], strengths[f], intercept).max() <= 1e-6
+    assert intercept or not found.params[..., -1].any()
+    with threadpool_limits(1):
+        alone = apart(rows, folds, strengths, intercept, **settings)
+    np.testing.assert_array_equal(alone.params, found.params)
+
+
+def test_folds_apart_leave_what_is_singular_to_others():
+    """A column twice, under a penalty that is rounding beside its squares."""
+    X, number = problem(n=120)
+    X = np.column_stack([X, X[:, 0]])
+    folds = [train for train, _ in KFold(3).split(X)]
+    strengths = np.full((3, 1), 1e-18)
+    shift = X.mean(axis=0)
+    assert apart(rows_of(X, number, 2), folds, strengths, True, shift=shift, tol=1e-6, max_iter=100) is None
+    found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
+    lost = X.copy()
+    lost[50, 2] = np.nan
+    none = np.zeros(X.shape[1])
+    assert apart(rows_of(lost, number, 2), folds, strengths + 1.0, True, shift=none, tol=1e-6, max_iter=100) is None
+    for f, fold in enumerate(folds):
+        assert slopes(X[fold], number[fold], None, found.params[f, :, 0], strengths[f], True).max() <= 1e-5

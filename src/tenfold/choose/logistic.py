@@ -1,7 +1,8 @@
 """Paths of logistic models along the strength of the penalty, for the folds of a cross-validation.
 
-Few columns with an L2 penalty: all models together (together.py). Otherwise each fold by itself, several at once, each
-on its share of the threads; a model starts from the one before it.
+Few columns with an L2 penalty: all models together (together.py), and few rows under few penalties each fold apart, in
+one loop (apart.py). Otherwise each fold by itself, several at once, each on its share of the threads; a model starts
+from the one before it.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tenfold.arrays import Floats, Integers, contiguous
+from tenfold.choose.apart import apart, is_cheap
 from tenfold.choose.kinked import kinked
 from tenfold.choose.models import Paths
 from tenfold.choose.together import together
@@ -49,9 +51,11 @@ def paths(
         return _alone(rows, folds, strengths, l1_ratio, intercept, settings)
     shift = middle_of(rows, intercept)
     found = None
-    if l1_ratio == 0.0:
+    if l1_ratio == 0.0 and outputs == 1 and is_cheap(rows, strengths.shape[1]):
+        found = apart(rows, folds, strengths, intercept, shift=shift, tol=tol, max_iter=max_iter)
+    if l1_ratio == 0.0 and found is None:
         found = together(rows, folds, strengths, intercept, outputs=outputs, shift=shift, tol=tol, max_iter=max_iter)
-    else:
+    if l1_ratio > 0.0:
         penalties = (l1_ratio * strengths, (1.0 - l1_ratio) * strengths)
         found = kinked(rows, folds, *penalties, intercept, outputs=outputs, shift=shift, tol=tol, max_iter=max_iter)
     if found is None:
