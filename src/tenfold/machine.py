@@ -8,13 +8,14 @@ without a switch of ours.
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import scipy
 import scipy.linalg.blas
@@ -135,6 +136,38 @@ SMALL = 1 << 15
 def threads(entries: int = SMALL) -> int:
     """The number of threads that a loop of ours over so many numbers may use now."""
     return 1 if entries < SMALL else max(1, one_blas_thread.threads() // max(1, sharing.users))
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def at_once(
+    work: Callable[[Item], Result], items: Sequence[Item], entries: int, stop: Callable[[], None] | None = None
+) -> list[Result]:
+    """work(item) of all, several at once where there are threads, each on its share of them; results in their order.
+
+    After an interruption, what has not begun is left; or with `stop`, it is called, and its answers are waited for.
+    """
+    workers = min(len(items), threads(entries))
+    if workers < 2:
+        return [work(item) for item in items]
+
+    def shared(item: Item) -> Result:
+        with sharing:
+            return work(item)
+
+    with ThreadPoolExecutor(workers) as pool:
+        # each in a copy of the context, where work is counted
+        tasks = [pool.submit(copy_context().run, shared, item) for item in items]
+        try:
+            wait(tasks)
+        except KeyboardInterrupt:
+            if stop is None:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+            stop()
+        return [task.result() for task in tasks]
 
 
 class Work:

@@ -11,7 +11,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tenfold import machine
-from tenfold.machine import available_memory, one_blas_thread, require_memory, threads
+from tenfold.machine import SMALL, at_once, available_memory, one_blas_thread, require_memory, threads
 from tenfold.stats import Params, back_times, times
 
 
@@ -167,3 +167,40 @@ def test_work_is_counted_where_it_is_asked_for():
             back_times(X, np.ones((50, 2)))
     assert outer.products == 50 * 4 * 3
     assert inner.products == 4 * 3 + 50 * 4 * 2
+
+
+def test_several_tasks_share_the_threads_and_keep_their_order():
+    def work(k):
+        together.wait(20)
+        share = threads()
+        together.wait(20)
+        return k, share
+
+    together = threading.Barrier(2)
+    with threadpool_limits(2):
+        assert at_once(work, range(4), SMALL) == [(k, 1) for k in range(4)]
+        assert threads() == 2
+    with threadpool_limits(1):
+        assert at_once(lambda k: k, range(3), SMALL) == [0, 1, 2]
+
+
+def test_an_interruption_stops_what_goes_on_or_leaves_what_has_not_begun(monkeypatch):
+    def interrupted(tasks):
+        assert begun.wait(20)
+        raise KeyboardInterrupt
+
+    def work(k):
+        count.append(k)
+        begun.set()
+        assert halted.wait(20)
+        return k
+
+    monkeypatch.setattr(machine, "wait", interrupted)
+    with threadpool_limits(2):
+        begun, halted, count = threading.Event(), threading.Event(), []
+        assert at_once(work, range(3), SMALL, halted.set) == [0, 1, 2]
+        begun, halted, count = threading.Event(), threading.Event(), []
+        threading.Timer(0.2, halted.set).start()
+        with pytest.raises(KeyboardInterrupt):
+            at_once(work, range(50), SMALL)
+        assert len(count) <= 2

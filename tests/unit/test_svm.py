@@ -7,10 +7,12 @@ import pytest
 import sklearn.svm as theirs
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 import tenfold
 from estimators import classes, parameters, regression
 from tenfold.data import MemoryRows, WithConstant, with_constant
+from tenfold.estimators.svm.machines import Fits, machine_of, rows_of, tasks
 from tenfold.judge import joint_gap
 from tenfold.losses import JointHinge, Softmax
 from tenfold.penalties import L2
@@ -91,6 +93,36 @@ def test_a_free_intercept_is_moved_before_the_ascent_is_exact(loss, most):
     model = tenfold.LinearSVC(**free).fit(Z, y)
     assert model.certificate_.ok
     assert model.n_iter_ <= most
+
+
+@pytest.mark.parametrize("shape", [(900, 2000), (5000, 1200)], ids=str)
+def test_classes_that_are_fitted_at_once_have_the_same_bits(shape):
+    Z, _ = sparse_classes(*shape)
+    y = np.argmax(Z @ np.random.default_rng(1).standard_normal((shape[1], 4)), axis=1)
+    found = []
+    for count in (1, 2):
+        with threadpool_limits(count):
+            found.append(tenfold.LinearSVC(C=0.5, random_state=0).fit(Z, y))
+    assert found[0].certificate_.ok
+    np.testing.assert_array_equal(*(parameters(model) for model in found))
+    assert found[0].n_iter_ == found[1].n_iter_
+
+
+def test_an_interruption_halts_the_fits_of_other_classes():
+    fits = Fits(tenfold.LinearSVC(max_iter=50, tol=1e-12), True, None)
+    task = tasks(tenfold.LinearSVC().fit(X, Y), NUMBERED[:, 0].astype(int), None)[0]
+    rows, total = rows_of(X, task)
+    machine = machine_of(fits.model, total)
+
+    def watch(record, params):
+        fits.halt()
+        return fits.heed(record, params)
+
+    fits.watch = watch
+    assert fits(rows, machine).certificate.status == Status.INTERRUPTED.value
+    fits.watch = fits.heed
+    later = fits(rows, machine)
+    assert (later.certificate.status, later.iterations) == (Status.MAX_ITER.value, 0)
 
 
 def test_an_offset_moves_a_free_intercept_alone():

@@ -5,11 +5,9 @@ one loop (apart.py). Otherwise each fold by itself, several at once, each on its
 from the one before it.
 """
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +17,7 @@ from tenfold.choose.kinked import kinked
 from tenfold.choose.models import Paths
 from tenfold.choose.together import together
 from tenfold.data import MemoryRows
-from tenfold.machine import sharing, threads
+from tenfold.machine import at_once
 from tenfold.penalties import mixture
 from tenfold.plans.frames import moved
 from tenfold.plans.logistic import forms_hessian, middle_of, minimise
@@ -28,8 +26,6 @@ from tenfold.stats import Params
 
 SHARED_COLUMNS = 512
 """Up to so many columns of two classes a Hessian is formed for all folds."""
-
-Result = TypeVar("Result")
 
 
 def paths(
@@ -112,18 +108,3 @@ def _away(params: Floats, shift: Floats) -> Floats:
     flat = params.reshape(-1, params.shape[-1])
     back = moved(Params(flat[:, :-1], flat[:, -1]), -shift)
     return np.column_stack([back.coef, back.intercept]).reshape(params.shape)
-
-
-def at_once(work: Callable[[Any], Result], items: Sequence[Any], entries: int) -> list[Result]:
-    """work(item) of all, several at once where there are threads; results in their order."""
-    workers = min(len(items), threads(entries))
-    if workers < 2:
-        return [work(item) for item in items]
-
-    def shared(item: Any) -> Result:
-        with sharing:
-            return work(item)
-
-    with ThreadPoolExecutor(workers) as pool:
-        # each in a copy of the context, where work is counted
-        return [task.result() for task in [pool.submit(copy_context().run, shared, item) for item in items]]

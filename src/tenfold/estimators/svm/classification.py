@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from tenfold.arrays import Array, contiguous
+from tenfold.arrays import Array, contiguous, entries, is_sparse
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.classes import chosen_classes, largest
 from tenfold.estimators.contract import (
@@ -22,7 +22,7 @@ from tenfold.estimators.entries import Entry
 from tenfold.estimators.labels import numbered_classes
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, nothing
 from tenfold.estimators.predictors import Scored, Sparsified
-from tenfold.estimators.svm.machines import COMMON, Fits, ascends, machine_of, refuse_elsewhere, rows_of, tasks
+from tenfold.estimators.svm.machines import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of, tasks
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.svm import worst
 from tenfold.stats import Params
@@ -182,11 +182,17 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
         told = watcher(self, X, y, self.max_iter * len(todo), lambda params: self._attributes(done, params, X))
         fit = Fits(self, dual, told)
 
+        def one(task: Task) -> Fitted:
+            rows, total = rows_of(kept, task)
+            machine = machine_of(self, total)
+            return fit.joint(rows, machine, count) if joint else fit(rows, machine)
+
         def work() -> None:
+            if told is None and len(todo) > 1 and (is_sparse(kept) or isinstance(kept, np.ndarray)):
+                done.extend(fit.at_once(one, todo, entries(kept)))
+                return
             for task in todo:
-                rows, total = rows_of(kept, task)
-                machine = machine_of(self, total)
-                done.append(fit.joint(rows, machine, count) if joint else fit(rows, machine))
+                done.append(one(task))
 
         refuse_not_finite(self, X, work)
         self._store(done, X)

@@ -1,7 +1,7 @@
 """What the parameters of linear support vector machines stand for, with scikit-learn's errors."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +14,12 @@ from tenfold.estimators.contract import SOURCES, as_rows, counted, source_of, to
 from tenfold.estimators.labels import weighted
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer, nothing, random_state, real
 from tenfold.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, SquaredHinge
+from tenfold.machine import at_once
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.svm import Limits, Machine, fit_joint
 from tenfold.plans.svm import fit as fit_machine
-from tenfold.solvers.loop import Status, Watch
+from tenfold.solvers.loop import Record, Status, Watch
+from tenfold.stats import Params
 
 LOSSES: dict[str, Callable[[float], Loss]] = {
     "hinge": lambda _: Hinge(),
@@ -135,8 +137,23 @@ class Fits:
     """The fits of a model, one for each of its targets: within one time, and none after an interruption."""
 
     def __init__(self, model: Any, dual: bool | None, watch: Watch | None) -> None:
-        self.model, self.dual, self.watch = model, dual, watch
+        self.model, self.dual, self.watch, self.halted = model, dual, watch, False
         self.seed, self.begin, self.max_iter = seed_of(model), time.perf_counter(), int(model.max_iter)
+
+    def at_once(self, work: Callable[[Task], Fitted], todo: Sequence[Task], entries: int) -> list[Fitted]:
+        """The fits of several targets; an interruption reaches those that go on in other threads, too."""
+        self.watch = self.heed
+        return at_once(work, todo, entries, self.halt)
+
+    def halt(self) -> None:
+        """Interrupt what goes on, and begin nothing else."""
+        self.halted, self.max_iter = True, 0
+
+    def heed(self, record: Record, params: Params) -> bool:
+        """The watch of a fit that may be halted."""
+        if self.halted:
+            raise KeyboardInterrupt
+        return False
 
     def _limits(self) -> Limits:
         left = self.model.time_limit
