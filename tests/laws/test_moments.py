@@ -218,3 +218,16 @@ def test_a_block_of_one_group(n, only, weighted):
     alone = Moments.lift(Block(X, y, weight))
     assert [moments.count for moments in found] == [alone.count if g == only else 0 for g in range(3)]
     np.testing.assert_allclose(found[only].XX, alone.XX, rtol=1e-12, atol=1e-12 * n)
+
+
+def test_moments_from_the_origin_have_means_of_zero_and_the_same_sums_about_it():
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.standard_normal((50, 3)) + 5.0, rng.standard_normal((50, 2)) - 2.0, rng.uniform(size=50)
+    moments = Moments.of(X, y, weight)
+    moved = moments.from_origin()
+    assert not moved.mean.any()
+    assert not moved.target_mean.any()
+    expected = (X.T @ (weight[:, None] * X), X.T @ (weight[:, None] * y), weight @ y**2)
+    for origin in (True, False):
+        for found, sums in zip(moved.about(origin), expected, strict=True):
+            np.testing.assert_allclose(found, sums, rtol=1e-13)

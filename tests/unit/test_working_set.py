@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tenfold.solvers.working_set import DenseColumns, SparseColumns, Task
+from tenfold.solvers.working_set import DenseColumns, SparseColumns, Task, columns_of
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def rows():
 
 def both(rows):
     X, root, centre, _ = rows
-    return SparseColumns(sparse.csr_array(X), root, centre), DenseColumns(X, root, centre)
+    return SparseColumns(sparse.csr_array(X), root, centre), DenseColumns([X], root, centre)
 
 
 def test_products_come_with_columns_of_many_entries(rows):
@@ -65,3 +65,22 @@ def test_descent_is_that_of_dense_columns(rows, index, targets):
         found.append(W)
     assert np.count_nonzero(found[0]) > 2
     np.testing.assert_allclose(found[0], found[1], atol=1e-7)
+
+
+@pytest.mark.parametrize(("without", "pieces"), [(slice(50, 90), 2), (slice(0, 40), 1), (slice(None, None, 2), 1)])
+def test_rows_without_a_weight_are_left_out_where_they_lie_together(rows, without, pieces):
+    X, root, centre, Y = rows
+    root = root.copy()
+    root[without] = 0.0
+    columns, kept = columns_of(X, root, centre)
+    assert isinstance(columns, DenseColumns)
+    assert len(columns.arrays) == pieces
+    scattered = without.step is not None  # these are read with the others
+    np.testing.assert_array_equal(np.arange(200)[kept], np.arange(200) if scattered else np.flatnonzero(root))
+    C = root[:, None] * (X - centre)
+    residuals = (np.sign(root)[:, None] * Y)[kept]
+    np.testing.assert_allclose(columns.pulls(residuals), residuals.T @ C[kept], atol=1e-13)
+    chosen = columns.extended(columns.extended(columns.none(), np.array([7, 3])), np.array([31]))
+    part = C[kept][:, [7, 3, 31]]
+    np.testing.assert_allclose(chosen.columns[:3], part.T, atol=1e-15)
+    np.testing.assert_allclose(chosen.gram[:3, :3], part.T @ part, atol=1e-14)

@@ -6,6 +6,7 @@
 // pull exceeds l1 become members, the furthest beyond it first, and the gap is that over all columns.
 #pragma once
 
+#include "tenfold/buffer.hpp"
 #include "tenfold/descent.hpp"
 #include "tenfold/kernels.hpp"
 
@@ -54,8 +55,8 @@ public:
   void admit(std::span<const double> S, Index stride, Index p, std::span<const Index> members) {
     const Index more = static_cast<Index>(members.size());
     if (more > capacity_) {
-      const Index capacity = std::min(p, std::max<Index>(64, 2 * more));
-      std::vector<double> gram(at(capacity * capacity));
+      const Index capacity = std::min(p, std::max<Index>(64, more + more / 2));
+      Products gram(at(capacity * capacity));
       for (Index i = 0; i < m_; ++i)
         std::copy_n(gram_.begin() + i * capacity_, m_, gram.begin() + i * capacity);
       gram_ = std::move(gram);
@@ -76,11 +77,14 @@ public:
   std::span<double> pulls() { return std::span(pulls_).first(at(t_ * m_)); }
 
 private:
+  using Products = std::vector<double, Unset<double>>; // room that nobody enters costs nothing
+
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
   Index t_, m_ = 0, capacity_ = 0;
   double yy_;
-  std::vector<double> gram_, along_, pulls_;
+  Products gram_;
+  std::vector<double> along_, pulls_;
 };
 
 // Flops: 2 p a weight that moved since all pulls were last known, 2 m a step of one of the m members.

@@ -32,7 +32,7 @@ from tenfold.judge.falls import factored
 from tenfold.judge.points import centred
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
-from tenfold.problems import SparseLeastSquares
+from tenfold.problems import SparseLeastSquares, duality_gap
 from tenfold.stats import Columns, Moments, Params, along, derivatives, moments_of
 
 EPS = float(np.finfo(np.float64).eps)
@@ -172,8 +172,6 @@ def path_gaps(
     moments: Moments,
     params: Params,
     penalties: Sequence[tuple[float, float]],
-    *,
-    dtype: Any = np.float64,
 ) -> Floats:
     """Gaps of many fits, for l1 and l2 of each: parameters of all targets of the first fit, then of the second, ... The
     gaps are (A,), or (A, t) for targets that are not joint.
@@ -181,15 +179,12 @@ def path_gaps(
     t = moments.yy.size
     read = _read_moments(problem, moments, params, np.arange(len(params.coef)) % t, rounding=False)
     found = np.empty((len(penalties), 1 if problem.joint else t))
-    nothing = np.zeros((1, 1))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for a, (l1, l2) in enumerate(penalties):
-            this = replace(problem, l1=l1, l2=l2)
-            for k in range(found.shape[1]):
-                part = slice(a * t, (a + 1) * t) if problem.joint else slice(a * t + k, a * t + k + 1)
-                objective, here = _placed(this, read, params, part, nothing)
-                bounds = [_Bound(objective, 0.0), _scaled(this, here), _free(this, here)]
-                found[a, k] = _best(bounds, objective - here.balanced, 0.0).value
+    for a, (l1, l2) in enumerate(penalties):
+        for k in range(found.shape[1]):
+            part = slice(a * t, (a + 1) * t) if problem.joint else slice(a * t + k, a * t + k + 1)
+            squares, loss = float(read.squares[part].sum()), float(read.loss[part].sum())
+            gap = duality_gap((l1, l2), problem.positive, params.coef[part], read.pull[part], squares)
+            found[a, k] = gap + loss - 0.5 * squares if l1 > 0.0 or l2 > 0.0 else loss
     return np.maximum(found[:, 0] if problem.joint else found, 0.0)
 
 

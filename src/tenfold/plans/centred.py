@@ -54,7 +54,8 @@ def parts_of(problem: SparseLeastSquares, targets: int) -> list[slice]:
 @dataclass(frozen=True)
 class Centred:
     """Rows in memory as columns: weighted by the roots of weights that add up to one, measured from the means where
-    there is an intercept; targets (n, t) alike, the pulls (t, p) of the columns at zero weights, and their lengths.
+    there is an intercept; targets (n, t) alike, of the rows that the columns have; the pulls (t, p) of the columns at
+    zero weights, and their lengths.
     """
 
     columns: working_set.Columns
@@ -79,7 +80,8 @@ class Centred:
             # columns in a row are read as they are, unless an offset would cost digits
             far = np.any(np.abs(centre) > 1e3 * stats.spread[:p] / np.sqrt(stats.weight))
             X = X if X.flags.f_contiguous and X.flags.aligned and not far else contiguous(X)
-        columns, Y = working_set.columns_of(X, root, centre), root[:, None] * (block.y - target_mean)
+        columns, kept = working_set.columns_of(X, root, centre)
+        Y = (root[:, None] * (block.y - target_mean))[kept]
         lengths = stats.lengths(origin=not intercept)[0] / np.sqrt(stats.weight)
         return cls(columns, Y, along, lengths, centre, target_mean)
 

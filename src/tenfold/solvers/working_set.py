@@ -11,6 +11,8 @@ left out wrongly; one pass serves several penalties of a path at once. Columns t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -35,6 +37,9 @@ SOME = 16
 
 SCATTERED = 8
 """A product with an entry somewhere takes as long as so many with entries in a row."""
+
+PIECES = 8
+"""Rows without a weight are left out where the others are so many pieces at most."""
 
 INNER = 0.8
 """The working set is solved to so much of the gap that is allowed for all columns."""
@@ -110,33 +115,39 @@ def _on_products(chosen: Chosen, weights: Floats, task: Task) -> tuple[Floats, I
 
 
 class DenseColumns:
-    """Columns of a NumPy array in any order; those that are chosen are copied, and are rows then."""
+    """Columns of NumPy arrays one below the other, in any order; those that are chosen are copied, as rows."""
 
-    def __init__(self, X: Array, root: Floats, centre: Floats) -> None:
-        self.X, self.root, self.centre = X, root, centre
+    def __init__(self, arrays: list[Array], root: Floats, centre: Floats) -> None:
+        self.arrays, self.root, self.centre = arrays, root, centre
+        ends = np.cumsum([0, *(len(X) for X in arrays)])
+        self.parts = [slice(start, stop) for start, stop in pairwise(ends)]
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.X.shape
+        return len(self.root), len(self.centre)
 
     def pulls(self, residuals: Floats) -> Floats:
-        weighted = self.root[:, None] * residuals
-        if self.X.flags.c_contiguous:
-            return back_times(self.X, np.ascontiguousarray(weighted), self.centre)
-        R, k = np.ascontiguousarray(weighted.T), residuals.shape[1]
-        found = _core.times(self.X.T, R, np.zeros(k), None, threads(self.X.size))
+        weighted = np.ascontiguousarray(self.root[:, None] * residuals)
+        return reduce(np.add, (self._pulls(X, weighted[part]) for X, part in zip(self.arrays, self.parts, strict=True)))
+
+    def _pulls(self, X: Array, weighted: Floats) -> Floats:
+        if X.flags.c_contiguous:
+            return back_times(X, weighted, self.centre)
+        R, k = np.ascontiguousarray(weighted.T), weighted.shape[1]
+        found = _core.times(X.T, R, np.zeros(k), None, threads(X.size))
         return np.ascontiguousarray(found.T) - np.outer(weighted.sum(axis=0), self.centre)
 
     def extended(self, chosen: Chosen, index: Integers) -> Chosen:
         n, q = self.shape[0], len(chosen.index)
         m, used = q + len(index), threads(n * len(index))
-        if self.X.flags.c_contiguous:
-            new = _core.some_columns(self.X, index, self.centre[index], self.root, used)
-        else:
-            new = self.root * (np.take(self.X.T, index, axis=0) - self.centre[index, None])
         columns = _with_room(chosen.columns, q, m, square=False)
         gram = _with_room(chosen.gram, q, m, square=True)
-        columns[q:m] = new
+        for X, part in zip(self.arrays, self.parts, strict=True):
+            if X.flags.c_contiguous:
+                columns[q:m, part] = _core.some_columns(X, index, self.centre[index], self.root[part], used)
+            else:
+                columns[q:m, part] = self.root[part] * (np.take(X.T, index, axis=0) - self.centre[index, None])
+        new = columns[q:m]
         gram[q:m, q:m] = _core.inner_products(new, np.zeros(n), np.ones(len(index)), used)
         with one_blas_thread:
             gram[:q, q:m] = dgemm(1.0, columns[:q].T, new.T, trans_a=True)
@@ -237,9 +248,18 @@ class SparseColumns:
         return W, sweeps
 
 
-def columns_of(X: Array, root: Floats, centre: Floats) -> Columns:
-    """The columns of rows in memory."""
-    return SparseColumns(X, root, centre) if is_sparse(X) else DenseColumns(X, root, centre)
+def columns_of(X: Array, root: Floats, centre: Floats) -> tuple[Columns, slice | Integers]:
+    """The columns of rows in memory, and the rows that are in them: those without a weight need not be read where they
+    lie together, as those of a fold do.
+    """
+    if is_sparse(X):
+        return SparseColumns(X, root, centre), slice(None)
+    weighted = np.concatenate([[False], root > 0.0, [False]])
+    ends = np.flatnonzero(weighted[1:] != weighted[:-1]).reshape(-1, 2)
+    if not X.flags.c_contiguous or not 0 < len(ends) <= PIECES or ends[0, 1] - ends[0, 0] == len(X):
+        return DenseColumns([X], root, centre), slice(None)
+    kept = np.flatnonzero(root > 0.0)
+    return DenseColumns([X[start:stop] for start, stop in ends], root[kept], centre), kept
 
 
 @dataclass(frozen=True)
@@ -324,8 +344,8 @@ def path(
             # where no column is missing the working set itself is to be solved further
             missing = np.setdiff1d(beyond, state.chosen.index).size
             lacks = missing > 0
-            # with the columns that it lacked, the rest of these penalties may pass at once
-            count = max(len(these) - ends, 1) if lacks else 1
+            # with the columns that it lacked, the rest of these penalties may pass at once, and as many as half of them
+            count = max(len(these) - ends, len(these) // 2, 1) if lacks else 1
             many = SOME * missing > state.chosen.index.size
             before = float(gaps[these[k]]) if many and count == 1 else 0.0
             inner = inner if lacks else 0.1 * inner
@@ -362,9 +382,10 @@ def _trimmed(columns: Columns, state: _State) -> _State:
     """Without most of the members that are not used, where these are many."""
     used: NDArray[np.bool_] = np.array(state.weights.any(axis=0))
     enough = _some(state)
-    if state.weights.shape[1] <= 4 * max(enough, int(used.sum())):
+    many = max(enough, int(used.sum()))
+    if state.weights.shape[1] <= 2 * many:
         return state
-    near = np.argsort(-pulled(state.pull[:, state.chosen.index], False))[: 2 * max(enough, int(used.sum()))]
+    near = np.argsort(-pulled(state.pull[:, state.chosen.index], False))[: many + many // 4]
     used[near] = True
     kept = np.flatnonzero(used)
     return replace(state, chosen=columns.kept(state.chosen, kept), weights=np.ascontiguousarray(state.weights[:, kept]))

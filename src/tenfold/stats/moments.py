@@ -133,16 +133,24 @@ class Moments:
 
     def about(self, origin: bool) -> tuple[Floats, Floats, Floats]:
         """XX, XY, yy about the means, or about the origin, in the scaled units."""
-        if not origin:
-            return self.XX, self.XY, self.yy
         p = self.features
         centre = np.ldexp(self.shift, -self.exponent) + self.offset
+        if not (origin and centre.any()):
+            return self.XX, self.XY, self.yy
         x, y = centre[:p], centre[p:]
         return (
             _plus(self.weight, np.outer(x, x), self.XX),
             _plus(self.weight, np.outer(x, y), self.XY),
             self.yy + self.weight * y * y,
         )
+
+    def from_origin(self) -> "Moments":
+        """What rows would have whose means are zero and whose sums about the origin are these: for questions without an
+        intercept, which are many.
+        """
+        nothing = np.zeros_like(self.offset)
+        XX, XY, yy = self.about(origin=True)
+        return replace(self, shift=nothing, offset=nothing, XX=XX, XY=XY, yy=yy)
 
     def merge(self, other: "Moments") -> "Moments":
         """The statistic of both sets of rows (Chan, Golub and LeVeque 1979)."""

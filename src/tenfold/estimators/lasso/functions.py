@@ -180,7 +180,7 @@ def _path(
         grid = _grid(wanted, lambda: data.along, problem.positive, ratio, eps)
         path, found = data.path(problem, _penalties(grid, ratio), settings, start)
         return grid, path.coef, found[0].gaps * float(np.sum(data.Y * data.Y)), path.sweeps[:, 0]
-    moments = fold_moments(rows)
+    moments = fold_moments(rows).from_origin()
     grid = _grid(wanted, lambda: pulls_of_moments(moments, False), problem.positive, ratio, eps)
     path = path_from_moments(moments, problem, _penalties(grid, ratio), settings, start)
     p = path.coef.shape[2]
