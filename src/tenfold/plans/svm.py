@@ -33,8 +33,8 @@ from tenfold.solvers.joint_interior import JointInterior
 from tenfold.solvers.loop import Solution, Status, Watch, run
 from tenfold.stats import Params
 
-ENOUGH = 0.5
-"""The gap at which an ascent of the dual ends, as a share of what the judge allows."""
+ENOUGH = 0.8
+"""The gap at which an ascent of the dual ends, as a share of what the judge allows: it is the judge's own number."""
 
 USUAL = 1e-4
 """The tolerance for which this is so; a smaller one asks for a gap that is smaller in proportion."""
