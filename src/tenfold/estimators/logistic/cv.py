@@ -268,15 +268,16 @@ class LogisticRegressionCV(LogisticRegression):
     ) -> Floats:
         """Scores (folds, Cs, ratios) on the rows that a fold left out."""
         scores = np.zeros(paths.shape[:3])
-        known = "accuracy" if self.scoring in (None, "warn") else self.scoring
-        of_rows = told_of_classes(self._get_scorer(), self.classes_)
+        name = "accuracy" if self.scoring in (None, "warn") else self.scoring
+        known = isinstance(name, str) and name in SCORES and set(given) <= {"sample_weight"}
+        of_rows = None if known else told_of_classes(self._get_scorer(), self.classes_)
         model = LogisticRegression()
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
         for fold, test in enumerate(tests):
-            extra = {name: part_of(value, test, len(y)) for name, value in given.items()}
-            if isinstance(known, str) and known in SCORES and set(extra) <= {"sample_weight"}:
+            extra = {key: part_of(value, test, len(y)) for key, value in given.items()}
+            if of_rows is None:
                 flat = paths[fold].reshape(-1, *paths.shape[3:])
-                found = known_scores(known, X, test, number[test], extra.get("sample_weight"), flat)
+                found = known_scores(name, X, test, number[test], extra.get("sample_weight"), flat)
                 scores[fold] = found.reshape(scores.shape[1:])
                 continue
             rows = X[test]
