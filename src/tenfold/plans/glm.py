@@ -236,8 +236,13 @@ def _from_sample(
     sample = rows.thin(sampling_step(rows.shape[0], max(SAMPLED_ROWS, SAMPLE_FACTOR * rows.shape[1])))
     if not sample.fold(of_weights).low[0] < np.inf:
         return first, None
+    stages = [(sample, 8 if fresh else 1)]
+    if fresh and not (rows.foreign or rows.scattered):
+        stages = [(sample.thin(3), 8), (sample, 1)]  # fewer rows lead most of the way, where a call costs little
+    start, factor = first, None
     try:
-        start, factor = newton.refine(problem, sample, first, shift, 8 if fresh else 1, 1e-3)
+        for some, limit in stages:
+            start, factor = newton.refine(problem, some, start, shift, limit, 1e-3)
     except NotFinite:
         return first, None
     return (start if fresh else first), factor

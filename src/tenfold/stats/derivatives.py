@@ -80,7 +80,7 @@ def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, b
                 loss.name,
                 loss.parameter,
                 order,
-                threads(entries(X)),
+                threads(entries(X) + X.shape[0]),
             )
         )
         return found if shift is None else _shifted(found, shift)
@@ -96,7 +96,7 @@ def _derivatives(loss: Loss, params: Params, order: int, shift: Floats | None, b
                 loss.name,
                 loss.parameter,
                 order,
-                threads(entries(X)),
+                threads(entries(X) + X.shape[0]),
             )
         )
     return derivatives_in_arrays(loss, params, order, shift, block)
