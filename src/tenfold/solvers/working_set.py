@@ -17,7 +17,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dgemm
 from scipy.sparse import csc_array
 
 from tenfold import _core
@@ -149,8 +148,7 @@ class DenseColumns:
                 columns[q:m, part] = self.root[part] * (np.take(X.T, index, axis=0) - self.centre[index, None])
         new = columns[q:m]
         gram[q:m, q:m] = _core.inner_products(new, np.zeros(n), np.ones(len(index)), used)
-        with one_blas_thread:
-            gram[:q, q:m] = dgemm(1.0, columns[:q].T, new.T, trans_a=True)
+        gram[:q, q:m] = _core.times(columns[:q], new, np.zeros(m - q), None, threads(q * n))
         gram[q:m, :q] = gram[:q, q:m].T
         return Chosen(np.concatenate([chosen.index, index]), columns, gram)
 
@@ -158,8 +156,8 @@ class DenseColumns:
         return Chosen(chosen.index[places], chosen.columns[places], chosen.gram[np.ix_(places, places)])
 
     def fits(self, chosen: Chosen, weights: Floats) -> Floats:
-        with one_blas_thread:
-            return dgemm(1.0, chosen.columns[: len(chosen.index)].T, weights.T)
+        columns = chosen.columns[: len(chosen.index)]
+        return _core.times_t(columns, np.ascontiguousarray(weights.T), None, threads(columns.size)).T
 
     def none(self) -> Chosen:
         return Chosen(np.zeros(0, np.int64), np.zeros((0, self.shape[0])), np.zeros((0, 0)))
