@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", metavar="PATTERN", default="", help="rows whose name contains this")
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
     parser.add_argument("--json", type=Path, default=LAST, metavar="FILE", help=f"where to write the result ({LAST})")
-    parser.add_argument("--page", nargs="*", type=Path, metavar="FILE", help="only write the page, from these results")
+    parser.add_argument("--page", nargs="*", type=Path, metavar="FILE", help="only bring the page up to these results")
     parser.add_argument("--page-to", type=Path, default=PAGE, metavar="FILE", help=f"where the page goes ({PAGE})")
     parser.add_argument("--quick", action="store_true", help="small data and one repetition: a test of this program")
     parser.add_argument("--full", action="store_true", help="no scaled rows: time scikit-learn on all alphas")
@@ -38,7 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
     if given.page is not None:
         reports = [json.loads(path.read_text()) for path in given.page or [LAST]]
         given.page_to.parent.mkdir(exist_ok=True)
-        given.page_to.write_text(page.render(page.join(reports)))
+        before = given.page_to.read_text() if given.page_to.exists() else ""
+        given.page_to.write_text(page.render(page.join(reports), before))
         print(f"wrote {given.page_to}")
         return 0
     if not rows:

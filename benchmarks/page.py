@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from math import exp, log
 from typing import Any
 
@@ -12,7 +13,7 @@ from benchmarks.table import INTELEX, OURS, ROWS, SKLEARN
 HEAD = """# Speed and memory
 
 Measured on {processor}, {threads} threads, {date}; Python {python}, {versions}.
-Written by `python -m benchmarks --page`.
+Rows that were measured elsewhere or earlier say so in their notes. Written by `python -m benchmarks --page`.
 
 Every number comes from fresh processes with the same number of threads, contenders in turn, {repetitions} or more
 repetitions. *Time* is the median of the calls after the first one in each process; the *first call* is beside it.
@@ -32,25 +33,40 @@ COLUMNS = (
 )
 
 
-def render(report: dict[str, Any]) -> str:
-    """The page in Markdown."""
+def render(report: dict[str, Any], before: str = "") -> str:
+    """The page in Markdown; rows that the report has not measured stay as they are on the page `before`."""
     measured = [row for row in report["rows"] if row["status"] == "measured"]
+    new = {row["row"]: ("| " + " | ".join(_cells(row)) + " |", "; ".join(_notes(row))) for row in measured}
+    place = {row.name: number for number, row in enumerate(ROWS)}
+    rows = dict(sorted((_kept(before) | new).items(), key=lambda row: place.get(row[0], len(place))))
     lines = [_head(report, measured), "| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
-    lines += ["| " + " | ".join(_cells(row)) + " |" for row in measured]
-    lines += ["", _summary(measured), "", "## Notes to the rows", ""]
-    lines += [f"- **{row['row']}**: " + "; ".join(_notes(row)) + "." for row in measured if _notes(row)]
-    skipped = [f"{row['row']} ({row['note']})" for row in report["rows"] if row["status"] != "measured"]
+    lines += [line for line, _ in rows.values()]
+    lines += ["", _summary(line for line, _ in rows.values()), "", "## Notes to the rows", ""]
+    lines += [f"- **{name}**: {note}." for name, (_, note) in rows.items() if note]
+    skipped = [f"{row['row']} ({row['note']})" for row in report["rows"] if row["row"] not in rows]
     lines += ["", "Not measured: " + "; ".join(skipped) + "."] if skipped else []
     found = {name: entry for name, entry in report["imports"].items() if "seconds" in entry}
     imports = [f"{name} {_seconds(entry['seconds'])}" for name, entry in found.items()]
     return "\n".join([*lines, "", "Import alone, in a fresh process: " + ", ".join(imports) + ".", ""])
 
 
+def _kept(page: str) -> dict[str, tuple[str, str]]:
+    """Line and note of each row of a page, with where and when it was measured."""
+    notes = dict(re.findall(r"^- \*\*(.+?)\*\*: (.+)\.$", page, re.MULTILINE))
+    where = re.search(r"^Measured on (.+), \d+ threads, ([^;]+);", page, re.MULTILINE)
+    words = f"measured on {where[1]}, {where[2]}" if where else ""
+    lines = {line[2:].split(" | ")[0]: line for line in page.splitlines() if line.startswith("| ")}
+    lines.pop(COLUMNS[0], None)
+    kept = {name: [note for note in (notes.get(name, ""), words) if note] for name, line in lines.items()}
+    return {
+        name: (lines[name], parts[0] if "measured on " in parts[0] else "; ".join(parts))
+        for name, parts in kept.items()
+    }
+
+
 def join(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Several runs on one page, under the head of the first: of a row measured twice the later one, in table order."""
-    found = {row["row"]: row for report in reports for row in report["rows"]}
-    place = {row.name: number for number, row in enumerate(ROWS)}
-    rows = sorted(found.values(), key=lambda row: place.get(row["row"], len(place)))
+    """Several runs on one page, under the head of the first: of a row measured twice the later one."""
+    rows = list({row["row"]: row for report in reports for row in report["rows"]}.values())
     dates = sorted({report["date"] for report in reports})
     ceilings = {name: rate for report in reversed(reports) for name, rate in report["ceilings"].items()}
     return reports[0] | {"rows": rows, "ceilings": ceilings, "date": " to ".join(dict.fromkeys((dates[0], dates[-1])))}
@@ -138,10 +154,12 @@ def _quality_note(row: dict[str, Any]) -> list[str]:
     return words
 
 
-def _summary(rows: list[dict[str, Any]]) -> str:
-    ratios = [row["ratios"]["scikit_learn"] for row in rows if row["ratios"]["scikit_learn"]]
+def _summary(lines: Iterable[str]) -> str:
+    rows = [line[2:-2].split(" | ") for line in lines]
+    factors = [cells[COLUMNS.index("scikit-learn / ours")].removeprefix("≥ ") for cells in rows]
+    ratios = [float(factor.removesuffix("x")) for factor in factors if factor != "–"]
     mean = f"{exp(sum(map(log, ratios)) / len(ratios)):.1f}" if ratios else "–"
-    words = [verdict(row) for row in rows]
+    words = [cells[-1].replace("(noisy)", "").strip(" *") or "ahead" for cells in rows]
     counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
     return f"Geometric mean of scikit-learn / ours over {len(ratios)} rows: **{mean}**. Rows: {counts}."
 

@@ -157,6 +157,22 @@ def test_joined_reports_take_the_later_measurement_of_a_row():
     assert row["contenders"][0]["seconds"] == 0.2
 
 
+def test_rows_that_were_not_measured_again_stay_on_the_page():
+    before = page.render(report(sklearn=0.3))
+    late = report(ours=0.2)
+    late["rows"][0]["row"], late["machine"]["processor"], late["date"] = "another row", "a faster one", "2001-01-01"
+    written = page.render(late, before)
+    assert page.render(late, written) == written
+    for line in (*before.splitlines(), *page.render(late).splitlines()):
+        assert not line.startswith("| a") or line in written
+    said = "- **a row**: one product; our gap 1.0e-09 (allowed 1.0e-06); measured on a processor, 2000-01-01."
+    assert said in written
+    assert "over 2 rows: **3.9**. Rows: 1 short, 1 ahead." in written
+    again = report()
+    assert page.render(again, written).count("a row**") == 1
+    assert "measured on a processor" not in page.render(again, written)
+
+
 def test_a_peer_is_short_when_its_objective_is_above_the_proved_bound():
     ours = {"kind": "gap", "objective": 1.0, "value": 1e-9, "allowed": 1e-7}
     assert quality.shortfall(ours, ours | {"objective": 1.0 + 0.5e-7, "value": 1e-3}) is None
