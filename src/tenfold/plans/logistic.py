@@ -70,12 +70,9 @@ class LogisticFit(Fitted):
 
 
 class StoppingRule:
-    """At most one where no entry of the gradient exceeds `tol` and the judge is content; `tighten` asks for more.
+    """At most one where no entry of the gradient exceeds `tol` and the judge is content; `tighten` asks for more."""
 
-    For one problem, or for each of several with `strength` (m,), gradient (m, q) and fall (m,).
-    """
-
-    def __init__(self, strength: float | Floats, tol: float, outputs: int = 1) -> None:
+    def __init__(self, strength: float, tol: float, outputs: int = 1) -> None:
         self.strength = strength
         self.tol = max(tol, float(np.finfo(np.float64).tiny))
         self.outputs = outputs
@@ -84,18 +81,17 @@ class StoppingRule:
     def tighten(self) -> None:
         self.allowed *= 1e-3
 
-    @np.errstate(over="ignore")  # far from the end, in units that are extreme, infinity is an answer
-    def __call__(self, gradient: Floats, fall: Any) -> Any:
+    def __call__(self, gradient: Floats, fall: float) -> float:
         """From the gradient and the expected fall of the objective to the number that is compared with one."""
-        weights = gradient.reshape(*gradient.shape[:-1], self.outputs, -1)[..., :-1]
-        # the judge's number; the intercept is not penalised, and counts by what it can gain
-        penalised = np.asarray(self.strength) > 0.0
-        bound = np.sum(weights**2, axis=(-2, -1)) / np.where(penalised, 2.0 * self.strength, 1.0) + fall
         # without a penalty the judge needs a fall so small that Newton's method cannot leave the neighbourhood
-        bound = np.where(penalised, bound, 1e4 * fall)
-        wanted = np.maximum(np.max(np.abs(gradient), axis=-1, initial=0.0) / self.tol, bound / self.allowed)
+        bound = 1e4 * fall
+        if self.strength > 0.0:
+            # the judge's number; the intercept is not penalised, and counts by what it can gain
+            weights = gradient.reshape(self.outputs, -1)[:, :-1]
+            bound = float(np.einsum("kp,kp->", weights, weights)) / (2.0 * self.strength) + fall
+        wanted = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
         # whatever the units of the columns, there is nothing below rounding
-        return np.minimum(wanted, np.abs(fall) / 1e-26)
+        return min(wanted, abs(fall) / 1e-26)
 
 
 def fit(
