@@ -2,7 +2,7 @@
 
 | | few columns | many columns |
 |---|---|---|
-| squared losses | Newton's method and L-BFGS on the primal | the same; with fewer rows, ascent of the dual |
+| squared losses | Newton's method and L-BFGS on the primal | ascent of the dual; the same with many rows on margins |
 | losses with kinks | interior points | ascent of the dual |
 | squared hinge, L1 | proximal Newton steps | the same on working sets of columns |
 | joint hinge of several classes | interior points | ascent of the dual |
@@ -10,6 +10,8 @@
 An intercept that is penalised is tied to zero; beside an L1 penalty it is the weight of a constant column.
 """
 
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +32,7 @@ from tenfold.problems import Glm
 from tenfold.solvers.dual_ascent import DualAscent
 from tenfold.solvers.joint_ascent import JointAscent
 from tenfold.solvers.joint_interior import JointInterior
-from tenfold.solvers.loop import Solution, Status, Watch, run
+from tenfold.solvers.loop import Solution, Status, Step, Watch, run
 from tenfold.stats import Params
 
 ENOUGH = 0.8
@@ -38,6 +40,12 @@ ENOUGH = 0.8
 
 USUAL = 1e-4
 """The tolerance for which this is so; a smaller one asks for a gap that is smaller in proportion."""
+
+CROWDED, PROBE = 1.5, 10
+"""Inner products of more rows than columns are singular. Where after so many steps so many times as many rows as
+columns have a part in the weights, an ascent would take hundreds of epochs to a gap that L-BFGS has after some tens of
+passes; where classes can nearly be separated it is the other way round.
+"""
 
 HINT, HINT_STEPS = 0.1, 2000
 """The same where a dual point is all that is wanted, for weights that come without one; and at most so many steps."""
@@ -162,8 +170,14 @@ def fit(
     given: dict[str, Any] = vars(limits) | {"dtype": dtype}
     if machine.sparse:
         return _by_proximal(machine, rows, tol, limits, dtype)
-    if (dual and _at_hand(rows)) or (dual is None and _ascends(rows, machine)):
+    if dual and _at_hand(rows):
         return _by_dual(machine, rows, tol, limits, seed, dtype)
+    if dual is None and _ascends(rows, machine):
+        begin = time.perf_counter()
+        try:
+            return _by_dual(machine, rows, tol, limits, seed, dtype, probed=not machine.loss.kinked)
+        except Crowded:
+            given["time_limit"] = _left(limits.time_limit, begin)
     if machine.loss.kinked:
         return piecewise.fit(
             rows, machine.loss, 0.0, machine.strength, machine.intercept, tie=machine.tie, **given  # type: ignore[arg-type]
@@ -174,31 +188,48 @@ def fit(
 
 
 def _ascends(rows: Rows, machine: Machine) -> bool:
-    """Whether the dual is ascended: rows in memory with more columns than a square matrix is formed of. Where rows are
-    more than columns, inner products of rows are singular, and an ascent takes hundreds of epochs to a gap that L-BFGS
-    has after some tens of passes.
+    """Whether an ascent of the dual is tried: rows in memory with more columns than a square matrix is formed of, and
+    with a squared loss not so many that they will crowd.
     """
     n, p = rows.shape
     if not _at_hand(rows):
         return False
     if machine.loss.kinked:
         return p > NEWTON_COLUMNS
-    return n < p and not glm.forms_hessian(rows, machine.problem)
+    return n < 2 * CROWDED * p and not glm.forms_hessian(rows, machine.problem)
+
+
+class Crowded(Exception):
+    """Too many rows have a part in the weights for an ascent of the dual."""
+
+
+def _unless_crowded(ascent: DualAscent, columns: int) -> Iterator[Step]:
+    for count, step in enumerate(ascent.steps()):
+        if count == PROBE and step.measure > 1.0 and np.count_nonzero(ascent.loop.b) > CROWDED * columns:
+            raise Crowded
+        yield step
+
+
+def _left(time_limit: float | None, begin: float) -> float | None:
+    return None if time_limit is None else max(0.0, time_limit - (time.perf_counter() - begin))
 
 
 def _at_hand(rows: Rows) -> bool:
     return isinstance(rows, MemoryRows) and not rows.foreign
 
 
-def _by_dual(machine: Machine, rows: Rows, tol: float, limits: Limits, seed: int, dtype: Any) -> Fitted:
+def _by_dual(
+    machine: Machine, rows: Rows, tol: float, limits: Limits, seed: int, dtype: Any, probed: bool = False
+) -> Fitted:
     ascent = _ascent(machine, rows, seed, _allowed(tol))
+    path = _unless_crowded(ascent, rows.shape[1]) if probed else ascent.steps()
 
     def judged(solution: Solution) -> Fitted:
         params, status = stored(solution.params, dtype), solution.status.value
         certificate = machine.judged(rows, params, dual=ascent.slopes, status=status, dtype=dtype)
         return Fitted(params, certificate, "dual ascent", solution.iterations, solution.trace)
 
-    return certified(ascent.steps(), judged, ascent.tighten, limits.max_iter, limits.time_limit, limits.watch)[1]
+    return certified(path, judged, ascent.tighten, limits.max_iter, limits.time_limit, limits.watch)[1]
 
 
 def _ascent(machine: Machine, rows: Rows, seed: int, allowed: float) -> DualAscent:
