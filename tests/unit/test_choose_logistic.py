@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_limits
 from logistic_paths import SETTINGS, problem, rows_of
 from tenfold import LogisticRegression
 from tenfold.choose import apart as apart_module
+from tenfold.choose import logistic, strides, together
 from tenfold.choose import scores as score_module
-from tenfold.choose import together
 from tenfold.choose.apart import apart
 from tenfold.choose.logistic import paths
 from tenfold.choose.scores import SCORES, scores
@@ -79,6 +79,66 @@ def test_models_of_a_dense_grid_meet_the_rule_everywhere(classes):
             gradient = gradient[-len(params) :]
             gradient[:, :-1] += strength * params[:, :-1]
             assert np.abs(gradient).max() <= SETTINGS["tol"]
+
+
+def slopes_of_classes(X, number, weight, params, strength, intercept):
+    """The gradient of the mean loss and the penalty, about the mean of the rows."""
+    z = X @ params[:, :-1].T + params[:, -1]
+    q = np.exp(z - z.max(axis=1)[:, None])
+    u = weight[:, None] * (q / q.sum(axis=1)[:, None] - np.eye(len(params))[number]) / weight.sum()
+    gradient = u.T @ (X - X.mean(axis=0) if intercept else X) + strength * params[:, :-1]
+    return np.column_stack([gradient, u.sum(axis=0)]) if intercept else gradient
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    "kind", [np.ascontiguousarray, sparse.csr_array, np.float32], ids=["dense", "sparse", "single"]
+)
+@pytest.mark.parametrize("splitter", [KFold(4), ShuffleSplit(3, random_state=0)], ids=["folds", "overlapping"])
+def test_every_model_on_the_way_of_strides_meets_the_rule(kind, intercept, splitter, monkeypatch):
+    """Those that no pass was spent on as well, and those of folds that are alone in their batch."""
+    monkeypatch.setattr(logistic, "FEW_COEFFICIENTS", 0)
+    monkeypatch.setattr(strides, "MOST_FOLDS", 2)
+    X, number = problem(n=240, p=8, classes=5)
+    X = np.ascontiguousarray(kind(X), dtype=np.float64) if kind is np.float32 else X
+    X[np.abs(X) < 2.0] = 0.0
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X))
+    folds = [train for train, _ in splitter.split(X)]
+    strengths = np.tile(np.logspace(0.5, -7, 100), (len(folds), 1)) * np.arange(1, len(folds) + 1)[:, None]
+    usual = {**SETTINGS, "tol": 1e-4}
+    rows = rows_of(kind(X), number, 5, weight)
+    found = paths(rows, folds, strengths, 0.0, intercept, classes=5, **usual)
+    assert found.params.shape == (len(folds), 100, 5, 9)
+    assert np.count_nonzero(found.iterations) < 0.5 * found.iterations.size
+    for f, fold in enumerate(folds):
+        for strength, params in zip(strengths[f], found.params[f], strict=True):
+            here = slopes_of_classes(X[fold], number[fold], weight[fold], params, strength, intercept)
+            assert np.abs(here).max() <= usual["tol"]
+            # what may be gained is less than a millionth of what there is to gain
+            assert np.sum(here[:, :8] ** 2) / (2.0 * strength) <= 1e-6 * np.log(5)
+            assert intercept or not params[:, -1].any()
+
+
+def test_strides_with_few_blocks_kept(monkeypatch):
+    """Blocks that are given up make no difference to what is found."""
+    monkeypatch.setattr(logistic, "FEW_COEFFICIENTS", 0)
+    X, number = problem(n=240, p=8, classes=5)
+    folds = [train for train, _ in KFold(3).split(X)]
+    strengths = np.tile(np.logspace(0, -5, 30), (3, 1))
+    many = paths(rows_of(X, number, 5), folds, strengths, 0.0, True, classes=5, **SETTINGS)
+    monkeypatch.setattr(strides, "MOST_NUMBERS", 0)
+    few = paths(rows_of(X, number, 5), folds, strengths, 0.0, True, classes=5, **SETTINGS)
+    np.testing.assert_allclose(few.params, many.params, atol=1e-3)
+
+
+def test_one_penalty_and_penalties_that_come_twice_by_strides(monkeypatch):
+    monkeypatch.setattr(logistic, "FEW_COEFFICIENTS", 0)
+    X, number = problem(classes=4)
+    folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
+    for grid in (np.repeat(np.logspace(0, -3, 5), 2), np.array([0.1])):
+        found = paths(rows_of(X, number, 4), folds, np.tile(grid, (2, 1)), 0.0, True, classes=4, **SETTINGS)
+        alone = fit(rows_of(X[folds[1]], number[folds[1]], 4), L2(grid[-1]), True, classes=4, **SETTINGS)
+        np.testing.assert_allclose(found.params[1, -1, :, :-1], alone.params.coef, atol=1e-4)
 
 
 @pytest.mark.parametrize("route", ROUTES)

@@ -6,7 +6,7 @@ import pytest
 from tenfold import LogisticRegression, _core
 from tenfold.data import MemoryRows
 from tenfold.losses import Softmax
-from tenfold.stats import Params, class_curvatures, rough_softmax, softmax, softmax_along, softmax_at
+from tenfold.stats import Params, class_curvatures, rough_softmax, softmax, softmax_along, softmax_at, summed_curvatures
 
 
 def _given(n, p, K, dtype=np.float64, seed=0):
@@ -48,6 +48,20 @@ def test_curvatures_of_classes(n, p, K):
         found = MemoryRows(X, y, weight).fold(class_curvatures(at, shift)).sum
         assert len(found) == (K if at is params else 1)
         np.testing.assert_allclose(found, expected[: len(found)], atol=1e-5 * np.abs(expected).max())
+
+
+def test_curvatures_summed_over_models():
+    """Each counts by the share that it has of the group of a row."""
+    n, p, K = 300, 41, 3
+    X, y, weight, params, shift = _given(n, p, K)
+    group, share = (np.arange(n) % 3).astype(np.int32), np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+    both = Params(np.stack([params.coef, -0.5 * params.coef]), np.stack([params.intercept, 0.0 * params.intercept]))
+    found = MemoryRows(X, y, weight, group).fold(summed_curvatures(both, share, shift)).sum
+    expected = np.zeros_like(found)
+    for m in range(2):
+        own, at = weight * share[group, m], Params(both.coef[m], both.intercept[m])
+        expected += MemoryRows(X, y, own).fold(class_curvatures(at, shift)).sum
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
 
 
 def test_losses_at_margins():

@@ -1,8 +1,9 @@
 """Paths of logistic models along the strength of the penalty, for the folds of a cross-validation.
 
-Few columns with an L2 penalty: all models together (together.py), and few rows under few penalties each fold apart, in
-one loop (apart.py). Otherwise each fold by itself, several at once, each on its share of the threads; a model starts
-from the one before it.
+Few coefficients: all models together (together.py, and kinked.py under an L1 penalty), and few rows of two classes
+under few penalties each fold apart, in one loop (apart.py). Many coefficients of several classes under an L2 penalty:
+all folds together, by strides (strides.py). Otherwise each fold by itself, several at once, each on its share of the
+threads; a model starts from the one before it.
 """
 
 from collections.abc import Sequence
@@ -15,11 +16,12 @@ from tenfold.arrays import Floats, Integers, contiguous
 from tenfold.choose.apart import apart, is_cheap
 from tenfold.choose.kinked import kinked
 from tenfold.choose.models import Paths
+from tenfold.choose.strides import by_strides
 from tenfold.choose.together import together
 from tenfold.data import MemoryRows
 from tenfold.machine import at_once
 from tenfold.penalties import mixture
-from tenfold.plans.frames import moved
+from tenfold.plans.frames import NEWTON_COLUMNS, moved
 from tenfold.plans.logistic import forms_hessian, middle_of, minimise
 from tenfold.plans.multinomial import CHEAP_HESSIAN, FEW_COEFFICIENTS
 from tenfold.stats import Params
@@ -41,20 +43,22 @@ def paths(
     max_iter: int,
 ) -> Paths:
     """The models of the rows of each fold under penalties of `strengths` (F, A), best from strong to weak."""
-    outputs = 1 if classes == 2 else classes
-    settings = {"classes": classes, "solver": solver, "tol": tol, "max_iter": max_iter}
-    if not _alike(rows, folds, float(np.min(strengths)), outputs):
-        return _alone(rows, folds, strengths, l1_ratio, intercept, settings)
+    outputs, weakest = 1 if classes == 2 else classes, float(np.min(strengths))
     shift = middle_of(rows, intercept)
+    common: dict[str, Any] = {"outputs": outputs, "shift": shift, "tol": tol, "max_iter": max_iter}
     found = None
-    if l1_ratio == 0.0 and outputs == 1 and is_cheap(rows, strengths.shape[1]):
-        found = apart(rows, folds, strengths, intercept, shift=shift, tol=tol, max_iter=max_iter)
-    if l1_ratio == 0.0 and found is None:
-        found = together(rows, folds, strengths, intercept, outputs=outputs, shift=shift, tol=tol, max_iter=max_iter)
-    if l1_ratio > 0.0:
-        penalties = (l1_ratio * strengths, (1.0 - l1_ratio) * strengths)
-        found = kinked(rows, folds, *penalties, intercept, outputs=outputs, shift=shift, tol=tol, max_iter=max_iter)
+    if _alike(rows, folds, weakest, outputs):
+        if l1_ratio == 0.0 and outputs == 1 and is_cheap(rows, strengths.shape[1]):
+            found = apart(rows, folds, strengths, intercept, shift=shift, tol=tol, max_iter=max_iter)
+        if l1_ratio == 0.0 and found is None:
+            found = together(rows, folds, strengths, intercept, **common)
+        if l1_ratio > 0.0:
+            penalties = (l1_ratio * strengths, (1.0 - l1_ratio) * strengths)
+            found = kinked(rows, folds, *penalties, intercept, **common)
+    elif l1_ratio == 0.0 and _blockwise(rows, folds, weakest, outputs):
+        found = by_strides(rows, folds, strengths, intercept, **common)
     if found is None:
+        settings = {"classes": classes, "solver": solver, "tol": tol, "max_iter": max_iter}
         return _alone(rows, folds, strengths, l1_ratio, intercept, settings)
     return found._replace(params=_away(found.params, shift))
 
@@ -64,8 +68,21 @@ def _alike(rows: MemoryRows, folds: Sequence[Integers], weakest: float, outputs:
     n, p = rows.shape
     size = outputs * (p + 1)
     few = p <= SHARED_COLUMNS if outputs == 1 else size <= FEW_COEFFICIENTS and n * size**2 <= CHEAP_HESSIAN
-    tall = all(len(fold) > p and np.bincount(fold).max() == 1 for fold in folds)
-    return weakest > 0.0 and few and tall and forms_hessian(rows, weakest)
+    tall = all(len(fold) > p for fold in folds)
+    return weakest > 0.0 and few and tall and _once(folds) and forms_hessian(rows, weakest)
+
+
+def _blockwise(rows: MemoryRows, folds: Sequence[Integers], weakest: float, outputs: int) -> bool:
+    """Whether models of several classes have Hessians of which blocks can be formed, and rows are not so few that they
+    would be turned into as many coordinates.
+    """
+    n, p = rows.shape
+    return outputs > 1 and weakest > 0.0 and p <= NEWTON_COLUMNS and 3 * n >= 2 * p and _once(folds)
+
+
+def _once(folds: Sequence[Integers]) -> bool:
+    """Whether no row comes twice in a fold."""
+    return all(np.bincount(fold).max() == 1 for fold in folds)
 
 
 def _alone(

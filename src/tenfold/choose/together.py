@@ -14,6 +14,7 @@ Hessian of its own. Folds are weights: no row is copied.
 """
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -50,11 +51,8 @@ VERY_FEW = 1 << 13
 MOST_FOLDS, MOST_NUMBERS = 32, 1 << 20
 """So many folds, and so many coefficients, are worked on at once."""
 
-MET = 0.7
-"""A curve that led this near to what the rule allows leads to models that meet it when places are twice as dense."""
-
-FactorOf = Callable[[int, int], newton.Factor]
-"""The factor of the Hessian of a model, at a place of the path and of a fold."""
+MapsOf = Callable[[Integers, Integers], lockstep.Maps]
+"""The maps of models, at places of the path and of a fold each."""
 
 
 def together(
@@ -81,32 +79,33 @@ def together(
     if len(cells) == 1 and cells[0].few(size) and not little:
         setting = Setting.of(problem, shift, outputs, cells[0].parts(rows))
         trail = Trail.of(setting, cells[0].share, strengths)
-        return _along_trail(_Search(Models(setting, rows, cells[0], strengths, tol), max_iter), trail)
+        return _along_trail(Search(Models(setting, rows, cells[0], strengths, tol), max_iter), trail)
     setting = Setting.of(problem, shift, outputs, [[rows].copy])
     path = follow(setting, strengths.mean(axis=0))
     found = [
-        _along_path(_Search(Models(setting, rows, cell, strengths[some], tol), max_iter), path)
+        _along_path(Search(Models(setting, rows, cell, strengths[some], tol), max_iter), path)
         for some, cell in zip(batches, cells, strict=True)
     ]
     params, counts, passes = zip(*found, strict=True)
     return Paths(np.concatenate(params), np.concatenate(counts), path.passes + sum(passes))
 
 
-def _along_path(search: "_Search", path: Path) -> Paths:
+def _along_path(search: "Search", path: Path) -> Paths:
     """The models of some folds: those of a coarse grid of penalties first, then those between."""
     A = len(path.points)
     coarse = np.arange(A) if A <= NEAR or search.models.rows.entries < VERY_FEW else spaced(search.at, COARSE)
     search.points[coarse] = path.points[coarse][:, None]
-    search.settle(coarse, lambda a, f: path.factors[a])
+    maps_of = search.by_factors(lambda a, f: path.factors[a])
+    search.settle(coarse, maps_of)
     search.missed[coarse] = np.inf
     while len(stage := between(search.known)):
         search.inherit(stage)
         search.on_curve(stage)
-        search.settle(stage, lambda a, f: path.factors[a])
+        search.settle(stage, maps_of)
     return search.found()
 
 
-def _along_trail(search: "_Search", trail: Trail) -> Paths:
+def _along_trail(search: "Search", trail: Trail) -> Paths:
     """The models of all folds: those at nodes of the trail, some of them first, then those beyond its end, one after
     the other, and then those between.
     """
@@ -129,7 +128,7 @@ def _along_trail(search: "_Search", trail: Trail) -> Paths:
 class _Walk:
     """A search along a trail, and beyond its end along the folds' own Hessians (F, q, q) at some places."""
 
-    def __init__(self, search: "_Search", trail: Trail) -> None:
+    def __init__(self, search: "Search", trail: Trail) -> None:
         self.search, self.trail = search, trail
         self.minima, squares, self.factors = trail.models(np.arange(trail.end + 1))
         self.squares = np.maximum(squares, TINY)
@@ -147,7 +146,7 @@ class _Walk:
             known = search.known[search.known <= end]
             search.points[near] += self._lacking(known, near)
             search.on_curve(beyond)
-        search.settle(stage, self.factor)
+        search.settle(stage, search.by_factors(self.factor))
 
     def _lacking(self, known: Integers, new: Integers) -> Floats:
         """What the minima of the quadratic models lack at new places: about as much as the square of the step to them
@@ -170,7 +169,7 @@ class _Walk:
         return self.search.models.factor((1.0 - share) * self.own[before][f] + share * self.own[after][f], a, f)
 
 
-class _Search:
+class Search:
     """The models of a path as far as they are known: points (A, F, q), and what the rule said (A, F) where a curve
     led.
     """
@@ -197,35 +196,62 @@ class _Search:
         weights = through(self.at[self.known], self.at[stage], NEAR)
         self.points[stage] = np.einsum("ik,kfq->ifq", weights, self.points[self.known])
 
-    def settle(self, stage: Integers, factor_of: FactorOf) -> None:
+    def settle(self, stage: Integers, maps_of: MapsOf) -> None:
         """Work on the models of a stage, from where they are, but for those whose neighbours were on the curve."""
-        place, fold = (self.missed[stage] > MET).nonzero()
-        if len(place):
-            which = (stage[place], fold)
-            some = self.models.some(*which)
-            self._minimise(which, _Maps(some, [factor_of(int(a), int(f)) for a, f in zip(*which, strict=True)]))
+        place, fold = (self.missed[stage] > self.models.met).nonzero()
+        few = max(1, MOST_NUMBERS // self.points.shape[2])
+        for first in range(0, len(place), few):
+            which = (stage[place[first : first + few]], fold[first : first + few])
+            self.minimise(which, maps_of(*which))
         self.order[stage] = self.order.max() + 1
         self.known = np.sort(np.append(self.known, stage))
+
+    def by_factors(self, factor_of: Callable[[int, int], newton.Factor]) -> MapsOf:
+        """Maps by the factor of the Hessian of each model."""
+        return lambda place, fold: _Maps(
+            self.models.some(place, fold), [factor_of(int(a), int(f)) for a, f in zip(place, fold, strict=True)]
+        )
 
     def step_to(self, place: int) -> Floats:
         """Go on to a place beyond those that are known; the Hessians (F, q, q) of the folds there, without penalties,
         are formed.
         """
-        last, F = self.known[-BEFORE:], self.points.shape[1]
-        weights = through(self.at[last], self.at[[place]], BEFORE)[0]
-        self.points[place] = np.einsum("k,kfq->fq", weights, self.points[last])
+        self.ahead(place)
+        F = self.points.shape[1]
         which = (np.full(F, place), np.arange(F))
         some = self.models.some(*which)
         hessians = np.array([some.hessian(f, self.points[place, f]) for f in range(F)])
         self.passes += F
-        self._minimise(which, _Maps(some, [some.factor(hessians[f], place, f) for f in range(F)]))
-        self.missed[place], self.order[place] = np.inf, self.order.max() + 1
-        self.known = np.append(self.known, place)
+        self.reach(place, _Maps(some, [some.factor(hessians[f], place, f) for f in range(F)]))
         return hessians
 
-    def _minimise(self, which: tuple[Integers, Integers], maps: "_Maps") -> None:
-        some = maps.models
-        solution = lockstep.minimise(some.objective, self.points[which], maps, some.measure, self.max_iter)
+    def ahead(self, place: int) -> None:
+        """Put the models of all folds where those before them lead: as many as would have led nearest to the last."""
+        if not len(self.known):
+            return
+        last = self.points[self.known[-1]]
+        counts = range(1, min(BEFORE, len(self.known) - 1) + 1)
+        missed = [float(np.linalg.norm(self._led(self.known[:-1], int(self.known[-1]), k) - last)) for k in counts]
+        best = 1 + int(np.argmin(missed)) if len(self.known) > BEFORE else len(self.known)
+        self.points[place] = self._led(self.known, place, best)
+
+    def _led(self, known: Integers, place: int, count: int) -> Floats:
+        """Where the last of some known places lead (F, q)."""
+        last = known[-count:]
+        return np.einsum("k,kfq->fq", through(self.at[last], self.at[[place]], count)[0], self.points[last])
+
+    def reach(self, place: int, maps: lockstep.Maps) -> float:
+        """Work on the models of all folds at a place beyond those that are known; what the rule said before."""
+        F = self.points.shape[1]
+        self.minimise((np.full(F, place), np.arange(F)), maps)
+        said = float(self.missed[place].max())
+        self.missed[place], self.order[place] = np.inf, self.order.max() + 1
+        self.known = np.append(self.known, place)
+        return said
+
+    def minimise(self, which: tuple[Integers, Integers], maps: lockstep.Maps) -> None:
+        some = self.models.some(*which)
+        solution = lockstep.minimise(some.objective, self.points[which], maps, some.rule, self.max_iter)
         self.points[which], self.counts[which] = solution.x, solution.iterations
         self.missed[which] = solution.measure
         self.passes += solution.passes + maps.passes
@@ -239,15 +265,18 @@ class _Search:
 class _Maps:
     """The inverse Hessian of each model: that of all rows at first, then its own."""
 
+    trusted: ClassVar[bool] = True
+
     def __init__(self, models: Models, factors: list[newton.Factor]) -> None:
         self.models, self.factors, self.passes = models, newton.side_by_side(factors), 0
 
     def __call__(self, which: Integers, g: Floats) -> Floats:
         return newton.solve_each([self.factors[m] for m in which], g)
 
-    def renew(self, which: Integers, x: Floats) -> None:
+    def renew(self, which: Integers, x: Floats) -> bool:
         """Form the Hessian of some models at x."""
         for m, point in zip(which.tolist(), x, strict=True):
             hessian = self.models.hessian(m, point)
             self.factors[m] = self.models.factor(hessian, int(self.models.place[m]), int(self.models.fold[m]))
         self.passes += len(which)
+        return True

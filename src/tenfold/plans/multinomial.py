@@ -101,10 +101,15 @@ def _on_blocks(
         before, patience = step.objective, 2 * patience
 
 
+def sample_step(rows: Rows) -> int:
+    """A sample has every so many of the rows."""
+    n, p = rows.shape
+    return sampling_step(n, max(SAMPLED_ROWS, 100 * p))
+
+
 def _sample(rows: Rows) -> Rows | None:
     """Some of the rows, where they are many."""
-    n, p = rows.shape
-    step = sampling_step(n, max(SAMPLED_ROWS, 100 * p))
+    step = sample_step(rows)
     if step == 1:
         return None
     sample = rows.thin(step)
@@ -118,29 +123,39 @@ def _without_common(problem: Glm, params: Params) -> Params:
     return Params(params.coef - params.coef.mean(axis=0), params.intercept - params.intercept.mean())
 
 
+def regular(problem: Glm, blocks: Floats) -> Floats:
+    """Blocks (..., p + 1, p + 1) of the Hessian of the loss that can be solved with, but for columns that are constant:
+    single precision leaves some rounding.
+    """
+    p = blocks.shape[-1] - 1
+    each = np.arange(p)
+    blocks[..., each, each] *= 1.0 + ROUNDING
+    if not problem.intercept:
+        blocks[..., p, :] = blocks[..., :, p] = 0.0
+        blocks[..., p, p] = 1.0
+    return blocks
+
+
 def _blocks(problem: Glm, rows: Rows, params: Params, shift: Floats) -> lbfgs.Map:
     """The inverses of the blocks of the Hessian at `params`, one a class or one for all, as a map between coefficients
     that have nothing in common.
     """
-    found = rows.fold(together([class_curvatures(params, shift), total_weight])).parts
-    blocks = found[0].sum / found[1].sum
+    sums = rows.fold(together([class_curvatures(params, shift), total_weight])).parts
+    found = regular(problem, sums[0].sum / sums[1].sum)
     p, classes = len(shift), len(params.intercept)
     strength = np.asarray(problem.penalty.strength).reshape(-1, 1)
-    if len(strength) > len(blocks):
-        blocks = np.repeat(blocks, classes, axis=0)
+    if len(strength) > len(found):
+        found = np.repeat(found, classes, axis=0)
     each = np.arange(p)
-    blocks[:, each, each] += strength + ROUNDING * blocks[:, each, each]
-    if not problem.intercept:
-        blocks[:, p, :] = blocks[:, :, p] = 0.0
-        blocks[:, p, p] = 1.0
-    factors = [newton.factor(block, shift) for block in blocks]
+    found[:, each, each] += strength
+    factors = [newton.factor(block, shift) for block in found]
 
     def solve(g: Floats) -> Floats:
         by_class = g.reshape(classes, -1)
         if len(factors) == 1:
-            found = factors[0].solve(by_class)
+            steps = factors[0].solve(by_class)
         else:
-            found = np.array([factor.solve(part) for factor, part in zip(factors, by_class, strict=True)])
-        return (found - found.mean(axis=0) if len(strength) == 1 else found).ravel()
+            steps = np.array([factor.solve(part) for factor, part in zip(factors, by_class, strict=True)])
+        return (steps - steps.mean(axis=0) if len(strength) == 1 else steps).ravel()
 
     return solve

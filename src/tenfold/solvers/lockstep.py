@@ -7,7 +7,7 @@ cut, and tried again in the next pass beside the next steps of the others.
 
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,25 +23,32 @@ PATIENCE = 7
 SHORTEST = 1e-4
 """A direction along which no longer step descends is given up."""
 
-EPS = float(np.finfo(np.float64).eps)
+EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 Flags = NDArray[np.bool_]
 
 Objective = Callable[[Integers, Floats], tuple[Floats, Floats]]
 """From the numbers (m,) of some problems and a point of each (m, q) to the values (m,) and gradients (m, q)."""
-Measure = Callable[[Floats, Floats, Floats], Floats]
-"""From values (m,), gradients (m, q) and expected falls (m,) to what the stopping rule compares with one."""
+Measure = Callable[[Integers, Floats, Floats, Floats], Floats]
+"""From numbers (m,), values (m,), gradients (m, q) and expected falls (m,) to what the stopping rule compares with
+one.
+"""
 
 
 class Maps(Protocol):
     """The symmetric map of each problem."""
 
+    trusted: ClassVar[bool]
+    """Whether a small step needs no pass to tell that it is a good one."""
+    passes: int
+    """How often rows were read for better ones."""
+
     def __call__(self, which: Integers, g: Floats) -> Floats:
         """From the numbers (m,) of some problems and a gradient of each (m, q) to steps (m, q)."""
         ...
 
-    def renew(self, which: Integers, x: Floats) -> None:
-        """Better maps of some problems, at the points (m, q) where they are."""
+    def renew(self, which: Integers, x: Floats) -> bool:
+        """Better maps of some problems, at the points (m, q) where they are; or not, where these would be too dear."""
         ...
 
 
@@ -78,18 +85,17 @@ def minimise(objective: Objective, start: Floats, maps: Maps, measure: Measure, 
     pairs: deque[Pair] = deque(maxlen=MEMORY)
     length, first = np.ones(len(start)), np.zeros(0)
     for passes in range(1, limit + 2):
-        if passes > 1 and passes % PATIENCE == 1:
-            maps.renew(which, x[which])
+        if passes > 1 and passes % PATIENCE == 1 and maps.renew(which, x[which]):
             pairs.clear()
             length = np.ones(len(which))
         d = -_two_loop(which, g, pairs, maps)
         fall = -_dot(g, d)
-        now = measure(f, g, 0.5 * fall)
+        now = measure(which, f, g, 0.5 * fall)
         first = now if passes == 1 else first
         done = now <= 1.0
         solved[which[done]] = True
-        # the last step is known, and free
-        x[which[done]] += np.where(fall > 0.0, length, 0.0)[done, None] * d[done]
+        if maps.trusted:  # the last step is known, and free
+            x[which[done]] += np.where(fall > 0.0, length, 0.0)[done, None] * d[done]
         left = ~done & (fall > 0.0) & (length > SHORTEST)
         if not left.any() or passes == limit + 1:
             break
@@ -128,7 +134,12 @@ def _two_loop(which: Integers, g: Floats, pairs: deque[Pair], maps: Maps) -> Flo
     for s, y, inverse in reversed(pairs):
         coefficients.append(_dot(s, q) * inverse)
         q -= coefficients[-1][:, None] * y
-    q = maps(which, q)
+    if not pairs:
+        return maps(which, q)
+    _, last, inverse = pairs[-1]
+    q, along = np.split(maps(np.append(which, which), np.concatenate([q, last])), 2)
+    # the map is made right along the last step
+    q *= np.where(inverse > 0.0, 1.0 / np.maximum(inverse * _dot(last, along), TINY), 1.0)[:, None]
     for (s, y, inverse), a in zip(pairs, reversed(coefficients), strict=True):
         q += (a - _dot(y, q) * inverse)[:, None] * s
     return q

@@ -63,6 +63,7 @@ from tenfold.stats.softmax import (
     softmax,
     softmax_along,
     softmax_at,
+    summed_curvatures,
 )
 from tenfold.stats.tables import (
     ClassTables,
@@ -180,6 +181,7 @@ __all__ = [
     "softmax_at",
     "some_missing",
     "squares_of_columns",
+    "summed_curvatures",
     "times",
     "together",
     "total_weight",

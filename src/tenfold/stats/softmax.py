@@ -175,9 +175,13 @@ def _class_curvatures(params: Params, shift: Floats, block: Block) -> Total:
     weight = weights_of(block)[:, None]
     if params.coef.any() or params.intercept.any():
         q = Softmax().probabilities(times(X, params, shift))
-        shares = weight * q * (1.0 - q)
-    else:
-        shares = weight * ((K - 1) / K**2)
+        return _class_grams(weight * q * (1.0 - q), shift, block)
+    return _class_grams(weight * ((K - 1) / K**2), shift, block)
+
+
+def _class_grams(shares: Floats, shift: Floats, block: Block) -> Total:
+    """sum_i share_ik z z' of each class."""
+    X = block.X
     if is_numpy(X) and not is_sparse(X):
         spend(shares.shape[1] * products(X, 1, 2))
         rough = _core.class_grams(X, contiguous(shares), shift, threads(entries(X)))
@@ -189,6 +193,23 @@ def _class_curvatures(params: Params, shift: Floats, block: Block) -> Total:
         for k in range(shares.shape[1])
     ]
     return Total(np.array([one.hessian for one in found]))
+
+
+def summed_curvatures(params: Params, share: Floats, shift: Floats) -> Callable[[Block], Total]:
+    """The lift of the blocks of `class_curvatures`, summed over models with coef (M, K, p) and intercept (M, K), for
+    rows of NumPy or SciPy with groups: model m gives a row of group g its weight times share[g, m].
+    """
+    return partial(_summed_curvatures, params, share, shift)
+
+
+def _summed_curvatures(params: Params, share: Floats, shift: Floats, block: Block) -> Total:
+    M, K, p = params.coef.shape
+    spend(products(block.X, M * K, 0))
+    z = times(block.X, Params(params.coef.reshape(-1, p), params.intercept.ravel()), shift)
+    q = Softmax().probabilities(z.reshape(-1, K)).reshape(-1, M, K)
+    assert block.group is not None
+    bends = np.einsum("nm,nmk->nk", share[block.group], q * (1.0 - q))
+    return _class_grams(weights_of(block)[:, None] * bends, shift, block)
 
 
 def _in_range(rough: Floats, X: Array, shift: Floats) -> bool:

@@ -64,8 +64,10 @@ class LogisticRegressionCV(LogisticRegression):
     200 of 5 and twelve on those of breast cancer, where folds go their own ways (`cost_`). With an L1
     penalty and up to 128 coefficients it is the same with lines in place of curves, for the paths have kinks: five to
     twelve fits, about twenty on the last two. Few rows of two classes, with up to 32 candidates, go fold by fold in one
-    compiled loop, a Hessian at each place: more products in less time. Otherwise those of a fold start from each other
-    along C, and folds run at once on shared rows.
+    compiled loop, a Hessian at each place: more products in less time. With many coefficients of several classes and an
+    L2 penalty all folds are followed together, by strides along C, and the candidates between are interpolated, and
+    read at some places: fifteen fits on digits. Otherwise those of a fold start from each other along C, and folds run
+    at once on shared rows.
 
     Parameters
     ----------
