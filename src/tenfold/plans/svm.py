@@ -47,6 +47,9 @@ columns have a part in the weights, an ascent would take hundreds of epochs to a
 passes; where classes can nearly be separated it is the other way round.
 """
 
+PATIENCE = 400
+"""L-BFGS that has not ended after so many steps meets such classes."""
+
 HINT, HINT_STEPS = 0.1, 2000
 """The same where a dual point is all that is wanted, for weights that come without one; and at most so many steps."""
 
@@ -182,9 +185,23 @@ def fit(
         return piecewise.fit(
             rows, machine.loss, 0.0, machine.strength, machine.intercept, tie=machine.tie, **given  # type: ignore[arg-type]
         )  # fmt: skip
-    return glm.fit(
+    return _by_primal(machine, rows, tol, limits, seed, given, hesitant=dual is None and _may_ascend(rows, machine))
+
+
+def _by_primal(
+    machine: Machine, rows: Rows, tol: float, limits: Limits, seed: int, given: dict[str, Any], hesitant: bool
+) -> Fitted:
+    """Newton's method or L-BFGS; where the latter takes long, as for classes that are nearly separate, the dual."""
+    begin, hesitant = time.perf_counter(), hesitant and limits.max_iter > PATIENCE
+    given = given | {"max_iter": PATIENCE if hesitant else limits.max_iter}
+    found = glm.fit(
         rows, machine.loss, machine.strength, machine.intercept, solver="lbfgs", tol=tol, tie=machine.tie, **given
     )
+    if not hesitant or found.certificate.ok or found.certificate.status != Status.MAX_ITER.value:
+        return found
+    rest = replace(limits, time_limit=_left(given["time_limit"], begin))
+    ascended = _by_dual(machine, rows, tol, rest, seed, given["dtype"])
+    return min(ascended, found, key=lambda fitted: fitted.certificate.value)
 
 
 def _ascends(rows: Rows, machine: Machine) -> bool:
@@ -192,11 +209,13 @@ def _ascends(rows: Rows, machine: Machine) -> bool:
     with a squared loss not so many that they will crowd.
     """
     n, p = rows.shape
+    return _may_ascend(rows, machine) and (machine.loss.kinked or n < 2 * CROWDED * p)
+
+
+def _may_ascend(rows: Rows, machine: Machine) -> bool:
     if not _at_hand(rows):
         return False
-    if machine.loss.kinked:
-        return p > NEWTON_COLUMNS
-    return n < 2 * CROWDED * p and not glm.forms_hessian(rows, machine.problem)
+    return rows.shape[1] > NEWTON_COLUMNS if machine.loss.kinked else not glm.forms_hessian(rows, machine.problem)
 
 
 class Crowded(Exception):
