@@ -1,20 +1,10 @@
 """Kind gap: least squares with an L1 penalty, one on groups, or an elastic net, by one pass over the rows or from their
 moments.
 
-In mean units, with r the residuals made to sum to zero where there is an intercept, q = X'r / W and the ridge part
-counted as p more rows (0 - sqrt(l2) w)^2, three lower bounds on every objective, of which the best is taken:
-
-scaled
-    c y.r - c^2 (|r|^2 + l2 |w|^2) / 2, a dual value for all c with c |q_j - l2 w_j| <= l1.
-free
-    y.r - |r|^2 / 2 - sum_j (|q_j| - l1)_+^2 / (2 l2), the dual value at r itself; for l2 > 0.
-curved
-    The objective minus sum_j of what weight j can gain where the curvature of the loss is at least that of its diagonal
-    times the smallest eigenvalue of the correlations: for any penalty, none too, where columns are independent.
-
-A dual value bounds every objective, whichever weights it comes from. Where those that are stored have rounded residuals
-away - in float32, without an intercept, columns far from zero cancel - the first two are taken at weights of the
-judge's own: those for which the columns in use are pulled with l1 in the direction of their stored weights.
+The objective is compared with the best of three lower bounds (lasso_bounds.py). A dual value bounds every objective,
+whichever weights it comes from. Where those that are stored have rounded residuals away - in float32, without an
+intercept, columns far from zero cancel - bounds are taken at weights of the judge's own, too: those for which the
+columns in use are pulled with l1 in the direction of their stored weights.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -22,26 +12,21 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigvalsh
 from scipy.linalg.blas import dgemm
 
 from tenfold.arrays import Floats, Integers, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.falls import factored
+from tenfold.judge.lasso_bounds import CURVED_COLUMNS, EPS, Bound, Part, curved, free, norms, scaled, strongest
 from tenfold.judge.points import centred
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
 from tenfold.problems import SparseLeastSquares, duality_gap
 from tenfold.stats import Columns, Moments, Params, along, derivatives, moments_of
 
-EPS = float(np.finfo(np.float64).eps)
-
 OWN_COLUMNS, OWN_STEPS = 4096, 2
 """With at most so many columns in use the judge takes at most so many steps of its own; the second is for digits."""
-
-CURVED_COLUMNS = 2048
-"""Up to so many columns the eigenvalues of their correlations are found where the other bounds do not suffice."""
 
 ALL_ZERO = "All weights are zero: no column is worth its penalty. A smaller alpha would use some."
 
@@ -258,7 +243,7 @@ def _own(
     used = np.flatnonzero(coef.any(axis=0))
     if not 0 < used.size <= OWN_COLUMNS or not (problem.l1 > 0.0 or problem.l2 > 0.0):
         return
-    lengths = _norms(coef[:, used]) if problem.joint else np.abs(coef[:, used])
+    lengths = norms(coef[:, used]) if problem.joint else np.abs(coef[:, used])
     goal = problem.l1 * coef[:, used] / np.where(lengths > 0.0, lengths, 1.0)
     H = products(used) + problem.l2 * np.eye(used.size)
     if problem.joint:
@@ -341,30 +326,6 @@ class _One(NamedTuple):
     objective: float
 
 
-class _Bound(NamedTuple):
-    """What is proved about one problem: the objective is at most `value` above the best, up to the rounding `floor`."""
-
-    value: float
-    floor: float
-
-    @property
-    def proved(self) -> float:
-        return max(self.value, self.floor) if np.isfinite(self.value) else np.inf
-
-
-class _Part(NamedTuple):
-    """One target, or all where they are joint: weights, pulls and what these may have rounded, (t, p); the squares of
-    the residuals, y.r, and the objective with balanced residuals.
-    """
-
-    w: Floats
-    q: Floats
-    lost: Floats
-    squares: float
-    along: float
-    balanced: float
-
-
 def _one(
     problem: SparseLeastSquares,
     at: _At,
@@ -389,30 +350,23 @@ def _one(
     rounded = kept * (about + along(np.abs(w), mean) + np.abs(params.intercept[part]))
     objective, here = _placed(problem, read, params, part, lost)
     floor = 8.0 * EPS * max(objective, scale) + 0.5 * float(np.sum(read.lost_squares[part]) + np.sum(rounded**2))
-    found = [_Bound(objective, floor), _scaled(problem, here), _free(problem, here)]
-    best = _best(found, objective - here.balanced, floor)
+    found = [Bound(objective, floor), scaled(problem, here), free(problem, here)]
+    best = strongest(found, objective - here.balanced, floor)
     for params, read in own or []:
         _, there = _placed(problem, read, params, part, read.lost_pull[part])
         rounding = floor + 8.0 * EPS * there.balanced + 0.5 * float(np.sum(read.lost_squares[part]))
-        best = _best([best, _scaled(problem, there), _free(problem, there)], objective - there.balanced, rounding)
+        best = strongest([best, scaled(problem, there), free(problem, there)], objective - there.balanced, rounding)
     if moments is not None and not best.proved <= max(2.0 * tol * scale, floor):
-        best = _best([best, _curved(problem, moments, here)], objective - here.balanced, floor)
+        best = strongest([best, curved(problem, moments, here)], objective - here.balanced, floor)
     return _One(best.value, best.floor, scale, objective)
 
 
-def _placed(problem: SparseLeastSquares, read: _Read, params: Params, part: slice, lost: Floats) -> tuple[float, _Part]:
+def _placed(problem: SparseLeastSquares, read: _Read, params: Params, part: slice, lost: Floats) -> tuple[float, Part]:
     """The objective of one problem, and what its bounds are computed from."""
     w, q, squares = params.coef[part], read.pull[part], float(np.sum(read.squares[part]))
-    penalty = problem.l1 * float(np.sum(_norms(w))) + 0.5 * problem.l2 * float(np.sum(w * w))
-    here = _Part(w, q, lost, squares, squares + float(np.sum(w * q)), 0.5 * squares + penalty)
+    penalty = problem.l1 * float(np.sum(norms(w))) + 0.5 * problem.l2 * float(np.sum(w * w))
+    here = Part(w, q, lost, squares, squares + float(np.sum(w * q)), 0.5 * squares + penalty)
     return float(np.sum(read.loss[part])) + penalty, here
-
-
-def _best(bounds: list[_Bound], off: float, floor: float) -> _Bound:
-    """The bound that proves most; `off` is what the intercept costs, `floor` what everything rounds."""
-    first, *others = bounds
-    moved = [_Bound(one.value + off, one.floor + floor) for one in others]
-    return min([first, *moved], key=lambda one: one.proved)
 
 
 def _scale(columns: Columns, part: slice, intercept: bool) -> float:
@@ -422,72 +376,3 @@ def _scale(columns: Columns, part: slice, intercept: bool) -> float:
         for origin in (not intercept, True)
     )
     return scale if scale > 8.0 * EPS * raw else raw or 1.0
-
-
-def _norms(w: Floats) -> Floats:
-    """The lengths of the columns of weights (t, p)."""
-    return np.abs(w[0]) if len(w) == 1 else np.sqrt(np.sum(w * w, axis=0))
-
-
-def _pulls(problem: SparseLeastSquares, q: Floats) -> Floats:
-    """How hard columns are pulled: only upwards where weights are positive."""
-    return _norms(np.maximum(q, 0.0) if problem.positive else q)
-
-
-def _scaled(problem: SparseLeastSquares, here: _Part) -> _Bound:
-    whole = here.squares + problem.l2 * float(np.sum(here.w * here.w))
-    if problem.l1 == 0.0 or not whole > 0.0:
-        return _Bound(here.balanced, 0.0)
-    largest = float(np.max(_pulls(problem, here.q - problem.l2 * here.w), initial=0.0))
-    scale = max(here.along / whole, 0.0)
-    scale = min(scale, problem.l1 / largest) if largest > 0.0 else scale
-    # pulls that are off move the scale
-    off = float(np.max(_norms(here.lost), initial=0.0)) / max(largest, problem.l1)
-    slope = max(abs(here.along - scale * whole), problem.l1 * float(np.sum(_norms(here.w))))
-    floor = off * scale * slope + 0.5 * off * off * whole
-    return _Bound(here.balanced - scale * here.along + 0.5 * scale * scale * whole, floor)
-
-
-def _free(problem: SparseLeastSquares, here: _Part) -> _Bound:
-    if problem.l2 == 0.0:
-        return _Bound(here.balanced, 0.0)
-    over = np.maximum(_pulls(problem, here.q) - problem.l1, 0.0)
-    lost = _norms(here.lost)
-    dual = here.along - 0.5 * here.squares - 0.5 * float(np.sum(over * over)) / problem.l2
-    floor = float(np.sum(np.abs(here.w) * here.lost)) + float(np.sum((over + 0.5 * lost) * lost)) / problem.l2
-    return _Bound(here.balanced - dual, floor)
-
-
-def _curved(problem: SparseLeastSquares, moments: Moments, here: _Part) -> _Bound:
-    """What the weights can gain at most, one by one, with the least curvature that they have together."""
-    p = moments.features
-    S = moments.about(origin=not problem.intercept)[0]
-    diagonal = np.diag(S)
-    kept = diagonal > 0.0
-    if not kept.any():
-        return _Bound(0.0, 0.0)
-    if p > CURVED_COLUMNS:
-        return _Bound(np.inf, 0.0)
-    root = np.sqrt(diagonal[kept])
-    with one_blas_thread:
-        least = float(eigvalsh(S[np.ix_(kept, kept)] / np.outer(root, root), subset_by_index=[0, 0])[0])
-    least -= 8.0 * EPS * p  # what the eigenvalue may be too large by
-    if least <= 0.0:
-        return _Bound(np.inf, 0.0)
-    d = least * np.ldexp(diagonal, 2 * moments.exponent[:p].astype(np.int64)) / moments.weight
-    falls = _falls(problem, np.where(kept, d, 0.0), here.w, here.q)[kept]
-    lost = _norms(here.lost)[kept]
-    # pulls that are off by so much can double what is gained, and add the rest
-    return _Bound(2.0 * float(np.sum(falls)), float(np.sum(lost * lost / (d[kept] + problem.l2))))
-
-
-def _falls(problem: SparseLeastSquares, d: Floats, w: Floats, q: Floats) -> Floats:
-    """max over u of  q (u - w) - d/2 |u - w|^2 + l1 (|w| - |u|) + l2/2 (|w|^2 - |u|^2), for each column."""
-    pull = q + d * w
-    pull = np.maximum(pull, 0.0) if problem.positive else pull
-    length = _norms(pull)
-    factor = np.where(length > 0, np.maximum(1.0 - problem.l1 / np.where(length > 0, length, 1.0), 0.0), 0.0)
-    u = factor * pull / np.where(d + problem.l2 > 0, d + problem.l2, 1.0)
-    step = u - w
-    gain = np.sum(q * step - 0.5 * d * step**2 + 0.5 * problem.l2 * (w**2 - u**2), axis=0)
-    return np.maximum(gain + problem.l1 * (_norms(w) - _norms(u)), 0.0)

@@ -2,10 +2,12 @@
 
 | | few columns | many columns |
 |---|---|---|
-| squared losses | Newton's method and L-BFGS on the primal | ascent of the dual; the same with many rows on margins |
+| squared losses | Newton's method and L-BFGS on the primal | ascent of the dual, or L-BFGS where rows are many |
 | losses with kinks | interior points | ascent of the dual |
 | squared hinge, L1 | proximal Newton steps | the same on working sets of columns |
 | joint hinge of several classes | interior points | ascent of the dual |
+
+L-BFGS on many columns that does not end goes to the dual: the classes are nearly separate then.
 
 An intercept that is penalised is tied to zero; beside an L1 penalty it is the weight of a constant column.
 """

@@ -132,10 +132,7 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
         least, closed = self._lowest()
         low = float(on_host(namespace(y).min(y))) if least > -np.inf else np.inf
         if low < least or (low == least and not closed):
-            raise ValueError(
-                f"Some value(s) of y are out of the valid range of the loss '{self._family()}': they must "
-                f"{'not be negative' if closed else 'be positive'}, the smallest is {low:g}."
-            )
+            raise ValueError(out_of_range(self._family(), closed, low))
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
         b = follow(params.intercept[0], X) if self.fit_intercept else 0.0
@@ -177,6 +174,15 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
 def explained(left: float, null: float) -> float:
     """The share of a deviance that is explained; where a constant explains all, one or, with something left, zero."""
     return 1.0 - left / null if null > 0.0 else float(left <= 0.0)
+
+
+def out_of_range(loss: str, closed: bool, low: float) -> str:
+    """What to say of targets that a loss does not take; `closed` says whether it takes zero."""
+    wanted = "not be negative" if closed else "be positive"
+    return (
+        f"Some value(s) of y are out of the valid range of the loss '{loss}': they must {wanted}, the smallest is "
+        f"{low:g}."
+    )
 
 
 def as_float(y: Array) -> Array:

@@ -26,7 +26,7 @@ from tenfold.estimators.contract import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.estimators.glm.deviance import as_float
+from tenfold.estimators.glm.deviance import as_float, out_of_range
 from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset, with_offset
 from tenfold.estimators.inferred import Inferred, inferred, refusal
 from tenfold.estimators.parameters import (
@@ -248,10 +248,7 @@ class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, Bas
         given, counts = as_float(y), validate_weights(sample_weight, X)
         low = float(on_host(namespace(given).min(given)))
         if loss.link == "log" and (low < 0 or (low == 0 and loss.name == "gamma")):
-            raise ValueError(
-                f"Some value(s) of y are out of the valid range of the loss {loss.name!r}: they must "
-                f"{'be positive' if loss.name == 'gamma' else 'not be negative'}, the smallest is {low:g}."
-            )
+            raise ValueError(out_of_range(loss.name, loss.name != "gamma", low))
         if offset is not None and not takes_offset(loss):
             raise ValueError(f"The loss {loss.name!r} takes no offset.")
         offset = validate_offset(offset, X)
