@@ -5,10 +5,13 @@ A family has a module of its own, whose `JUDGES` say by the name of a class how 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+import tenfold
 from tenfold.certification import (
     by_class,
     clusters,
@@ -17,6 +20,7 @@ from tenfold.certification import (
     greedy,
     lasso,
     least_squares,
+    linear_outputs,
     logistic,
     mixture,
     neighbours,
@@ -27,17 +31,32 @@ from tenfold.certification import (
     two_blocks,
 )
 from tenfold.certification.inference import check_asked, inference_of, maximised
+from tenfold.certification.outputs import Expect, find_difference
+from tenfold.data import BudgetSpent, limit_passes
 from tenfold.inference import LikelihoodInference
-from tenfold.judge import Certificate
+from tenfold.judge import NOT_JUDGED, Certificate
 
 __all__ = ["certify", "infer"]
 
+BUDGET = 1000
+"""Passes over the data that a judge may take; the longest search of any judge takes about a third of it."""
 
-def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Certificate:
+
+def certify(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    offset: Any = None,
+    budget: float = BUDGET,
+) -> Certificate:
     """How good a fitted model is, from the model, the data and nothing else.
 
     The problem is rebuilt from the model's parameters, and the fitted weights are judged on the rows given: with the
     data of the fit this is a proof about the fit, with other data about how far the model is from the best one there.
+    The model's own predict, decision_function or transform is tried on up to 256 samples: it must return what the
+    judged arrays give.
 
     Parameters
     ----------
@@ -46,6 +65,9 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, off
         scikit-learn that ends in one. The delta rule is judged with a convex loss. What scikit-learn's solver
         "liblinear" minimises has a penalty on the intercept, and is judged with it.
     X, y, sample_weight, offset : as in the model's ``fit``.
+    budget : float, default=1000
+        The most passes over X that judging may take. Where they do not suffice, the certificate is not ok, and says
+        that the model was not judged within the budget. Passes, not seconds: the verdict is the same on a busy machine.
 
     Returns
     -------
@@ -73,23 +95,42 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, off
     >>> certify(LogisticRegression(tol=1e-1).fit(X, y), X, y).ok
     False
     """
-    judge = JUDGES.get(type(model).__name__)
-    if judge is None or type(model).__module__.partition(".")[0] not in ("tenfold", "sklearn"):
+    name = type(model).__name__
+    if name not in (*JUDGES, "Pipeline") or type(model).__module__.partition(".")[0] not in ("tenfold", "sklearn"):
         raise TypeError(
             f"certify cannot judge {type(model).__module__}.{type(model).__qualname__}. It judges "
             f"{', '.join(JUDGES)} of scikit-learn, and their counterparts in tenfold."
         )
     check_is_fitted(model)
-    if offset is None:
-        return judge(model, X, y, sample_weight)
-    if judge is not _pipeline and type(model).__name__ not in glm.JUDGES:
-        raise ValueError(f"{type(model).__name__} has no offset.")
-    return judge(model, X, y, sample_weight, offset=offset)
+    if name == "Pipeline":  # its last step, on what the steps before make of the samples
+        return certify(model[-1], _before(model, X), y, sample_weight, offset=offset, budget=budget)
+    if offset is not None and name not in glm.JUDGES:
+        raise ValueError(f"{name} has no offset.")
+    try:
+        with limit_passes(budget):
+            certificate = JUDGES[name](model, X, y, sample_weight, **({} if offset is None else {"offset": offset}))
+    except BudgetSpent:
+        note = f"The judge needs more than {budget:g} passes over X: give a larger budget."
+        return Certificate("gap", np.inf, 1.0, 0.0, 0.0, np.inf, status=NOT_JUDGED, note=note)
+    if not certificate.ok:
+        return certificate
+    complaint = CHOSEN[name](model, X, y, sample_weight) if name in CHOSEN else ""
+    if not complaint and name in OUTPUTS:
+        complaint = find_difference(model, X, OUTPUTS[name])
+    return replace(certificate, value=np.inf, status=INCONSISTENT, note=complaint) if complaint else certificate
 
 
-def _pipeline(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
-    """The last step, on the rows that the steps before make."""
-    return certify(model[-1], _before(model, X), y, sample_weight, offset=offset)
+INCONSISTENT = "inconsistent"
+"""The fitted arrays are certified, and another part of the model contradicts them or the data."""
+
+
+def report_only(cls: type) -> dict[str, str]:
+    """Fitted attributes of a class of ours or of scikit-learn's that are not judged, each with the reason: no method
+    reads them.
+    """
+    ours = getattr(tenfold, cls.__name__, cls)
+    lists = [vars(base).get("_report_only", {}) for base in reversed(ours.__mro__)]
+    return {name: reason for one in (*lists, REPORT_ONLY.get(cls.__name__, {})) for name, reason in one.items()}
 
 
 def _before(model: Any, X: Any) -> Any:
@@ -170,22 +211,39 @@ def infer(
     return inference_of(model, X, y, sample_weight, covariance, groups, offset, certificate)
 
 
-JUDGES: dict[str, Callable[..., Certificate]] = {
-    **by_class.JUDGES,
-    **clusters.JUDGES,
-    **components.JUDGES,
-    **glm.JUDGES,
-    **greedy.JUDGES,
-    **least_squares.JUDGES,
-    **lasso.JUDGES,
-    **logistic.JUDGES,
-    **mixture.JUDGES,
-    **neighbours.JUDGES,
-    **perceptron.JUDGES,
-    **sgd.JUDGES,
-    **structured.JUDGES,
-    **svm.JUDGES,
-    **two_blocks.JUDGES,
-    "Pipeline": _pipeline,
-}
+FAMILIES = (
+    by_class,
+    clusters,
+    components,
+    glm,
+    greedy,
+    least_squares,
+    linear_outputs,
+    lasso,
+    logistic,
+    mixture,
+    neighbours,
+    perceptron,
+    sgd,
+    structured,
+    svm,
+    two_blocks,
+)
+
+
+def _gather(table: str) -> dict[str, Any]:
+    """The tables of one name of all families."""
+    return {name: entry for family in FAMILIES for name, entry in getattr(family, table, {}).items()}
+
+
+JUDGES: dict[str, Callable[..., Certificate]] = _gather("JUDGES")
 """What can be judged, by the name of its class, and how; scikit-learn's and ours alike."""
+
+OUTPUTS: dict[str, Expect] = _gather("OUTPUTS")
+"""What the methods of a class return, from its judged arrays."""
+
+CHOSEN: dict[str, Callable[[Any, Any, Any, Any], str]] = _gather("CHOSEN")
+"""Why a hyper-parameter that a class has chosen is not the one that its scores ask for; "" where it is."""
+
+REPORT_ONLY: dict[str, dict[str, str]] = _gather("REPORT_ONLY")
+"""Fitted attributes that only scikit-learn's class of a name has, and that are not judged, with the reasons."""

@@ -60,6 +60,12 @@ def loss_of(model: Any) -> Loss:
     return deviance(float(model.power), link)
 
 
+def link_of(model: Any) -> str | None:
+    """The link between scores and predicted means: "log", or none where they are the same."""
+    loss = model._problem(model.n_features_in_)[0] if type(model).__name__ == "GeneralizedLinear" else loss_of(model)
+    return loss.link if loss.link == "log" else None
+
+
 def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     """The word of the judge that fits the loss."""
     fitted, dtype = params(model, int(model.classes_.shape[0]) if loss.joint else 1)

@@ -19,12 +19,14 @@ from tenfold.data.blocks import (
 )
 from tenfold.data.constant import WithConstant, with_constant
 from tenfold.data.memory import MemoryRows
+from tenfold.data.passes import BudgetSpent, limit_passes
 from tenfold.data.sequences import Sequences
 from tenfold.data.table import Table
 
 __all__ = [
     "BatchRows",
     "Block",
+    "BudgetSpent",
     "Lifted",
     "MemoryRows",
     "NotFinite",
@@ -38,6 +40,7 @@ __all__ = [
     "block_length",
     "head_of",
     "is_near",
+    "limit_passes",
     "sampling_step",
     "settled",
     "targets_of",

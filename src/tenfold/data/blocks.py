@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 import numpy as np
 
 from tenfold.arrays import Array, Floats, Head, apart, contiguous, flat, heads_of, namespace, on_host, ones, some_rows
+from tenfold.data.passes import count_pass
 
 BLOCK_BYTES = 1 << 25
 """About what a block holds in float64: large enough to travel, small enough to keep several in memory."""
@@ -192,6 +193,11 @@ class Parts:
     y: Any
 
     @property
+    def entries(self) -> int:
+        """How many numbers are stored."""
+        raise NotImplementedError
+
+    @property
     def shape(self) -> tuple[int, int]:
         return self.X.shape
 
@@ -222,6 +228,7 @@ class InOrder(Parts):
 
     def begun(self, lift: Callable[[Block], Lifted[S]]) -> Any:
         """A fold of which a device is told, and not asked yet."""
+        count_pass(self.entries)
         with closing(self.blocks()) as blocks:
             total: Any = lift(next(blocks))
             for block in blocks:
@@ -231,6 +238,7 @@ class InOrder(Parts):
 
     def scan(self, step: Callable[[T, Block], T], start: T) -> T:
         """See `Rows`."""
+        count_pass(self.entries)
         state = start
         with closing(self.blocks()) as blocks:
             for block in blocks:
@@ -240,6 +248,8 @@ class InOrder(Parts):
 
     def map(self, f: Callable[[Block], Array]) -> Array:
         """See `Rows`."""
+        if f is not targets_of and f is not weights_of:
+            count_pass(self.entries)
         parts = []
         with closing(self.blocks()) as blocks:
             for block in blocks:

@@ -27,6 +27,7 @@ from dask.task_spec import DataNode, Task, TaskRef
 from tenfold.arrays import FLOATS, Array, contiguous, is_dask, is_sparse
 from tenfold.data.blocks import Block, Lifted, Parts, S, block_length
 from tenfold.data.memory import MemoryRows
+from tenfold.data.passes import count_pass
 from tenfold.machine import sharing
 
 T = TypeVar("T")
@@ -85,10 +86,12 @@ class DaskRows(Parts):
 
     def fold(self, lift: Callable[[Block], Lifted[S]]) -> S:
         """See `Rows`."""
+        count_pass(self.entries)
         return reduce(partial(_lift, lift), _merge, self._parts)
 
     def scan(self, step: Callable[[T, Block], T], start: T) -> T:
         """See `Rows`: a chain of tasks, and the state goes from worker to worker."""
+        count_pass(self.entries)
         graph = _Graph(self._parts)
         work, state = graph.data("step", partial(_step, step)), graph.data("start", start)
         for i, keys in enumerate(graph.chunks()):
@@ -97,6 +100,7 @@ class DaskRows(Parts):
 
     def map(self, f: Callable[[Block], Array]) -> da.Array:
         """See `Rows`: a Dask array that is not computed yet."""
+        count_pass(self.entries)
         given = [part for part in self._parts if part is not None]
         return rowwise(partial(_map, f, [part is not None for part in self._parts]), *given)
 

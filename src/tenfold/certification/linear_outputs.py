@@ -1,0 +1,108 @@
+"""What linear models return, from their judged weights and intercepts."""
+
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Array, Floats, is_sparse, on_host
+from tenfold.certification.glm import link_of
+from tenfold.certification.outputs import Expect, Labels, Output, products
+from tenfold.losses import Softmax
+
+
+def _scores(model: Any, X: Array) -> tuple[Floats, Floats]:
+    """X w + b (n, t), and its rounding."""
+    coef = model.coef_.toarray() if is_sparse(model.coef_) else np.asarray(on_host(model.coef_))
+    return products(X, coef.reshape(-1, X.shape[1]), np.ravel(np.asarray(on_host(model.intercept_))))
+
+
+def regression(model: Any, X: Array) -> list[Output | Labels]:
+    return [Output("predict", *_scores(model, X))]
+
+
+def mean(model: Any, X: Array) -> list[Output | Labels]:
+    """The inverse of the link."""
+    z, rounding = _scores(model, X)
+    if link_of(model) != "log":
+        return [Output("predict", z, rounding)]
+    value = np.exp(z)
+    return [Output("predict", value, value * (np.expm1(rounding) + 1e-15))]
+
+
+def classification(model: Any, X: Array) -> list[Output | Labels]:
+    """The side of two classes, or the largest score of more."""
+    z, rounding = _scores(model, X)
+    found: list[Output | Labels] = [Output("decision_function", z, rounding)]
+    if isinstance(model.classes_, list) or np.asarray(model.classes_).ndim != 1 or len(model.classes_) < 2:
+        return found
+    if z.shape[1] == 1 and len(model.classes_) == 2:
+        z, rounding = np.column_stack([-z, z]), 2.0 * rounding
+    if z.shape[1] != len(model.classes_):  # several labels at a time
+        return found
+    return [*found, Labels("predict", z, on_host(model.classes_), 2.0 * np.max(rounding, axis=1))]
+
+
+def probabilities(model: Any, X: Array) -> list[Output | Labels]:
+    """And the softmax of the scores; of two classes the logistic function."""
+    z, rounding = _scores(model, X)
+    spread = 2.0 * np.max(rounding, axis=1, keepdims=True) + 1e-6 * (X.dtype == np.float32) + 1e-14
+    scores = z if z.shape[1] > 1 else np.column_stack([np.zeros_like(z), z])
+    value = Softmax().probabilities(scores)
+    return [*classification(model, X), Output("predict_proba", value, np.minimum(np.expm1(spread), 1.0))]
+
+
+def inliers(model: Any, X: Array) -> list[Output | Labels]:
+    """One-class: X w - offset."""
+    coef = np.asarray(on_host(model.coef_)).reshape(1, -1)
+    z, rounding = products(X, coef, -np.ravel(np.asarray(model.offset_)))
+    signs = Labels("predict", np.column_stack([-z, z]), np.array([-1, 1]), 2.0 * rounding)
+    return [Output("decision_function", z, rounding), signs]
+
+
+OUTPUTS: dict[str, Expect] = {
+    **dict.fromkeys(
+        (
+            "LinearRegression",
+            "Ridge",
+            "RidgeCV",
+            "Lasso",
+            "LassoCV",
+            "ElasticNet",
+            "ElasticNetCV",
+            "MultiTaskLasso",
+            "MultiTaskLassoCV",
+            "MultiTaskElasticNet",
+            "MultiTaskElasticNetCV",
+            "Lars",
+            "LarsCV",
+            "LassoLars",
+            "LassoLarsCV",
+            "LassoLarsIC",
+            "OrthogonalMatchingPursuit",
+            "OrthogonalMatchingPursuitCV",
+            "ForwardSelection",
+            "MatchingPursuit",
+            "BestSubset",
+            "HuberRegressor",
+            "QuantileRegressor",
+            "LinearSVR",
+            "SGDRegressor",
+        ),
+        regression,
+    ),
+    **dict.fromkeys(("PoissonRegressor", "GammaRegressor", "TweedieRegressor", "GeneralizedLinear"), mean),
+    **dict.fromkeys(
+        (
+            "RidgeClassifier",
+            "RidgeClassifierCV",
+            "LinearSVC",
+            "SGDClassifier",
+            "Perceptron",
+            "AveragedPerceptron",
+            "GeneralizedLinearClassifier",
+        ),
+        classification,
+    ),
+    **dict.fromkeys(("LogisticRegression", "LogisticRegressionCV"), probabilities),
+    "SGDOneClassSVM": inliers,
+}
