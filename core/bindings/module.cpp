@@ -1,9 +1,27 @@
 #include "bindings.hpp"
 
 #include "tenfold/kernels.hpp"
+#include "tenfold/poll.hpp"
 #include "tenfold/pool.hpp"
 
+#include <chrono>
+
 namespace tenfold {
+
+// Signals are for the main thread, interruptions of a fit for all threads that work for it: Python is asked for both,
+// not more often than this.
+constexpr std::chrono::milliseconds between_looks{50};
+
+void look_at_python() {
+  thread_local auto last = std::chrono::steady_clock::now();
+  if (std::chrono::steady_clock::now() - last < between_looks)
+    return;
+  const nb::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0)
+    throw nb::python_error();
+  nb::module_::import_("tenfold.machine").attr("poll")();
+  last = std::chrono::steady_clock::now();
+}
 
 // A masked array exists only once numpy.ma has been imported, so this imports nothing.
 bool is_masked(nb::handle object) {
@@ -36,6 +54,7 @@ nb::object empty_array(const Index *shape, std::size_t dimensions, const char *d
 
 NB_MODULE(_core, m) {
   using namespace tenfold;
+  look = look_at_python;
   m.doc() = "The loops of tenfold: statistics, derivatives and products of rows, in C++.";
   bind_moments(m);
   bind_class_columns(m);

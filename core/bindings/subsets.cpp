@@ -50,21 +50,19 @@ void bind_subsets(nb::module_ &m) {
       "The best subset of columns of every size: (sums of squares, columns as bits, nodes, complete).");
   m.def(
       "prove_subset",
-      [](const In<double, 2> &R, const In<double, 1> &z, double rest, Index size, double bound, double seconds) {
+      [](const In<double, 2> &R, const In<double, 1> &z, double rest, Index size, double bound, std::int64_t most) {
         const Index p = z.shape(0);
         require(R.shape(0) == p && R.shape(1) == p, "R must be square, with one row an entry of z");
         require(size >= 0 && size <= p, "size must be between 0 and the number of columns");
         SubsetProof proof;
         {
-          const std::function<bool()> go_on = until(seconds);
-          ProofSearch search(R.span(), z.span(), rest, size, bound, go_on);
+          ProofSearch search(R.span(), z.span(), rest, size, bound, most);
           const nb::gil_scoped_release release;
           proof = search.run();
         }
-        rethrow_interrupt();
         return nb::make_tuple(proof.smallest, proof.nodes, proof.complete);
       },
-      nb::arg("R"), nb::arg("z"), nb::arg("rest"), nb::arg("size"), nb::arg("bound"), nb::arg("seconds"),
+      nb::arg("R"), nb::arg("z"), nb::arg("rest"), nb::arg("size"), nb::arg("bound"), nb::arg("most"),
       "The smallest sum of squares below a bound of a subset of one size: (smallest, nodes, complete).");
 }
 

@@ -361,9 +361,7 @@ def learn_csr(
 def best_subsets(
     R: _Float, z: _Float, rest: float, largest: int, seconds: float
 ) -> tuple[_Float, NDArray[np.int64], int, bool]: ...
-def prove_subset(
-    R: _Float, z: _Float, rest: float, size: int, bound: float, seconds: float
-) -> tuple[float, int, bool]: ...
+def prove_subset(R: _Float, z: _Float, rest: float, size: int, bound: float, most: int) -> tuple[float, int, bool]: ...
 
 class Lars:
     def __init__(

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, TypeVar
@@ -138,6 +139,74 @@ def threads(entries: int = SMALL) -> int:
     return 1 if entries < SMALL else max(1, one_blas_thread.threads() // max(1, sharing.users))
 
 
+AFTER_INTERRUPT = 2e8
+"""Products with entries of the samples that an interrupted fit may still spend, on its certificate above all: some
+tenths of a second.
+"""
+
+
+class Interruption:
+    """How many products a fit, and the threads that work for it, may still spend: no end of them until somebody
+    interrupts it.
+    """
+
+    def __init__(self) -> None:
+        self.left = inf
+
+    def limit(self, products: float) -> None:
+        """From now on at most so many; none at all where it is negative."""
+        self.left = min(self.left, products)
+
+    def spend(self, products: float) -> None:
+        """Raises KeyboardInterrupt where nothing is left."""
+        if self.left < inf:
+            self.left -= products
+            if self.left < 0.0:
+                raise KeyboardInterrupt
+
+
+_interruption: ContextVar[Interruption | None] = ContextVar("interruption", default=None)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """A context, that of a fit: after `limit_after_interrupt` little more is done inside. A fit inside a fit is a part
+    of it.
+    """
+    if _interruption.get() is not None:
+        yield
+        return
+    token = _interruption.set(Interruption())
+    try:
+        yield
+    finally:
+        _interruption.reset(token)
+
+
+def limit_after_interrupt() -> None:
+    """Say that a solver answered an interruption with its last step: the rest of the fit, its certificate above all,
+    ends by a KeyboardInterrupt where it takes long.
+    """
+    state = _interruption.get()
+    if state is not None:
+        state.limit(AFTER_INTERRUPT)
+
+
+def interrupted() -> bool:
+    """Whether the fit that this thread works for was interrupted."""
+    state = _interruption.get()
+    return state is not None and state.left < inf
+
+
+def poll() -> None:
+    """Raise KeyboardInterrupt where the fit that this thread works for was interrupted and may do no more. Signals
+    reach the main thread alone; loops that may run in others call this, compiled ones by themselves.
+    """
+    state = _interruption.get()
+    if state is not None:
+        state.spend(0.0)
+
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -147,13 +216,16 @@ def at_once(
 ) -> list[Result]:
     """work(item) of all, several at once where there are threads, each on its share of them; results in their order.
 
-    After an interruption, what has not begun is left; or with `stop`, it is called, and its answers are waited for.
+    After an interruption, what has not begun is left, and what has ends where it polls; or with `stop`, it is called,
+    and its answers are waited for.
     """
     workers = min(len(items), threads(entries))
     if workers < 2:
         return [work(item) for item in items]
+    state = _interruption.get() or Interruption()
 
     def shared(item: Item) -> Result:
+        _interruption.set(state)
         with sharing:
             return work(item)
 
@@ -164,8 +236,10 @@ def at_once(
             wait(tasks)
         except KeyboardInterrupt:
             if stop is None:
+                state.limit(-1.0)
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+            state.limit(AFTER_INTERRUPT)
             stop()
         return [task.result() for task in tasks]
 
@@ -197,10 +271,15 @@ def counting_work() -> Iterator[Work]:
 
 
 def spend(products: float) -> None:
-    """Say how many entries of the rows are multiplied by something now."""
+    """Say how many entries of the rows are multiplied by something now; raises KeyboardInterrupt in a fit that was
+    interrupted, and has spent what it might.
+    """
     work = _work.get()
     if work is not None:
         work.add(products)
+    state = _interruption.get()
+    if state is not None:
+        state.spend(products)
 
 
 def available_memory() -> int:

@@ -28,6 +28,7 @@
 #pragma once
 
 #include "tenfold/descent_exact.hpp"
+#include "tenfold/poll.hpp"
 #include "tenfold/types.hpp"
 
 #include <algorithm>
@@ -91,6 +92,7 @@ public:
     if (exact)
       exact_.take(penalty, total);
     while (state.sweeps < most) {
+      poll();
       Moved moved = sweep(penalty, order);
       ++state.sweeps;
       if (moved.fit <= still && order.random() && state.sweeps < most) {

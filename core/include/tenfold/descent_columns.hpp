@@ -8,6 +8,7 @@
 // Flops: 4 an entry of the columns and sweep.
 #pragma once
 
+#include "tenfold/poll.hpp"
 #include "tenfold/types.hpp"
 
 #include <algorithm>
@@ -55,6 +56,7 @@ ColumnStep descend_columns(const ColumnModel<I> &in, double enough, Index most, 
   ColumnStep step;
   double first = 0.0;
   for (; step.sweeps < most; ++step.sweeps) {
+    poll();
     double gained = 0.0;
     if (in.intercept && total > 0.0) {
       double pull = in.slope;

@@ -16,6 +16,7 @@
 
 #include "tenfold/blas.hpp"
 #include "tenfold/elastic_net.hpp"
+#include "tenfold/poll.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -109,7 +110,7 @@ public:
 
 private:
   static constexpr double lift = 1e-13;
-  static constexpr Index none = -1, few_changes = 16;
+  static constexpr Index none = -1, few_changes = 16, block = 512;
   static constexpr Index most_unknowns = 8192; // their products take half a gigabyte
 
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
@@ -157,16 +158,38 @@ private:
         row[a * t + k] *= 1.0 + lift;
       }
     }
-    char upper = 'U';
-    int n = static_cast<int>(size), info = 0;
-    blas_.dpotrf(&upper, &n, factor_.data(), &n, &info);
-    if (info != 0)
+    if (!factorise_blocks(size))
       return false;
     if (t == 1) {
       base_ = support_;
       l2_ = penalty.l2;
       for (Index a = 0; a < q; ++a)
         place_[at(base_[at(a)])] = a;
+    }
+    return true;
+  }
+
+  // U'U = the matrix, in blocks of columns, between which there is time to look for an interruption.
+  bool factorise_blocks(Index size) {
+    char upper = 'U', left = 'L', transposed = 'T', as_is = 'N';
+    double one = 1.0, minus = -1.0;
+    int lead = static_cast<int>(size), info = 0;
+    const auto entry = [&](Index i, Index j) { return factor_.data() + j * size + i; };
+    for (Index k = 0; k < size; k += block) {
+      const Index next = std::min(k + block, size);
+      int inner = static_cast<int>(next - k), rest = static_cast<int>(size - next);
+      blas_.dpotrf(&upper, &inner, entry(k, k), &lead, &info);
+      if (info != 0)
+        return false;
+      if (rest > 0)
+        blas_.dtrsm(&left, &upper, &transposed, &as_is, &inner, &rest, &one, entry(k, k), &lead, entry(k, next), &lead);
+      for (Index j = next; j < size; j += block) {
+        poll();
+        const Index end = std::min(j + block, size);
+        int rows = static_cast<int>(end - next), columns = static_cast<int>(end - j);
+        blas_.dgemm(&transposed, &as_is, &rows, &columns, &inner, &minus, entry(k, next), &lead, entry(k, j), &lead,
+                    &one, entry(next, j), &lead);
+      }
     }
     return true;
   }

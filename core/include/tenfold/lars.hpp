@@ -14,6 +14,7 @@
 #pragma once
 
 #include "tenfold/cholesky.hpp"
+#include "tenfold/poll.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -52,6 +53,7 @@ public:
 
   Index advance() {
     while (!done_ && steps_ < rules_.most_steps) {
+      poll();
       if (next_ >= 0 && slot_[at(next_)] < 0)
         return next_;
       if (next_ >= 0 && !join(next_)) {

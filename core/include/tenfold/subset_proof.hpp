@@ -8,11 +8,11 @@
 // nearly depend are large, so that everything is in extended precision.
 #pragma once
 
+#include "tenfold/poll.hpp"
 #include "tenfold/types.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -27,9 +27,10 @@ struct SubsetProof {
 
 class ProofSearch {
 public:
+  // At most so many nodes.
   ProofSearch(std::span<const double> R, std::span<const double> z, double rest, Index size, double bound,
-              const std::function<bool()> &go_on)
-      : size_(size), go_on_(go_on) {
+              std::int64_t most)
+      : size_(size), most_(most) {
     const Index p = static_cast<Index>(z.size());
     levels_.resize(at(p - size + 1));
     for (Level &level : levels_) {
@@ -80,7 +81,9 @@ private:
 
   void visit(std::size_t depth) {
     Level &level = levels_[depth];
-    if ((++proof_.nodes & 4095) == 0 && !go_on_())
+    if ((++proof_.nodes & 255) == 0)
+      poll();
+    if (proof_.nodes > most_)
       proof_.complete = false;
     if (!proof_.complete)
       return;
@@ -137,7 +140,7 @@ private:
   }
 
   Index size_;
-  const std::function<bool()> &go_on_;
+  std::int64_t most_;
   SubsetProof proof_;
   std::vector<Level> levels_;
   std::vector<Index> order_;

@@ -8,6 +8,8 @@ from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
 
+from tenfold.machine import interrupted, limit_after_interrupt, poll
+
 
 class Status(Enum):
     """How a fit ended."""
@@ -109,6 +111,7 @@ def run(steps: Iterable[Step], max_iter: int, time_limit: float | None = None, w
     status = Status.STALLED
     try:
         for step in steps:
+            poll()
             params = step.params
             trace.append(Record(step.objective, step.measure, time.perf_counter() - begin))
             if watch is not None and len(trace) > 1 and watch(trace[-1], params):
@@ -126,6 +129,7 @@ def run(steps: Iterable[Step], max_iter: int, time_limit: float | None = None, w
     except KeyboardInterrupt:
         if params is None:
             raise
+        limit_after_interrupt()
         status = Status.INTERRUPTED
     if params is None:
         raise RuntimeError("the solver took no step at all")
@@ -135,10 +139,15 @@ def run(steps: Iterable[Step], max_iter: int, time_limit: float | None = None, w
 def continued(
     path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, watch: Watch | None
 ) -> Solution | None:
-    """The solution after further steps of `path`, with the trace of all; None where there are none."""
+    """The solution after further steps of `path`, with the trace of all; None where there are none, and after an
+    interruption.
+    """
+    if interrupted():
+        return None
     try:
         ahead = next(path, None)
     except KeyboardInterrupt:
+        limit_after_interrupt()
         return replace(solution, status=Status.INTERRUPTED)
     if ahead is None:
         return None

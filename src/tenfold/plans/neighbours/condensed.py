@@ -7,6 +7,7 @@ import numpy as np
 from tenfold.arrays import Floats, Integers
 from tenfold.data import MemoryRows
 from tenfold.plans import clusters
+from tenfold.solvers.loop import Status
 
 STEPS = 1000
 
@@ -27,7 +28,10 @@ def centres_of_classes(
         else:
             memory = MemoryRows(rows, np.zeros((len(rows), 0)), own)
             settings: dict[str, Any] = {"starts": 1, "max_iter": STEPS, "tol": 0.0, "random": random}
-            centres = clusters.of_rows(memory, clusters.plus_plus(k), k, **settings).centres
+            run = clusters.of_rows(memory, clusters.plus_plus(k), k, **settings)
+            if run.status is Status.INTERRUPTED:  # prototypes of some of the classes are of no use
+                raise KeyboardInterrupt
+            centres = run.centres
         found.append(centres)
         names.append(np.full(len(centres), c))
     return np.concatenate(found), np.concatenate(names)

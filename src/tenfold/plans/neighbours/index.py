@@ -16,6 +16,7 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, is_sparse, one_by_one
 from tenfold.distances import Called, Distance, Entries, Given, Minkowski, Sets
 from tenfold.machine import require_memory, threads
+from tenfold.plans.neighbours.pieces import in_pieces, some
 
 FEW_COLUMNS = 6
 """Up to so many a tree looks at few enough rows."""
@@ -186,7 +187,14 @@ class Index:
         """
         size = 16 * queries.shape[0] * k
         require_memory(f"{k} neighbours of {queries.shape[0]} queries", size, "Ask for fewer queries at a time.")
-        return self.search(queries, Asked(k, None, True, own, reduced))
+        found = [
+            self.search(queries[piece], Asked(k, None, True, some(own, piece), reduced))
+            for piece in in_pieces(queries.shape[0], entries(self.search.rows))
+        ]
+        if len(found) == 1:
+            return found[0]
+        distances = np.concatenate([np.zeros((0, k)), *(part[0] for part in found)])
+        return distances, np.concatenate([np.zeros((0, k), dtype=np.int64), *(part[1] for part in found)])
 
     def within(
         self,
@@ -199,7 +207,16 @@ class Index:
     ) -> Near:
         """All rows within a radius, a number or one for each query; in their order, or by distance."""
         limits = limits_of(self.distance, radius, queries.shape[0])
-        return Near(*self.search(queries, Asked(0, limits, by_distance, own, reduced)))
+        found = [
+            self.search(queries[piece], Asked(0, limits[piece], by_distance, some(own, piece), reduced))
+            for piece in in_pieces(queries.shape[0], entries(self.search.rows))
+        ]
+        if len(found) == 1:
+            return Near(*found[0])
+        counts = [np.zeros(1, dtype=np.int64), *(np.diff(offsets) for offsets, *_ in found)]
+        distances = np.concatenate([np.zeros(0), *(part[1] for part in found)])
+        rows = np.concatenate([np.zeros(0, dtype=np.int64), *(part[2] for part in found)])
+        return Near(np.cumsum(np.concatenate(counts)), distances, rows)
 
 
 def code_of(distance: Minkowski | Entries) -> int:

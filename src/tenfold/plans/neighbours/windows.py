@@ -11,6 +11,7 @@ from tenfold.arrays import Floats, Integers
 from tenfold.distances import Called, Distance, Entries, Given, Minkowski, Sets
 from tenfold.machine import threads
 from tenfold.plans.neighbours.index import FEW_COLUMNS, FINISH, LARGEST, POWERS, SIZES, SQUARES, ByTree, built
+from tenfold.plans.neighbours.pieces import in_pieces, some
 from tenfold.plans.neighbours.window_tables import sums_of_table
 
 WINDOWS = {
@@ -27,6 +28,10 @@ WINDOWS = {
 ROUNDED = 2.0**-50
 """A part of a sum that may be left out where it is to be exact: adding rows up rounds by more."""
 NODES = 128
+
+
+HEIGHT = 16
+"""Numbers that could be read while a window's height is computed."""
 
 
 class Tolerance(NamedTuple):
@@ -60,20 +65,32 @@ def window_sums(
     else:
         assert isinstance(distance, Entries)
         code, finish, p = distance.code, distance.finish, 2.0
-    return _core.window_sums(
-        np.ascontiguousarray(X, dtype=np.float64),
-        np.ascontiguousarray(queries, dtype=np.float64),
-        code,
-        p,
-        FINISH[finish],
-        1.0 / p,
-        WINDOWS[window],
-        np.ascontiguousarray(bandwidths, dtype=np.float64),
-        None if weight is None else np.ascontiguousarray(weight, dtype=np.float64),
-        np.ascontiguousarray(targets, dtype=np.float64),
-        None if own is None else np.ascontiguousarray(own, dtype=np.int64),
-        threads(X.size * max(1, len(queries))),
-    )
+    X, queries = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(queries, dtype=np.float64)
+    bandwidths, targets = (np.ascontiguousarray(part, dtype=np.float64) for part in (bandwidths, targets))
+    weight = None if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+    own = None if own is None else np.ascontiguousarray(own, dtype=np.int64)
+    found = [
+        _core.window_sums(
+            X,
+            queries[piece],
+            code,
+            p,
+            FINISH[finish],
+            1.0 / p,
+            WINDOWS[window],
+            bandwidths,
+            weight,
+            targets,
+            some(own, piece),
+            threads(X.size * max(1, len(queries))),
+        )
+        for piece in in_pieces(len(queries), len(X) * (X.shape[1] + HEIGHT * len(bandwidths)))
+    ]
+    if len(found) == 1:
+        return found[0]
+    shape = (0, len(bandwidths))
+    logs = np.concatenate([np.zeros(shape), *(part[0] for part in found)])
+    return logs, np.concatenate([np.zeros((*shape, targets.shape[1])), *(part[1] for part in found)])
 
 
 def _reduced(distance: Minkowski) -> tuple[int, str]:
@@ -116,23 +133,29 @@ def _by_nodes(
     distance, (order, points, boxes, leaf) = search.distance, search.tree
     ordered = None if weight is None else np.ascontiguousarray(weight[order], dtype=np.float64)
     code, finish = _reduced(distance)
-    return _core.window_tree(
-        points,
-        boxes,
-        leaf,
-        np.ascontiguousarray(distance.image(queries, True), dtype=np.float64),
-        code,
-        distance.p,
-        FINISH[finish],
-        1.0 / distance.p,
-        WINDOWS[window],
-        h,
-        log_absolute,
-        relative,
-        ordered,
-        None if ordered is None else np.append(0.0, np.cumsum(ordered)),
-        threads(points.size * max(1, len(queries))),
-    )
+    queries = np.ascontiguousarray(distance.image(queries, True), dtype=np.float64)
+    sums = None if ordered is None else np.append(0.0, np.cumsum(ordered))
+    found = [
+        _core.window_tree(
+            points,
+            boxes,
+            leaf,
+            queries[piece],
+            code,
+            distance.p,
+            FINISH[finish],
+            1.0 / distance.p,
+            WINDOWS[window],
+            h,
+            log_absolute,
+            relative,
+            ordered,
+            sums,
+            threads(points.size * max(1, len(queries))),
+        )
+        for piece in in_pieces(len(queries), len(points) * HEIGHT)
+    ]
+    return np.concatenate([np.zeros(0), *found])
 
 
 def log_volume(kernel: str, bandwidths: Floats, d: int) -> Floats:

@@ -1,0 +1,242 @@
+"""Dense factorisations that Ctrl-C interrupts.
+
+SciPy's wrappers of LAPACK hold the interpreter's lock, and a signal waits until they return: sixteen seconds for the
+eigenvectors of a matrix of 6000 columns. Here LAPACK, the same library by the same routines, is called without the
+lock, in a thread of its own that is waited for. What is interrupted goes on in the background until its routine ends;
+its result is dropped. Small matrices go to SciPy at once. All with one BLAS thread, so that bits do not depend on
+their number.
+"""
+
+import ctypes
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from scipy import linalg as la
+from scipy.linalg import cython_lapack, lapack
+
+from tenfold.arrays import Floats
+from tenfold.machine import one_blas_thread
+
+SHORT = 400.0**3
+"""Products that take less than about a tenth of a second."""
+
+POLL = 0.2
+"""Seconds between two looks for a signal, where waiting for a thread does not see it."""
+
+Result = TypeVar("Result")
+
+
+def run_interruptibly(work: Callable[[], Result]) -> Result:
+    """What `work` returns, from a thread that is waited for: it must release the interpreter's lock."""
+    found: list[Result] = []
+    errors: list[BaseException] = []
+
+    def task() -> None:
+        try:
+            with one_blas_thread:
+                found.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=task, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(POLL)
+    if errors:
+        raise errors[0]
+    return found[0]
+
+
+@cache
+def _routine(name: str) -> Callable[..., None]:
+    """A routine of SciPy's LAPACK by its address, as Cython calls it; all arguments are pointers."""
+    capsule = cast(Any, cython_lapack).__pyx_capi__[name]
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    address = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+    routine = ctypes.CFUNCTYPE(None)(address)
+    return lambda *arguments: routine(*map(_pointer, arguments))
+
+
+def _pointer(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return ctypes.c_void_p(value.ctypes.data)
+    if isinstance(value, bytes):
+        return ctypes.c_char_p(value)
+    return ctypes.byref(ctypes.c_double(value) if isinstance(value, float) else value)
+
+
+def _fortran(A: Floats) -> Floats:
+    """A copy in Fortran's order, to be overwritten."""
+    return np.array(A, dtype=np.float64, order="F")
+
+
+def _check(routine: str, info: int) -> None:
+    if info < 0:
+        raise ValueError(f"LAPACK's {routine} got an illegal argument, number {-info}.")
+    if info > 0:
+        raise la.LinAlgError(f"LAPACK's {routine} did not converge ({info}).")
+
+
+def eigh(S: Floats, first: int = 0) -> tuple[Floats, Floats]:
+    """Values of a symmetric matrix in ascending order and their vectors as columns, from the number `first` on."""
+    p = len(S)
+    if float(p) ** 3 < SHORT:
+        wanted = None if first == 0 else [first, p - 1]
+        with one_blas_thread:
+            return la.eigh(S, subset_by_index=wanted, check_finite=False)
+    return _syevr(S, first, vectors=True)
+
+
+def eigenvalues(S: Floats) -> Floats:
+    """Values of a symmetric matrix in ascending order."""
+    if float(len(S)) ** 3 < SHORT:
+        with one_blas_thread:
+            return np.asarray(la.eigvalsh(S, check_finite=False), dtype=np.float64)
+    return _syevr(S, 0, vectors=False)[0]
+
+
+def _syevr(S: Floats, first: int, vectors: bool) -> tuple[Floats, Floats]:
+    p, count = len(S), len(S) - first
+    lwork, liwork = (int(size) for size in lapack.dsyevr_lwork(p, lower=1)[:2])
+    A, work, iwork = _fortran(S), np.empty(lwork), np.empty(liwork, dtype=np.intc)
+    w, z = np.empty(p), np.empty((p, count if vectors else 1), order="F")
+    support, found, info = np.empty(2 * p, dtype=np.intc), ctypes.c_int(0), ctypes.c_int(0)
+    n, low, high = ctypes.c_int(p), ctypes.c_int(first + 1), ctypes.c_int(p)
+    run_interruptibly(
+        lambda: _routine("dsyevr")(
+            b"V" if vectors else b"N",
+            b"A" if first == 0 else b"I",
+            b"L",
+            n,
+            A,
+            n,
+            0.0,
+            0.0,
+            low,
+            high,
+            0.0,
+            found,
+            w,
+            z,
+            n,
+            support,
+            work,
+            ctypes.c_int(lwork),
+            iwork,
+            ctypes.c_int(liwork),
+            info,
+        )
+    )
+    _check("dsyevr", info.value)
+    return w[:count], z
+
+
+def eigh_pencil(A: Floats, B: Floats) -> tuple[Floats, Floats]:
+    """Values of A v = l B v in ascending order, and vectors as columns with v'B v = 1; refuses a B that is not positive
+    definite (`LinAlgError`).
+    """
+    p = len(A)
+    if float(p) ** 3 < SHORT:
+        with one_blas_thread:
+            return la.eigh(A, B, check_finite=False)
+    L = cholesky(B)
+    if L is None:
+        raise la.LinAlgError("The second matrix is not positive definite.")
+    L = np.tril(L)
+    inside = solve_lower(L, solve_lower(L, np.ascontiguousarray(A)).T)
+    values, vectors = eigh(0.5 * (inside + inside.T))
+    return values, solve_lower(L, vectors, transposed=True)
+
+
+def cholesky(A: Floats) -> Floats | None:
+    """L with L L' = A in its lower triangle, which alone is read; None where A is not positive definite. What stands
+    above the diagonal of the result is not defined.
+    """
+    p = len(A)
+    if float(p) ** 3 < SHORT:
+        with one_blas_thread:
+            L, failed = lapack.dpotrf(A, lower=1, clean=0)
+        return L if failed == 0 else None
+    L, n, info = _fortran(A), ctypes.c_int(p), ctypes.c_int(0)
+    run_interruptibly(lambda: _routine("dpotrf")(b"L", n, L, n, info))
+    if info.value < 0:
+        _check("dpotrf", info.value)
+    return L if info.value == 0 else None
+
+
+def solve_lower(L: Floats, B: Floats, transposed: bool = False) -> Floats:
+    """L^-1 B of a lower triangle, or its transpose's."""
+    p, q = len(L), B.shape[1]
+    if float(p) ** 2 * q < SHORT:
+        with one_blas_thread:
+            found = la.solve_triangular(L, B, lower=True, trans="T" if transposed else "N", check_finite=False)
+            return np.asarray(found, dtype=np.float64)
+    A, X = (L if L.flags.f_contiguous else _fortran(L)), _fortran(B)
+    n, count, info = ctypes.c_int(p), ctypes.c_int(q), ctypes.c_int(0)
+    how = b"T" if transposed else b"N"
+    run_interruptibly(lambda: _routine("dtrtrs")(b"L", how, b"N", n, count, A, n, X, n, info))
+    _check("dtrtrs", info.value)
+    return X
+
+
+def svd(A: Floats) -> tuple[Floats, Floats, Floats]:
+    """U (m, r), values (r,) in descending order and V' (r, n) with r = min(m, n)."""
+    m, n = A.shape
+    r = min(m, n)
+    if float(m) * n * r < SHORT:
+        with one_blas_thread:
+            return la.svd(A, full_matrices=False, check_finite=False)
+    lwork = int(lapack.dgesdd_lwork(m, n, compute_uv=1, full_matrices=0)[0])
+    B, work, iwork = _fortran(A), np.empty(lwork), np.empty(8 * r, dtype=np.intc)
+    s, U, V, info = np.empty(r), np.empty((m, r), order="F"), np.empty((r, n), order="F"), ctypes.c_int(0)
+    rows, columns, count = ctypes.c_int(m), ctypes.c_int(n), ctypes.c_int(r)
+    run_interruptibly(
+        lambda: _routine("dgesdd")(
+            b"S", rows, columns, B, rows, s, U, rows, V, count, work, ctypes.c_int(lwork), iwork, info
+        )
+    )
+    _check("dgesdd", info.value)
+    return U, s, V
+
+
+def solve_shortest(A: Floats, B: Floats) -> Floats:
+    """The shortest solutions of least squares: A X = B; what is small beside the largest value of A counts as zero."""
+    m, n = A.shape
+    q = B.shape[1]
+    if float(m) * n * min(m, n) < SHORT:
+        with one_blas_thread:
+            found: Floats = la.lstsq(A, B, check_finite=False)[0]
+        return found
+    size, whole = lapack.dgelsd_lwork(m, n, q, np.finfo(np.float64).eps)[:2]
+    lwork = int(size)
+    F, work, iwork = _fortran(A), np.empty(lwork), np.empty(int(whole), dtype=np.intc)
+    X = np.zeros((max(m, n), q), order="F")
+    X[:m] = B
+    s, rank, info = np.empty(min(m, n)), ctypes.c_int(0), ctypes.c_int(0)
+    rows, columns, count, height = (ctypes.c_int(size) for size in (m, n, q, max(m, n)))
+    run_interruptibly(
+        lambda: _routine("dgelsd")(
+            rows,
+            columns,
+            count,
+            F,
+            rows,
+            X,
+            height,
+            s,
+            float(np.finfo(np.float64).eps),
+            rank,
+            work,
+            ctypes.c_int(lwork),
+            iwork,
+            info,
+        )
+    )
+    _check("dgelsd", info.value)
+    return np.asarray(X[:n])
