@@ -26,6 +26,7 @@ stationarity
     where the objective is at rest, which need not be the best place.
 """
 
+from tenfold.judge.angles import Knots, angles_of_knots
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate, Rule
 from tenfold.judge.clusters import energy_bound, lloyd_step, split_step
 from tenfold.judge.components import spectral
@@ -33,7 +34,7 @@ from tenfold.judge.duality import gap
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
 from tenfold.judge.joint_hinge import joint_gap
-from tenfold.judge.kinks import at_kinks
+from tenfold.judge.kinks import at_kinks, gap_at_kinks
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.judge.matching import Steps, matching
@@ -42,7 +43,7 @@ from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.scaled import scaled_gap
 from tenfold.judge.sequences import count_tags
 from tenfold.judge.stationarity import stationarity
-from tenfold.judge.subsets import best_subset
+from tenfold.judge.subsets import best_subset, check_sizes
 
 __all__ = [
     "NOT_JUDGED",
@@ -50,15 +51,19 @@ __all__ = [
     "Certificate",
     "Gaps",
     "GreedyRule",
+    "Knots",
     "Rule",
     "Steps",
     "Verdict",
+    "angles_of_knots",
     "at_kinks",
     "best_subset",
+    "check_sizes",
     "count_tags",
     "em_step",
     "energy_bound",
     "gap",
+    "gap_at_kinks",
     "gap_of_classes",
     "greedy",
     "joint_gap",

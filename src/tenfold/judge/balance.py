@@ -13,22 +13,12 @@ import numpy as np
 
 from tenfold.arrays import Floats, contiguous, namespace
 from tenfold.data import BatchRows, Block, MemoryRows, weights_of
+from tenfold.judge.dual_bound import Slopes
 from tenfold.judge.points import Data, Point, local, point_alone
 from tenfold.stats import AtMargins, Derivatives, Params, Total, back_times, derivatives, losses_at, times
 
 TRIES = 40
 """So often the second intercept is moved further away."""
-
-
-class Slopes(NamedTuple):
-    """A dual point: its pull v (p,) on the weights, its first term of the gap, and its pull on a tied intercept, all at
-    full share; the mean loss there.
-    """
-
-    pull: Floats
-    term: float
-    loss: float
-    tilt: float = 0.0
 
 
 def sums_at(data: Data, params: Params) -> Derivatives:
@@ -55,7 +45,8 @@ def _mixed(here: _Half, step: float, moved: Callable[[float], _Half]) -> Slopes 
             # the Fenchel-Young term of slopes at z + step for margins z
             term = here.loss - other.loss + step * other.slope
             slopes = (1.0 - share) * here.slopes + share * other.slopes
-            return Slopes(slopes, share * max(term, 0.0), here.loss)
+            parts = (1.0 - share) * here.slope, share * other.slope
+            return Slopes(slopes, share * max(term, 0.0), here.loss, sum(parts), abs(parts[0]) + abs(parts[1]))
         step *= 4.0
     return None
 

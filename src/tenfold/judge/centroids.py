@@ -1,19 +1,32 @@
 """Centroids judged: means by sums about them, medians by the weights on both sides, and the shrinking done again."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Floats, is_sparse, unit_roundoff
-from tenfold.data import Block, Rows
+from tenfold.arrays import Array, Floats, is_sparse, unit_roundoff
+from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.bayes import sums_again
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.discriminant import Witness
+from tenfold.judge.discriminant import Witness, judge_priors
 from tenfold.judge.exact import Pair, exact
-from tenfold.stats import ClassErrors, GroupedMoments, Total, class_errors, groups_of, marks, memberships
+from tenfold.stats import ClassErrors, GroupedMoments, class_errors, groups_of, marks, memberships
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
+
+
+class Stored(NamedTuple):
+    """Centroids and deviations (k, p), spread (p,), priors (k,), and a triangle B with B'SB = I, S the covariance
+    within classes, divided by n - k.
+    """
+
+    centroids: Floats
+    deviations: Floats
+    spread: Floats
+    priors: Floats
+    whitener: Floats | None = None
 
 
 def centroids(
@@ -22,17 +35,15 @@ def centroids(
     *,
     metric: str,
     threshold: float | None,
-    stored: tuple[Floats, Floats, Floats],
-    whitener: Floats | None = None,
+    stored: Stored,
+    priors: Floats | None,
     note: str = "",
 ) -> Certificate:
-    """The certificate of centroids, deviations (k, p) and spread (p,), and of a triangle B with B'SB = I, S the
-    covariance within classes, divided by n - k.
-    """
-    found = stored[0]
+    """The certificate of centroids; `priors` are those given, None for the shares of the classes."""
+    found = stored.centroids
     pairs: dict[str, Pair] = {}
     if metric == "manhattan" and rows is not None:
-        centre = found if not threshold else sums.centre
+        centre = medians_again(rows, len(found)) if threshold else found
         pairs["medians"] = _sides(rows, centre)
         weight, mean, squares = _about(rows, centre)
     elif rows is None:
@@ -45,11 +56,14 @@ def centroids(
         again = sums_again(rows, len(found))
         centre = again.sums / again.weight[:, None]
         weight, mean, squares = _about(rows, centre)
-    if whitener is not None:
+    if stored.whitener is not None:
+        whitener = stored.whitener
         witness = Witness.of_moments(sums, centre) if rows is None else Witness.of_rows(rows, centre)
         inside = whitener.T @ witness.pooled_products(weight / (weight.sum() - len(weight)), whitener.T).T
         pairs["whitener"] = (inside, np.eye(len(inside)), 1.0)
+        pairs["triangle of the whitener"] = (np.tril(whitener, -1), np.zeros_like(whitener), 1.0)
     pairs |= _shrunk(weight, centre, mean, squares, threshold, stored)
+    pairs["priors"] = judge_priors(stored.priors, weight, priors)
     return exact(pairs, floor=ROUNDING, note=note)
 
 
@@ -61,14 +75,14 @@ def _about(rows: Rows, centre: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _shrunk(
-    weight: Floats, centre: Floats, mean: Floats, squares: Floats, threshold: float | None, stored: Any
+    weight: Floats, centre: Floats, mean: Floats, squares: Floats, threshold: float | None, stored: Stored
 ) -> dict[str, Pair]:
     n, k = float(weight.sum()), len(weight)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt(squares.sum(axis=0) / (n - k))
         # where a column is constant but for the rounding of its values, any spread within that is right
         most = ROUNDING * np.max(np.abs(centre), axis=0)
-        spread = np.where(np.maximum(stored[2], spread) <= most, stored[2], spread)
+        spread = np.where(np.maximum(stored.spread, spread) <= most, stored.spread, spread)
         unit = np.sqrt((n - weight) / (n * weight))[:, None] * (spread + np.median(spread))
         away = (centre - mean) / unit
     if threshold:
@@ -79,22 +93,85 @@ def _shrunk(
     with np.errstate(divide="ignore", invalid="ignore"):
         rounding = 1.0 + np.abs(away) + size / unit  # of a difference of means, in its unit
     return {
-        "centroids": (stored[0], centre, size),
-        "deviations": (stored[1], away, np.where(np.isfinite(rounding), rounding, 1.0)),
-        "spread": (stored[2], spread, np.where(spread > 0.0, spread, np.max(size, initial=1.0))),
+        "centroids": (stored.centroids, centre, size),
+        "deviations": (stored.deviations, away, np.where(np.isfinite(rounding), rounding, 1.0)),
+        "spread": (stored.spread, spread, np.where(spread > 0.0, spread, np.max(size, initial=1.0))),
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Of the rows of each class (k, p): their weight, that of those above and below a place, the largest value below
+    and the least above it.
+    """
+
+    weight: Floats
+    above: Floats
+    below: Floats
+    lower: Floats
+    upper: Floats
+
+    def merge(self, other: "Sides") -> "Sides":
+        return Sides(
+            self.weight + other.weight,
+            self.above + other.above,
+            self.below + other.below,
+            np.maximum(self.lower, other.lower),
+            np.minimum(self.upper, other.upper),
+        )
+
+
 def _sides(rows: Rows, centre: Floats) -> Pair:
-    """The share of the weight of each class on either side of its medians beyond one half: none."""
-    found: Total = rows.fold(partial(_weights_aside, centre))
-    more = np.maximum(found.sum[1:].max(axis=0) / found.sum[0] - 0.5, 0.0)
-    return more, np.zeros_like(more), 1.0
+    """Medians: less than half of the weight of a class is above, and less than half below; where both are one half, the
+    median is midway between the values on either side.
+    """
+    found: Sides = rows.fold(partial(_weights_aside, centre))
+    half = 0.5 * found.weight
+    even = (np.abs(found.above - half) <= ROUNDING * half) & (np.abs(found.below - half) <= ROUNDING * half)
+    with np.errstate(invalid="ignore"):
+        middle = np.where(even, 0.5 * (found.lower + found.upper), centre)
+    inside = even | ((found.above < half) & (found.below < half))
+    size = np.maximum(np.abs(found.lower), np.abs(found.upper))
+    return np.where(inside, centre, np.inf), middle, np.where(np.isfinite(size) & (size > 0.0), size, 1.0)
 
 
-def _weights_aside(centre: Floats, block: Block) -> Total:
-    X = block.X.toarray() if is_sparse(block.X) else block.X
-    away = np.asarray(X, dtype=np.float64) - centre[groups_of(block)]
-    own = memberships(block, len(centre))
+def _weights_aside(centre: Floats, block: Block) -> Sides:
+    X = np.asarray(block.X.toarray() if is_sparse(block.X) else block.X, dtype=np.float64)
+    group, (k, p) = groups_of(block), centre.shape
+    away = X - centre[group]
+    own = memberships(block, k)
     above, below = own.T @ marks(away, 0.0), own.T @ marks(-away, 0.0)
-    return Total(np.stack([np.repeat(own.sum(axis=0)[:, None], centre.shape[1], axis=1), above, below]))
+    lower, upper = np.full((k, p), -np.inf), np.full((k, p), np.inf)
+    some = weights_of(block) > 0.0
+    for c in range(k):
+        inside = (group == c) & some
+        values, side = X[inside], away[inside]
+        lower[c] = np.max(values, axis=0, initial=-np.inf, where=side < 0.0)
+        upper[c] = np.min(values, axis=0, initial=np.inf, where=side > 0.0)
+    return Sides(np.repeat(own.sum(axis=0)[:, None], p, axis=1), above, below, lower, upper)
+
+
+COLUMNS = 256
+"""Columns whose medians are found at a time."""
+
+
+def medians_again(rows: Rows, classes: int) -> Floats:
+    """Weighted medians (k, p) of the rows of each class, in memory: midway between the least value that has half of the
+    weight at or below it, and the largest that has half at or above.
+    """
+    block = rows.whole()
+    group, weight, p = groups_of(block), weights_of(block), rows.shape[1]
+    found = np.zeros((classes, p))
+    for c in range(classes):
+        inside = np.flatnonzero((group == c) & (weight > 0.0))
+        for start in range(0, p, COLUMNS):
+            some = slice(start, start + COLUMNS)
+            part: Array = block.X[inside][:, some]
+            values = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
+            found[c, some] = 0.5 * (_lower_median(values, weight[inside]) - _lower_median(-values, weight[inside]))
+    return found
+
+
+def _lower_median(values: Floats, weight: Floats) -> Floats:
+    """The least value of each column with half of the weight at or below it, up to rounding of the weights."""
+    return np.quantile(values, 0.5 * (1.0 - 1e-12), axis=0, weights=weight, method="inverted_cdf")

@@ -1,6 +1,7 @@
 """The certificate and the one table of rules."""
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -77,13 +78,20 @@ RULES = {
 
 NOT_JUDGED = "not judged"
 
-USELESS = 1.0
-"""Where rounding alone allows as much as the scale, nothing is certified."""
+FLOOR_LIMIT = 1e-3
+"""Where rounding alone allows more than this share of the scale, a fit is not judged: a wrong model would pass."""
+
+IMPRECISE = (
+    "Not judged in this precision: {number} {value}, but rounding alone allows {floor}, more than a thousandth of the "
+    "scale, {scale}. A wrong model could pass, so do not rely on this fit. Cast X and y to float64, or centre or "
+    "rescale the features, and fit again."
+)
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proved about a fit. `value <= max(tol * scale, floor)` makes it `ok`.
+    """What is proved about a fit. `value <= max(tol * scale, floor)` makes it `ok`, unless the floor is above a
+    thousandth of the scale: then the precision is too low to judge.
 
     Attributes
     ----------
@@ -124,10 +132,17 @@ class Certificate:
 
     @property
     def ok(self) -> bool:
-        """Whether the number is as small as the rule asks."""
-        # a floor near the scale certifies nothing
-        proved = bool(0.0 <= self.value <= self.allowed < USELESS * self.scale)
-        return proved and self.status not in (NOT_JUDGED, "no maximum")
+        """Whether the number is as small as the rule asks, and rounding allows no more than a thousandth of the
+        scale.
+        """
+        # a tolerance as large as the scale certifies nothing
+        proved = bool(0.0 <= self.value <= self.allowed < self.scale)
+        return proved and self._precise and self.status not in (NOT_JUDGED, "no maximum")
+
+    @property
+    def _precise(self) -> bool:
+        """Whether rounding leaves room for a judgement."""
+        return bool(self.floor <= FLOOR_LIMIT * self.scale)
 
     def explain(self) -> str:
         """The certificate in words."""
@@ -138,8 +153,12 @@ class Certificate:
         rule = RULES[self.kind]
         value = f"{self.value:.2g}"
         words = [f"{rule.number} {value}, allowed {self.allowed:.2g}: {rule.claim.format(value=value)}."]
-        if not self.ok:
+        if not self._precise:
+            words = [IMPRECISE.format(number=rule.number, value=value, floor=f"{self.floor:.2g}", scale=rule.scale)]
+        elif not self.ok:
             words.append("That is more than allowed: do not rely on this fit.")
+        elif self.tol > rule.tol and self.tol * self.scale >= self.floor:
+            words.append(f"The tolerance asked for allows {100.0 * self.tol:.2g} % of the scale, the {rule.scale}.")
         if self.radius is not None and np.isfinite(self.radius):
             words.append(f"The best weights are within {self.radius:.2g} of these.")
         if self.condition is not None:
@@ -186,6 +205,26 @@ class Certificate:
         mark = "ok" if self.ok else "NOT OK"
         state = "" if self.status in ("solved", "converged") else f", {self.status}"
         return f"<Certificate {mark}: {self.kind} {self.value:.2g} (allowed {self.allowed:.2g}){state}>"
+
+    def _repr_html_(self) -> str:
+        """The certificate in a notebook: the verdict, the sentence and the numbers, without styles from elsewhere."""
+        numbers: list[tuple[str, str]] = [("status", self.status)]
+        if self.status not in (NOT_JUDGED, "no maximum"):
+            known = {"lower bound": self.lower_bound, "radius": self.radius, "condition": self.condition}
+            found = {RULES[self.kind].number: self.value, "allowed": self.allowed, "objective": self.objective} | known
+            numbers += [(name, f"{value:.3g}") for name, value in found.items() if value is not None]
+        # colours of the page but for the bar, whose green and red are seen on white and on black
+        verdict, colour = ("ok", "#2da44e") if self.ok else ("NOT OK", "#e5534b")
+        rows = "".join(
+            f'<tr><th scope="row" style="text-align:left;font-weight:normal;padding:0 1em 0 0">{escape(name)}</th>'
+            f'<td style="text-align:left;padding:0">{escape(value)}</td></tr>'
+            for name, value in numbers
+        )
+        return (
+            f'<div style="border-left:.3em solid {colour};padding:.1em .8em;max-width:60em">'
+            f"<p><strong>Certificate {verdict}</strong> ({escape(self.kind)})</p><p>{escape(self.explain())}</p>"
+            f'<table aria-label="Numbers of the certificate" style="border-collapse:collapse">{rows}</table></div>'
+        )
 
 
 def _singular(condition: float) -> str:

@@ -51,7 +51,7 @@ def below(apply: Apply, size: int, limit: float, rounding: float, random: Any, b
     """True (with probability 1 - CHANCE) or False; None where it was not found out. `rounding`: of products with unit
     vectors; `beside` (m, size): vectors that may come next.
     """
-    begun = proof(size, limit, rounding, random, beside)
+    begun = proof(size, lambda: limit, rounding, random, beside)
     return finish(begun, apply, apply(next(begun)))
 
 
@@ -65,12 +65,15 @@ def finish(begun: Proof, apply: Apply, images: Floats) -> bool | None:
         return found
 
 
-def proof(size: int, limit: float, rounding: float, random: Any, beside: Floats | None) -> Proof:
-    """The proof that `below` gives, for one who has other products to take in the same pass."""
+def proof(size: int, bound: Callable[[], float], rounding: float, random: Any, beside: Floats | None) -> Proof:
+    """The proof that `below` gives, for one who has other products to take in the same pass: the limit, `bound()`, need
+    not be known before these.
+    """
     if beside is not None and len(beside) and beside.shape[1] == size and np.isfinite(beside).all():
         G = _orthonormal(beside)
         start = _outside(G, random.standard_normal((PROBES, size)))
         images = yield np.vstack([G, start])
+        limit = bound()
         images, first = images[: len(G)], images[len(G) :]
         C = _inner(G, images)
         R = images - back_times(G, C)
@@ -86,6 +89,7 @@ def proof(size: int, limit: float, rounding: float, random: Any, beside: Floats 
                 return found
     start = random.standard_normal((PROBES, size))
     images = yield start
+    limit = bound()
     return (yield from _lanczos(start, images, lambda v: v, limit, rounding))
 
 

@@ -14,7 +14,7 @@ from scipy import linalg as la
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows, sampling_step
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.discriminant import Stored, of_scores, ordered, probes
+from tenfold.judge.discriminant import Stored, of_scores, ordered, own_intercept, probes
 from tenfold.judge.exact import Pair
 from tenfold.machine import one_blas_thread
 from tenfold.stats import Columns, GroupedMoments, WithinForms, WithinMoments, within_forms
@@ -29,11 +29,12 @@ NOT_FORMED = "Whether weights were left out in some direction was not judged: co
 
 @dataclass(frozen=True)
 class Along:
-    """What the rows say of directions V (p, r) and probes U (p, q): means of the classes away from the stored ones,
-    variances (k, p) of their columns and (p,) of those within classes, and of S, the covariance within classes, [V, U]'
-    S [V, U]; and what forms S itself.
+    """What the rows say of directions V (p, r) and probes U (p, q): weights of the classes, means away from the stored
+    ones, variances (k, p) of their columns and (p,) of those within classes, and of S, the covariance within classes,
+    [V, U]'S [V, U]; and what forms S itself.
     """
 
+    weight: Floats
     away: Floats
     variance: Floats
     within: Floats
@@ -57,7 +58,7 @@ class Along:
         def covariance() -> Floats:
             return WithinMoments.of(rows.fold(GroupedMoments.lifter(len(mean)))).covariance()
 
-        return cls(away, variance, shares @ variance, forms, U, covariance)
+        return cls(found.weight, away, variance, shares @ variance, forms, U, covariance)
 
     @classmethod
     def of_moments(cls, moments: GroupedMoments | WithinMoments, mean: Floats, directions: Floats) -> "Along":
@@ -67,12 +68,24 @@ class Along:
         away, within = np.where(known, pooled.mean - mean, 0.0), np.diag(S)
         U = probes(within[None])[0].T
         directions = np.hstack([directions, U])
-        return cls(away, np.broadcast_to(within, mean.shape), within, directions.T @ S @ directions, U, lambda: S)
+        forms = directions.T @ S @ directions
+        return cls(pooled.weight, away, np.broadcast_to(within, mean.shape), within, forms, U, lambda: S)
 
 
-def whitened(seen: Along, stored: Stored, directions: Floats, tol: float, note: str = "") -> Certificate:
+def whitened(
+    seen: Along,
+    stored: Stored,
+    directions: Floats,
+    tol: float,
+    *,
+    centre: Floats,
+    shares: Floats,
+    more: dict[str, Pair],
+    note: str = "",
+) -> Certificate:
     """The certificate of weights that may lie in `directions` V (p, r) alone: where classes vary by less than `tol`, in
-    units of the columns, there is nothing to solve.
+    units of the columns, there is nothing to solve; of the `centre` of the means, and of the `shares` of the directions
+    in what lies between classes.
 
     With w = V a + e the equations V'Sw = V'(m_c - m_0), w = V V'Sw and u'Sw = u'(m_c - m_0) need of the rows no more
     than V'SV and u'SV: v'Sw is v'SVa, up to v'Se, and |v'Se| <= sqrt(v'Sv) sum_j s_j |e_j| with s_j the spread of
@@ -93,7 +106,14 @@ def whitened(seen: Along, stored: Stored, directions: Floats, tol: float, note: 
         "weights": (np.abs(image - between @ V) + outside[:, :r], np.zeros_like(image), distance),
         "weights outside the directions": (inside, np.zeros_like(inside), distance),
         "order of the directions": ordered(V, stored.mean, stored.priors),
+        "centre of the means": (centre, stored.priors @ stored.mean, np.max(np.abs(stored.mean), axis=0) + 1e-300),
+        "shares of the directions": _shares(V, stored, shares, tol),
+        **more,
     }
+    if len(stored.coef) > len(w):  # of more than two classes each has weights of its own, and not only differences
+        middle = (stored.priors @ stored.coef) * spread
+        pairs["mean of the weights"] = (middle, np.zeros_like(middle), np.max(distance, initial=1.0))
+        pairs["intercept of the first class"] = own_intercept(stored, stored.mean[0] + stored.priors @ stored.mean)
     left = np.abs(across - between @ seen.probes) + outside[:, r:]
     if np.any(left > RULES["exact"].tol * distance * sizes[r:]):
         if len(spread) <= FORMED:
@@ -101,6 +121,21 @@ def whitened(seen: Along, stored: Stored, directions: Floats, tol: float, note: 
         else:
             note = f"{note} {NOT_FORMED}".lstrip()
     return of_scores(seen.away, seen.variance, stored, spread, pairs, note)
+
+
+def _shares(V: Floats, stored: Stored, shares: Floats, tol: float) -> Pair:
+    """Shares of the directions in the sum of the variances of the means along them; each that was left out has less
+    than `tol`^2 of the largest.
+    """
+    mean, priors = stored.mean, stored.priors
+    values = np.zeros(max(len(shares), V.shape[1]))
+    values[: V.shape[1]] = priors @ ((mean - priors @ mean) @ V) ** 2
+    total, largest = float(np.sum(values)), float(np.max(values, initial=0.0))
+    if total == 0.0:  # nothing lies between the classes
+        return shares, np.full_like(shares, np.nan), 1.0
+    slack = (min(len(mean) - 1, len(V)) - V.shape[1]) * tol**2 * largest
+    away = np.abs(shares * total - values[: len(shares)])
+    return np.maximum(away - slack, 0.0), np.zeros_like(shares), max(largest, 1.0)
 
 
 def _left_out(S: Floats, stored: Stored, directions: int, tol: float, distance: Floats) -> Pair:

@@ -6,7 +6,7 @@ linear discriminant must solve S (w_c - w_0) = m_c - m_0, axes and variances of 
 gives.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
-from tenfold.judge.certificate import Certificate
+from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.exact import Pair, exact
 from tenfold.stats import (
     ClassErrors,
@@ -106,22 +106,26 @@ class Witness:
         return np.einsum("k,kp->p", priors, self.variance)
 
 
-Products = Callable[[Floats], Floats]
-"""S v of the rows v (q, p)."""
-
-
-def within(witness: Witness, priors: Floats, amounts: Floats, unit: bool) -> Products:
-    """Products with the mean of the covariances by the priors, each moved towards a sphere by its amount: on columns of
-    unit variance, or on those of the data.
+def within(witness: Witness, v: Floats, priors: Floats, amounts: Floats, unit: bool) -> Floats:
+    """Products (q, p) with the mean of the covariances by the priors, each moved towards a sphere by its amount: on
+    columns of unit variance, or on those of the data.
     """
+    spheres = [_sphere(own, unit) for own in witness.variance]
+    return witness.pooled_products(priors * (1.0 - amounts), v) + np.einsum("k,kp->p", priors * amounts, spheres) * v
 
-    def times(v: Floats) -> Floats:
-        spheres = [_sphere(own, unit) for own in witness.variance]
-        return (
-            witness.pooled_products(priors * (1.0 - amounts), v) + np.einsum("k,kp->p", priors * amounts, spheres) * v
-        )
 
-    return times
+def of_all(witness: Witness, v: Floats, mean: Floats, amount: float, unit: bool) -> Floats:
+    """Products (q, p) with the covariance of all samples, moved towards a sphere; `mean` (k, p) are those stored."""
+    shares = witness.shares
+    centres = mean + witness.away
+    centred = centres - shares @ centres
+    # of a feature that does not vary, means differ by rounding alone
+    centred = np.where(
+        np.abs(centred) > 16.0 * unit_roundoff(np.float64) * np.max(np.abs(centres), axis=0), centred, 0.0
+    )
+    product = witness.pooled_products(shares, v) + np.einsum("k,qk,kp->qp", shares, v @ centred.T, centred)
+    variance = witness.pooled(shares) + shares @ centred**2
+    return (1.0 - amount) * product + amount * _sphere(variance, unit) * v
 
 
 def _sphere(variance: Floats, unit: bool) -> Floats:
@@ -138,11 +142,31 @@ def shrunk_products(amounts: Floats, unit: bool, product: Floats, v: Floats, var
     return (1.0 - a) * product + a * spheres[:, None, :] * v
 
 
+def judge_priors(stored: Floats, weight: Floats, given: Floats | None, normalise: bool = True) -> Pair:
+    """Priors beside those that were given, which sum up to one or are brought to it, or else the shares of the
+    classes.
+    """
+    expected = weight if given is None else given
+    total = float(np.sum(expected))
+    if given is None or (normalise and abs(total - 1.0) > 1e-5):
+        expected = expected / total
+    return stored, expected, np.where(expected > 0.0, expected, 1.0)
+
+
 def plug_in(
-    seen: Witness, stored: Floats, *, kind: str, prior: float | None, mean: Floats, note: str = ""
+    seen: Witness,
+    stored: Floats,
+    *,
+    kind: str,
+    prior: float | None,
+    mean: Floats,
+    more: dict[str, Pair],
+    linear: tuple[Floats, Floats, Floats] | None = None,
+    note: str = "",
 ) -> Certificate:
     """The certificate of Gaussian classes: covariances (p, p), or (k, p, p) where `kind` is "class", by maximum
-    likelihood or with a Wishart prior of a weight.
+    likelihood or with a Wishart prior of a weight. Of two classes with one covariance `linear` has weights (1, p),
+    intercept (1,) and priors (2,).
     """
     weight, variance = seen.weight, seen.pooled(seen.shares)[None, :]
     if kind == "class":
@@ -151,6 +175,7 @@ def plug_in(
             lambda v: np.einsum("kqp,kpr->kqr", v, stored),
             mean=mean,
             expected=lambda product, v, _: _posterior(product, v, weight, prior),
+            more={**more, "symmetry": (stored, np.swapaxes(stored, 1, 2), np.max(np.abs(stored), initial=1e-300))},
             note=note,
         )
     spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
@@ -161,8 +186,26 @@ def plug_in(
     pairs: dict[str, Pair] = {
         "means": (seen.away, np.zeros_like(seen.away), np.where(size > 0.0, size, 1.0)),
         "covariance": (v @ stored, again, np.maximum(spread, np.abs(again)) * np.sqrt(mean.shape[1])),
+        "symmetry": (stored, stored.T, np.max(np.abs(stored), initial=1e-300)),
+        **more,
     }
+    if linear is not None:
+        pairs |= _of_two(stored, mean, *linear)
     return exact(pairs, floor=ROUNDING, note=note)
+
+
+def _of_two(S: Floats, mean: Floats, coef: Floats, intercept: Floats, priors: Floats) -> dict[str, Pair]:
+    """Weights of the second of two classes against the first, S w = m_1 - m_0, and their intercept."""
+    w, between, spread = coef.reshape(-1), mean[1] - mean[0], np.sqrt(np.abs(np.diag(S)))
+    terms = spread * float(np.sum(spread * np.abs(w)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = np.log(priors[1]) - np.log(priors[0])
+    middle = 0.5 * (mean[0] + mean[1])
+    size = 1.0 + float(np.sum(np.abs(w) * np.abs(middle))) + abs(float(intercept[0]))
+    return {
+        "weights": (S @ w, between, np.where(terms > 0.0, terms, 1.0)),
+        "intercept": (np.asarray(intercept[0] + w @ middle), np.asarray(odds), size),
+    }
 
 
 def _posterior(product: Floats, v: Floats, weight: Floats, prior: float | None) -> Floats:
@@ -208,63 +251,75 @@ class Stored(NamedTuple):
         return (w, b) if len(w) < len(self.mean) else (w[1:] - w[0], b[1:] - b[0])
 
 
-def asked_of_weights(coef: Floats, axes: Floats | None = None) -> list[Floats]:
-    """What the covariance is multiplied by, (q, p) each: weights of the classes against the first, and axes (p, r)
-    where there are some.
-    """
-    coef = np.atleast_2d(coef)
-    return [coef if len(coef) == 1 else coef[1:] - coef[0], *([] if axes is None else [axes.T])]
-
-
 def linear(
     seen: Witness,
-    products: Products,
+    asked: Floats,
+    images: tuple[Floats, Floats],
     stored: Stored,
-    variance: Floats,
-    axes: Floats | None = None,
-    shares: Floats | None = None,
+    covariance: Floats,
+    axes: tuple[Floats, Floats] | None,
+    more: dict[str, Pair],
     note: str = "",
 ) -> Certificate:
-    """The certificate of weights that solve S (w_c - w_0) = m_c - m_0, and of `axes` (p, r) that have unit variance
-    within classes; with the `shares` of the classes, where no shrinkage moves them, of axes with B v = l S v, B the
-    covariance of the means. `variance` (p,) are the units of the columns.
+    """The certificate of weights that solve S (w_c - w_0) = m_c - m_0, of the stored `covariance` S, and of `axes` (V,
+    shares): T v = (1 + l) S v, v'S v = 1, the largest l first, and their shares of the sum of the l. `images` are the
+    products of S within classes, and of T of all samples, with `asked`: the weights, the axes and `probes`.
     """
-    mean, (w, _) = stored.mean, stored.against_first()
-    asked = asked_of_weights(stored.coef, axes)
-    images = np.split(products(np.vstack(asked)), np.cumsum([len(part) for part in asked])[:-1])
-    between, spread = mean[1:] - mean[0], np.sqrt(variance)
+    mean, (w, _), spread = stored.mean, stored.against_first(), np.sqrt(seen.pooled(stored.priors))
+    within, q, r = images[0], len(w), 0 if axes is None else axes[0].shape[1]
+    between = mean[1:] - mean[0]
     scale = spread[None, :] * np.maximum(np.sum(spread * np.abs(w), axis=1), 1e-300)[:, None]
-    left = images[0] - between
+    left = within[:q] - between
     scale = np.where(scale > 0.0, scale, np.max(np.abs(between), initial=0.0) + 1e-300)
-    pairs: dict[str, Pair] = {"weights": (left, np.zeros_like(left), scale)}
-    if axes is not None and axes.size:
-        pairs["axes"] = (axes.T @ images[-1].T, np.eye(axes.shape[1]), 1.0)
-        if shares is not None:
-            pairs |= _telling(images[-1], axes, mean, shares, stored, spread)
+    pairs: dict[str, Pair] = {
+        "weights": (left, np.zeros_like(left), scale),
+        **judge_covariance(covariance, asked[q + r :], within[q + r :], spread),
+        **more,
+    }
+    if axes is not None:
+        V, shares = axes
+        whole = V.T @ images[1][q : q + r].T
+        values = np.diag(whole) - 1.0
+        largest = 1.0 + float(np.max(np.abs(values), initial=0.0))
+        expected = 1.0 + np.minimum.accumulate(values)
+        pairs["axes"] = (V.T @ within[q : q + r].T, np.eye(r), 1.0)
+        pairs["eigenvectors"] = (whole, np.diag(expected), largest)
+        total = float(np.sum(values))  # less than zero where shrinkage moves the one covariance more than the other
+        falling = np.sort(values)[:: -1 if total > 0.0 else 1]
+        pairs["shares of the axes"] = (shares * total, falling[: len(shares)], largest)
+    if len(stored.coef) > q:  # of more than two classes each has weights of its own, and not only differences
+        pairs |= _of_first(stored, covariance, spread)
     return of_scores(seen.away, seen.variance, stored, spread, pairs, note)
 
 
-def _telling(
-    images: Floats, axes: Floats, mean: Floats, shares: Floats, stored: Stored, spread: Floats
-) -> dict[str, Pair]:
-    """Axes as eigenvectors, the largest value first; where there are as many as the means have directions, their values
-    sum up to what the weights, judged beside, say of all: the mean of (m_c - m)'w_c.
-    """
-    centred = mean - shares @ mean
-    along = centred @ axes
-    values = np.einsum("k,kr,kr->r", shares, along, along)
-    left = np.einsum("k,kr,kp->rp", shares, along, centred) - values[:, None] * images
+def judge_covariance(S: Floats, asked: Floats, images: Floats, spread: Floats) -> dict[str, Pair]:
+    """That a stored covariance has the products `images` (q, p) with what is `asked`, and is symmetric."""
+    units = np.maximum(np.where(spread > 0.0, spread, 1.0), np.abs(images)) * np.sqrt(len(S))
     unit = np.where(spread > 0.0, spread, 1.0)
-    largest = max(float(np.max(values, initial=0.0)), 1.0)
-    pairs: dict[str, Pair] = {
-        "eigenvectors": (left / unit, np.zeros_like(left), largest),
-        "order of the axes": ordered(axes, mean, shares),
+    return {
+        "covariance": (asked @ S, images, units),
+        "symmetry": (S, S.T, np.outer(unit, unit)),
     }
-    if axes.shape[1] == min(len(mean) - 1, mean.shape[1]):
-        w = np.vstack([np.zeros_like(mean[:1]), stored.against_first()[0]])
-        total = float(np.einsum("k,kp,kp->", shares, centred, w))
-        pairs["values"] = (np.sum(values), np.asarray(total), max(total, 1.0))
-    return pairs
+
+
+def _of_first(stored: Stored, S: Floats, spread: Floats) -> dict[str, Pair]:
+    """S w = m of the first class, or where m is not among the S w the nearest of these; and its intercept."""
+    w, m = stored.coef[0], stored.mean[0]
+    left, size = S @ w - m, spread * max(float(np.sum(spread * np.abs(w))), 1e-300) + np.abs(m)
+    nearest: Pair = (left, np.zeros_like(left), np.where(size > 0.0, size, 1.0))
+    if np.any(np.abs(left) > RULES["exact"].tol * size):
+        further = np.abs(S) @ size
+        nearest = (S @ left, np.zeros_like(left), np.where(further > 0.0, further, 1.0))
+    return {"weights of the first class": nearest, "intercept of the first class": own_intercept(stored, m)}
+
+
+def own_intercept(stored: Stored, about: Floats) -> Pair:
+    """The intercept of the first class, log q - 1/2 w'about."""
+    w, b = stored.coef[0], np.ravel(stored.intercept)[0]
+    with np.errstate(divide="ignore"):
+        odds = np.log(stored.priors[0])
+    half = 0.5 * float(w @ about)
+    return np.asarray(b + half), np.asarray(odds), 1.0 + float(np.sum(np.abs(w) * np.abs(about))) + abs(half)
 
 
 def ordered(V: Floats, mean: Floats, shares: Floats) -> Pair:
@@ -310,19 +365,32 @@ def quadratic(
     mean: Floats,
     expected: Callable[[Floats, Floats, Floats], Floats],
     variance: Floats | None = None,
+    dense: Sequence[Floats] | None = None,
+    more: dict[str, Pair],
     dtype: Any = np.float64,
     note: str = "",
 ) -> Certificate:
     """The certificate of covariances of classes: `stored(v)` are their products with vectors (k, q, p), `expected(S v,
     v, variances)` what these should be, given those of the rows. `variance` (k, p) are the units of the vectors, else
-    those of the rows.
+    those of the rows; `dense` are the covariances (p, p) where they are stored as such beside; `more` is compared with
+    them.
     """
     p, variance = mean.shape[1], seen.variance if variance is None else variance
     spread, vectors = np.sqrt(np.where(variance > 0.0, variance, 1.0)), probes(variance)
     again = expected(seen.products(vectors), vectors, seen.variance)
     size = np.sqrt(np.mean(mean**2 + seen.variance, axis=0))
-    pairs = {
+    pairs: dict[str, Pair] = {
         "means": (seen.away, np.zeros_like(seen.away), np.where(size > 0.0, size, 1.0)),
         "covariances": (stored(vectors), again, np.maximum(spread[:, None, :], np.abs(again)) * np.sqrt(p)),
+        **more,
     }
+    if dense is not None:
+        products = np.array([v @ S for v, S in zip(vectors, dense, strict=True)])
+        pairs["stored covariances"] = (products, again, np.maximum(spread[:, None, :], np.abs(again)) * np.sqrt(p))
     return exact(pairs, floor=max(ROUNDING, 16.0 * p * unit_roundoff(dtype)), note=note)
+
+
+def orthonormal(axes: Sequence[Floats]) -> Pair:
+    """That the axes (p, p) of each class have unit lengths and right angles."""
+    found = np.array([R.T @ R for R in axes])
+    return found, np.broadcast_to(np.eye(found.shape[1]), found.shape), 1.0

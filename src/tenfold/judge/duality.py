@@ -17,7 +17,20 @@ from tenfold.data import Block, Rows, at_once, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.falls import newton_bound, newton_step, price
 from tenfold.judge.fenchel import LOOSE, fenchel_gap
-from tenfold.judge.points import Data, Point, centred, length, local, point_of, prepare, read, reading
+from tenfold.judge.points import (
+    Data,
+    Point,
+    centred,
+    length,
+    local,
+    point_of,
+    prepare,
+    read,
+    reading,
+    refuse_not_finite,
+    stored_roundoff,
+    sum_rounding,
+)
 from tenfold.judge.truncated import Truncated
 from tenfold.losses import Loss
 from tenfold.penalties import L2
@@ -79,6 +92,9 @@ def gap(
     plain = isinstance(problem.penalty, L2) and not problem.penalty.positive and problem.tie == 0.0
     if not (plain and np.isfinite(problem.loss.steepness)):
         return fenchel_gap(problem, rows, params, dual=dual, tol=tol, status=status, dtype=dtype, search=search)
+    refused = refuse_not_finite("gap", params, tol)
+    if refused is not None:
+        return refused
     data = prepare(problem, rows)
     here, tilt = _tilted(data, centred(params, data.centre) if problem.intercept else params)
     bends = _bends(data, here)
@@ -117,10 +133,11 @@ def _floor(data: Data, params: Params, here: Point, bends: Floats, dtype: Any) -
     w = np.abs(params.coef[0])
     about = float(np.sum(w * np.sqrt(data.squares)))
     offset = float(np.sum(w * np.abs(data.centre))) + abs(float(params.intercept[0]))
-    # the intercept was moved to the centre in extended precision
-    computed = 8.0 * EPS * max(here.value, data.scale) + data.slope * (EPS * about + EXTENDED_EPS * offset)
-    rounded = unit_roundoff(dtype) * (about + offset)
-    rounded += EPS * about
+    # the intercept was moved to the centre in extended precision, and added to the margins there
+    margins = EPS * (about + abs(float(here.params.intercept[0]))) + EXTENDED_EPS * offset
+    computed = sum_rounding(data.rows.shape[0]) * max(here.value, data.scale) + data.slope * margins
+    rounded = (unit_roundoff(dtype) + EPS) * about + unit_roundoff(np.float64) * offset
+    rounded += stored_roundoff(params.intercept, dtype) * abs(float(params.intercept[0]))
     floor = computed + EPS * float(bends[2]) + 0.5 * float(bends[1]) * rounded * rounded
     return floor if np.isfinite(floor) else 8.0 * EPS
 
@@ -138,8 +155,7 @@ def _bends(data: Data, here: Point) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
             parts = [xp.abs(loss.slope(block.y, z)), loss.curvature(block.y, z)]
             if loss.link == "log":
-                zero = xp.zeros_like(z)
-                parts.append(loss.value(block.y, zero) + xp.abs(loss.slope(block.y, zero) * z))
+                parts.append(loss.rounded(block.y, z))
             return Total(np.array([float(on_host(xp.sum(weight * part))) for part in (xp.ones_like(z), *parts)]))
 
     total = data.sample.fold(lift).sum

@@ -6,22 +6,28 @@ than B(v S) / S^2, B(a) = (M a + (1 - M a) log(1 - M a)) / M^2, where M v S < 1;
 that is v^2 / 2. (After Bach 2010, proposition 2.)
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Array, Floats, is_numpy, is_sparse, like, namespace, on_host
+from tenfold.arrays import Array, Floats, contiguous, is_numpy, is_sparse, like, namespace, on_host
 from tenfold.data import Block, Lifted, Pending, weights_of
-from tenfold.judge.points import SAMPLE_ROWS, Data, Point, local, outer_intercept, read
+from tenfold.judge.dual_bound import ROUNDING, Aim, Slopes, bound_gap, sum_sizes
+from tenfold.judge.points import SAMPLE_ROWS, Data, Point, intercept_of, local, outer_intercept, read
 from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Extremes, Params, Total, back_times, of_predictions, times
+from tenfold.problems import Glm
+from tenfold.stats import Extremes, Params, Total, back_times, times
 
 EPS = float(np.finfo(np.float64).eps)
 
 TILE = 4096
 """So many rows at a time."""
+
+REFINEMENTS = 3
+"""So often a Newton step is solved for, with what rounding has left over of the pulls."""
 
 
 def price(a: float, steepness: float) -> float:
@@ -42,7 +48,7 @@ def newton_bound(data: Data, point: Point) -> float:
     if not np.isfinite(steepness):
         return np.inf
     factor = factored(point.hessian)
-    if factor is None or not _spans(data, point.hessian, factor):
+    if factor is None or not _spans(data, point, factor):
         return np.inf
     square = float(np.sum(point.gradient * factor.solve(point.gradient)))
     square *= 1.0 + 8.0 * len(data.centre) * EPS / factor.rcond
@@ -67,43 +73,51 @@ def tilted_bound(data: Data, point: Point) -> float:
 
     With d = H^-1 g, curvatures c and a penalty theta'R theta / 2, slopes u - c x.d pull at the weights as R does at
     those of a full step, theta - d, and with what the parabolas cost them bound the fall by about d'H d / 2. Units of
-    columns do not matter to it. What rounding leaves over of the pulls, r, changes it by d.r, and by its own tilt.
+    columns do not matter to it. What rounding leaves over of the pulls is solved for again.
     """
     assert point.hessian is not None
     factor = factored(point.hessian)
     if factor is None or len(factor.kept) < len(point.gradient):
         return np.inf
-    problem, c, p = data.problem, data.centre, len(data.centre)
-    d = np.append(factor.solve(point.gradient), 0.0)[: p + 1]
-    at, by = (local(data, part) for part in (point.params, Params(d[None, :p].copy(), d[p:].copy())))
+    problem, c, p, k = data.problem, data.centre, len(data.centre), len(point.gradient)
+    at, d = local(data, point.params), np.append(factor.solve(point.gradient), 0.0)[: p + 1]
+    best = np.inf
+    for _ in range(REFINEMENTS):
+        by = local(data, Params(d[None, :p].copy(), d[p:].copy()))
+        sums = data.rows.fold(partial(_parabolas, problem, at, by, c)).sum / point.weight
+        pull, sizes, (tilt, size, term, loss, outside) = sums[:p], sums[p : 2 * p], sums[2 * p :]
+        if outside > 0.0:
+            return np.inf
+        ahead = Params(point.params.coef - d[None, :p], point.params.intercept - d[p:])
+        b = outer_intercept(data, ahead) if problem.tie > 0.0 else 0.0
+        aim = Aim(-data.strength * ahead.coef[0], -problem.tie * b)
+        slopes = Slopes(pull if problem.balances else pull + tilt * c, term, loss, tilt, size)
+        missed = np.append(slopes.pull - aim.pull, tilt - aim.tilt if problem.intercept else 0.0)
+        b = intercept_of(data, point.params)
+        best = min(best, bound_gap(problem, point.params.coef, b, slopes, partial(np.asarray, sizes), aim))
+        if np.all(np.abs(missed) <= ROUNDING * np.append(sizes, size)):
+            break
+        # in the coordinates of the gradient: of rows measured from the centre where there is an intercept
+        left = pull - aim.pull + aim.tilt * c if problem.intercept else missed[:p]
+        d[:k] += factor.solve(np.append(left, missed[p])[:k])
+    return best
 
-    def lift(block: Block) -> Total:
-        z, weight = times(block.X, at, c), weights_of(block)[:, None]
-        xp, loss = namespace(z), problem.loss
-        u = loss.slope(block.y, z) - loss.curvature(block.y, z) * times(block.X, by, c)
-        inside = loss.clip(block.y, u)
-        outside = xp.astype((inside != u) & (weight > 0.0), xp.float64)
-        terms = loss.value(block.y, z) + loss.conjugate(block.y, inside) - inside * z
-        terms = xp.where(weight > 0.0, weight * terms, xp.zeros_like(terms))
-        sums = [float(on_host(xp.sum(part))) for part in (weight * inside, terms, outside)]
-        return Total(np.append(back_times(block.X, weight * inside, c)[0], sums))
 
-    sums = data.rows.fold(lift).sum / point.weight
-    pull, (tilt, term, outside) = sums[:-3], sums[-3:]
-    if outside > 0.0:
-        return np.inf
-    ahead = Params(point.params.coef - d[None, :p], point.params.intercept - d[p:])
-    left = np.append(pull + data.strength * ahead.coef[0], tilt)
-    ridge = data.strength * float(np.sum(d[:p] ** 2))
-    if problem.tie > 0.0:
-        ends, b = np.append(-c, 1.0), outer_intercept(data, point.params)
-        moved = b - outer_intercept(data, ahead)
-        left += problem.tie * (b - moved) * ends
-        ridge += problem.tie * moved * moved
-    left = left if problem.intercept else left[:p] + tilt * c
-    step = d[: len(left)]
-    missed = abs(float(np.sum(step * left))) + 0.5 * abs(float(np.sum(left * factor.solve(left))))
-    return max(float(term), 0.0) + 0.5 * ridge + missed
+def _parabolas(problem: Glm, at: Params, by: Params, centre: Floats, block: Block) -> Total:
+    """The lift of what slopes moved along the curvatures by x.d make: sum weight u (x - centre) and the sizes of its
+    terms, sum weight u and |u|, the Fenchel-Young terms, the losses, and how many slopes are outside of their domain.
+    """
+    z, weight, loss = times(block.X, at, centre), weights_of(block)[:, None], problem.loss
+    xp = namespace(z)
+    u = loss.slope(block.y, z) - loss.curvature(block.y, z) * times(block.X, by, centre)
+    inside, value = loss.clip(block.y, u), loss.value(block.y, z)
+    outside = xp.astype((inside != u) & (weight > 0.0), xp.float64)
+    terms = value + loss.conjugate(block.y, inside) - inside * z
+    terms = xp.where(weight > 0.0, weight * terms, xp.zeros_like(terms))
+    parts = (weight * inside, weight * xp.abs(inside), terms, weight * value, outside)
+    sums = [float(on_host(xp.sum(part))) for part in parts]
+    sizes = sum_sizes(block, inside, centre if problem.balances else None)
+    return Total(np.concatenate([back_times(block.X, weight * inside, centre)[0], sizes, sums]))
 
 
 class _Shares(NamedTuple):
@@ -211,9 +225,11 @@ class _Factor(NamedTuple):
         return xp.concat([xp.sum(tile * tile, axis=1, keepdims=True) for tile in tiles], axis=0)
 
 
-def factored(A: Floats) -> _Factor | None:
-    """Factor after scaling, with pivots where it is singular; None where it holds no numbers."""
-    if not np.isfinite(A).all():
+def factored(A: Floats, first: int | None = None) -> _Factor | None:
+    """Factor after scaling, with pivots where it is singular, `first` before all others; None where it is empty or
+    holds numbers that are not finite.
+    """
+    if not A.size or not np.isfinite(A).all():
         return None
     diagonal = np.diag(A)
     scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
@@ -224,28 +240,69 @@ def factored(A: Floats) -> _Factor | None:
         rcond = float(lapack.dpocon(lower, norm, uplo="L")[0]) if info == 0 else 0.0
         kept = np.arange(len(A))
         if rcond < 1e-13:
-            _, pivots, rank, _ = lapack.dpstrf(scaled, tol=1e-13 * len(A), lower=1)
+            weighed = scaled
+            if first is not None:
+                # the largest entry of the diagonal is the first pivot
+                by = np.where(kept == first, 2.0, 1.0)
+                weighed = np.asfortranarray(scaled * by * by[:, None])
+            _, pivots, rank, _ = lapack.dpstrf(weighed, tol=1e-13 * len(A), lower=1)
+            if not rank:
+                return None
             kept = np.sort(pivots[:rank] - 1)
             lower, info = lapack.dpotrf(np.asfortranarray(scaled[np.ix_(kept, kept)]), lower=1)
-            rcond = float(lapack.dpocon(lower, norm, uplo="L")[0]) if info == 0 and rank > 0 else 0.0
+            rcond = float(lapack.dpocon(lower, norm, uplo="L")[0]) if info == 0 else 0.0
     return _Factor(lower, scale, kept, rcond) if rcond > 0.0 else None
 
 
-def _spans(data: Data, hessian: Floats, factor: _Factor) -> bool:
+def _spans(data: Data, point: Point, factor: _Factor) -> bool:
     """Whether columns that were not kept are, in every row and to rounding, combinations of those that were: they then
     add no model.
     """
-    k = len(hessian)
+    assert point.hessian is not None
+    k, p = len(point.hessian), len(data.centre)
     if len(factor.kept) == k:
         return True
-    dropped = np.setdiff1d(np.arange(k), factor.kept)
-    p = len(data.centre)
     if data.strength > 0.0:
         return False
-    mixed = np.array([factor.solve(hessian[j]) for j in dropped])
+    dropped = np.setdiff1d(np.arange(k), factor.kept)
+    mixed = np.array([factor.solve(point.hessian[j]) for j in dropped])
     mixed[np.arange(len(dropped)), dropped] -= 1.0
-    coef = np.ascontiguousarray(mixed[:, :p])
-    b = np.ascontiguousarray(mixed[:, p] if data.problem.intercept else coef @ data.centre)
-    error = data.rows.fold(of_predictions(Params(coef, b), data.centre))
-    lengths = np.abs(coef) @ (np.sqrt(data.squares) + np.abs(data.centre)) + np.abs(b)
-    return bool(np.all(np.maximum(-error.low, error.high) <= 1e-12 * k * lengths))
+    for _ in range(REFINEMENTS):
+        coef = np.ascontiguousarray(mixed[:, :p])
+        b = np.ascontiguousarray(mixed[:, p] if data.problem.intercept else coef @ data.centre)
+        lengths = np.abs(coef) @ (np.sqrt(data.squares) + np.abs(data.centre)) + np.abs(b)
+        at, by = local(data, point.params), Params(coef, b)
+        found = data.rows.fold(partial(_combine, data.problem.loss, at, by, lengths, data.centre))
+        if found.largest <= ROUNDING:
+            return True
+        if not np.isfinite(found.largest):
+            break
+        left = found.pull / point.weight
+        left = left if data.problem.intercept else left[:, :p] + left[:, p:] * data.centre
+        mixed -= np.array([factor.solve(part) for part in left])
+    return False
+
+
+class _Combined(NamedTuple):
+    """How far combinations of columns are from zero: the largest entry of a row by the size of its terms, and
+    sum weight curvature error [x - centre, 1], (t, p + 1).
+    """
+
+    largest: float
+    pull: Floats
+
+    def merge(self, other: "_Combined") -> "_Combined":
+        return _Combined(max(self.largest, other.largest), self.pull + other.pull)
+
+
+def _combine(loss: Loss, at: Params, by: Params, lengths: Floats, centre: Floats, block: Block) -> _Combined:
+    error = times(block.X, by, centre)
+    xp = namespace(error)
+    # rows are rounded as they were given, and about the centre
+    X = abs(block.X) if is_sparse(block.X) else xp.abs(block.X)
+    sizes = times(X, Params(np.abs(by.coef), lengths))
+    curved = weights_of(block)[:, None] * loss.curvature(block.y, times(block.X, at, centre)) * error
+    pull = np.column_stack([back_times(block.X, contiguous(curved), centre), on_host(xp.sum(curved, axis=0))])
+    inside = weights_of(block)[:, None] > 0.0
+    parts = xp.where(inside & (sizes > 0.0), xp.abs(error) / xp.where(sizes > 0.0, sizes, xp.ones_like(sizes)), 0.0)
+    return _Combined(float(xp.max(parts)) if parts.shape[0] else 0.0, pull)

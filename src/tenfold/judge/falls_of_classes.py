@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from tenfold.arrays import Floats, is_sparse, like, namespace
+from tenfold.arrays import Floats, Integers, is_sparse, like, namespace
 from tenfold.data import Block, settled
 from tenfold.judge.falls import TILE, price
 from tenfold.judge.points_of_classes import Data, Point, read
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Extremes, Params
+from tenfold.stats import Extremes, Params, Total, back_times, of_columns
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -34,6 +34,11 @@ def inverted(data: Data, hessian: Floats, K: int) -> Inverse | None:
         return None
     k = len(hessian) // K
     lifted = hessian.reshape(K, k, K, k).copy()
+    curved = np.einsum("cjcj->j", lifted)
+    if np.any(curved == 0.0):
+        if not _nowhere(data, np.flatnonzero(curved == 0.0)):
+            return None
+        lifted[:, curved == 0.0, :, curved == 0.0] = np.eye(K)
     each = np.arange(len(data.centre) if data.squared else 0, k)
     lifted[:, each, :, each] += np.einsum("cjcj->j", lifted)[each, None, None] / K**2
     H = lifted.reshape(K * k, K * k)
@@ -48,6 +53,23 @@ def inverted(data: Data, hessian: Floats, K: int) -> Inverse | None:
         inverse = lapack.dpotri(lower, lower=1)[0]
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     return Inverse(inverse / scale / scale[:, None], rcond)
+
+
+def _nowhere(data: Data, features: Integers) -> bool:
+    """Whether these features are zero in every row, measured from the centre where there is an intercept: then they
+    change no model. That their curvatures are zero does not tell, for these may be too small for a number.
+    """
+    if np.any(features >= len(data.centre)):
+        return False
+    if data.rows.sparse:  # never centred
+        return bool(np.all(data.rows.fold(_absolute_sums).sum[features] == 0.0))
+    ends, at = data.rows.fold(of_columns), data.centre if data.intercept else np.zeros_like(data.centre)
+    return all(bool(np.all(end[features] == at[features])) for end in (ends.low, ends.high))
+
+
+def _absolute_sums(block: Block) -> Total:
+    """sum |x| of each feature."""
+    return Total(back_times(abs(block.X), np.ones((block.X.shape[0], 1)))[0])
 
 
 def _gradient(data: Data, point: Point) -> Floats:

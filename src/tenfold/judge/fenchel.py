@@ -25,10 +25,25 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, contiguous, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Lifted, Rows, targets_of, weights_of
-from tenfold.judge.balance import Kept, Slopes, balanced, sums_at
+from tenfold.judge.balance import Kept, balanced, sums_at
 from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.dual_bound import Slopes, bound_gap, sum_sizes
 from tenfold.judge.falls import factored, newton_bound, newton_step, tilted_bound
-from tenfold.judge.points import Data, Point, centred, local, outer_intercept, point_of, prepare, read, valued
+from tenfold.judge.points import (
+    Data,
+    Point,
+    centred,
+    intercept_of,
+    local,
+    outer_intercept,
+    point_of,
+    prepare,
+    read,
+    refuse_not_finite,
+    stored_roundoff,
+    sum_rounding,
+    valued,
+)
 from tenfold.judge.truncated import Truncated
 from tenfold.losses import Loss, Square
 from tenfold.penalties import L2, ElasticNet
@@ -61,18 +76,23 @@ def fenchel_gap(
     `dual` (n,), slopes of the loss at the optimum as the solver sees them, is an untrusted hint, for losses with kinks
     above all: there the parameters do not tell the slopes of rows that sit on one.
     """
+    refused = refuse_not_finite("gap", params, tol)
+    if refused is not None:
+        return refused
     data = prepare(problem, rows)
     pointed = problem.loss.kinked or dual is not None
     at = centred(params, data.centre) if problem.intercept else params
     kept = None if pointed else Kept.of(data, at)
     sums = None if pointed or kept else sums_at(data, at)
     here = kept.point() if kept else valued(data, at) if sums is None else point_of(data, at, sums)
-    floor = _floor(data, here, dtype, kept.sizes() if kept else _sizes(data, here))
+    floor = _floor(data, here, params.intercept, dtype, kept.sizes() if kept else _sizes(data, here))
     tol = RULES["gap"].tol if tol is None else tol
     note = "" if np.any(params.coef) else ALL_ZERO
     certificate = Certificate(
         "gap", here.value, data.scale, tol, floor, here.value, 0.0, status=status, parts=(here.value,), note=note
     )
+    if not np.isfinite(here.value):  # parameters so far away that their losses are beyond all numbers
+        return replace(certificate, value=np.inf, parts=(np.inf,))
     loose = False
     if pointed:
         value = _by_points(data, here, dual, certificate.allowed)
@@ -127,31 +147,8 @@ def _by_slopes(data: Data, here: Point, sums: Derivatives) -> float:
 
 
 def _gap(data: Data, params: Params, slopes: Slopes | None) -> float:
-    """The gap at the best of a few shares of a dual point; none proves nothing."""
-    if slopes is None:
-        return np.inf
-    penalty, tie = data.problem.penalty, data.problem.tie
-    coef, v = params.coef, slopes.pull[None, :]
-    b = outer_intercept(data, params) if tie > 0.0 else 0.0
-
-    def tied(share: float) -> float:
-        return (tie * b + share * slopes.tilt) ** 2 / (2.0 * tie) if tie > 0.0 else 0.0
-
-    shares = {1.0, float(penalty.share(-v)[0]), float(_inner_share(penalty, -v))}
-    value, product = float(penalty.value(coef)[0]), float(np.sum(coef * v))
-    found = [
-        (1.0 - s) * slopes.loss
-        + s * slopes.term
-        + max(value + float(penalty.conjugate(-s * v)[0]) + s * product, 0.0)
-        + tied(s)
-        for s in shares
-    ]
-    return min(bound if np.isfinite(bound) else np.inf for bound in found)
-
-
-def _inner_share(penalty: Any, v: Floats) -> float:
-    """The largest share of v at which the conjugate of an elastic net is zero; one for other penalties."""
-    return float(replace(penalty, l2=0.0).share(v)[0]) if getattr(penalty, "l2", 0.0) > 0.0 else 1.0
+    """The gap at a dual point, for pulls that are taken as they are; none proves nothing."""
+    return bound_gap(data.problem, params.coef, intercept_of(data, params), slopes)
 
 
 def _searched(data: Data, here: Point, value: float, allowed: float, steps: int) -> float:
@@ -226,11 +223,13 @@ class _Free(NamedTuple):
 def _by_projection(data: Data, here: Point) -> float:
     """The gap at slopes moved along the columns, for problems without a penalty."""
     at, c, loss = local(data, here.params), data.centre, data.problem.loss
-    free = _Free(
-        lambda block: loss.slope(block.y, times(block.X, at, c)),
-        lambda block: loss.curvature(block.y, times(block.X, at, c)),
-    )
-    return _projected(data, here, free)
+
+    def freedom(block: Block) -> Array:
+        curvature = loss.curvature(block.y, times(block.X, at, c))
+        xp = namespace(curvature)
+        return xp.where(xp.isfinite(curvature), curvature, xp.zeros_like(curvature))
+
+    return _projected(data, here, _Free(lambda block: loss.slope(block.y, times(block.X, at, c)), freedom))
 
 
 def _projected(data: Data, here: Point, free: _Free) -> float:
@@ -239,8 +238,16 @@ def _projected(data: Data, here: Point, free: _Free) -> float:
         return np.inf
     c, loss, at = data.centre, data.problem.loss, local(data, here.params)
 
-    def moved(block: Block) -> Array:
+    def near(block: Block) -> Array:
         return free.slopes(block) - free.freedom(block) * times(block.X, fit, c)
+
+    largest = -data.rows.fold(lambda block: _Least(-_size_of(near(block)))).least
+
+    def moved(block: Block) -> Array:
+        # slopes that are rounding beside others are none, or a feature that only they pull at would not be balanced
+        u = near(block)
+        xp = namespace(u)
+        return xp.where(xp.abs(u) <= 4.0 * EPS * largest, xp.zeros_like(u), u)
 
     share = data.rows.fold(lambda block: _Least(_share_inside(loss, block, moved(block)))).least
     return _at(data, here, lambda block: share * moved(block), at)
@@ -251,6 +258,11 @@ class _Least(NamedTuple):
 
     def merge(self, other: "_Least") -> "_Least":
         return _Least(min(self.least, other.least))
+
+
+def _size_of(u: Array) -> float:
+    xp = namespace(u)
+    return float(xp.max(xp.abs(u)))
 
 
 def _share_inside(loss: Loss, block: Block, u: Array) -> float:
@@ -295,7 +307,8 @@ def _fit_by_columns(data: Data, here: Point, free: _Free) -> Params | None:
                 wanted[:p] = np.where(w != 0.0, -np.sign(w), np.clip(g[:p] / here.weight / limit, -1.0, 1.0))
                 beyond = (w != 0.0) | (np.abs(g[:p]) > limit * here.weight)
                 moved = np.flatnonzero(np.append(beyond, np.ones(len(H) - p, dtype=bool)))
-            factor = factored(H[np.ix_(moved, moved)])
+            # a column that depends on others may pull as it will inside of its limit, but slopes must sum to zero
+            factor = factored(H[np.ix_(moved, moved)], len(moved) - 1 if data.problem.intercept else None)
             if factor is None:
                 return None
         d = np.zeros(p + 1)
@@ -307,44 +320,38 @@ def _fit_by_columns(data: Data, here: Point, free: _Free) -> Params | None:
     return fit
 
 
-def _pull_of(block: Block, u: Array, centre: Floats) -> Total:
+def _pull_of(block: Block, u: Array, centre: Floats | None) -> Total:
     """sum weight u [x - centre, 1]."""
     u = contiguous(u * weights_of(block)[:, None])
     return Total(np.append(back_times(block.X, u, centre)[0], float(namespace(u).sum(u))))
 
 
 def _at(data: Data, here: Point, slopes: Callable[[Block], Array], at: Params) -> float:
-    """The gap at slopes that are balanced and inside of the conjugate's domain, as they are."""
+    """The gap at slopes (m, 1) of the samples of a block."""
     loss, c = data.problem.loss, data.centre
+    # without an intercept that is free the samples as they are: a way about the centre would add its rounding
+    origin = c if data.problem.balances else None
+
+    def inside(block: Block) -> Array:
+        # rounding may have left the domain by a unit in the last place
+        return loss.clip(block.y, slopes(block))
 
     def lift(block: Block) -> Total:
-        # rounding may have left the domain by a unit in the last place
-        u, z = loss.clip(block.y, slopes(block)), times(block.X, at, c)
+        u, z = inside(block), times(block.X, at, c)
         xp = namespace(u)
         weight, value = weights_of(block)[:, None], loss.value(block.y, z)
         terms = xp.where(weight > 0.0, value + loss.conjugate(block.y, u) - u * z, xp.zeros_like(z))
-        sums = [float(xp.sum(weight * part)) for part in (terms, value)]
-        return Total(np.append(_pull_of(block, u, c).sum, sums))
+        sums = [float(xp.sum(weight * part)) for part in (xp.abs(u), terms, value)]
+        return Total(np.append(_pull_of(block, u, origin).sum, sums))
+
+    def sizes() -> Floats:
+        total = data.rows.fold(lambda block: Total(sum_sizes(block, inside(block), origin))).sum
+        return np.asarray(total / here.weight)
 
     sums = data.rows.fold(lift).sum / here.weight
-    pull, (s, term, mean) = sums[:-3], sums[-3:]
-    v = pull if data.problem.balances else pull + s * c
-    if _free(data):
-        # v is zero but for rounding, which the floor covers
-        return max(float(term), 0.0) + abs(float(np.sum(here.params.coef[0] * v)))
-    v, rounding = _snapped(data, here, v)
-    return _gap(data, here.params, Slopes(v, max(float(term), 0.0), float(mean), float(s))) + rounding
-
-
-def _snapped(data: Data, here: Point, v: Floats) -> tuple[Floats, float]:
-    """Pulls without what rounding has added beyond the limit of an L1 penalty, and what that can have cost."""
-    limit = _limit(data)
-    inside = np.clip(v, -limit, limit)
-    with np.errstate(over="ignore"):
-        rounding = 64.0 * EPS * np.sqrt(data.squares)
-    if not limit or not np.all(np.abs(v - inside) <= np.where(np.isfinite(rounding), rounding, 0.0)):
-        return v, 0.0
-    return inside, float(np.sum(np.abs(here.params.coef[0] * (v - inside))))
+    pull, (s, size, term, mean) = sums[:-4], sums[-4:]
+    point = Slopes(pull, float(term), float(mean), float(s), float(size))
+    return bound_gap(data.problem, here.params.coef, intercept_of(data, here.params), point, sizes)
 
 
 def _by_points(data: Data, here: Point, dual: Floats | None, allowed: float) -> float:
@@ -463,15 +470,35 @@ def _sizes(data: Data, here: Point) -> tuple[float, float]:
     return (slopes / total, curvatures / total) if total > 0.0 else (1.0, 1.0)
 
 
-def _floor(data: Data, here: Point, dtype: Any, sizes: tuple[float, float]) -> float:
+def _mean_cancelling(data: Data, here: Point) -> float:
+    """The mean size of terms that cancel in the losses of the sample's rows; zero for losses without such terms."""
+    loss, at = data.problem.loss, local(data, here.params)
+    if loss.link != "log":
+        return 0.0
+
+    def lift(block: Block) -> Total:
+        weight = weights_of(block)[:, None]
+        terms = loss.rounded(block.y, times(block.X, at, data.centre))
+        xp = namespace(terms)
+        return Total(np.array([float(on_host(xp.sum(part))) for part in (weight, weight * terms)]))
+
+    with np.errstate(all="ignore"):
+        total, terms = data.sample.fold(lift).sum
+    return terms / total if total > 0.0 else 0.0
+
+
+def _floor(data: Data, here: Point, outer: Floats, dtype: Any, sizes: tuple[float, float]) -> float:
     """Rounding of the objective and of the margins, and what storing the parameters in `dtype` can cost; by the mean
-    sizes of slopes and curvatures.
+    sizes of slopes and curvatures. `outer` is the intercept as it is stored.
     """
     (slope, curvature), w = sizes, np.abs(here.params.coef[0])
-    about = float(np.sum(w * np.sqrt(data.squares)))
-    offset = float(np.sum(w * np.abs(data.centre))) + abs(float(here.params.intercept[0]))
-    rounded = unit_roundoff(dtype) * (about + offset)
-    computed = 8.0 * EPS * max(here.value, data.scale) + slope * (EPS * about + EXTENDED_EPS * offset)
+    about, b = float(np.sum(w * np.sqrt(data.squares))), abs(float(here.params.intercept[0]))
+    offset = float(np.sum(w * np.abs(data.centre))) + b
+    stored_intercept = stored_roundoff(outer, dtype) * float(np.sum(np.abs(outer)))
+    rounded = unit_roundoff(dtype) * about + unit_roundoff(np.float64) * offset + stored_intercept
+    computed = sum_rounding(data.rows.shape[0]) * max(here.value, data.scale) + slope * (
+        EPS * (about + b) + EXTENDED_EPS * offset
+    )
     stored = 0.5 * curvature * rounded * rounded + (slope * rounded if data.problem.loss.kinked else 0.0)
-    floor = computed + stored
+    floor = computed + stored + EPS * _mean_cancelling(data, here)
     return floor if np.isfinite(floor) else 8.0 * EPS

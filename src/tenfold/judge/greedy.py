@@ -3,18 +3,20 @@ them.
 
 Two numbers, of which the larger counts. The first is the largest cosine between the residual and a column that was
 taken. For the second the rule is followed again from nothing, with products of columns read from the rows: at every
-step, by which share the best column that was left out exceeds the best of those that were taken.
+step, by which share the best column that was left out exceeds the best of those that were taken, or, where the order in
+which they were taken is known, by which share any other exceeds the one that was.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tenfold.arrays import Floats
+from tenfold.arrays import Floats, Integers
 from tenfold.data import Rows
-from tenfold.judge.certificate import Certificate
+from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.least_squares import Verdict, residual
 from tenfold.losses import Square
 from tenfold.penalties import L2
@@ -43,17 +45,59 @@ def greedy(
     columns: Columns,
     intercept: bool,
     *,
+    order: Sequence[Integers] | None = None,
     status: str = "solved",
     dtype: Any = np.float64,
 ) -> Verdict:
-    """Judge weights that are zero but for the columns that a greedy method took: two passes over the rows."""
+    """Judge weights that are zero but for the columns that a greedy method took, of each target in this order where it
+    is known: two passes over the rows.
+    """
     taken = params.coef != 0.0
+    how = (rule, rows, params, columns, intercept, status, dtype)
+    if order is None:
+        return _judged(*how, [np.flatnonzero(inside) for inside in taken], False)
+    listed = len(order) == len(taken) and all(map(_lists, order, taken))
+    verdict = _judged(*how, order, True) if listed else _refused(taken, status)
+    if verdict.certificate.ok:
+        return verdict
+    alone = _judged(*how, [np.flatnonzero(inside) for inside in taken], False)
+    return verdict if alone.certificate.ok else alone  # what is wrong with the weights comes first
+
+
+def _judged(
+    rule: Rule,
+    rows: Rows,
+    params: Params,
+    columns: Columns,
+    intercept: bool,
+    status: str,
+    dtype: Any,
+    order: Sequence[Integers],
+    known: bool,
+) -> Verdict:
+    """Judge with the columns that were taken, in their order where it is `known`."""
+    taken = np.zeros(params.coef.shape, dtype=bool)
+    for inside, some in zip(taken, order, strict=True):
+        inside[some] = True
     problem = Glm(Square(), L2(np.zeros(len(taken))), intercept)
     verdict = residual(problem, rows, params, columns, status=status, dtype=dtype, free=taken)
     if not np.isfinite(verdict.certificate.value):
         return verdict
-    shares, short = _followed(rule, rows, params, columns, intercept, taken, verdict.gradient)
+    shares, short = _followed(rule, rows, params, columns, intercept, order, known, verdict.gradient)
     return replace(verdict, certificate=_both(verdict.certificate, shares, short))
+
+
+def _lists(order: Integers, inside: NDArray[np.bool_]) -> bool:
+    """Whether columns are listed once each, and all that have a weight among them."""
+    if order.ndim != 1 or np.any(order < 0) or np.any(order >= inside.size) or np.unique(order).size < order.size:
+        return False
+    return not np.setdiff1d(np.flatnonzero(inside), order).size
+
+
+def _refused(taken: NDArray[np.bool_], status: str) -> Verdict:
+    note = "The columns that are said to be taken are not those that have weights."
+    certificate = Certificate("residual", np.inf, 1.0, RULES["residual"].tol, 0.0, np.inf, status=status, note=note)
+    return Verdict(certificate, np.zeros(taken.shape), np.zeros(len(taken)))
 
 
 def _both(certificate: Certificate, shares: Floats, short: Floats) -> Certificate:
@@ -74,25 +118,26 @@ def _followed(
     params: Params,
     columns: Columns,
     intercept: bool,
-    taken: NDArray[np.bool_],
+    order: Sequence[Integers],
+    known: bool,
     gradient: Floats,
 ) -> tuple[Floats, Floats]:
     """For every target, by which share the rule was broken, and the largest cosine left where it stopped too early."""
     lengths, target_lengths = columns.lengths(origin=not intercept)
     # powers of two, so that every column is about as long as one
     q, r = (np.frexp(np.where(part > 0, part, 1.0))[1].astype(np.int32) for part in (lengths, target_lengths))
-    some = np.flatnonzero(taken.any(axis=0))
+    some = np.unique(np.concatenate(order)).astype(np.int64)
     products = rows.fold(cross_products(some, columns, q, intercept)).sum if some.size else np.zeros((0, q.size))
     squares = np.ldexp(lengths, -q) ** 2
-    shares, short = np.zeros(len(taken)), np.zeros(len(taken))
-    for t, inside in enumerate(taken):
+    shares, short = np.zeros(len(order)), np.zeros(len(order))
+    for t, taken in enumerate(order):
         # X'y = X'r + X'X w, whatever the weights
-        w, own = np.ldexp(params.coef[t], q - r[t]), inside[some]
-        start = w[some][own] @ products[own] - np.ldexp(gradient[t], -q - r[t])
+        w, own = np.ldexp(params.coef[t], q - r[t]), np.searchsorted(some, taken)
+        start = w[taken] @ products[own] - np.ldexp(gradient[t], -q - r[t])
         yy = float(np.ldexp(target_lengths[t], -r[t]) ** 2)
-        follow = _Follow(start, squares.copy(), products[own], some[own], q, yy)
+        follow = _Follow(start, squares.copy(), products[own], taken, q, yy)
         tol = None if rule.tol is None else rule.tol * 4.0 ** -float(r[t])
-        shares[t], short[t] = follow.all(rule, tol)
+        shares[t], short[t] = follow.all(rule, tol, known)
     return shares, short
 
 
@@ -116,14 +161,20 @@ class _Follow:
             return np.abs(self.a) / np.sqrt(np.where(self.whole > 0, self.whole, 1.0))
         return self.a**2 / np.where(self.s > 0, self.s, 1.0)
 
-    def all(self, rule: Rule, tol: float | None) -> tuple[float, float]:
+    def all(self, rule: Rule, tol: float | None, known: bool) -> tuple[float, float]:
+        """Follow the rule; `known` says that the columns were taken in their order."""
+        if rule.most is not None and tol is None and len(self.taken) > rule.most:
+            return 1.0, 0.0
         waiting, worst = np.ones(len(self.taken), dtype=bool), 0.0
         while waiting.any():
             promise, noise = self.promise(rule.promise), self.noise(rule.promise)
-            best = int(np.argmax(np.where(waiting, promise[self.taken], -1.0)))
+            best = int(np.argmax(waiting if known else np.where(waiting, promise[self.taken], -1.0)))
             j = self.taken[best]
-            outside = np.where(~self.inside & (self.s > NOTHING_LEFT * self.whole), promise - noise, -1.0)
-            most = float(np.max(outside, initial=0.0))
+            others = ~self.inside
+            if known:
+                others[self.taken[best + 1 :]] = True
+            others &= self.s > NOTHING_LEFT * self.whole
+            most = float(np.max(np.where(others, promise - noise, -1.0), initial=0.0))
             if most > promise[j]:
                 worst = max(worst, 1.0 - float(promise[j]) / most)
             if tol is not None and self.left <= tol * (1.0 - 1e-9) - 1e-13 * self.yy and len(self.directions):

@@ -21,8 +21,8 @@ from tenfold.arrays import Floats, on_host, unit_roundoff
 from tenfold.data import Rows, targets_of, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.fenchel import ALL_ZERO, EPS, EXTENDED_EPS, LOOSE, WIDTHS
-from tenfold.judge.kinks import KINKS, picked, shortest
-from tenfold.judge.points import centred, sampled
+from tenfold.judge.kinks import KINKS, nearest_moves, picked
+from tenfold.judge.points import centred, sampled, stored_roundoff
 from tenfold.losses import JointHinge
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
@@ -32,6 +32,9 @@ MOST, ROUNDS, RAKING = 2048, 12, 200
 """With more ties than this, or a system of more entries than its square, no shares are looked for; so often those
 beyond an end are put there, and shares raked.
 """
+
+LEAST = (1e-9, 1e-6)
+"""Shares of a hint up to these are none."""
 
 LOSS = JointHinge()
 
@@ -85,7 +88,8 @@ def joint_gap(
     size = float(np.max(np.abs(params.coef) @ np.sqrt(squares), initial=0.0))
     offset = float(np.max(np.abs(params.coef) @ np.abs(centre) + np.abs(b)))
     floor = 8.0 * EPS * max(value, 1.0) + 2.0 * (EPS * size + EXTENDED_EPS * offset)
-    floor += 2.0 * unit_roundoff(dtype) * (size + offset)
+    floor += 2.0 * (unit_roundoff(dtype) * size + unit_roundoff(np.float64) * offset)
+    floor += 2.0 * stored_roundoff(b, dtype) * float(np.max(np.abs(b)))
     tol = RULES["gap"].tol if tol is None else tol
     note = "" if np.any(params.coef) else ALL_ZERO
     found = Certificate("gap", value, 1.0, tol, floor, value, 0.0, status=status, parts=(value,), note=note)
@@ -104,11 +108,12 @@ def joint_gap(
 def _candidates(data: _Data, shares: Floats | None, dtype: Any) -> Any:
     """Shares to try, one after the other."""
     if shares is not None:
-        p = np.maximum(np.asarray(shares, dtype=np.float64), 0.0)
-        yield p / p.sum(axis=1, keepdims=True)
-    else:
-        for width in KINKS:
-            yield _at_kinks(data, max(width, 16.0 * unit_roundoff(dtype)))
+        p = _feasible(np.asarray(shares, dtype=np.float64))
+        yield p
+        for least in LEAST:
+            yield _refined(data, _feasible(np.where(p > least, p, 0.0)), p > least)
+    for width in KINKS:
+        yield _at_kinks(data, max(width, 16.0 * unit_roundoff(dtype)))
     raised = LOSS.raised(data.y, data.z)
     spread = float(np.std(data.z)) or 1.0
     for width in WIDTHS:
@@ -117,7 +122,8 @@ def _candidates(data: _Data, shares: Floats | None, dtype: Any) -> Any:
 
 
 def _gap(data: _Data, p: Floats) -> float:
-    problem = data.problem
+    """The gap at shares (n, K), which are made feasible here, whoever has found them."""
+    problem, p = data.problem, _feasible(p)
     if problem.balances:
         p = _raked(data, p)
     u = p - data.own
@@ -132,6 +138,13 @@ def _gap(data: _Data, p: Floats) -> float:
     if problem.intercept:
         gap += float(np.sum((problem.tie * data.params.intercept + s) ** 2)) / (2.0 * problem.tie)
     return gap
+
+
+def _feasible(p: Floats) -> Floats:
+    """Shares that are not negative and sum to one in each row."""
+    p = np.maximum(p, 0.0)
+    total = p.sum(axis=1, keepdims=True)
+    return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), 1.0 / p.shape[1])
 
 
 def _raked(data: _Data, p: Floats) -> Floats:
@@ -159,36 +172,53 @@ def _at_kinks(data: _Data, width: float) -> Floats:
     """Shares on the largest entries of each row; where these tie to a `width`, such that the pulls balance the
     penalty.
     """
-    raised, K = LOSS.raised(data.y, data.z), data.z.shape[1]
+    raised = LOSS.raised(data.y, data.z)
     tied = raised >= raised.max(axis=1, keepdims=True) - width * (float(np.std(data.z)) + 1.0)
-    p = tied / tied.sum(axis=1, keepdims=True)
-    rows, classes = np.nonzero(tied & (tied.sum(axis=1, keepdims=True) > 1))
-    if not 0 < rows.size <= MOST or rows.size * K * (data.params.coef.shape[1] + 1) > MOST * MOST:
+    return _refined(data, tied / tied.sum(axis=1, keepdims=True), tied)
+
+
+def _refined(data: _Data, p: Floats, tied: Any) -> Floats:
+    """Shares near p (n, K) such that the pulls balance the penalty: least squares, in units of the gap, of the shares
+    of rows in which several are `tied`. The largest of a row takes what the others leave.
+    """
+    problem, (n, K) = data.problem, data.z.shape
+    active = tied & (tied.sum(axis=1, keepdims=True) > 1)
+    kink, width = np.flatnonzero(active.any(axis=1)), data.params.coef.shape[1] + problem.intercept
+    if not 0 < np.count_nonzero(active) <= MOST or np.count_nonzero(active) * K * width > MOST * MOST:
         return p
-    kink, place = np.unique(rows, return_inverse=True)
-    X = picked(data.rows, kink, np.arange(data.params.coef.shape[1]))
-    X = X - data.centre if data.problem.balances else X
-    X = np.column_stack([X, np.ones(len(kink))]) if data.problem.intercept else X
-    X = X * data.share[kink, None]
-    width_of = X.shape[1]
-    columns = np.zeros((rows.size, K * width_of + len(kink)))
-    for e in range(rows.size):
-        columns[e, classes[e] * width_of : (classes[e] + 1) * width_of] = X[place[e]]
-    columns[np.arange(rows.size), K * width_of + place] = float(np.max(data.share[kink]))
-    free = np.ones(rows.size, dtype=bool)
+    X = np.zeros((n, width))
+    X[kink, : data.params.coef.shape[1]] = picked(data.rows, kink, np.arange(data.params.coef.shape[1]))
+    unit = np.ones(width)
+    if problem.balances:
+        X[kink, :-1] -= data.centre
+    if problem.intercept:
+        X[kink, -1] = 1.0
+        # the sum of slopes must be zero where the intercept is free
+        unit[-1] = np.sqrt(data.strength / problem.tie) if problem.tie > 0.0 else 1e3 * float(np.max(np.abs(X)))
+    X *= data.share[:, None] * unit
+    before = np.inf
     for _ in range(ROUNDS):
-        v, s = data.pulls(p - data.own)
-        pull = -data.strength * data.params.coef - v
-        if data.problem.intercept:
-            pull = np.column_stack([pull, -data.problem.tie * data.params.intercept - s])
-        missing = (1.0 - p[kink].sum(axis=1)) * float(np.max(data.share[kink]))
-        moved = shortest(columns[free], np.append(pull.ravel(), missing))
-        some = (rows[free], classes[free])
-        p[some] += moved
-        beyond = p[some] < -1e-12
-        p[some] = np.maximum(p[some], 0.0)
-        if not beyond.any() or beyond.all():
+        lead = np.argmax(p, axis=1)
+        rows, classes = np.nonzero(active & (np.arange(K) != lead[:, None]))
+        if not rows.size:
             break
-        free[np.flatnonzero(free)[beyond]] = False
-    total = p.sum(axis=1, keepdims=True)
-    return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), tied / tied.sum(axis=1, keepdims=True))
+        columns = np.zeros((rows.size, K, width))
+        columns[np.arange(rows.size), classes] = X[rows]
+        columns[np.arange(rows.size), lead[rows]] = -X[rows]
+        v, s = data.pulls(p - data.own)
+        missing = -data.strength * data.params.coef - v
+        if problem.intercept:
+            missing = np.column_stack([missing, -problem.tie * data.params.intercept - s])
+        moved = nearest_moves(columns.reshape(rows.size, -1), np.ravel(missing * unit))
+        p = p.copy()
+        p[rows, classes] += moved
+        np.subtract.at(p, (rows, lead[rows]), moved)
+        beyond = p < -1e-12
+        p = _feasible(p)
+        active &= ~beyond
+        # where none is beyond its end, once more for the digits that the first has lost
+        size = float(np.max(np.abs(moved)))
+        if not beyond.any() and (size <= 4.0 * EPS or size >= 0.5 * before):
+            break
+        before = np.inf if beyond.any() else size
+    return p

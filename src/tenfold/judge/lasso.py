@@ -19,7 +19,7 @@ from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.falls import factored
 from tenfold.judge.lasso_bounds import CURVED_COLUMNS, EPS, Bound, Part, curved, free, norms, scaled, strongest
-from tenfold.judge.points import centred
+from tenfold.judge.points import centred, stored_roundoff
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
 from tenfold.problems import SparseLeastSquares, duality_gap
@@ -115,14 +115,15 @@ def _read_rows(problem: SparseLeastSquares, rows: Rows, params: Params, columns:
     sums = rows.fold(derivatives(Square(), local, 1, centre))
     assert sums.gradient is not None
     weight = columns.weight
-    lengths, target_lengths = _mean_lengths(columns, origin=not problem.intercept)
+    lengths = _mean_lengths(columns, origin=not problem.intercept)[0]
     with np.errstate(invalid="ignore", over="ignore"):
         loss, off = sums.value / weight, sums.slope / weight if problem.intercept else np.zeros_like(sums.slope)
         pull = np.where(lengths > 0, -sums.gradient / weight, 0.0)
         squares = np.maximum(2.0 * loss - off**2, 0.0)
-    # what reading a row and adding up its terms can round; sparse rows are read as they are
-    read_lengths = _mean_lengths(columns, origin=True)[0] if rows.sparse else lengths
-    reading = EPS * (along(np.abs(params.coef), read_lengths) + target_lengths)
+    # what reading a sample and adding up its terms can round: targets, the intercept and sparse features as they are
+    raw_lengths, raw_targets = _mean_lengths(columns, origin=True)
+    read_lengths = raw_lengths if rows.sparse else lengths
+    reading = EPS * (along(np.abs(params.coef), read_lengths) + raw_targets + np.abs(local.intercept))
     return _Read(loss, squares, pull, 2.0 * np.sqrt(squares) * reading, np.outer(reading, read_lengths))
 
 
@@ -185,21 +186,27 @@ def _read_moments(
     C, yy = C.T[target], yy[target]
     V = np.ldexp(params.coef, e - y[:, None])
     used = np.flatnonzero(V.any(axis=0))
-    v, rows = V[:, used], S[used]
     with one_blas_thread:  # transposed, as LAPACK has its arrays: nothing is copied
-        inner = dgemm(1.0, rows.T, v.T).T
-        sizes = dgemm(1.0, np.abs(rows).T, np.abs(v).T).T if rounding else np.zeros_like(inner)
+        inner = dgemm(1.0, S[used].T, V[:, used].T).T
     pull = C - inner
     squares = yy - np.einsum("tp,tp->t", V, C + pull)
+    # sums of products round by the lengths of what is multiplied, measured from where it was when they were added up
+    lengths, target_lengths = np.zeros(p), np.zeros(len(yy))
+    if rounding:
+        lengths = np.sqrt(np.diag(S) + weight * moments.offset[:p] ** 2)
+        target_lengths = np.sqrt(yy + weight * moments.offset[p:][target] ** 2)
     noise = EPS * (4.0 + np.sqrt(p))
-    lost = noise * (yy + np.einsum("tp,tp->t", np.abs(V), sizes + 2.0 * np.abs(C)))
+    reading = along(np.abs(V), lengths) + target_lengths
+    lost = noise * reading**2
     unit = np.ldexp(1.0, 2 * y) / weight
     squares, lost = np.maximum(squares, 0.0) * unit, lost * unit
     off = np.zeros(len(yy))
     if problem.intercept:
         off = _moved(params, moments.mean) - moments.target_mean[target]
+        away = EPS * (along(np.abs(params.coef), np.abs(moments.mean)) + np.abs(moments.target_mean[target]))
+        lost += (2.0 * np.abs(off) + away) * away
     pull = np.ldexp(pull, e + y[:, None]) / weight
-    lost_pull = noise * np.ldexp(sizes + np.abs(C), e + y[:, None]) / weight
+    lost_pull = noise * np.ldexp(np.outer(reading, lengths), e + y[:, None]) / weight
     return _Read(0.5 * (squares + off**2), squares, pull, lost, lost_pull)
 
 
@@ -347,7 +354,8 @@ def _one(
     about, kept = along(np.abs(w), lengths), unit_roundoff(dtype)
     # a weight that is off in its last digit moves the objective in second order, but the pulls in first order
     lost = read.lost_pull[part] + (np.outer(kept * about, lengths) if own is None else 0.0)
-    rounded = kept * (about + along(np.abs(w), mean) + np.abs(params.intercept[part]))
+    b = np.asarray(params.intercept[part])
+    rounded = kept * about + unit_roundoff(np.float64) * along(np.abs(w), mean) + stored_roundoff(b, dtype) * np.abs(b)
     objective, here = _placed(problem, read, params, part, lost)
     floor = 8.0 * EPS * max(objective, scale) + 0.5 * float(np.sum(read.lost_squares[part]) + np.sum(rounded**2))
     found = [Bound(objective, floor), scaled(problem, here), free(problem, here)]

@@ -94,26 +94,29 @@ def free(problem: SparseLeastSquares, here: Part) -> Bound:
 
 
 def curved(problem: SparseLeastSquares, moments: Moments, here: Part) -> Bound:
-    """What the weights can gain at most, one by one, with the least curvature that they have together."""
+    """What the weights can gain at most, one by one, with the least curvature that they have together. A feature
+    without spread has neither curvature nor a gradient: its weight can gain its whole penalty.
+    """
     p = moments.features
-    S = moments.about(origin=not problem.intercept)[0]
-    diagonal = np.diag(S)
-    kept = diagonal > 0.0
-    if not kept.any():
-        return Bound(0.0, 0.0)
     if p > CURVED_COLUMNS:
         return Bound(np.inf, 0.0)
-    root = np.sqrt(diagonal[kept])
-    with one_blas_thread:
-        least = float(eigvalsh(S[np.ix_(kept, kept)] / np.outer(root, root), subset_by_index=[0, 0])[0])
-    least -= 8.0 * EPS * p  # what the eigenvalue may be too large by
-    if least <= 0.0:
-        return Bound(np.inf, 0.0)
-    d = least * np.ldexp(diagonal, 2 * moments.exponent[:p].astype(np.int64)) / moments.weight
-    falls = _falls(problem, np.where(kept, d, 0.0), here.w, here.q)[kept]
-    lost = norms(here.lost)[kept]
-    # pulls that are off by so much can double what is gained, and add the rest
-    return Bound(2.0 * float(np.sum(falls)), float(np.sum(lost * lost / (d[kept] + problem.l2))))
+    S = moments.about(origin=not problem.intercept)[0]
+    diagonal = np.diag(S)
+    varies = diagonal > 0.0
+    d = np.zeros(p)
+    if varies.any():
+        root = np.sqrt(diagonal[varies])
+        with one_blas_thread:
+            least = float(eigvalsh(S[np.ix_(varies, varies)] / np.outer(root, root), subset_by_index=[0, 0])[0])
+        least -= 8.0 * EPS * p  # what the eigenvalue may be too large by
+        if least <= 0.0:
+            return Bound(np.inf, 0.0)
+        d[varies] = least * np.ldexp(diagonal, 2 * moments.exponent[:p].astype(np.int64))[varies] / moments.weight
+    falls = _falls(problem, d, here.w, np.where(varies, here.q, 0.0))
+    lost = norms(here.lost)[varies]
+    # gradients that are off by so much can double what is gained, and add the rest
+    gained = 2.0 * float(np.sum(falls[varies])) + float(np.sum(falls[~varies]))
+    return Bound(gained, float(np.sum(lost * lost / (d[varies] + problem.l2))))
 
 
 def _falls(problem: SparseLeastSquares, d: Floats, w: Floats, q: Floats) -> Floats:

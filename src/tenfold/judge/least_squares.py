@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.points import centred, stored_roundoff
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Derivatives, Moments, Params, along, derivatives
+from tenfold.stats import Columns, Derivatives, Moments, Params, derivatives
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def residual(
     """
     mean = columns.mean[: columns.features]
     centre = mean if problem.intercept else None
-    local = Params(params.coef, params.intercept + along(params.coef, mean) if problem.intercept else params.intercept)
+    local = centred(params, mean) if problem.intercept else params
     sums = rows.fold(derivatives(problem.loss, local, 1, centre))
     return _verdict(problem, params, columns, sums, None, condition, status, dtype, free, level)
 
@@ -96,7 +97,7 @@ def _verdict(
     """From the sums over the rows about their centre; `lost` is what the gradient in them may have rounded already."""
     eps = float(np.finfo(np.float64).eps)
     weight, mean = columns.weight, columns.mean[: columns.features]
-    lengths, _ = columns.lengths(origin=not problem.intercept)
+    lengths, targets = columns.lengths(origin=not problem.intercept)
     assert sums.gradient is not None
     if not (np.isfinite(sums.value).all() and np.isfinite(sums.gradient).all()):
         return Verdict(_refused("residual", status), sums.gradient, 2.0 * sums.value)
@@ -108,25 +109,31 @@ def _verdict(
     if level is not None:
         above = np.abs(pulls) - level[:, None]
         distance = np.where(lengths > 0, np.where(params.coef != 0.0, np.abs(above), np.maximum(above, 0.0)), 0.0)
-    lengths = np.hypot(lengths, np.sqrt(alpha)[:, None])
-    size = np.hypot(np.sqrt(2.0 * sums.value), np.sqrt(alpha) * _norms(params.coef))
-    # what reading a row and adding up its terms can round, offsets included: the intercept takes up the product of
+    ridge, size_of_weights = np.sqrt(alpha), np.abs(params.coef)
+    # what reading a sample and adding up its terms can round, offsets included: the intercept takes up the product of
     # means and weights
     raw, raw_target = columns.lengths(origin=True)
-    reading = raw_target + np.abs(params.coef) @ raw + np.sqrt(alpha) * np.sum(np.abs(params.coef), axis=1)
-    # a residual that is only the rounding of sums over a row, or of the weights as they are kept, has no direction:
-    # the fit is exact
-    terms = 4.0 + np.sqrt(columns.features)
-    finest = max(eps, unit_roundoff(dtype))
-    exact = size <= terms * finest * reading
+    reading = raw_target + size_of_weights @ raw + ridge * np.sum(size_of_weights, axis=1)
+    # what weights can move when they are stored in dtype: features about their means, for the intercept can take up the
+    # rest
+    kept = size_of_weights @ lengths + ridge * np.sum(size_of_weights, axis=1)
+    lengths = np.hypot(lengths, ridge[:, None])
+    size = np.hypot(np.sqrt(2.0 * sums.value), ridge * _norms(params.coef))
+    terms, rounded = 4.0 + np.sqrt(columns.features), unit_roundoff(dtype)
+    noise = terms * unit_roundoff(np.float64) * reading + rounded * kept
+    noise += stored_roundoff(params.intercept, dtype) * np.abs(params.intercept) * np.sqrt(weight)
+    # a residual within that rounding, which is nothing beside the spread of the targets, has no direction: the fit is
+    # exact
+    nothing = np.maximum(np.sqrt(eps), terms * rounded) * targets
+    exact = size <= terms * eps * raw_target + np.minimum(terms * noise, nothing)
     divisor = np.where(exact, 1.0, size)
     cosines = distance / np.where(lengths > 0, lengths, 1.0) / divisor[:, None]
     ones = np.abs(sums.slope) / np.sqrt(weight) / divisor if problem.intercept else np.zeros_like(size)
     parts = np.where(exact, 0.0, np.maximum(np.max(cosines, axis=1, initial=0.0), ones))
-    rounding = np.where(exact, finest, terms * unit_roundoff(dtype) * reading / divisor)
+    rounding = np.where(exact, max(eps, rounded), noise / divisor)
     if lost is not None:
         blurred = np.max(np.where(lengths > 0, lost, 0.0) / np.where(lengths > 0, lengths, 1.0), axis=1, initial=0.0)
-        rounding = np.maximum(rounding, blurred / divisor)
+        rounding = np.maximum(rounding, np.where(exact, 0.0, blurred / divisor))
     gradient = pulls + alpha[:, None] * params.coef
     radius, drift = None, 0.0
     if np.all(alpha > 0):

@@ -1,8 +1,10 @@
 """Kind exact for matching pursuit: the steps are taken again, with products of columns read from the rows.
 
-Three numbers for each target, of which the largest counts: by which share a column that was not taken exceeded, at some
+Numbers for each target, of which the largest counts: by which share a column that was not taken exceeded, at some
 step, the one that was; how far the weights are from those that the steps add up to, |w_j - v_j| |x_j| / |y| at its
-largest; and how far the mean residual is from zero. Nothing of the products that the solver had is used.
+largest; and how far the mean residual is from zero. A fourth, where the sums of squares after all steps are given, is
+how far these are from those that the steps leave, as a share of |y|^2. Nothing of the products that the solver had is
+used.
 """
 
 from collections.abc import Sequence
@@ -23,11 +25,14 @@ from tenfold.stats import Columns, Params, cross_products
 
 @dataclass(frozen=True)
 class Steps:
-    """What a fit was asked for, and the column of every step that it took, for each target."""
+    """What a fit was asked for, and for each target the column of every step that it took, and the sums of squares that
+    were left before the first and after every one, where they are to be judged.
+    """
 
     most: int
     tol: float | None
     taken: Sequence[Integers]
+    left: Sequence[Floats] | None = None
 
 
 def matching(
@@ -72,7 +77,10 @@ def matching(
         follow = _Follow(start, squares, own, taken, yy, 4.0 * terms * eps * reading, blur)
         followed = follow.all(steps.most, tol)
         off = np.max(np.abs(params.coef[t] - np.ldexp(followed.weights, r[t] - q)) * lengths, initial=0.0) / unit
-        parts.append(max(float(off), followed.worst, float(abs(away[t])) * np.sqrt(columns.weight) / unit))
+        worst = followed.worst
+        if steps.left is not None:
+            worst = max(worst, _apart(steps.left[t], np.ldexp(followed.left, 2 * int(r[t]))) / unit**2)
+        parts.append(max(float(off), worst, float(abs(away[t])) * np.sqrt(columns.weight) / unit))
         floors.append(terms * max(eps, unit_roundoff(dtype)) * reading + 8.0 * eps * len(taken) * followed.path)
         notes += [followed.note] if followed.note and followed.worst > RULES["exact"].tol else []
     floor = max(floors)
@@ -90,15 +98,20 @@ def matching(
     )
 
 
+def _apart(given: Floats, found: Floats) -> float:
+    return float(np.max(np.abs(given - found))) if given.shape == found.shape else np.inf
+
+
 @dataclass(frozen=True)
 class _Followed:
     """Weights (p,) that the steps add up to, the share by which the rule was broken, the length of all steps in units
-    of the target, and what was wrong.
+    of the target, the sums of squares that they leave, and what was wrong.
     """
 
     weights: Floats
     worst: float
     path: float
+    left: Floats
     note: str
 
 
@@ -114,7 +127,7 @@ class _Follow:
         self.lengths = np.sqrt(np.where(squares > 0.0, squares, 1.0))
         self.unit = float(np.sqrt(yy)) if yy > 0.0 else 1.0
         self.reading, self.blur = noise, blur
-        self.weights, self.path = np.zeros_like(a), 0.0
+        self.weights, self.path, self.sums = np.zeros_like(a), 0.0, [yy]
 
     def cosines(self) -> Floats:
         """Of all columns with the residual, in units of the target."""
@@ -146,12 +159,13 @@ class _Follow:
         square = float(self.products[number, j])
         v = float(self.a[j]) / square if square > 0.0 else 0.0
         self.left = max(self.left - v * float(self.a[j]), 0.0)
+        self.sums.append(self.left)
         self.a = self.a - v * self.products[number]
         self.weights[j] += v
         self.path += abs(v) * float(self.lengths[j]) / self.unit
 
     def end(self, worst: float, note: str) -> _Followed:
-        return _Followed(self.weights, worst, self.path, note)
+        return _Followed(self.weights, worst, self.path, np.array(self.sums), note)
 
 
 def _lengths(columns: Columns, intercept: bool) -> tuple[Floats, Floats]:

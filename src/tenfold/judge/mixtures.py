@@ -267,6 +267,42 @@ def _expected(problem: Gaussians, mixture: Mixture, sums: _Sums) -> float:
     return found + problem.log_prior(mixture)
 
 
+@dataclass(frozen=True)
+class Said:
+    """What a model keeps beside its parameters: upper triangles that are factors of the precisions, the precisions, and
+    a lower bound on the mean log-likelihood, that before the last step.
+    """
+
+    triangles: Floats
+    precisions: Floats
+    bound: float
+
+
+def _complain(mixture: Mixture, said: Said, value: float, step: float, dtype: Any) -> str:
+    """What does not follow from the parameters, whose mean log-likelihood is `value`; "" where all does."""
+    if said.triangles.shape != mixture.covariances.shape or not _agree(mixture, said.triangles, dtype):
+        return "The stored factors of the precisions are not those of the covariances."
+    same = said.precisions.shape == mixture.covariances.shape
+    if not same or not _inverse(mixture, said.triangles, said.precisions, dtype):
+        return "The stored precisions are not the products of upper triangles, their factors."
+    # in single precision a mean of logarithms is a sum of as many roundings
+    rounding = 256.0 * unit_roundoff(dtype) * (1.0 + abs(value))
+    if said.bound > value + step + rounding:
+        return f"The stored lower bound is {said.bound:.9g}, above the mean log-likelihood {value:.9g}."
+    return ""
+
+
+def _inverse(mixture: Mixture, triangles: Floats, precisions: Floats, dtype: Any) -> bool:
+    """Whether precisions are B B' of upper triangles B, or squares of numbers."""
+    unit = 16.0 * unit_roundoff(dtype)
+    if mixture.diagonal:
+        return bool(np.all(triangles > 0.0) and np.all(np.abs(precisions - triangles**2) <= unit * triangles**2))
+    if np.any(np.tril(triangles, -1)) or not np.all(np.diagonal(triangles, axis1=-2, axis2=-1) > 0.0):
+        return False
+    again, size = (np.matmul(B, np.swapaxes(B, -1, -2)) for B in (triangles, np.abs(triangles)))
+    return bool(np.all(np.abs(precisions - again) <= unit * mixture.shape[1] * size))
+
+
 def em_step(
     rows: Rows,
     problem: Gaussians,
@@ -275,13 +311,11 @@ def em_step(
     missing: bool,
     tol: float | None = None,
     dtype: Any = np.float64,
-    triangles: Floats | None = None,
+    said: Said | None = None,
     status: str = "solved",
     note: str = "",
 ) -> Certificate:
-    """The certificate of the parameters `mixture`, as they are stored in `dtype`; `triangles` are the factors of the
-    precisions that a model keeps beside its covariances.
-    """
+    """The certificate of the parameters `mixture`, as they are stored in `dtype`, and of what else is `said`."""
     tol = RULES["fixed point"].tol if tol is None else max(tol, 1e-9)
     words = [note, *_words(problem, mixture)]
     try:
@@ -294,13 +328,13 @@ def em_step(
     except (la.LinAlgError, ValueError) as reason:
         return Certificate("fixed point", np.inf, 1.0, tol, 0.0, np.nan, status=status, note=str(reason))
     parts: tuple[float, ...] = (abs(then - now), abs(gain))
-    if triangles is not None and not _agree(mixture, triangles, dtype):
+    floor = _floor(problem, mixture, now, dtype)
+    if said is not None and (wrong := _complain(mixture, said, now, max(tol, abs(then - now)) + floor, dtype)):
         parts = (*parts, np.inf)
-        words.append("The stored factors of the precisions are not those of the covariances.")
+        words.append(wrong)
     if abs(mixture.weights.sum() - 1.0) > 64.0 * unit_roundoff(dtype):
         parts = (*parts, np.inf)
         words.append(f"The weights of the components sum to {mixture.weights.sum():.6g}.")
-    floor = _floor(problem, mixture, now, dtype)
     value = max(*parts, floor)
     return Certificate(
         "fixed point",
@@ -348,7 +382,7 @@ def _agree(mixture: Mixture, triangles: Floats, dtype: Any) -> bool:
     turned = np.einsum("kij,kil,klm->kjm", factors, covariances, factors, optimize=True)
     ends, p = _ends(mixture), mixture.shape[1]
     away = np.max(np.abs(turned - np.eye(p)), axis=(1, 2))
-    return bool(np.all(away <= 64.0 * p * unit_roundoff(dtype) * ends[:, 1] / ends[:, 0]))
+    return bool(np.all(away <= 4.0 * (p + 8.0) * unit_roundoff(dtype) * ends[:, 1] / ends[:, 0]))
 
 
 def _floor(problem: Gaussians, mixture: Mixture, value: float, dtype: Any) -> float:

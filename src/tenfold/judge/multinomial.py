@@ -23,11 +23,12 @@ from scipy.linalg import lapack
 from tenfold.arrays import Floats, is_numpy, like, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.dual_bound import ROUNDING
 from tenfold.judge.duality import EPS, EXTENDED_EPS, SEARCH_STEPS, SEPARATED
 from tenfold.judge.falls import price
 from tenfold.judge.falls_of_classes import fall, inverted, newton_step
 from tenfold.judge.fenchel import LOOSE
-from tenfold.judge.points import centred, length, sampled
+from tenfold.judge.points import centred, length, refuse_not_finite, sampled, stored_roundoff
 from tenfold.judge.points_of_classes import Data, Point, local, read
 from tenfold.losses import Softmax
 from tenfold.machine import one_blas_thread
@@ -54,6 +55,9 @@ def gap_of_classes(
     search: int = SEARCH_STEPS,
 ) -> Certificate:
     """Judge a softmax problem: the objective minus a lower bound on every objective; arguments as for `gap`."""
+    refused = refuse_not_finite("gap", params, tol)
+    if refused is not None:
+        return refused
     centre, sample, squares = sampled(rows)
     strength = np.broadcast_to(np.ravel(problem.penalty.strength), len(params.intercept)).reshape(-1, 1)
     data = Data(problem.penalty, problem.intercept, strength, rows, centre, sample, squares)
@@ -64,10 +68,11 @@ def gap_of_classes(
     certificate = Certificate("gap", here.value, scale, tol, floor, here.value, 0.0, status=status, parts=(here.value,))
     if data.free and any(_separates(data, d) for d in (params, direction) if d is not None):
         return replace(certificate, status="no maximum", note=SEPARATED)
-    lower, point = _first_bound(data, here, certificate.allowed)
+    start = _drop_absent(data, here)
+    lower, point = _first_bound(data, start, certificate.allowed)
     size = params.coef.size + len(params.intercept)
     if search and here.value - lower > certificate.allowed and size <= SEARCH_SIZE and not data.kinked:
-        lower, point = _search(data, here, lower, point, certificate.allowed, search)
+        lower, point = _search(data, start, lower, point, certificate.allowed, search)
     value = here.value - lower
     value = max(value, floor) if np.isfinite(value) else np.inf
     tight = value <= certificate.allowed or point.value - lower <= 0.1 * value
@@ -88,17 +93,46 @@ def _floor(data: Data, params: Params, size: float, dtype: Any) -> float:
     offset = float(np.max(np.sum(w * np.abs(data.centre), axis=1) + np.abs(params.intercept)))
     # the slopes of a row sum to at most two; the intercept was moved to the centre in extended precision
     computed = 8.0 * EPS * size + 2.0 * (EPS * about + EXTENDED_EPS * offset)
-    rounded = unit_roundoff(dtype) * (about + offset)
+    rounded = unit_roundoff(dtype) * about + unit_roundoff(np.float64) * offset
+    rounded += stored_roundoff(params.intercept, dtype) * float(np.max(np.abs(params.intercept)))
     floor = computed + 0.5 * rounded * rounded
     return floor if np.isfinite(floor) else 8.0 * EPS
 
 
+NEVER = -1e30
+"""An intercept at which a class has no probability at all."""
+
+
+def _drop_absent(data: Data, here: Point) -> Point:
+    """The point at which classes that no sample with a weight has are ruled out: the best objective is that of the
+    others alone, and intercepts of such classes have no best value.
+    """
+    if not data.intercept:
+        return here
+    K = len(here.slope)
+
+    def lift(block: Block) -> Total:
+        weight, xp = weights_of(block), namespace(block.y)
+        own = [xp.where(block.y[:, 0] == float(k), weight, xp.zeros_like(weight)) for k in range(K)]
+        return Total(np.array([float(on_host(xp.sum(part))) for part in own]))
+
+    absent = data.rows.fold(lift).sum == 0.0
+    if not absent.any() or absent.all():
+        return here
+    coef, b = here.params.coef.copy(), here.params.intercept.copy()
+    coef[absent], b[absent] = 0.0, NEVER
+    return read(data, Params(coef, b), 1)
+
+
 class _Balance(NamedTuple):
-    """How slopes are moved: s (K,), the sum of curvatures along it s'C s, and what the move adds to the gradient."""
+    """How slopes are moved: s (K,), the sum of curvatures along it s'C s, what the move adds to the gradient, and what
+    rounding has left of the sums of the slopes, times the intercepts; infinite where that is more than rounding.
+    """
 
     s: Floats
     bend: float
     move: Floats
+    missed: float = 0.0
 
     @property
     def reach(self) -> float:
@@ -109,7 +143,7 @@ class _Balance(NamedTuple):
         a = self.reach
         if not a < 1.0:
             return np.inf
-        return self.bend * (price(a, 1.0) / (a * a) if a > 1e-8 else 0.5 / (1.0 - a))
+        return self.bend * (price(a, 1.0) / (a * a) if a > 1e-8 else 0.5 / (1.0 - a)) + self.missed
 
 
 def _first_bound(data: Data, here: Point, allowed: float) -> tuple[float, Point]:
@@ -172,20 +206,32 @@ def _balanced(data: Data, point: Point, rows: Rows) -> _Balance:
     params = local(data, point.params)
     C = rows.fold(_curvatures(params, data.centre)).sum / point.weight
     s = _to_zero(C, point.slope)
+    s = s + _to_zero(C, point.slope + C @ s)  # for the digits that the first has lost
     if not np.max(s) - np.min(s) < 1.0:
         return _Balance(s, np.inf, np.zeros_like(point.gradient))
+    left = point.slope + C @ s
+    possible = np.diag(C) > 0.0
+    left[possible] -= np.mean(left[possible])  # slopes of a row sum to zero but for rounding
+    # of a class |u| is p or 1 - p, so that its mean is at least the curvature's
+    sizes = np.abs(point.slope) + np.abs(C) @ np.abs(s) + np.diag(C)
+    if not np.all(np.abs(left) <= ROUNDING * sizes):
+        return _Balance(s, np.inf, np.zeros_like(point.gradient))
     move = rows.fold(partial(_moved, params, data.centre, s)).sum / point.weight
-    return _Balance(s, float(s @ C @ s), move)
+    return _Balance(s, float(s @ C @ s), move, float(np.sum(np.abs(left * params.intercept))))
 
 
 def _to_zero(C: Floats, slope: Floats) -> Floats:
     """s with C s = -slope; what is added to all classes alike has no curvature, and is not needed."""
     K = len(slope)
-    lifted = C + np.trace(C) / K**2
+    level = np.trace(C) / K**2
+    lifted = C + level + np.diag(np.where(np.diag(C) > 0.0, 0.0, level))
+    out_of_reach = np.linspace(-1.0, 1.0, K)
+    if not (np.isfinite(lifted).all() and np.isfinite(slope).all()):
+        return out_of_reach
     with one_blas_thread:
         lower, info = lapack.dpotrf(lifted, lower=1)
-        if info != 0 or not np.isfinite(lifted).all():
-            return np.linspace(-1.0, 1.0, K)  # out of reach
+        if info != 0:
+            return out_of_reach
         return np.asarray(lapack.dpotrs(lower, -slope, lower=1)[0])
 
 

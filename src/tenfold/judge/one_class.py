@@ -4,22 +4,35 @@
 
 Any 0 <= a_i <= c_i with sum a = nu (where b is free) bounds every P from below by  nu - ||sum_i a_i x_i||^2 / (2 nu),
 or, where b is fixed, by  (1 - b) sum a + nu b - ||sum_i a_i x_i||^2 / (2 nu). At the optimum a_i is c_i for rows
-outside, zero for rows inside, and in between for rows on the border, which the weights do not tell: they are given
-shares that fall over a strip of some width about the border, of several widths, and the best bound counts.
+outside, zero for rows inside, and in between for rows on the border, which the weights do not tell. Those are found by
+least squares, so that sum_i a_i x_i = nu w, and otherwise given shares that fall over a strip of some width about the
+border, of several widths; the best bound counts.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from tenfold.arrays import Floats, contiguous, unit_roundoff
 from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.dual_bound import ROUNDING
+from tenfold.judge.kinks import picked
+from tenfold.judge.points import refuse_not_finite
 from tenfold.stats import Params, Total, back_times, predictions
 
 WIDTHS = (0.0, *(10.0**-k for k in range(6)))
 """Of the strip, by the spread of the margins."""
+
+BORDERS = (1e-12, 1e-9, 1e-6)
+"""Rows that are so near to the border, by the size of their margins, are on it."""
+
+MOST_ON_BORDER, MOST_COLUMNS = 1024, 512
+"""Up to so many rows on the border, and columns, their shares are found by least squares."""
 
 HALVINGS = 200
 EPS = float(np.finfo(np.float64).eps)
@@ -32,6 +45,9 @@ def one_class_gap(
     nu: float, rows: Rows, params: Params, *, intercept: bool, count: int, status: str, dtype: Any = np.float64
 ) -> Certificate:
     """Judge w and b on rows of which `count` are counted, weights of zero left out."""
+    refused = refuse_not_finite("gap", params)
+    if refused is not None:
+        return refused
     weight = np.asarray(rows.map(weights_of), dtype=np.float64)
     share = weight / count
     w, b = params.coef, float(params.intercept[0])
@@ -49,8 +65,13 @@ def one_class_gap(
     if intercept and float(np.sum(share)) < nu * (1.0 - 1e-12):
         return replace(certificate, status="no maximum", note=UNBOUNDED)
     reach = 1.0 + abs(b) + float(np.max(np.abs(z)))
-    points = (_shares(nu, z, share, b, width, intercept) for width in WIDTHS)
-    lower = max(_bound(nu, rows, a, b, intercept, reach) for a in points)
+    on_border = _border_shares(nu, rows, params, z, share, reach) if intercept else iter(())
+    points = chain(on_border, (_shares(nu, z, share, b, width, intercept) for width in WIDTHS))
+    lower = -np.inf
+    for a in points:
+        lower = max(lower, _bound(nu, rows, a, b, intercept, reach))
+        if objective - lower <= certificate.allowed:
+            break
     value = max(objective - lower, floor) if np.isfinite(lower) else np.inf
     return replace(
         certificate,
@@ -79,22 +100,59 @@ def _shares(nu: float, z: Floats, share: Floats, b: float, width: float, interce
         left = nu - np.concatenate([[0.0], np.cumsum(share[order])[:-1]])
         a = np.zeros_like(share)
         a[order] = np.clip(left, 0.0, share[order])
-        return a
+        return _summed(a, share, nu)
     low, high = float(z.min()) - strip, float(z.max()) + strip
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         total = float(np.sum(share * np.clip((middle - z) / strip + 0.5, 0.0, 1.0)))
         low, high = (middle, high) if total < nu else (low, middle)
     a = share * np.clip((high - z) / strip + 0.5, 0.0, 1.0)
-    # from above, so that a factor of at most one makes the sum exact
-    return a * (nu / max(float(np.sum(a)), nu))
+    return _summed(a, share, nu)
+
+
+def _border_shares(nu: float, rows: Rows, params: Params, z: Floats, share: Floats, reach: float) -> Iterator[Floats]:
+    """Feasible a that pull at w as its penalty does, as far as shares of rows on the border can."""
+    if rows.shape[1] > MOST_COLUMNS or rows.scattered or rows.foreign:
+        return
+    away = z + float(params.intercept[0]) - 1.0
+    for width in BORDERS:
+        border = np.flatnonzero((np.abs(away) <= width * reach) & (share > 0.0))
+        if not 0 < len(border) <= MOST_ON_BORDER:
+            continue
+        a = np.where(away < 0.0, share, 0.0)
+        a[border] = 0.0
+        pull = rows.retarget(contiguous(a[:, None])).fold(_pulls).sum[0]
+        X = picked(rows, border, np.arange(rows.shape[1]))
+        size = np.maximum(np.sqrt(np.sum(X * X, axis=0)), np.finfo(np.float64).tiny)
+        A = np.vstack([(X / size).T, np.ones(len(border))])
+        wanted = np.append((nu * params.coef[0] - pull) / size, nu - float(np.sum(a)))
+        a[border] = lsq_linear(A, wanted, (0.0, share[border]), method="bvls", tol=1e-14).x
+        yield _summed(np.clip(a, 0.0, share), share, nu)
+
+
+def _summed(a: Floats, share: Floats, nu: float) -> Floats:
+    """Shares whose sum is nu but for rounding: what is missing is taken from, or added to, where there is room."""
+    missing = nu - float(np.sum(a))
+    room = share - a if missing > 0.0 else a
+    total = float(np.sum(room))
+    return np.clip(a + missing / total * room, 0.0, share) if total > abs(missing) > 0.0 else a
 
 
 def _bound(nu: float, rows: Rows, a: Floats, b: float, intercept: bool, reach: float) -> float:
-    """The dual value at feasible shares; what rounding left of sum a = nu is paid for with the `reach` of b."""
-    pull = rows.retarget(contiguous(a[:, None])).fold(lambda block: Total(back_times(block.X, block.y)[0])).sum
+    """The dual value at feasible shares; what rounding left of sum a = nu is paid for with the `reach` of b. All terms
+    of the sum are positive, so that nu is also the sum of their absolute values.
+    """
+    pulls = rows.retarget(contiguous(a[:, None])).fold(_pulls).sum
     total = float(np.sum(a))
+    pull, sizes = pulls
+    # with the rounding of the pulls
+    square = 0.5 * float(pull @ pull + 16.0 * EPS * (np.abs(pull) @ sizes)) / nu
     if not intercept:
-        return (1.0 - b) * total + nu * b - 0.5 * float(pull @ pull) / nu
+        return (1.0 - b) * total + nu * b - square
     missing = abs(total - nu)
-    return nu - 0.5 * float(pull @ pull) / nu - missing * reach if missing <= 1e-10 * nu else -np.inf
+    return nu - square - missing * reach if missing <= ROUNDING * nu else -np.inf
+
+
+def _pulls(block: Block) -> Total:
+    """sum a x, and sum a |x|."""
+    return Total(np.stack([back_times(X, block.y)[0] for X in (block.X, abs(block.X))]))

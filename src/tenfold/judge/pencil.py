@@ -3,6 +3,7 @@
 With O the products of each view with the others and D those of each view with itself, and its ridge, directions
 c = [c_1 c_2 ...] solve O c = r D c. The residual is measured in the norm of D^-1, in which r is a correlation where
 there are two views. All that is left is below m if and only if m D - O + sum r (D c)(D c)' has a Cholesky factor.
+Values r are those of the directions, computed here, and so are their order and the smallest of them.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from scipy import linalg as la
 from scipy.linalg import lapack
 
 from tenfold.arrays import Floats
+from tenfold.linear_algebra import cholesky, eigenvalues, eigh, solve_lower
 from tenfold.machine import one_blas_thread
 
 EPS = np.finfo(np.float64).eps
@@ -37,13 +39,40 @@ class Pencil:
     D: Floats
     outside: Floats
     images: Floats
+    cuts: Sequence[slice]
+    rounding: float
 
     def leading(self, slack: float) -> bool:
-        """Whether nothing that is left exceeds the smallest value by more than `slack`."""
-        least = float(self.values[-1]) if self.values.size else 0.0
+        """Whether values descend, and nothing that is left exceeds the smallest by more than `slack`."""
+        if np.any(np.diff(self.values) > slack):
+            return False
+        least = float(np.min(self.values)) if self.values.size else 0.0
+        rest = (least + slack) * self.D - self._left()
+        return cholesky(rest) is not None
+
+    def exhausted(self, slack: float) -> bool:
+        """Whether what is left has no value above `slack`, in the space where views vary."""
+        axes = [spaces[0] / np.sqrt(spaces[1]) for spaces in self._spaces()]
+        whiten = la.block_diag(*axes)
+        if not whiten.size:
+            return True
         with one_blas_thread:
-            rest = (least + slack) * self.D - self.outside + (self.images.T * self.values) @ self.images
-            return bool(lapack.dpotrf(rest, lower=1, overwrite_a=1)[1] == 0)
+            inside = whiten.T @ self._left() @ whiten
+        return bool(eigenvalues(0.5 * (inside + inside.T))[-1] <= slack + 64.0 * EPS * self.condition**2)
+
+    def _left(self) -> Floats:
+        """O less what the directions have of it."""
+        with one_blas_thread:
+            return np.asarray(self.outside - (self.images.T * self.values) @ self.images)
+
+    def _spaces(self) -> list[tuple[Floats, Floats]]:
+        """Of each view, the axes along which it varies, and the variances."""
+        found = []
+        for cut in self.cuts:
+            values, vectors = eigh(self.D[cut, cut])
+            kept = values > 4.0 * self.rounding
+            found.append((vectors[:, kept], values[kept]))
+        return found
 
 
 def pencil(
@@ -59,7 +88,8 @@ def pencil(
         O[cut, cut] = 0.0
         c[:, cut], images[:, cut] = view, products[i][:, cut] + more * view
         others[:, cut] = sum(product[:, cut] for j, product in enumerate(products) if j != i)
-    size = np.sqrt(np.sum(c * images, axis=1))[:, None]
+    size = np.sqrt(np.maximum(np.sum(c * images, axis=1), 0.0))[:, None]
+    size = np.where(size > 0.0, size, 1.0)
     c, images, others = c / size, images / size, others / size
     values = np.sum(c * others, axis=1)
     whitened, condition, note = _whitened(D, cuts, rounding, (others - values[:, None] * images).T)
@@ -68,25 +98,27 @@ def pencil(
         slant = float(np.max(np.abs(c @ images.T - np.eye(len(c))), initial=0.0))
     # scores of long directions are small sums of large products
     size = float(np.max(np.linalg.norm(c, axis=1), initial=0.0)) * np.sqrt(np.max(np.diag(S), initial=0.0))
-    return Pencil(values, residual, slant, max(condition, float(size)), note, D, O, images)
+    return Pencil(values, residual, slant, max(condition, float(size)), note, D, O, images, cuts, rounding)
 
 
 def _whitened(D: Floats, cuts: Sequence[slice], rounding: float, left: Floats) -> tuple[Floats, float, str]:
     """Residuals in the norm of D^-1, the root of the condition of D, and a note where it is singular: there residuals
     along directions that hardly vary are left out.
     """
-    with one_blas_thread:
-        L, info = lapack.dpotrf(np.asfortranarray(D), lower=1, clean=1)
+    L = cholesky(D)
+    if L is not None:
         norm = float(np.abs(D).sum(axis=0).max(initial=0.0))
-        rcond = float(lapack.dpocon(L, norm, uplo="L")[0]) if info == 0 else 0.0
+        with one_blas_thread:
+            rcond = float(lapack.dpocon(L, norm, uplo="L")[0])
         if rcond > SINGULAR:
-            return la.solve_triangular(L, left, lower=True, check_finite=False), rcond**-0.5, ""
-        found, condition, note = [], 1.0, ""
-        for cut in cuts:
-            values, vectors = la.eigh(D[cut, cut], check_finite=False)
-            kept = values > 4.0 * rounding
+            return solve_lower(np.tril(L), left), rcond**-0.5, ""
+    found, condition, note = [], 1.0, ""
+    for cut in cuts:
+        values, vectors = eigh(D[cut, cut])
+        kept = values > 4.0 * rounding
+        with one_blas_thread:
             found.append((vectors[:, kept].T @ left[cut]) / np.sqrt(values[kept])[:, None])
-            note = note if kept.all() else HARDLY
-            if kept.any():
-                condition = max(condition, float(np.sqrt(values[-1] / values[kept][0])))
+        note = note if kept.all() else HARDLY
+        if kept.any():
+            condition = max(condition, float(np.sqrt(values[-1] / values[kept][0])))
     return np.vstack(found), condition, note

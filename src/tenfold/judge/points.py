@@ -1,12 +1,13 @@
 """Points of a convex problem of one target as the judge reads them: objective, gradient and Hessian, about a centre."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenfold.arrays import Floats, namespace, on_host
+from tenfold.arrays import Floats, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Lifted, MemoryRows, Rows, sampling_step, targets_of, weights_of
+from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.losses import Loss
 from tenfold.problems import Glm
 from tenfold.stats import (
@@ -23,6 +24,32 @@ from tenfold.stats import (
 
 SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
 """How many rows the judge reads first, to place the centre and to balance slopes; and at most so many numbers."""
+
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def sum_rounding(n: int) -> float:
+    """The relative rounding of a mean of n numbers: that of the numbers, and of sums one after the other."""
+    return EPS * (8.0 + float(np.sqrt(n)))
+
+
+NOT_FINITE = "The weights are not finite."
+
+
+def refuse_not_finite(kind: str, params: Params, tol: float | None = None) -> Certificate | None:
+    """A certificate that is not ok, for parameters that are not numbers or infinite; None for others."""
+    if all(np.isfinite(part).all() for part in params):
+        return None
+    tol = RULES[kind].tol if tol is None else tol
+    return Certificate(kind, np.inf, 1.0, tol, 0.0, np.inf, status=NOT_JUDGED, parts=(np.inf,), note=NOT_FINITE)
+
+
+def stored_roundoff(intercept: Floats, dtype: Any) -> float:
+    """The unit roundoff of an intercept as it is stored: that of `dtype` where it is a number of it, else float64's."""
+    with np.errstate(over="ignore"):
+        rounded = np.asarray(intercept).astype(dtype).astype(np.float64)
+    return unit_roundoff(dtype if np.array_equal(rounded, intercept) else np.float64)
 
 
 class Data(NamedTuple):
@@ -92,7 +119,18 @@ def _without_weights(problem: Glm, rows: Rows, sample: Rows) -> float:
         best = best_constant(loss, rows).value if problem.intercept else zero
     else:
         zero, best = _at_best(loss, sample, problem.intercept and loss.convex)
-    return best if best > 1e-9 * zero or not np.isfinite(zero) else zero or 1.0
+    noise = _noise(loss)
+    if best > max(1e-9 * zero, noise) or not np.isfinite(zero):
+        return best
+    return zero if zero > noise else 1.0
+
+
+def _noise(loss: Loss) -> float:
+    """What rounding leaves of a loss that is zero: the terms of a deviance cancel, and are large for some powers."""
+    if loss.link != "log":
+        return 0.0
+    product = abs((1.0 - loss.parameter) * (2.0 - loss.parameter)) if hasattr(loss, "power") else 1.0
+    return 64.0 * EPS * (1.0 + 1.0 / product)
 
 
 def _at_best(loss: Loss, sample: Rows, searched: bool) -> tuple[float, float]:
@@ -141,6 +179,13 @@ def local(data: Data, params: Params) -> Params:
 def outer_intercept(data: Data, params: Params) -> float:
     """The intercept of a point for the rows as they are."""
     return float(centred(params, -data.centre).intercept[0])
+
+
+def intercept_of(data: Data, params: Params) -> float:
+    """The intercept that a dual point pulls at: of rows measured from the centre where it is free, else as they are."""
+    if not data.problem.intercept:
+        return 0.0
+    return float(params.intercept[0]) if data.problem.balances else outer_intercept(data, params)
 
 
 def read(data: Data, params: Params, order: int) -> Point:

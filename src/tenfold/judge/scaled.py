@@ -14,12 +14,13 @@ value over w, b and sigma >= 0 is, with v = mean(u x),
 no parameters are better than D(u) for any such u. From the parameters' own u, of mean e, a share t of u - e is such a
 point, t the largest that keeps the bounds. Without cancellation, P - D is then
 
-    sigma (1 - mean(u^2) / 4) + (1 - t) mean(u r) + t e mean(r) + ||v - strength w||^2 / (2 strength).
+    sigma (1 - mean(u^2) / 4) + (1 - t) mean(u r) + t e mean(r) + ||t v - strength w||^2 / (2 strength).
 
-That knows the units of the columns, and is as far off as the mean of u: where parameters were rounded, u after Newton
+That knows the units of the features, and is as far off as the mean of u: where parameters were rounded, u after Newton
 steps of the judge's own, at most `STEPS`, gives a better D. Without a penalty, or where it is too much, u is moved
-along the columns until v = strength w: then, with r, t and u as they are after that, P - D = mean(sigma + sigma H(r /
-sigma)) - t mean(u r) + (1 - t)^2 strength / 2 ||w||^2.
+along the features towards v = strength w. At a scale of next to nothing the objective is that of absolute errors, and u
+is looked for as for these. Whatever the way, `dual_bound` checks what is left of the constraints, and adds what it
+costs.
 """
 
 from collections.abc import Callable
@@ -28,12 +29,15 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Array, Floats, namespace, on_host, unit_roundoff
-from tenfold.data import Block, Rows, sampling_step, weights_of
-from tenfold.judge.certificate import RULES, Certificate
+from tenfold.data import Block, Rows, sampling_step, targets_of, weights_of
+from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
+from tenfold.judge.dual_bound import Aim, Slopes, bound_gap, sum_sizes
 from tenfold.judge.falls import factored
-from tenfold.judge.points import centred
-from tenfold.losses import Square
-from tenfold.problems import ScaledHuber
+from tenfold.judge.kinks import candidates
+from tenfold.judge.points import centred, refuse_not_finite, stored_roundoff, sum_rounding
+from tenfold.losses import Laplace, Square
+from tenfold.penalties import L2, ElasticNet
+from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats import (
     Columns,
     Extremes,
@@ -54,6 +58,9 @@ SAMPLE_ROWS = 1024
 
 STEPS = 2
 
+NEXT_TO_NOTHING = 1e-5
+"""Scales up to this share of the objective without weights are next to zero."""
+
 
 def scaled_gap(
     problem: ScaledHuber,
@@ -65,9 +72,16 @@ def scaled_gap(
     status: str = "converged",
     dtype: Any = np.float64,
 ) -> Certificate:
-    """Judge Huber's regression with its scale `sigma` > 0."""
+    """Judge Huber's regression with its scale `sigma`."""
+    tol = RULES["gap"].tol if tol is None else tol
+    refused = refuse_not_finite("gap", params, tol)
+    if refused is not None:
+        return refused
+    if not 0.0 < sigma < np.inf:
+        note = f"The scale must be a positive number, and is {sigma:g}."
+        return Certificate("gap", np.inf, 1.0, tol, 0.0, np.inf, status=NOT_JUDGED, parts=(np.inf,), note=note)
     centre = _centre(rows) if problem.intercept else np.zeros(rows.shape[1])
-    at = centred(params, centre)
+    at = centred(params, centre) if problem.intercept else Params(params.coef, np.zeros(1))
     sums = rows.fold(scaled(at, sigma, problem.epsilon, 1, centre))
     w = params.coef[0]
     objective = sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w))
@@ -75,18 +89,20 @@ def scaled_gap(
     squares = rows.fold(Columns.lift).squares_about(centre)
     about = float(np.sum(np.abs(w) * np.sqrt(squares)))
     offset = float(np.sum(np.abs(w) * np.abs(centre))) + abs(float(params.intercept[0]))
-    rounded = unit_roundoff(dtype) * (about + offset)
-    floor = 8.0 * EPS * max(objective, scale) + 2.0 * problem.epsilon * (EPS * about + EXTENDED_EPS * offset)
-    # the scale is stored in dtype, too, and the objective has a slope along it where it is off
-    floor += 2.0 * rounded * rounded / sigma + unit_roundoff(dtype) * sigma
-    tol = RULES["gap"].tol if tol is None else tol
-    gap = _bound(problem, sums, w, sigma) if problem.strength > 0.0 else np.inf
+    margins = EPS * (about + abs(float(at.intercept[0]))) + EXTENDED_EPS * offset
+    floor = sum_rounding(rows.shape[0]) * max(objective, scale) + 2.0 * problem.epsilon * margins
+    # weights are stored in dtype, the scale in float64; the loss is a parabola, and linear beyond
+    rounded = unit_roundoff(dtype) * about + unit_roundoff(np.float64) * offset
+    rounded += stored_roundoff(params.intercept, dtype) * abs(float(params.intercept[0]))
+    floor += min(2.0 * rounded / sigma, 2.0 * problem.epsilon) * rounded + EPS * sigma
     allowed = max(tol * scale, floor)
+    gap = _bound(problem, sums, at, sigma)
     if gap > allowed and np.isfinite(objective) and problem.strength > 0.0:
         gap = min(gap, objective - _lower(problem, rows, at, sigma, centre))
     if not gap <= allowed and np.isfinite(objective):
-        moved = _by_projection(problem, rows, at, sigma, centre, sums)
-        gap = moved if moved < gap else gap
+        gap = min(gap, _by_projection(problem, rows, at, sigma, centre, sums))
+    if not gap <= allowed and np.isfinite(objective) and sigma <= NEXT_TO_NOTHING * scale:
+        gap = min(gap, _at_kinks(problem, rows, params, at, sums.loss(sigma), centre, allowed, dtype))
     # no loss is negative
     gap = min(gap, objective) if np.isfinite(gap) else objective
     value = max(gap, float(floor)) if np.isfinite(objective) else np.inf
@@ -119,17 +135,23 @@ def scale_of(problem: ScaledHuber, rows: Rows) -> float:
     return mean_over_targets(rows, loss)
 
 
-def _bound(problem: ScaledHuber, sums: Scaled, w: Floats, sigma: float) -> float:
-    """P - D at a share of the parameters' own slopes."""
+def _penalised(problem: ScaledHuber) -> Glm:
+    """What `dual_bound` has to know of the problem: its penalty and its intercept."""
+    return Glm(Square(), L2(np.array([problem.strength])), problem.intercept)
+
+
+def _bound(problem: ScaledHuber, sums: Scaled, at: Params, sigma: float) -> float:
+    """P - D at a share of the parameters' own slopes, which are moved to a mean of zero."""
+    if problem.strength == 0.0:
+        return np.inf
     e, squares, products, residual = sums.means
     e = e if problem.intercept else 0.0
     edge = 2.0 * problem.epsilon
     spread = max(squares - e * e, 0.0)
     t = min(1.0, edge / (edge + abs(e)), 2.0 / float(np.sqrt(spread)) if spread > 4.0 else 1.0)
     v = t * (sums.pull - e * sums.rows) / sums.weight
-    away = v - problem.strength * w
-    first = sigma * (1.0 - squares / 4.0) + (1.0 - t) * products + t * e * residual
-    return float(first) + float(np.sum(away * away)) / (2.0 * problem.strength)
+    term = sigma * (1.0 - squares / 4.0) + (1.0 - t) * products + t * e * residual
+    return bound_gap(_penalised(problem), at.coef, float(at.intercept[0]), Slopes(-v, float(term), sums.loss(sigma)))
 
 
 def _lower(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: Floats) -> float:
@@ -143,7 +165,10 @@ def _lower(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: F
         sums = rows.fold(scaled(at, sigma, problem.epsilon, 1, centre))
         w = at.coef[0]
         P = sums.loss(sigma) + 0.5 * problem.strength * float(np.sum(w * w))
-        best = max(best, P - _bound(problem, sums, w, sigma))
+        if not np.isfinite(P):
+            break
+        # a step that went astray has an objective whose rounding hides the bound
+        best = max(best, P - _bound(problem, sums, at, sigma) - 16.0 * EPS * abs(P))
     return best
 
 
@@ -167,12 +192,12 @@ def _step(problem: ScaledHuber, sums: Scaled, w: Floats, sigma: float) -> Floats
 
 
 def _by_projection(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, centre: Floats, sums: Scaled) -> float:
-    """P - D at slopes whose pull is what the penalty asks for, and nothing at the constant."""
+    """P - D at slopes moved along the features until they pull as the penalty asks for, with a sum of zero."""
     p = len(centre)
     zero = Params(np.zeros((1, p)), np.zeros(1))
     H = rows.fold(derivatives(Square(), zero, 2, centre)).hessian
     assert H is not None
-    factor = factored(H if problem.intercept else H[:p, :p])
+    factor = factored(H, p) if problem.intercept else factored(H[:p, :p])
     if factor is None:
         return np.inf
     fit = zero
@@ -181,19 +206,59 @@ def _by_projection(problem: ScaledHuber, rows: Rows, at: Params, sigma: float, c
         g = g - np.append(sums.weight * problem.strength * at.coef[0], 0.0)
         d = np.append(factor.solve(g if problem.intercept else g[:p]), 0.0)[: p + 1]
         fit = Params(fit.coef + d[None, :p], fit.intercept + d[p:])
-    slopes = _moved(at, sigma, problem.epsilon, fit, centre)
+    return _at(problem, rows, at, sums.loss(sigma), centre, _moved(at, sigma, problem.epsilon, fit, centre))
+
+
+def _at(
+    problem: ScaledHuber, rows: Rows, at: Params, loss: float, centre: Floats, slopes: Callable[[Block], Array]
+) -> float:
+    """P - D at the largest share of slopes u that keeps |u| <= 2 epsilon and mean(u^2) <= 4."""
 
     def lift(block: Block) -> Total:
-        u, r, weight = slopes(block), block.y - times(block.X, at, centre), weights_of(block)[:, None]
-        parts = (weight * u * u, weight * u * r)
-        return Total(np.array([float(on_host(namespace(u).sum(part))) for part in parts]))
+        u, r, weight = slopes(block), block.y[:, :1] - times(block.X, at, centre), weights_of(block)[:, None]
+        xp = namespace(u)
+        parts = (weight, weight * u, weight * xp.abs(u), weight * u * u, weight * u * r)
+        sums = [float(on_host(xp.sum(part))) for part in parts]
+        return Total(np.append(back_times(block.X, u * weight, centre)[0], sums))
 
-    squares, products = rows.fold(lift).sum / sums.weight
+    total = rows.fold(lift).sum
+    pull, (weight, tilt, size, squares, products) = total[:-5], total[-5:]
     ends = rows.fold(lambda block: Extremes.of(slopes(block), block.weight))
-    largest, edge = max(-float(ends.low[0]), float(ends.high[0])), 2.0 * problem.epsilon
-    t = min(1.0, edge / largest if largest > edge else 1.0, 2.0 / float(np.sqrt(squares)) if squares > 4.0 else 1.0)
-    square = problem.strength * float(np.sum(at.coef[0] ** 2))
-    return sums.loss(sigma) - t * float(products) + 0.5 * (1.0 - t) ** 2 * square
+    largest, edge, square = max(-float(ends.low[0]), float(ends.high[0])), 2.0 * problem.epsilon, squares / weight
+    t = min(1.0, edge / largest if largest > edge else 1.0, 2.0 / float(np.sqrt(square)) if square > 4.0 else 1.0)
+    share = t / weight
+
+    def sizes() -> Floats:
+        return np.asarray(share * rows.fold(lambda block: Total(sum_sizes(block, slopes(block), centre))).sum)
+
+    point = Slopes(-share * pull, loss - share * products, loss, -share * tilt, share * size)
+    aim = Aim(-t * problem.strength * at.coef[0], 0.0)
+    return bound_gap(_penalised(problem), at.coef, float(at.intercept[0]), point, sizes, aim)
+
+
+def _at_kinks(
+    problem: ScaledHuber,
+    rows: Rows,
+    params: Params,
+    at: Params,
+    loss: float,
+    centre: Floats,
+    allowed: float,
+    dtype: Any,
+) -> float:
+    """P - D at slopes of absolute errors, for a scale of next to nothing: samples that are fitted exactly may have any
+    slope between the ends, which their own errors, of the size of rounding, do not tell.
+    """
+    edge, best = 2.0 * problem.epsilon, np.inf
+    absolute = Glm(Laplace(), ElasticNet(0.0, problem.strength / edge), problem.intercept)
+    for found in candidates(absolute, rows, params, dtype):
+        if found is None:
+            continue
+        u = rows.retarget(np.ascontiguousarray(np.column_stack([rows.map(targets_of)[:, 0], -edge * found])))
+        best = min(best, _at(problem, u, at, loss, centre, lambda block: block.y[:, 1:]))
+        if best <= allowed:
+            break
+    return best
 
 
 def _moved(at: Params, sigma: float, epsilon: float, fit: Params, centre: Floats) -> Callable[[Block], Array]:

@@ -12,7 +12,7 @@ import numpy as np
 from tenfold.arrays import Floats, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.points import Data, centred, length, local, prepare
+from tenfold.judge.points import Data, centred, length, local, prepare, refuse_not_finite
 from tenfold.problems import Glm
 from tenfold.stats import Params, Total, derivatives, times
 
@@ -30,6 +30,9 @@ def stationarity(
     dtype: Any = np.float64,
 ) -> Certificate:
     """Judge a smooth problem of one target that need not be convex; `start` are parameters without weights."""
+    refused = refuse_not_finite("stationarity", params, tol)
+    if refused is not None:
+        return refused
     data = prepare(problem, rows)
     at = centred(params, data.centre) if problem.intercept else params
     sums = rows.fold(derivatives(problem.loss, local(data, at), 1, data.centre))
@@ -41,7 +44,11 @@ def stationarity(
     distance = problem.penalty.subgradient_distance(params.coef, g[None, :])[0] / spread
     value = length(np.append(distance, slope if problem.intercept else 0.0))
     objective = float(sums.value[0]) / sums.weight + float(problem.penalty.value(params.coef)[0])
-    _, scale = _slopes(data, start)
+    bend, scale = _slopes(data, start)
+    b = abs(float(start.intercept[0]))
+    if not scale > 64.0 * EPS * abs(bend) * (1.0 + b):
+        # targets that are all equal leave nothing to explain: the slope at a distance of the constant itself
+        scale = abs(bend) * (b or 1.0)
     curvature, size = _slopes(data, at)
     about = float(np.sum(np.abs(params.coef[0]) * (spread + np.abs(data.centre)))) + abs(float(params.intercept[0]))
     floor = 8.0 * EPS * max(size, scale) * np.sqrt(len(g) + 1.0)

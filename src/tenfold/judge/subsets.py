@@ -31,8 +31,16 @@ TRIED = 1000
 TRIED_SATURATED = 100_000
 """The same where all columns together leave nothing."""
 
-SECONDS = 60.0
-"""How long the judge searches for a better subset."""
+NODES = 20_000_000
+"""How many sets of columns the judge looks at in search of a better one: about a minute. Counted, so that a verdict
+does not depend on the load of the machine.
+"""
+
+DEPENDENT = 1e-12
+"""Columns of which so little is left beside others depend on them: nothing is fitted to their rounding."""
+
+SUMS = 1e-6
+"""By which part sums of squares of all sizes may differ from those that are computed again."""
 
 RIDGE = 1e-13
 """So much of its square is added to every column, so that those that depend on others have an inverse."""
@@ -59,15 +67,18 @@ def best_subset(
     factor = _factor(rows, columns, intercept)
     p = columns.features
     lengths, target_lengths = columns.lengths(origin=True)
-    eps = max(float(np.finfo(np.float64).eps), unit_roundoff(dtype))
+    about = columns.lengths(origin=not intercept)[0]
+    eps = float(np.finfo(np.float64).eps)
     parts, floors, bounds, notes = [], [], [], []
     for t, inside in enumerate(taken):
         k = int(inside.sum()) if size is None else size
         yy = float(factor[:, p + t] @ factor[:, p + t])
         unit = yy if yy > 0.0 else 1.0
         own = _left(factor[:, :p], factor[:, p + t], np.flatnonzero(inside))
-        reading = target_lengths[t] + float(np.abs(params.coef[t]) @ lengths)
-        floors.append(2.0 * (4.0 + np.sqrt(p)) * eps * reading / np.sqrt(unit) + 32.0 * RIDGE)
+        w = np.abs(params.coef[t])
+        # of sums over the samples as they are, and of weights in dtype times features about their means
+        rounding = eps * (target_lengths[t] + w @ lengths) + unit_roundoff(dtype) * (w @ about)
+        floors.append(2.0 * (4.0 + np.sqrt(p)) * float(rounding) / np.sqrt(unit) + 32.0 * RIDGE)
         slack = 0.5 * RULES["exact"].tol * unit
         smallest, complete = _smallest(factor[:, :p], factor[:, p + t], k, own - slack)
         first = abs(float(verdict.residual_squares[t]) - own) / unit
@@ -96,6 +107,41 @@ def best_subset(
     return certificate, verdict.gradient
 
 
+def check_sizes(
+    rows: Rows,
+    columns: Columns,
+    intercept: bool,
+    target: int,
+    inside: NDArray[np.bool_],
+    squares: Floats,
+    *,
+    prove: bool,
+) -> str:
+    """Why columns (sizes, p) are not the best of each size from 0 on, or do not leave these sums of squares; "" where
+    they are. Without `prove` only the sums are judged.
+    """
+    factor, p = _factor(rows, columns, intercept), columns.features
+    X, y = factor[:, :p], factor[:, p + target]
+    yy = float(y @ y)
+    slack = 0.5 * RULES["exact"].tol * (yy if yy > 0.0 else 1.0)
+    lost = float(np.finfo(np.float64).eps) * float(columns.lengths(origin=True)[1][target]) ** 2
+    if inside.shape != (len(squares), p):
+        return "subsets_ and rss_path_ do not belong together."
+    for size, (chosen, left) in enumerate(zip(inside, squares, strict=True)):
+        if int(chosen.sum()) != size:
+            return f"subsets_[{size}] does not have {size} columns."
+        own = _left(X, y, np.flatnonzero(chosen))
+        if not abs(float(left) - own) <= SUMS * own + 2.0 * slack + 16.0 * (4.0 + np.sqrt(p)) * lost:
+            return f"rss_path_[{size}] is not the sum of squares that these columns leave."
+        if prove:
+            smallest, complete = _smallest(X, y, size, own - slack)
+            if not complete:
+                return f"Whether other {size} columns are better was not judged within the budget."
+            if smallest < own - slack:
+                return f"subsets_[{size}] are not the best {size} columns."
+    return ""
+
+
 def _refused(status: str) -> Certificate:
     note = "The weights are not finite."
     return Certificate("exact", np.inf, 1.0, RULES["exact"].tol, 0.0, np.inf, status=status, note=note)
@@ -120,7 +166,7 @@ def _left(X: Floats, y: Floats, some: NDArray[np.intp]) -> float:
     if not some.size:
         return float(y @ y)
     with one_blas_thread:
-        w = lstsq(X[:, some], y, lapack_driver="gelsy", check_finite=False)[0]
+        w = lstsq(X[:, some], y, cond=DEPENDENT, lapack_driver="gelsy", check_finite=False)[0]
     r = y - X[:, some] @ w
     return float(r @ r)
 
@@ -140,5 +186,5 @@ def _smallest(X: Floats, y: Floats, size: int, bound: float) -> tuple[float, boo
         R = np.triu(lapack.dgeqrf(np.asfortranarray(joint))[0][: some.size + 1])
     rest = float(R[-1, -1] ** 2) if len(R) > some.size else 0.0
     upper, z = np.ascontiguousarray(R[: some.size, :-1]), np.ascontiguousarray(R[: some.size, -1])
-    smallest, _, complete = _core.prove_subset(upper, z, rest, size, bound, SECONDS)
+    smallest, _, complete = _core.prove_subset(upper, z, rest, size, bound, NODES)
     return smallest, complete

@@ -10,7 +10,7 @@ from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.pencil import EPS, pencil
-from tenfold.judge.two_blocks import LEFT_OUT, agree
+from tenfold.judge.two_blocks import LEFT_OUT, agree, distance
 from tenfold.stats import Columns, JointScatter, both_moments, degrees_of_freedom, scattered
 
 PROBES = 4
@@ -23,13 +23,16 @@ def several_views(
     units: Floats,
     directions: Sequence[Floats],
     values: Floats,
+    correlations: Floats,
     scale: bool,
     ridge: Sequence[float],
     scatter: Floats | None = None,
     dtype: Any = np.float64,
     status: str = "solved",
 ) -> Certificate:
-    """The certificate of directions (columns, k) in each view, and their values."""
+    """The certificate of directions (columns, k) in each view, their values (k,), and the correlations of the scores of
+    all views with each other (k, views, views).
+    """
     k, ends = directions[0].shape[1], np.cumsum([0, *map(len, directions)])
     cuts = [slice(a, b) for a, b in pairwise(ends)]
     p = rows.shape[1]
@@ -51,18 +54,24 @@ def several_views(
     verdict = pencil(scatter, cuts, [part.T for part in directions], each, ridge)
     floor = max(64.0 * EPS, 16.0 * unit_roundoff(dtype)) * verdict.condition
     size = np.maximum(own_units, np.abs(place))
+    both = np.array([[np.sum(apart[j] * each[i], axis=1) for j in range(len(cuts))] for i in range(len(cuts))])
+    lengths = np.sqrt(np.maximum(np.einsum("iik->ik", both), 0.0))
+    lengths = np.where(lengths > 0.0, lengths, 1.0)
+    own_correlations = np.moveaxis(both / lengths[:, None] / lengths[None], 2, 0)
     variances = sum(
         np.sum(part.T * (product[:, cut] + more * part.T), axis=1)
         for part, product, cut, more in zip(directions, each, cuts, ridge, strict=True)
     )
-    parts = (
+    parts = [
         verdict.residual,
         verdict.slant,
         float(np.max(np.abs(variances - len(cuts)), initial=0.0)) / len(cuts),
         float(np.max(np.abs(values - verdict.values), initial=0.0)),
+        distance(correlations, own_correlations),
         float(np.max(np.abs(means - place) / size, initial=0.0)),
         float(np.max(np.abs(units - own_units) / own_units, initial=0.0)),
-    )
+    ]
+    parts = [part if np.isfinite(part) else np.inf for part in parts]
     leading = verdict.leading(max(RULES["spectral"].tol, floor, verdict.residual))
     return Certificate(
         "spectral",
@@ -72,6 +81,6 @@ def several_views(
         floor,
         -float(np.sum(values)),
         status=status,
-        parts=parts,
+        parts=tuple(parts),
         note=verdict.note if leading else LEFT_OUT,
     )

@@ -143,14 +143,39 @@ def _note(rows: Rows, queries: Array) -> str:
     return f"Computed again by plain distances at {'all' if count == n else count} of {n} rows."
 
 
-def histogram(rows: Rows, edges: list[Floats], density: Floats) -> Certificate:
-    """The certificate of densities in boxes: counted again, and their volumes add up to one."""
-    found: Counted = rows.fold(partial(_counted, edges, density.shape))
+def local_means(rows: Rows, metric: Any, params: dict[str, Any], about: Any, queries: Floats) -> Floats:
+    """Means (m, t) of the targets in the windows `about` queries, not a number where a window is empty."""
+    again = _again(rows, metric, params, about.window, float(about.bandwidths[0]), queries)
+    return np.where(np.isfinite(again.logs)[:, None], again.means, np.nan)
+
+
+def risks(rows: Rows, tried: list[list[Floats]], total: float) -> Floats:
+    """Leave-one-out estimates of ``int p^2 - 2 int p q`` of histograms p with several sets of edges, q the true
+    density: with counts n_j in boxes of volume v_j, ``sum n_j (2 n - (n + 1) n_j) / v_j / (n^2 (n - 1))``.
+    """
+    found = []
+    for edges in tried:
+        counts = rows.fold(partial(_counted, edges, tuple(len(edge) - 1 for edge in edges))).counts
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = counts * (2.0 * total - (total + 1.0) * counts) / _volumes(edges)
+            found.append(np.sum(each) / total**2 / (total - 1.0))
+    return np.array(found)
+
+
+def _volumes(edges: list[Floats]) -> Floats:
     volume = np.ones(())
     for edge in edges:
         volume = np.multiply.outer(volume, np.diff(edge))
+    return volume
+
+
+def histogram(rows: Rows, edges: list[Floats], density: Floats, counts: Floats) -> Certificate:
+    """The certificate of counts and densities in boxes: counted again, and their volumes add up to one."""
+    found: Counted = rows.fold(partial(_counted, edges, density.shape))
+    volume = _volumes(edges)
     again = found.counts / volume / found.total
     pairs: dict[str, Pair] = {
+        "the counts": (counts, found.counts, found.total),
         "the densities": (density, again, again.max()),
         "the area": (np.array([np.sum(density * volume)]), np.ones(1), 1.0),
         "rows outside": (np.array([found.outside]), np.zeros(1), 1.0),

@@ -24,6 +24,10 @@ class Poisson(Plain):
     def value(self, y: Array, z: Array) -> Array:
         return namespace(z).exp(z) - y * z + (x_log_x(y) - y)
 
+    def rounded(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        return (1.0 + xp.abs(z)) * xp.exp(z) + y * xp.abs(z) + xp.abs(x_log_x(y)) + y
+
     def slope(self, y: Array, z: Array) -> Array:
         return namespace(z).exp(z) - y
 
@@ -55,6 +59,10 @@ class Gamma(Plain):
     def value(self, y: Array, z: Array) -> Array:
         xp = namespace(z)
         return z + y * xp.exp(-z) - xp.log(y) - 1.0
+
+    def rounded(self, y: Array, z: Array) -> Array:
+        xp = namespace(z)
+        return xp.abs(z) + (1.0 + xp.abs(z)) * y * xp.exp(-z) + xp.abs(xp.log(y)) + 1.0
 
     def slope(self, y: Array, z: Array) -> Array:
         return 1.0 - y * namespace(z).exp(-z)
@@ -96,6 +104,13 @@ class Tweedie(Plain):
 
     def value(self, y: Array, z: Array) -> Array:
         return _deviance_constant(y, self.power) + _deviance_at(y, z, self.power)
+
+    def rounded(self, y: Array, z: Array) -> Array:
+        # large near the powers 1 and 2
+        size, falling, rising = namespace(z).abs(z), *self._parts(y, z)
+        below, above = self.power - 1.0, 2.0 - self.power
+        parts = (1.0 + below * size) * falling / below + (1.0 + above * size) * rising / above
+        return parts - _deviance_constant(y, self.power)
 
     def slope(self, y: Array, z: Array) -> Array:
         falling, rising = self._parts(y, z)

@@ -34,6 +34,10 @@ class Loss(Protocol):
         ...
 
     def value(self, y: Array, z: Array) -> Array: ...
+    def rounded(self, y: Array, z: Array) -> Array:
+        """How many units of rounding `value` may be off, besides those of its own size: terms that cancel."""
+        ...
+
     def slope(self, y: Array, z: Array) -> Array: ...
     def curvature(self, y: Array, z: Array) -> Array: ...
     def upto(self, order: int, y: Array, z: Array) -> tuple[Array, ...]:
@@ -93,6 +97,9 @@ class Plain:
 
     def value(self, y: Array, z: Array) -> Array:
         raise NotImplementedError
+
+    def rounded(self, y: Array, z: Array) -> Array:
+        return namespace(z).zeros_like(z)
 
     def slope(self, y: Array, z: Array) -> Array:
         raise NotImplementedError
