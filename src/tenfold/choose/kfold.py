@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tenfold.arrays import Floats, Integers, picked
+from tenfold.arrays import Floats, Integers, on_host, picked
 from tenfold.choose.spectrum import Spectrum, intercepts, tall, wide
 from tenfold.data import Block, MemoryRows, NotFinite, Rows, weights_of
 from tenfold.machine import one_blas_thread, require_memory
@@ -158,8 +158,10 @@ def disjoint_folds(n: int, splits: list[Split]) -> Integers | None:
 
 def _wide_folds(rows: Rows, splits: list[Split], alphas: Floats, intercept: bool) -> Iterator[Fold]:
     for split in splits:
-        train = split.training_rows(rows.shape[0])
-        yield _fold(wide(*dual.about_means(subset(rows, train), intercept), intercept), alphas, None)
+        train = subset(rows, split.training_rows(rows.shape[0]))
+        if train.weight is not None and not np.any(on_host(train.weight) > 0.0):
+            raise ValueError("All samples of a training set have weight zero: use fewer folds, or shuffle them.")
+        yield _fold(wide(*dual.about_means(train, intercept), intercept), alphas, None)
 
 
 SCORES: dict[str, Callable[[Floats, Floats, float], Floats]] = {

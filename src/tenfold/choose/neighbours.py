@@ -4,6 +4,7 @@ The k nearest other rows of a row are the first k of a longer list, so that one 
 neighbours of all, and sums along the list have their votes and means.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,20 +15,19 @@ TILE = 1 << 21
 """Numbers that are sorted at once."""
 
 
-def votes_left_out(rows: Integers, weight: Floats, number: Integers, classes: int, candidates: Integers) -> Integers:
-    """Classes (n, c) that the first k neighbours vote for, for each candidate k, the first of equals.
+def votes_left_out(
+    rows: Integers, weight: Floats, number: Integers, classes: int, candidates: Integers
+) -> Iterator[Floats]:
+    """Votes (n, classes) of the first k neighbours, for one candidate k after the other; each is changed by the next.
 
     rows (n, K) are neighbours in order, weight (n, K) their votes, number (n,) the classes of all rows.
     """
     n, longest = rows.shape
     counts, here = np.zeros((n, classes)), np.arange(n)
-    found, column = np.empty((n, len(candidates)), dtype=np.intp), 0
     for k in range(longest):
         counts[here, number[rows[:, k]]] += weight[:, k]
-        if column < len(candidates) and candidates[column] == k + 1:
-            found[:, column] = counts.argmax(axis=1)
-            column += 1
-    return found
+        if k + 1 in candidates:
+            yield counts
 
 
 def means_left_out(rows: Integers, weight: Floats, y: Floats, candidates: Integers) -> Floats:

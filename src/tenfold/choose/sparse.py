@@ -4,8 +4,7 @@ The moments of a training set are those of all other folds, merged; its path nev
 leave on the test rows follows from the moments of these, unless digits are lost there.
 """
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from scipy.linalg.blas import dgemm
 from tenfold.arrays import Floats, Integers, is_sparse, on_host, picked
 from tenfold.choose.kfold import Fold, Split, score_from_moments, score_from_rows, subset, training_moments
 from tenfold.data import Block, MemoryRows, Rows, targets_of, weights_of
-from tenfold.machine import one_blas_thread, sharing, threads
+from tenfold.machine import SMALL, at_once, one_blas_thread
 from tenfold.plans.centred import Centred, Path, Settings, aligned_statistics
 from tenfold.plans.lasso import path_from_moments
 from tenfold.problems import SparseLeastSquares
@@ -74,14 +73,13 @@ def mean_squared_errors(
     def one(k: int) -> Floats:
         found = []
         for grid in grids:
-            with sharing:
-                path = path_from_moments(parts.training[k], problem, grid.penalties, settings)
+            path = path_from_moments(parts.training[k], problem, grid.penalties, settings)
             fold = Fold(path.coef, path.intercept, parts.tests[k])
             scores = score_from_moments(SCORE, fold)
             found.append(-(score_of_rows(rows, splits[k].test, fold) if scores is None else scores))
         return np.array(found)
 
-    return np.stack(at_once(one, len(splits)), axis=-1)
+    return np.stack(at_once(one, range(len(splits)), SMALL), axis=-1)
 
 
 def errors_by_columns(
@@ -96,12 +94,11 @@ def errors_by_columns(
         training = np.bincount(train, minlength=rows.shape[0]) * weight
         _refuse_without_weight(training, weight[test], k)
         part = MemoryRows(block.X, block.y, training)
-        with sharing:
-            data = Centred.of(part, aligned_statistics(part), problem.intercept)
-            paths = [data.path(problem, grid.penalties, settings)[0] for grid in grids]
+        data = Centred.of(part, aligned_statistics(part), problem.intercept)
+        paths = [data.path(problem, grid.penalties, settings)[0] for grid in grids]
         return np.array([_error_of(block, test, weight[test], path) for path in paths])
 
-    return np.stack(at_once(one, len(splits)), axis=-1)
+    return np.stack(at_once(one, range(len(splits)), SMALL), axis=-1)
 
 
 def _refuse_without_weight(training: Floats, test: Floats, k: int) -> None:
@@ -121,15 +118,6 @@ def _error_of(block: Block, test: Integers, weight: Floats, path: Path) -> Float
         z = dgemm(1.0, X, coef[:, used], trans_b=True)
     squares = (z + path.intercept.ravel() - np.tile(block.y[test], A)) ** 2
     return np.asarray((weight @ squares).reshape(A, t).mean(axis=1) / weight.sum())
-
-
-def at_once(work: Callable[[int], Floats], count: int) -> list[Floats]:
-    """work(0), work(1), ... on as many threads as there are for one fit."""
-    workers = min(threads(), count)
-    if workers == 1:
-        return [work(k) for k in range(count)]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, range(count)))
 
 
 def score_of_rows(rows: Rows, test: Integers, fold: Fold) -> Floats:

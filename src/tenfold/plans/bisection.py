@@ -6,14 +6,16 @@ at each node to the nearer of two centres.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.data import MemoryRows
+from tenfold.judge import lloyd_step
 from tenfold.plans import clusters as plan
-from tenfold.solvers.loop import Watch
+from tenfold.solvers.loop import Status, Watch
 from tenfold.stats import nearest
 
 Tree = list[tuple[int, int]]
@@ -55,6 +57,9 @@ def halve(
         node = max((i for i, pair in enumerate(tree) if pair[0] < 0), key=lambda i: scores[i])
         part = _part(rows, members[node])
         found = plan.of_rows(part, seeds, 2, starts=starts, max_iter=max_iter, tol=tol, random=random, watch=watch)
+        found = plan.go_on(part, found, max_iter=max_iter, tol=tol, content=partial(_content, part, tol))
+        if found.status is Status.INTERRUPTED:  # a tree of some of the splits is of no use
+            raise KeyboardInterrupt
         say(found.centres)
         number, square = nearest(part.X, np.ascontiguousarray(found.centres))
         tree[node] = (len(tree), len(tree) + 1)
@@ -70,6 +75,11 @@ def halve(
     for number_of_leaf, leaf in enumerate(leaves):
         labels[members[leaf]] = number_of_leaf
     return Halves(tree, np.array(centres), leaves, labels)
+
+
+def _content(rows: MemoryRows, tol: float, centres: Floats) -> bool:
+    """Whether the judge takes two centres for those of these rows."""
+    return lloyd_step(rows, np.ascontiguousarray(centres), tol=plan.allowed_fall(tol), bound=False).ok
 
 
 def _part(rows: MemoryRows, index: Any) -> MemoryRows:

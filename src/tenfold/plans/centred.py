@@ -118,7 +118,7 @@ class Centred:
         """Weights (t, p) with their best intercepts, as they are stored."""
         used = np.flatnonzero(coef.any(axis=0))
         mean = coef[:, used].astype(np.longdouble) @ self.centre[used].astype(np.longdouble)
-        return stored(Params(coef, np.asarray(self.target_mean - mean, dtype=np.float64)), dtype)
+        return stored(Params(coef, np.asarray(self.target_mean - mean, dtype=np.float64)), dtype, self.centre)
 
 
 def columns_statistics(rows: Rows) -> Columns:

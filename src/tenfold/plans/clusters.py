@@ -15,6 +15,7 @@ from scipy import sparse
 from tenfold.arrays import Array, Floats, Integers, contiguous, is_numpy, is_sparse, namespace, on_host
 from tenfold.data import Block, MemoryRows, NotFinite, Rows, sampling_step
 from tenfold.judge import RULES
+from tenfold.plans.fitted import ATTEMPTS
 from tenfold.solvers import lloyd, seeding
 from tenfold.solvers.loop import Record, Status, Watch, run
 from tenfold.stats import Columns, assigner, nearest
@@ -164,6 +165,24 @@ def of_rows(
     return best
 
 
+def go_on(rows: Rows, found: Clusters, *, max_iter: int, tol: float, content: Callable[[Floats], bool]) -> Clusters:
+    """Further steps from where a run ended by its tolerance, ever closer, until the judge is `content` with the centres
+    or no steps are left: the energy may fall by more in the step after the last than it did in that one.
+    """
+    scale, fall = None, 0.5 * allowed_fall(tol)
+    for _ in range(ATTEMPTS):
+        left = max_iter - found.iterations
+        at_rest = found.trace[-1].measure == 0.0
+        if found.status is not Status.CONVERGED or at_rest or left <= 0 or content(found.centres):
+            break
+        fall *= 0.1
+        scale = scale_of(rows) if scale is None else scale
+        more = one_run(rows, found.centres, scale, max_iter=left, tol=tol, fall=fall)
+        iterations = found.iterations + more.iterations
+        found = Clusters(more.centres, more.energy, more.status, iterations, found.trace + more.trace[1:])
+    return found
+
+
 def allowed_fall(tol: float) -> float:
     """The relative fall of the energy in a step that the judge allows: a hundredth of tol, and at least its rule."""
     return max(RULES["fixed point"].tol, 0.01 * tol)
@@ -176,9 +195,19 @@ def is_bound_cheap(rows: Rows, k: int, iterations: int) -> bool:
 
 
 def one_run(
-    rows: Rows, start: Floats, scale: Scale, *, max_iter: int, tol: float, watch: Watch | None = None
+    rows: Rows,
+    start: Floats,
+    scale: Scale,
+    *,
+    max_iter: int,
+    tol: float,
+    watch: Watch | None = None,
+    fall: float | None = None,
 ) -> Clusters:
-    """Lloyd's algorithm from some centres."""
+    """Lloyd's algorithm from some centres; a step may lower the energy by `fall` times itself at its end, by default
+    half of what the judge allows.
+    """
+    fall = 0.5 * allowed_fall(tol) if fall is None else fall
     assign = assigner(rows, scale.place)
     path = lloyd.steps(
         rows,
@@ -187,7 +216,7 @@ def one_run(
         place=scale.place,
         scatter=scale.scatter,
         shift=tol * scale.variance,
-        fall=0.5 * allowed_fall(tol) if tol > 0.0 else 0.0,
+        fall=fall if tol > 0.0 else 0.0,
     )
     found = run(path, max_iter, watch=watch)
     centres = lloyd.means_again(assign, found.params, scale.place)

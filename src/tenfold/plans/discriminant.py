@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg as la
 
-from tenfold.arrays import Array, Floats, Integers, like
+from tenfold.arrays import Array, Floats, Integers, like, unit_roundoff
 from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.stats import (
@@ -66,6 +66,8 @@ class Classes:
         """The covariance of all rows."""
         shares = self.weight / self.weight.sum()
         away = self.mean - shares @ self.mean
+        # of a column that does not vary, means differ by rounding alone
+        away = np.where(np.abs(away) > 16.0 * unit_roundoff(np.float64) * np.max(np.abs(self.mean), axis=0), away, 0.0)
         return self.pooled(shares) + np.einsum("k,ki,kj->ij", shares, away, away)
 
     def shrunk(self, amounts: Floats) -> "Classes":
@@ -182,7 +184,7 @@ def by_eigenvectors(classes: Classes, S: Floats, total: Floats, priors: Floats, 
     order = np.argsort(values)[::-1]
     directions = vectors[:, order]
     coef = (classes.mean @ directions) @ directions.T
-    shares = values[order][:components] / values.sum() if components else np.zeros(0)
+    shares = np.sort(values / values.sum())[::-1][:components] if components else np.zeros(0)
     return Linear(coef, _offsets(classes.mean, coef, priors), directions, shares)
 
 

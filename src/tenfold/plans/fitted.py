@@ -1,13 +1,14 @@
 """What a plan returns, and how a path of steps becomes it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.judge import Certificate
+from tenfold.judge import NOT_JUDGED, RULES, Certificate
+from tenfold.machine import limit_after_interrupt
 from tenfold.solvers.loop import Record, Solution, Status, Step, Watch, continued, run
 from tenfold.stats import Moments, Params
 
@@ -34,17 +35,36 @@ class Fitted:
     rank: int | None = None
     inverse: Floats | None = None
 
+    def __post_init__(self) -> None:
+        """How a fit ended follows the judge: a solver that met its stopping rule has not converged where the
+        certificate is not ok.
+        """
+        if self.certificate.status == Status.CONVERGED.value and not self.certificate.ok:
+            object.__setattr__(self, "certificate", replace(self.certificate, status=Status.STALLED.value))
 
-def stored(params: Params, dtype: Any) -> Params:
-    """The parameters as they will be stored, in float64 for the judge."""
+
+def stored(params: Params, dtype: Any, centre: Floats | None = None) -> Params:
+    """The parameters as they will be stored, in float64 for the judge: weights rounded to `dtype`, the intercept in
+    float64, and moved so that rounding the weights changes no prediction at `centre` (p,), a point amid the samples.
+    """
     with np.errstate(over="ignore"):
-        kept = Params(*(np.asarray(part).astype(dtype).astype(np.float64) for part in params))
+        coef = np.asarray(params.coef).astype(dtype).astype(np.float64)
+    kept = Params(coef, np.asarray(params.intercept, dtype=np.float64))
     if not all(np.isfinite(part).all() for part in kept):
         raise ValueError(
             f"The best weights are beyond the range of {np.dtype(dtype).name}: a column of X is much too small for"
             " y. Scale the columns."
         )
-    return kept
+    if centre is None or np.dtype(dtype) == np.float64:
+        return kept
+    return Params(coef, kept.intercept + (params.coef - coef) @ centre)
+
+
+def not_judged(kind: str) -> Certificate:
+    """The certificate of a fit whose judge was interrupted."""
+    limit_after_interrupt()
+    note = "The fit was interrupted before it was judged; call tenfold.certify(model, X, y)."
+    return Certificate(kind, np.inf, 1.0, RULES[kind].tol, 0.0, np.inf, status=NOT_JUDGED, note=note)
 
 
 Result = TypeVar("Result", bound=Fitted)

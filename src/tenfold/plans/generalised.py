@@ -144,6 +144,7 @@ class Way(NamedTuple):
 NEWTON = "Newton's method, L-BFGS"
 PARABOLAS = "Newton's method on parabolas, several starts"
 SPARSE = "proximal Newton's method, working sets"
+GROUPED = "proximal Newton's method, accelerated gradients"
 FISTA = "accelerated proximal gradients"
 SEVERAL = "accelerated proximal gradients, several starts"
 INTERIOR = "interior point"
@@ -159,6 +160,8 @@ def way(loss: Any, penalty: Any) -> Way:
         return Way(NEWTON if loss.convex else PARABOLAS, kind)
     if isinstance(penalty, ElasticNet) and not penalty.positive and loss.convex:
         return Way(SPARSE, kind)
+    if isinstance(penalty, Groups) and loss.convex:
+        return Way(GROUPED, kind)
     return Way(FISTA if loss.convex else SEVERAL, kind)
 
 
@@ -195,7 +198,7 @@ def fit(
         solve = partial(glm.fit, rows, loss, strength, intercept, solver="lbfgs", tol=tol, dtype=dtype, **limits)
         return _best(solve(start=start) for start in _starts(problem, rows, seed))
     work = _Proximal.on(problem, rows, classes, dtype)
-    if chosen.method == SPARSE:
+    if chosen.method in (SPARSE, GROUPED):
         return work.fit(None, tol, **limits)
     starts = [None] if loss.convex else _starts(problem, rows, seed)
     return _best(work.fit(start, None, **limits) for start in starts)
@@ -279,7 +282,7 @@ class _Proximal(NamedTuple):
         return max(mean, 0.5 * loss.smoothness) if np.isfinite(loss.smoothness) else mean
 
     def _judged(self, solution: Solution) -> Fitted:
-        params = stored(moved(solution.params, -self.shift), self.dtype)
+        params = stored(moved(solution.params, -self.shift), self.dtype, self.shift)
         certificate = self._certificate(params, solution.status.value)
         return Fitted(params, certificate, "proximal", iterations=solution.iterations, trace=solution.trace)
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows, sampling_step
-from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap, stationarity
+from tenfold.judge import RULES, Certificate, gap, stationarity
 from tenfold.losses import Loss
 from tenfold.penalties import L2
-from tenfold.plans.fitted import Fitted, certified, stored
+from tenfold.plans.fitted import Fitted, certified, not_judged, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
 from tenfold.plans.separation import recession, refuse_tiny, unit
 from tenfold.problems import Glm, evaluate
@@ -263,14 +263,12 @@ class _Judged:
         """The parameters as they are stored, the judge's word on them, and a direction of length one where there is no
         maximum.
         """
-        params = stored(without_constants(self.problem, self.rows, self.frame.outside(solution.params)), self.dtype)
+        params = without_constants(self.problem, self.rows, self.frame.outside(solution.params))
+        params = stored(params, self.dtype, self.frame.shift)
         try:
             certificate, direction = self._judged(params, solution.status.value)
         except KeyboardInterrupt:
-            note = "The fit was interrupted while it was judged; call tenfold.certify(model, X, y)."
-            kind = "gap" if self.problem.loss.convex else "stationarity"
-            unknown = Certificate(kind, np.inf, 1.0, RULES[kind].tol, 0.0, np.inf, status=NOT_JUDGED, note=note)
-            certificate, direction = unknown, None
+            certificate, direction = not_judged("gap" if self.problem.loss.convex else "stationarity"), None
         return GlmFit(params, certificate, "", direction=direction)
 
     def _judged(self, params: Params, status: str) -> tuple[Certificate, Params | None]:

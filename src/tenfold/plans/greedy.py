@@ -76,8 +76,9 @@ def _pursued(rows: Rows, gram: Gram, rule: GreedyRule, intercept: bool, dtype: A
     params = with_intercept(_weights(gram, found), columns, intercept)
 
     def judged(params: Params) -> tuple[Params, Verdict]:
-        kept = stored(params, dtype)
-        return kept, greedy(rule, rows, kept, columns, intercept, dtype=dtype)
+        kept = stored(params, dtype, columns.centre(intercept))
+        order = [path.order for path in found]
+        return kept, greedy(rule, rows, kept, columns, intercept, order=order, dtype=dtype)
 
     kept, verdict = judged(params)
     # a floor above the tolerance says that digits are gone, not that there is nothing to gain

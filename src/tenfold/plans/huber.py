@@ -1,7 +1,7 @@
 """Huber's regression with its scale: Newton's method on weights, intercept and scale, then the judge."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -9,20 +9,24 @@ import numpy as np
 from tenfold.data import Rows
 from tenfold.judge import RULES, scaled_gap
 from tenfold.judge.scaled import scale_of
-from tenfold.losses import Huber
+from tenfold.losses import Huber, Laplace
 from tenfold.penalties import L2
-from tenfold.plans.fitted import Fitted, stored
-from tenfold.plans.frames import ROTATED_ROWS, Frame, middle, without_constants
+from tenfold.plans import piecewise
+from tenfold.plans.fitted import Fitted, certified, stored
+from tenfold.plans.frames import ROTATED_ROWS, Frame, middle, moved, without_constants
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.solvers import scaled
-from tenfold.solvers.loop import Solution, Status, Step, Watch, run
+from tenfold.solvers.loop import Solution, Step, Watch
 from tenfold.stats import Params, mean_over_targets
 
 COLUMNS = 4096
 """Up to so many columns the matrix of Newton's method is formed."""
 
-ATTEMPTS = 3
-"""How often a fit that is not certified is continued."""
+SMALL_STEPS = 12
+"""After so many steps at a scale of next to nothing Newton's method makes no more of it."""
+
+INTERIOR_STEPS = 100
+"""At most so many steps of the interior point method, which takes some tens."""
 
 
 @dataclass(frozen=True)
@@ -57,22 +61,38 @@ def fit(
     frame = Frame.of(rows, middle(rows, True) if intercept else np.zeros(p))
     allowed = 0.8 * RULES["gap"].tol * scale_of(problem, rows)
     first = _inside(frame, start) if start is not None else _first(rows, frame, intercept)
-    path = scaled.steps(problem, frame.rows, first, frame.local, allowed)
+    path = _steps(problem, rows, frame, first, allowed)
     heard: Watch | None = None if watch is None else lambda record, params: watch(record, _outside(frame, params))
-    solution = run(path, max_iter, time_limit, heard)
-    found = _finished(problem, rows, frame, solution, dtype)
-    for _ in range(ATTEMPTS):
-        if found.certificate.ok or solution.status is not Status.CONVERGED:
-            break
-        ahead = next(path, None)
-        if ahead is None:
-            break
-        past = solution.trace[-1]
-        more = run(chain([Step(solution.params, past.objective, np.inf), ahead], path), max_iter - solution.iterations)
-        later = tuple(replace(record, seconds=record.seconds + past.seconds) for record in more.trace[1:])
-        solution = Solution(more.params, more.status, solution.trace + later)
-        found = _finished(problem, rows, frame, solution, dtype)
+
+    def judged(solution: Solution) -> HuberFit:
+        return _finished(problem, rows, frame, solution, dtype)
+
+    solution, found = certified(path, judged, lambda: None, max_iter, time_limit, heard)
     return replace(found, iterations=solution.iterations, trace=solution.trace)
+
+
+def _steps(problem: ScaledHuber, rows: Rows, frame: Frame, first: Params, allowed: float) -> Iterator[Step]:
+    """Newton steps. Where they end at a scale of next to nothing, the minimum is that of absolute errors, which the
+    interior point method finds; the samples that are fitted exactly there are those within the width, and a few more
+    Newton steps from there give them their slopes.
+    """
+    p, sigma, small = frame.rows.shape[1], float(first.intercept[1]), 0
+    for step in scaled.steps(problem, frame.rows, first, frame.local, allowed):
+        yield step
+        first, sigma = step.params, float(step.params.intercept[1])
+        small = small + 1 if sigma <= allowed else 0
+        if small == SMALL_STEPS:
+            break
+    if sigma > allowed or p > COLUMNS or rows.foreign or rows.scattered:
+        return
+    strength = 0.5 * problem.strength / problem.epsilon
+    limit = piecewise.fit(frame.rows, Laplace(), 0.0, strength, problem.intercept, max_iter=INTERIOR_STEPS)
+    coef, b = moved(limit.params, frame.local)
+    start = Params(coef, np.append(b, sigma))
+    path = scaled.steps(problem, frame.rows, start, frame.local, allowed)
+    first_step = next(path)
+    yield first_step._replace(measure=min(first_step.measure, 1.0))
+    yield from path
 
 
 def _first(rows: Rows, frame: Frame, intercept: bool) -> Params:
@@ -84,20 +104,20 @@ def _first(rows: Rows, frame: Frame, intercept: bool) -> Params:
 
 
 def _inside(frame: Frame, params: Params) -> Params:
-    moved = frame.inside(Params(params.coef, params.intercept[:1]))
-    return Params(moved.coef, np.append(moved.intercept, params.intercept[1]))
+    inside = frame.inside(Params(params.coef, params.intercept[:1]))
+    return Params(inside.coef, np.append(inside.intercept, params.intercept[1]))
 
 
 def _outside(frame: Frame, params: Params) -> Params:
-    moved = frame.outside(Params(params.coef, params.intercept[:1]))
-    return Params(moved.coef, np.append(moved.intercept, params.intercept[1]))
+    outside = frame.outside(Params(params.coef, params.intercept[:1]))
+    return Params(outside.coef, np.append(outside.intercept, params.intercept[1]))
 
 
 def _finished(problem: ScaledHuber, rows: Rows, frame: Frame, solution: Solution, dtype: Any) -> HuberFit:
     """The parameters as they are stored, and the judge's word on them."""
     coef, (b, sigma) = _outside(frame, solution.params)
     as_glm = Glm(Huber(problem.epsilon), L2(problem.strength), problem.intercept)
-    params = stored(without_constants(as_glm, rows, Params(coef, np.array([b]))), dtype)
-    sigma = max(float(np.asarray(sigma).astype(dtype)), float(np.finfo(dtype).tiny))
+    params = stored(without_constants(as_glm, rows, Params(coef, np.array([b]))), dtype, frame.shift)
+    sigma = max(float(sigma), float(np.finfo(np.float64).tiny))
     certificate = scaled_gap(problem, rows, params, sigma, status=solution.status.value, dtype=dtype)
     return HuberFit(params, certificate, "newton", scale=sigma)

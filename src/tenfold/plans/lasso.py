@@ -25,6 +25,8 @@ from tenfold.plans.centred import (
 )
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.least_squares import DENSE_COLUMNS, SPARSE_COLUMNS, fold_moments
+from tenfold.plans.least_squares import fit as fit_least_squares
+from tenfold.plans.least_squares import from_moments as least_squares_from_moments
 from tenfold.problems import SparseLeastSquares
 from tenfold.solvers import descent, halves, proximal
 from tenfold.solvers.descent import Gram
@@ -63,9 +65,34 @@ def fit(
     """Fit and judge; `start` are weights (t, p) to begin with, `moments` those of the rows where they are known."""
     if settings.solver in FIRST_ORDER:
         return _by_passes(rows, problem, settings, start, dtype)
+    if problem.l1 == 0.0 and problem.l2 > 0.0 and not problem.positive:
+        ridge = _as_ridge(rows, problem, settings, moments, dtype)
+        if ridge.certificate.ok:
+            return ridge
     if moments is None and not settings.gram and way(rows, 1) == "columns":
         return _by_columns(rows, problem, settings, start, dtype)
     return from_moments(rows, fold_moments(rows) if moments is None else moments, problem, settings, start, dtype)
+
+
+def _as_ridge(
+    rows: Rows, problem: SparseLeastSquares, settings: Settings, moments: Moments | None, dtype: Any
+) -> SparseFit:
+    """Without an L1 penalty: ridge regression, each target by itself, in one step."""
+    if moments is None:
+        columns = columns_statistics(rows)
+        alpha = np.full(rows.targets, problem.l2 * columns.weight)
+        fitted = fit_least_squares(rows, alpha, problem.intercept, dtype=dtype)
+    else:
+        columns = Columns.of(moments)
+        alpha = np.full(rows.targets, problem.l2 * columns.weight)
+        fitted = least_squares_from_moments(rows, moments, alpha, problem.intercept, dtype=dtype)
+    params = fitted.params
+    judged = lasso_gap(problem, rows, params, columns, tol=settings.tol, dtype=dtype)
+    record = Record(judged.certificate.objective, 0.0, 0.0)
+    if settings.watch is not None:
+        settings.watch(record, params)
+    count = 1 if problem.joint else rows.targets
+    return finished(params, judged, [(Solution(params, Status.CONVERGED, (record,)), 1)] * count, fitted.method)
 
 
 def way(rows: Rows, penalties: int) -> str:
@@ -100,17 +127,38 @@ def from_moments(
 ) -> SparseFit:
     """Solve from moments; the rows, unless they are gone, are read again where the moments do not say enough."""
     _refuse_huge(moments)
+    centre = moments.mean if problem.intercept else None
+
+    def judge(coef: Floats) -> tuple[Params, Gaps]:
+        params = stored(with_intercept(coef, moments, problem.intercept), dtype, centre)
+        judged = lasso_gap_from_moments(problem, moments, params, tol=settings.tol, dtype=dtype)
+        if rows is not None and judged.certificate.floor > 0.01 * judged.certificate.tol * judged.certificate.scale:
+            columns = Columns.of(moments)
+            judged = lasso_gap(problem, rows, params, columns, tol=settings.tol, moments=moments, dtype=dtype)
+        return params, judged
+
+    parts = parts_of(problem, moments.yy.size)
+    if start is not None and start.any():
+        params, judged = judge(start)
+        if _good_enough(judged):
+            return finished(params, judged, [_unmoved(params, judged)] * len(parts), "gram", moments)
     gram = Gram.of(moments, problem.intercept, joint=problem.joint)
     found = [
         _minimise(gram, part, problem, settings, start, _placed(settings.watch, part, moments, problem))
-        for part in parts_of(problem, moments.yy.size)
+        for part in parts
     ]
-    coef = np.concatenate([solution.params.coef for solution, _ in found])
-    params = stored(with_intercept(coef, moments, problem.intercept), dtype)
-    judged = lasso_gap_from_moments(problem, moments, params, tol=settings.tol, dtype=dtype)
-    if rows is not None and judged.certificate.floor > 0.01 * judged.certificate.tol * judged.certificate.scale:
-        judged = lasso_gap(problem, rows, params, Columns.of(moments), tol=settings.tol, moments=moments, dtype=dtype)
+    params, judged = judge(np.concatenate([solution.params.coef for solution, _ in found]))
     return finished(params, judged, found, "gram", moments)
+
+
+def _good_enough(judged: Gaps) -> bool:
+    """Whether weights to start from have the gap that a fit aims at."""
+    return judged.certificate.value <= MARGIN * judged.certificate.tol * judged.certificate.scale
+
+
+def _unmoved(params: Params, judged: Gaps) -> tuple[Solution, int]:
+    """A fit that ends where it starts, without a sweep."""
+    return Solution(params, Status.CONVERGED, (Record(judged.certificate.objective, 0.0, 0.0),)), 0
 
 
 def from_gram(
@@ -200,7 +248,7 @@ def _by_passes(
         path = proximal.steps(problem, rows, centre, target_mean, tol, start, accelerated=fast)
     solution = run(path, settings.max_iter, settings.time_limit, settings.watch)
     mean = solution.params.coef.astype(np.longdouble) @ centre.astype(np.longdouble)
-    params = stored(Params(solution.params.coef, np.asarray(target_mean - mean, dtype=np.float64)), dtype)
+    params = stored(Params(solution.params.coef, np.asarray(target_mean - mean, dtype=np.float64)), dtype, centre)
     judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
     count = 1 if problem.joint else rows.targets
     return finished(params, judged, [(solution, solution.iterations)] * count, settings.solver)
@@ -231,6 +279,11 @@ def _by_columns(
         seen[:] = [(params, judge(params, thorough=False))]
         return seen[0][1].pull, float(np.sum(seen[0][1].squares))
 
+    if start is not None and start.any():
+        params = data.params(start, dtype)
+        gaps = judge(params, thorough=False)
+        if _good_enough(gaps):
+            return finished(params, gaps, [_unmoved(params, gaps)] * len(gaps.gaps), "columns")
     alone = (problem.joint or rows.targets == 1) and dtype == np.float64
     path, solved = data.path(problem, [(problem.l1, problem.l2)], settings, start, look if alone else None)
     if seen and seen[0][1].certificate.ok:

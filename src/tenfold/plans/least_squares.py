@@ -119,22 +119,23 @@ def from_moments(
 ) -> Fitted:
     """Solve from moments of `rows`, judge with the rows, and repair."""
     columns = Columns.of(moments)
+    centre = columns.centre(intercept)
     problem = ridge_problem(alpha, moments.weight, intercept)
     cholesky = normal.factor(moments, alpha, intercept)
     if cholesky is None or cholesky.rcond < SINGULAR:
         return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
     condition = cholesky.rcond**-0.5
     params = normal.solve(moments, cholesky, intercept)
-    verdict = residual(problem, rows, stored(params, dtype), columns, condition=condition, dtype=dtype)
+    verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
     if cholesky.rcond < DOUBTFUL or verdict.certificate.value > max(1e-10, 16.0 * verdict.certificate.floor):
         # the gradient of the stored parameters: the correction starts from them
-        better = normal.correct(stored(params, dtype), cholesky, verdict.gradient, moments, intercept)
-        second = residual(problem, rows, stored(better, dtype), columns, condition=condition, dtype=dtype)
+        better = normal.correct(stored(params, dtype, centre), cholesky, verdict.gradient, moments, intercept)
+        second = residual(problem, rows, stored(better, dtype, centre), columns, condition=condition, dtype=dtype)
         if not _worse(second.certificate, verdict.certificate):
             params, verdict = better, second
     if not verdict.certificate.ok:
         return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
-    return _by_gram(stored(params, dtype), verdict, moments, intercept, details)
+    return _by_gram(stored(params, dtype, centre), verdict, moments, intercept, details)
 
 
 def _by_gram(params: Params, verdict: Verdict, moments: Moments, intercept: bool, details: bool) -> Fitted:
@@ -189,18 +190,19 @@ def _decomposed(
 ) -> Fitted:
     """Solve, judge, and correct while that helps."""
     columns = Columns.of(moments)
+    centre = columns.centre(intercept)
     params = normal.with_intercept(triangular.solve(factor, moments), moments, intercept)
     condition = factor.condition
-    verdict = residual(problem, rows, stored(params, dtype), columns, condition=condition, dtype=dtype)
+    verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
     for _ in range(2):
-        coef = triangular.correct(factor, stored(params, dtype).coef, verdict.gradient)
+        coef = triangular.correct(factor, stored(params, dtype, centre).coef, verdict.gradient)
         better = normal.with_intercept(coef, moments, intercept)
-        second = residual(problem, rows, stored(better, dtype), columns, condition=condition, dtype=dtype)
+        second = residual(problem, rows, stored(better, dtype, centre), columns, condition=condition, dtype=dtype)
         if _worse(second.certificate, verdict.certificate):
             break
         params, verdict = better, second
     return Fitted(
-        stored(params, dtype),
+        stored(params, dtype, centre),
         verdict.certificate,
         "svd",
         moments=moments,
@@ -216,21 +218,21 @@ def _decomposed(
 def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any, known: Floats | None) -> Fitted:
     columns = _columns(rows)
     p = columns.features
-    centre = columns.mean[:p] if intercept else np.zeros(p)
+    centre = columns.centre(intercept)
     target_mean = columns.mean[p:] if intercept else np.zeros(alpha.size)
     problem = ridge_problem(alpha, columns.weight, intercept)
     if known is not None:
         params = Params(known, target_mean - known @ centre)
-        certificate = residual(problem, rows, stored(params, dtype), columns, dtype=dtype).certificate
+        certificate = residual(problem, rows, stored(params, dtype, centre), columns, dtype=dtype).certificate
         if certificate.ok:
-            return Fitted(stored(params, dtype), certificate, "dual")
+            return Fitted(stored(params, dtype, centre), certificate, "dual")
     _, coef, condition = dual.solve(dual.centred(rows, centre, target_mean), alpha)
     params = Params(coef, target_mean - coef @ centre)
-    verdict = residual(problem, rows, stored(params, dtype), columns, condition=condition, dtype=dtype)
+    verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
     if not verdict.certificate.ok and columns.features <= KEPT_COLUMNS:
         # the n x n matrix has lost too many digits, and a triangular factor of the rows is affordable
         return from_moments(rows, fold_moments(rows), alpha, intercept, dtype=dtype)
-    return Fitted(stored(params, dtype), verdict.certificate, "dual")
+    return Fitted(stored(params, dtype, centre), verdict.certificate, "dual")
 
 
 def _columns(rows: Rows) -> Columns:
@@ -245,7 +247,7 @@ def _conjugate(
 ) -> Fitted:
     columns = _columns(rows)
     p = columns.features
-    centre = columns.mean[:p] if intercept else np.zeros(p)
+    centre = columns.centre(intercept)
     target_mean = columns.mean[p:] if intercept else np.zeros(alpha.size)
     squares = columns.lengths(origin=not intercept)[0] ** 2
     # below what the judge allows, and lower where a tolerance below the usual one asks for it
@@ -253,10 +255,10 @@ def _conjugate(
     solution = run(path, max_iter=10 * min(rows.shape) if max_iter is None else max_iter, watch=watch)
     problem = ridge_problem(alpha, columns.weight, intercept)
     verdict = residual(
-        problem, rows, stored(solution.params, dtype), columns, status=solution.status.value, dtype=dtype
+        problem, rows, stored(solution.params, dtype, centre), columns, status=solution.status.value, dtype=dtype
     )
     return Fitted(
-        stored(solution.params, dtype),
+        stored(solution.params, dtype, centre),
         verdict.certificate,
         "conjugate",
         iterations=solution.iterations,
@@ -304,11 +306,11 @@ def _active_sets(moments: Moments, alpha: Floats, intercept: bool, max_iter: int
 def _nonnegative(rows: Rows, alpha: Floats, intercept: bool, max_iter: int | None, dtype: Any) -> Fitted:
     moments = fold_moments(rows)
     params, worst = _active_sets(moments, alpha, intercept, max_iter)
-    problem = ridge_problem(alpha, moments.weight, intercept, positive=True)
+    problem, columns = ridge_problem(alpha, moments.weight, intercept, positive=True), Columns.of(moments)
 
     def judged(params: Params) -> tuple[Params, Verdict]:
-        kept = stored(params, dtype)
-        return kept, residual(problem, rows, kept, Columns.of(moments), status=worst.status.value, dtype=dtype)
+        kept = stored(params, dtype, columns.centre(intercept))
+        return kept, residual(problem, rows, kept, columns, status=worst.status.value, dtype=dtype)
 
     kept, verdict = judged(params)
     for _ in range(CORRECTIONS):

@@ -14,11 +14,11 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows, sampling_step
-from tenfold.judge import NOT_JUDGED, RULES, Certificate, gap, gap_of_classes
+from tenfold.judge import RULES, Certificate, gap, gap_of_classes
 from tenfold.losses import Logistic, Softmax
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans import multinomial, sparse_glm
-from tenfold.plans.fitted import Fitted, stored
+from tenfold.plans.fitted import Fitted, not_judged, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
 from tenfold.plans.separation import recession, recession_of_classes, refuse_tiny, unit
 from tenfold.plans.sparse_glm import GapRule
@@ -328,13 +328,11 @@ def _finished(
     params = frame.outside(solution.params)
     if not isinstance(problem.penalty, ElasticNet):
         params = without_constants(problem, rows, params)
-    params = stored(params, dtype)
+    params = stored(params, dtype, frame.shift)
     try:
         return params, *_judged(problem, rows, params, solution.status.value, dtype, search)
     except KeyboardInterrupt:
-        note = "The fit was interrupted while it was judged; call tenfold.certify(model, X, y)."
-        unknown = Certificate("gap", np.inf, LOG2, RULES["gap"].tol, 0.0, np.inf, status=NOT_JUDGED, note=note)
-        return params, unknown, None
+        return params, not_judged("gap"), None
 
 
 def _judged(

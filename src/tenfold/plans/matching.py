@@ -43,7 +43,7 @@ def _stepped(rows: Rows, gram: Gram, most: int, tol: float | None, intercept: bo
     found = tuple(match(gram, t, most, limit) for t, limit in enumerate(limits))
     with np.errstate(over="ignore"):  # refused by name where they are stored
         coef = np.stack([np.ldexp(one.weights, r - gram.scales) for one, r in zip(found, scales, strict=True)])
-    kept = stored(with_intercept(coef, gram.columns, intercept), dtype)
+    kept = stored(with_intercept(coef, gram.columns, intercept), dtype, gram.columns.centre(intercept))
     steps = Steps(most, tol, [one.order for one in found])
     certificate = matching(steps, rows, kept, gram.columns, intercept, dtype=dtype)
     left = tuple(np.ldexp(one.left, 2 * r) for one, r in zip(found, scales, strict=True))

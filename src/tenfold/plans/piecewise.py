@@ -3,21 +3,23 @@ multipliers are the judge's dual point.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
 from tenfold.arrays import Floats, on_host
 from tenfold.data import NotFinite, Rows, targets_of, weights_of
-from tenfold.judge import RULES, at_kinks, gap
+from tenfold.judge import RULES, Certificate, gap, gap_at_kinks
+from tenfold.judge.fenchel import LOOSE
 from tenfold.judge.points import prepare
 from tenfold.losses import Pieces, PiecewiseLinear
 from tenfold.penalties import ElasticNet
-from tenfold.plans.fitted import Fitted, stored
+from tenfold.plans.fitted import Fitted, not_judged, stored
 from tenfold.plans.frames import middle, moved
 from tenfold.problems import Glm
 from tenfold.solvers import interior
-from tenfold.solvers.loop import Step, Watch, run
+from tenfold.solvers.loop import Status, Step, Watch, run
 from tenfold.stats import Columns, Params
 
 EPS = float(np.finfo(np.float64).eps)
@@ -29,6 +31,9 @@ ENOUGH, CLOSER = 1e-3, 1e-8
 """The duality gap at which a fit ends, as a share of what the judge allows; beside a square, in which weights show the
 root of the gap, and a step or two more squares what is left.
 """
+
+HINT_COLUMNS, HINT_STEPS = 1024, 100
+"""Up to so many columns a dual point is looked for in at most so many steps, for parameters that come without one."""
 
 ZERO = 1e-7
 """Beside an L1 penalty a weight that moves predictions by so much less than others is none."""
@@ -57,42 +62,83 @@ def fit(
     problem = Glm(loss, ElasticNet(l1, l2), intercept, tie if intercept else 0.0)
     if rows.foreign or rows.scattered:
         raise ValueError("A loss with kinks keeps numbers for each row in this machine's memory: bring X there.")
-    y, weight = on_host(rows.map(targets_of))[:, 0], on_host(rows.map(weights_of))
-    share = (weight / weight.sum())[:, None]
-    pieces = loss.pieces(np.asarray(y, dtype=np.float64))
-    shift = middle(rows, True) if intercept else np.zeros(p)
-    weighted = Pieces(pieces.at, share * pieces.up, share * pieces.down)
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares = rows.fold(Columns.lift).squares_about(shift)
-    if not np.isfinite(squares).all():
-        raise NotFinite
-    scale = prepare(problem, rows).scale
-    size = np.sqrt(squares + shift**2)
+    work = _Work.on(problem, rows)
+    size = np.sqrt(work.inner.spread**2 + work.inner.shift**2)
     if problem.tie > 0.0:
         size = np.append(size, np.sqrt(l2 / problem.tie))  # the intercept as the weight of a constant column
-    _refuse_large(size, l1, l2, RULES["gap"].tol * scale)
-    inner = interior.Problem(rows, weighted, l1, l2, intercept, shift, np.sqrt(squares), problem.tie)
-    first = Params(np.zeros((1, p)), np.array([_middle(pieces, share) if problem.balances else 0.0]))
-    allowed = (CLOSER if l2 > 0.0 else ENOUGH) * RULES["gap"].tol * scale
-    slopes: list[Floats] = []
-
-    def path() -> Iterator[Step]:
-        for step, slope in interior.steps(inner, first, allowed):
-            slopes[:] = [slope]
-            yield step
-
+    _refuse_large(size, l1, l2, RULES["gap"].tol * work.scale)
+    shift = work.inner.shift
     heard: Watch | None = None if watch is None else lambda record, params: watch(record, moved(params, -shift))
-    solution = run(path(), max_iter, time_limit, heard)
+    solution = run(work.path(), max_iter, time_limit, heard)
     # one constant for all targets says all there is to say
     alone = solution.trace[0].objective == 0.0
-    params = stored(moved(first if alone else _cleaned(solution.params, inner), -shift), dtype)
+    params = stored(moved(work.first if alone else _cleaned(solution.params, work.inner), -shift), dtype, shift)
     status = solution.status.value
-    certificate = gap(problem, rows, params, dual=at_kinks(problem, rows, params, dtype), status=status, dtype=dtype)
-    if not certificate.ok:
-        dual = np.where(share[:, 0] > 0.0, slopes[0] / np.where(share[:, 0] > 0.0, share[:, 0], 1.0), 0.0)
-        other = gap(problem, rows, params, dual=dual, status=status, dtype=dtype)
-        certificate = other if other.value < certificate.value else certificate
+    try:
+        certificate = gap_at_kinks(problem, rows, params, hint=work.dual, status=status, dtype=dtype)
+    except KeyboardInterrupt:
+        certificate = not_judged("gap")
     return Fitted(params, certificate, "interior point", iterations=solution.iterations, trace=solution.trace)
+
+
+def judge_at_kinks(problem: Glm, rows: Rows, params: Params, **options: Any) -> Certificate:
+    """The judge's word on parameters that come without a dual point. Where those that the judge finds by itself do not
+    suffice, the interior point method of at most `HINT_STEPS` steps hands over its own, which the judge does not trust.
+    """
+    found = gap_at_kinks(problem, rows, params, **options)
+    if found.ok or rows.foreign or rows.scattered or rows.shape[1] > HINT_COLUMNS:
+        return found
+    try:
+        work = _Work.on(problem, rows)
+        tight = run(work.path(), HINT_STEPS).status is Status.CONVERGED
+    except NotFinite:
+        return found
+    other = gap(problem, rows, params, dual=work.dual, **options)
+    best = other if other.value < found.value else found
+    return best if best.ok or tight else replace(best, note=f"{best.note} {LOOSE}".strip())
+
+
+@dataclass
+class _Work:
+    """The interior point method on rows measured from a shift, from a constant; `scale` is that of the judge, `share`
+    (n, 1) has the rows' shares of the weight, and `slopes` (n,) are those of the last step.
+    """
+
+    inner: interior.Problem
+    first: Params
+    share: Floats
+    scale: float
+    slopes: Floats
+
+    @classmethod
+    def on(cls, problem: Glm, rows: Rows) -> "_Work":
+        penalty, p = cast(ElasticNet, problem.penalty), rows.shape[1]
+        y, weight = on_host(rows.map(targets_of))[:, 0], on_host(rows.map(weights_of))
+        share = (weight / weight.sum())[:, None]
+        pieces = cast(PiecewiseLinear, problem.loss).pieces(np.asarray(y, dtype=np.float64))
+        shift = middle(rows, True) if problem.intercept else np.zeros(p)
+        weighted = Pieces(pieces.at, share * pieces.up, share * pieces.down)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = rows.fold(Columns.lift).squares_about(shift)
+        if not np.isfinite(squares).all():
+            raise NotFinite
+        inner = interior.Problem(
+            rows, weighted, penalty.l1, penalty.l2, problem.intercept, shift, np.sqrt(squares), problem.tie
+        )
+        first = Params(np.zeros((1, p)), np.array([_middle(pieces, share) if problem.balances else 0.0]))
+        return cls(inner, first, share, prepare(problem, rows).scale, np.zeros(len(share)))
+
+    def path(self) -> Iterator[Step]:
+        allowed = (CLOSER if self.inner.l2 > 0.0 else ENOUGH) * RULES["gap"].tol * self.scale
+        for step, slopes in interior.steps(self.inner, self.first, allowed):
+            self.slopes = slopes
+            yield step
+
+    @property
+    def dual(self) -> Floats:
+        """The slopes of the rows, without their weights."""
+        share = self.share[:, 0]
+        return np.where(share > 0.0, self.slopes / np.where(share > 0.0, share, 1.0), 0.0)
 
 
 def _refuse_large(size: Floats, l1: float, l2: float, allowed: float) -> None:

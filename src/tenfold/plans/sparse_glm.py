@@ -1,9 +1,9 @@
-"""Smooth convex losses with an L1 penalty or an elastic net: which path suits the shape of the data.
+"""Smooth convex losses with an L1 penalty, an elastic net or groups: which path suits the shape of the data.
 
 Few coefficients: proximal Newton steps, on a sample of many rows first. Many columns of sparse rows: the same without a
 Hessian, by descent along the columns. Many columns in memory otherwise: the same on a working set of columns, those
 with weights and those that the penalty holds back least, which grows until no other column pulls. Many columns
-elsewhere: accelerated proximal gradient steps.
+elsewhere, or in groups: accelerated proximal gradient steps.
 """
 
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ import numpy as np
 from tenfold.arrays import Floats, contiguous
 from tenfold.data import MemoryRows, Rows, sampling_step
 from tenfold.judge import RULES
+from tenfold.penalties import Groups
 from tenfold.problems import Evaluation, Glm, evaluate
 from tenfold.solvers import accelerated, proximal_columns, proximal_newton
 from tenfold.solvers.loop import Step
@@ -68,6 +69,8 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRu
         if fresh:
             start = _from_sample(problem, rows, start, shift, measure)
         yield from _newton(problem, rows, start, shift, measure)
+    elif isinstance(problem.penalty, Groups):
+        yield from accelerated.steps(problem, rows, start, shift, measure)
     elif isinstance(rows, MemoryRows) and rows.sparse and len(start.intercept) == 1:
         for step in proximal_columns.steps(problem, rows, start, shift, measure):
             yield step

@@ -102,7 +102,7 @@ def _judged(
     rows: Rows, gram: WholeGram, coef: Floats, intercept: bool, count: int | None, status: str, dtype: Any
 ) -> Fitted:
     def look(coef: Floats) -> tuple[Any, Any, Floats]:
-        params = stored(with_intercept(coef, gram.columns, intercept), dtype)
+        params = stored(with_intercept(coef, gram.columns, intercept), dtype, gram.columns.centre(intercept))
         certificate, gradient = best_subset(rows, params, gram.columns, intercept, count, status=status, dtype=dtype)
         return params, certificate, gradient
 

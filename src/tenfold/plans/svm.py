@@ -21,14 +21,13 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, Rows, with_constant
-from tenfold.judge import RULES, Certificate, at_kinks, gap, joint_gap
+from tenfold.judge import RULES, Certificate, gap, gap_at_kinks, joint_gap
 from tenfold.judge.fenchel import LOOSE
-from tenfold.judge.kinks import KINKS
 from tenfold.judge.points import prepare
 from tenfold.losses import JointHinge, Loss
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans import glm, piecewise, sparse_glm
-from tenfold.plans.fitted import Fitted, certified, stored
+from tenfold.plans.fitted import Fitted, certified, not_judged, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
 from tenfold.problems import Glm
 from tenfold.solvers.dual_ascent import DualAscent
@@ -115,26 +114,21 @@ class Machine:
         problem, rows, params = self.problem, self.wider(rows), self.inside(params)
         wide = _at_hand(rows) and rows.shape[1] > NEWTON_COLUMNS
         if dual is not None or self.sparse or not (self.loss.kinked or wide):
-            return gap(problem, rows, params, dual=dual, **options)
-        found: list[Certificate] = []
-        if not self.loss.kinked:
-            found.append(gap(problem, rows, params, search=0, **options))
-            if found[-1].ok:
-                return found[-1]
-        for width in KINKS if self.loss.kinked and not wide else ():
-            slopes = at_kinks(problem, rows, params, options.get("dtype", np.float64), width)
-            found.append(gap(problem, rows, params, dual=slopes, **options))
-            if found[-1].ok:
-                return found[-1]
-        if _at_hand(rows):
-            # whoever finds a dual point, the judge does not trust it
-            ascent = _ascent(self, rows, 0, HINT * RULES["gap"].tol)
-            tight = run(ascent.steps(), HINT_STEPS).status is Status.CONVERGED
-            found.append(gap(problem, rows, params, dual=ascent.slopes, **options))
-            if found[-1].ok or tight:
-                return found[-1]
-        best = min(found, key=lambda one: one.value)
-        return replace(best, note=f"{best.note} {LOOSE}".strip())
+            found = gap(problem, rows, params, dual=dual, **options)
+            if found.ok or not self.loss.kinked or wide:
+                return found
+            return gap_at_kinks(problem, rows, params, hint=dual, **options)
+        if not wide:
+            return piecewise.judge_at_kinks(problem, rows, params, **options)
+        found = gap(problem, rows, params, search=0, **options)
+        if found.ok:
+            return found
+        # whoever finds a dual point, the judge does not trust it
+        ascent = _ascent(self, rows, 0, HINT * RULES["gap"].tol)
+        tight = run(ascent.steps(), HINT_STEPS).status is Status.CONVERGED
+        other = gap(problem, rows, params, dual=ascent.slopes, **options)
+        best = other if other.value < found.value else found
+        return best if best.ok or tight else replace(best, note=f"{best.note} {LOOSE}".strip())
 
     def judged_jointly(self, rows: Rows, params: Params, **options: Any) -> Certificate:
         """The judge's word on the joint hinge loss of all classes, for weights that come without a dual point."""
@@ -243,14 +237,23 @@ def _by_dual(
     machine: Machine, rows: Rows, tol: float, limits: Limits, seed: int, dtype: Any, probed: bool = False
 ) -> Fitted:
     ascent = _ascent(machine, rows, seed, _allowed(tol))
+    centre = _centre(machine, rows, dtype)
     path = _unless_crowded(ascent, rows.shape[1]) if probed else ascent.steps()
 
     def judged(solution: Solution) -> Fitted:
-        params, status = stored(solution.params, dtype), solution.status.value
-        certificate = machine.judged(rows, params, dual=ascent.slopes, status=status, dtype=dtype)
+        params, status = stored(solution.params, dtype, centre), solution.status.value
+        try:
+            certificate = machine.judged(rows, params, dual=ascent.slopes, status=status, dtype=dtype)
+        except KeyboardInterrupt:
+            certificate = not_judged("gap")
         return Fitted(params, certificate, "dual ascent", solution.iterations, solution.trace)
 
     return certified(path, judged, ascent.tighten, limits.max_iter, limits.time_limit, limits.watch)[1]
+
+
+def _centre(machine: Machine, rows: Rows, dtype: Any) -> Floats | None:
+    """Where rounding the weights to `dtype` is to change no prediction."""
+    return middle(rows, True) if machine.intercept and dtype != np.float64 else None
 
 
 def _ascent(machine: Machine, rows: Rows, seed: int, allowed: float) -> DualAscent:
@@ -281,19 +284,31 @@ def fit_joint(
     shift = _joint_shift(problem, rows)
     way = _joint_way(problem, rows, classes, shift, seed, _allowed(tol))
     inside = isinstance(way, JointInterior)
+    centre = _centre(machine, rows, dtype)
 
     def outside(params: Params) -> Params:
         return moved(params, -shift) if inside else params
 
     def judged(solution: Solution) -> Fitted:
-        params, status = stored(outside(solution.params), dtype), solution.status.value
-        certificate = joint_gap(problem, rows, params, shares=way.shares, status=status, dtype=dtype)
+        params, status = _stored_jointly(outside(solution.params), dtype, centre), solution.status.value
+        try:
+            certificate = joint_gap(problem, rows, params, shares=way.shares, status=status, dtype=dtype)
+        except KeyboardInterrupt:
+            certificate = not_judged("gap")
         name = "interior point" if inside else "joint ascent"
         return Fitted(params, certificate, name, solution.iterations, solution.trace)
 
     watch = limits.watch
     heard: Watch | None = None if watch is None else lambda record, params: watch(record, outside(params))
     return certified(way.steps(), judged, way.tighten, limits.max_iter, limits.time_limit, heard)[1]
+
+
+def _stored_jointly(params: Params, dtype: Any, centre: Floats | None) -> Params:
+    """As they will be stored: of two classes the difference, and the shortest weights with it are opposite."""
+    if len(params.intercept) != 2:
+        return stored(params, dtype, centre)
+    half = stored(Params(0.5 * np.diff(params.coef, axis=0), 0.5 * np.diff(params.intercept)), dtype, centre)
+    return Params(*(np.concatenate([-part, part]) for part in half))
 
 
 def _joint_shift(problem: Glm, rows: Rows) -> Floats:
@@ -318,14 +333,17 @@ def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype
     wider, problem = machine.wider(rows), machine.problem
     shift = middle(wider, True) if problem.intercept else np.zeros(wider.shape[1])
     rule = sparse_glm.GapRule(problem, tol, prepare(problem, wider).scale, 0.5 * problem.loss.smoothness)
-    start = Params(np.zeros((1, wider.shape[1])), np.zeros(1))
+    start, centre = Params(np.zeros((1, wider.shape[1])), np.zeros(1)), _centre(machine, rows, dtype)
 
     def outside(params: Params) -> Params:
         return machine.outside(moved(params, -shift))
 
     def judged(solution: Solution) -> Fitted:
-        params, status = stored(outside(solution.params), dtype), solution.status.value
-        certificate = gap(problem, wider, machine.inside(params), status=status, dtype=dtype)
+        params, status = stored(outside(solution.params), dtype, centre), solution.status.value
+        try:
+            certificate = gap(problem, wider, machine.inside(params), status=status, dtype=dtype)
+        except KeyboardInterrupt:
+            certificate = not_judged("gap")
         return Fitted(params, certificate, "proximal newton", solution.iterations, solution.trace)
 
     watch = limits.watch

@@ -15,6 +15,7 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
+from tenfold.linear_algebra import cholesky
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.solvers import two_blocks as solver
 from tenfold.solvers.two_blocks import Pairs
@@ -83,12 +84,14 @@ def _factor(R: Floats, varies: NDArray[np.bool_]) -> Floats | None:
     norm = float(np.abs(A).sum(axis=0).max(initial=0.0))
     if inside.size == 0:
         return np.zeros((0, len(R)))
+    L = cholesky(A)
+    if L is None:
+        return None
     with one_blas_thread:
-        U, info = lapack.dpotrf(A, lower=0, clean=1, overwrite_a=1)
-        if info != 0 or not lapack.dpocon(U, norm, uplo="U")[0] > SINGULAR:
+        if not lapack.dpocon(L, norm, uplo="L")[0] > SINGULAR:
             return None
     factor = np.zeros((len(inside), len(R)))
-    factor[:, inside] = U
+    factor[:, inside] = np.tril(L).T
     return factor
 
 

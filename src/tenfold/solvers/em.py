@@ -18,6 +18,9 @@ from tenfold.solvers.loop import Step
 FALL = 1e-9
 """A bound that falls by more, in units of its size, is an error."""
 
+ROUNDING = 4.0 * 2.0**-52
+"""What a bound is known up to, in units of its size."""
+
 P = TypeVar("P")
 S = TypeVar("S", bound=Statistic)
 
@@ -79,6 +82,7 @@ def steps(
         after = model.maximise(statistic)
         allowed = 0.0 if allowance is None else allowance(params, after, statistic)
         change = abs(now - before)
-        measure = change / tol if tol > 0.0 else (0.0 if change == 0.0 else inf)
+        # a change as small as the rounding of the bound is none
+        measure = 0.0 if change <= ROUNDING * size(now, now) else change / tol if tol > 0.0 else inf
         params, before = after, now
         yield Step(params, now, measure)

@@ -4,6 +4,8 @@ re-weighted least squares), with a line search.
 Each step solves H d = -g, H the Hessian of the penalised mean loss in (w, b), and takes the largest of 1, 1/2, 1/4, ...
 that gives sufficient descent. One pass over the rows a step, p x p memory, K (p + 1) squared for K classes.
 
+The Hessian of a loss with linear parts is damped where it does not suffice (damping.py).
+
 What is added to the predictions of all classes alike changes no loss: H is zero in these directions, the gradient too,
 and a penalty on the mean of the classes' coefficients, which no step then changes, makes H regular.
 """
@@ -21,6 +23,7 @@ from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread, threads
 from tenfold.problems import Evaluation, Glm, evaluate, evaluate_ahead, objectives
+from tenfold.solvers.damping import FIRST, Damping
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params
 
@@ -50,6 +53,9 @@ PIVOT = 1e-14
 
 RANK = 1e-13
 """Eigenvalues of a Hessian with unit diagonal are rounding up to this."""
+
+FLAT = 1e-8
+"""A gradient is reached by a singular Hessian up to such a part of its length."""
 
 
 class Factor(Protocol):
@@ -202,6 +208,27 @@ def _without_common(hessian: Floats, k: int) -> Floats:
     return lifted.reshape(K * k, K * k)
 
 
+def _length(g: Floats, hessian: Floats) -> float:
+    """The length of a gradient in coordinates of unit curvature."""
+    diagonal = hessian.diagonal()
+    return float(np.sqrt(np.sum(np.square(g / np.sqrt(np.where(diagonal > TINY, diagonal, 1.0))))))
+
+
+def _direction(hessian: Floats | None, g: Floats, shift: Floats, damping: Damping) -> tuple[Floats, bool]:
+    """The step -H^-1 g, of the damped Hessian where that of a loss with linear parts does not reach all of g; and
+    whether the Hessian itself is regular.
+    """
+    own = factor(hessian, shift)
+    d = -own.solve(g)
+    if not damping.used:
+        return d, True
+    assert hessian is not None
+    regular = isinstance(own, Regular) and bool(own.known.all())
+    if damping.level == 0.0 and not regular and _length(g + hessian @ d, hessian) > FLAT * _length(g, hessian):
+        damping.level = FIRST
+    return (-factor(damping.damp(hessian), shift).solve(g) if damping.level > 0.0 else d), regular
+
+
 def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
     """Steps in the coordinates z = (x - shift).w + b; the params given and yielded are in those coordinates.
 
@@ -210,9 +237,10 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measu
     """
     params, here = start, _finite(evaluate(problem, rows, start, 2, shift))
     before, last, on_credit = 0.0, np.inf, True
+    damping = Damping(problem, rows, shift)
     while True:
         g, f = here.gradient[0], float(here.value[0])
-        d = -factor(here.hessian, shift).solve(g)
+        d, regular = _direction(here.hessian, g, shift, damping)
         fall = -float(g @ d)
         now = measure(g, 0.5 * fall)
         if on_credit and now > 1.0 and 2.0 * now * now <= before:
@@ -223,10 +251,15 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measu
         if fall <= 1e-12 * abs(f) and fall >= 0.25 * last:
             return  # rounding: the gradient falls no further
         found = _search(problem, rows, params, f, d, fall, shift)
+        while found is None and fall > 1e-12 * abs(f) and damping.adapt(0.0, regular):
+            d, _ = _direction(here.hessian, g, shift, damping)
+            fall = -float(g @ d)
+            found = _search(problem, rows, params, f, d, fall, shift)
         if found is None:
             return
         before, last = now, fall
-        params, here = found
+        params, here, length = found
+        damping.adapt(length, regular)
 
 
 def leap(problem: Glm, rows: Rows, start: Params, shift: Floats) -> Params:
@@ -260,14 +293,14 @@ def refine(problem: Glm, rows: Rows, params: Params, shift: Floats, limit: int, 
         found = _search(problem, rows, params, float(here.value[0]), d, fall, shift)
         if found is None:
             break
-        params, here = found
+        params, here, _ = found
     return params, factor(here.hessian, shift)
 
 
 def _search(
     problem: Glm, rows: Rows, params: Params, f: float, d: Floats, fall: float, shift: Floats
-) -> tuple[Params, Evaluation] | None:
-    """The first of the steps d, d/2, d/4, ... with sufficient descent, or None where rounding hides any.
+) -> tuple[Params, Evaluation, float] | None:
+    """The first of the steps d, d/2, d/4, ... with sufficient descent, and its length; None where rounding hides any.
 
     Once the full step has failed, a pass over scattered rows reads the objective of the next lengths, too, and those in
     vain are passed over.
@@ -285,7 +318,7 @@ def _search(
         new = _step(params, d, length)
         there, values = evaluate_ahead(problem, rows, new, 2, shift, [_step(params, d, other) for other in ahead])
         if enough(float(there.value[0]), length) and np.isfinite(there.gradient).all():
-            return new, there
+            return new, there, length
         known.update(zip(ahead, values, strict=True))
     return None
 

@@ -1,19 +1,23 @@
-"""Proximal Newton steps for a smooth loss with an L1 penalty or an elastic net (Lee, Sun and Saunders 2014).
+"""Proximal Newton steps for a smooth loss with an L1 penalty, an elastic net or groups (Lee, Sun and Saunders 2014).
 
 A step minimises the quadratic model of the smooth part plus l1 ||w||_1: with the intercepts, which are not penalised,
-eliminated, it is a Lasso on the Hessian, solved by coordinate descent.
+eliminated, it is a Lasso on the Hessian, solved by coordinate descent; of groups, group by group.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
 from tenfold import _core
-from tenfold.arrays import Floats
+from tenfold.arrays import Floats, Integers
 from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
+from tenfold.penalties import Groups
 from tenfold.problems import Evaluation, Glm, evaluate
+from tenfold.solvers import group_lasso
+from tenfold.solvers.damping import FIRST, Damping
 from tenfold.solvers.loop import Step
 from tenfold.stats import Params
 
@@ -21,6 +25,9 @@ EPS = float(np.finfo(np.float64).eps)
 
 SWEEPS = 1000
 """At most so many sweeps of coordinate descent a step."""
+
+PIVOT = 1e-14
+"""A Hessian is regular where every column adds more than such a part of its curvature to those before it."""
 
 Measure = Callable[[Params, Evaluation], float]
 """From a point and the smooth part there to the number that the stopping rule compares with one."""
@@ -32,29 +39,63 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measu
     Once, near the end, a step is yielded before it is evaluated: whoever judges the result reads the rows there anyway.
     Asked for more, the iteration goes on from the last point that it knows.
     """
-    l1 = float(problem.penalty.l1)  # type: ignore[attr-defined]
+    penalty = problem.penalty
     params, here = start, _finite(evaluate(problem, rows, start, 2, shift))
     before, on_credit = 0.0, True
+    damping = Damping(problem, rows, shift)
     while True:
-        f = float(here.value[0]) + l1 * float(np.sum(np.abs(params.coef)))
+        f = float(here.value[0]) + _rough(penalty, params.coef)
         now = measure(params, here)
         if now <= 1.0:
             yield Step(params, f, now)
-        d = _direction(params, here, l1, problem.intercept)
+        d, regular = _damped(params, here, penalty, problem.intercept, damping)
         if on_credit and now > 1.0 and 2.0 * now * now <= before:
             on_credit = False
             yield Step(Params(params.coef + d[:, :-1], params.intercept + d[:, -1]), f, 2.0 * now * now / before)
         elif now > 1.0:
             yield Step(params, f, now)
         before = now
-        found = _search(problem, rows, params, here, d, l1, shift, 2)
+        found = _search(problem, rows, params, here, d, shift, 2)
+        while found is None and damping.adapt(0.0, regular):
+            d, _ = _damped(params, here, penalty, problem.intercept, damping)
+            found = _search(problem, rows, params, here, d, shift, 2)
         if found is None:
             return
-        params, here = found
+        params, here, length = found
+        damping.adapt(length, regular)
 
 
-def _direction(params: Params, here: Evaluation, l1: float, intercept: bool) -> Floats:
-    """The step (K, p + 1) to the minimum of the quadratic model plus l1 ||w||_1."""
+def _rough(penalty: Any, coef: Floats) -> float:
+    """The part of the penalty that is not smooth."""
+    if isinstance(penalty, Groups):
+        return float(np.sum(penalty.value(coef)))
+    return float(penalty.l1) * float(np.sum(np.abs(coef)))
+
+
+def _damped(params: Params, here: Evaluation, penalty: Any, intercept: bool, damping: Damping) -> tuple[Floats, bool]:
+    """The step of the damped Hessian, and whether that of the loss itself is regular."""
+    if not damping.used:
+        return _direction(params, here, penalty, intercept), True
+    assert here.hessian is not None
+    regular = _regular(here.hessian)
+    if not regular and damping.level == 0.0:
+        damping.level = FIRST
+    return _direction(params, here._replace(hessian=damping.damp(here.hessian)), penalty, intercept), regular
+
+
+def _regular(hessian: Floats) -> bool:
+    """Whether every column adds curvature to those before it."""
+    diagonal = hessian.diagonal()
+    if not (np.isfinite(hessian).all() and np.all(diagonal > 0.0)):
+        return False
+    scale = np.sqrt(diagonal)
+    with one_blas_thread:
+        lower, info = lapack.dpotrf(np.asfortranarray(hessian / scale / scale[:, None]), lower=1)
+    return bool(info == 0 and np.diag(lower).min() ** 2 > PIVOT)
+
+
+def _direction(params: Params, here: Evaluation, penalty: Any, intercept: bool) -> Floats:
+    """The step (K, p + 1) to the minimum of the quadratic model plus the part of the penalty that is not smooth."""
     K, p = params.coef.shape
     H = here.hessian
     assert H is not None
@@ -78,12 +119,25 @@ def _direction(params: Params, here: Evaluation, l1: float, intercept: bool) -> 
         r += cross.T @ b_step
     w = params.coef.ravel()
     C = np.einsum("ij,j->i", S, w) - r
-    u = _lasso(np.ascontiguousarray(S), C, w, l1)
+    if isinstance(penalty, Groups):
+        u = group_lasso.minimise(S, C, w, _groups(penalty, K))
+    else:
+        u = _lasso(np.ascontiguousarray(S), C, w, float(penalty.l1))
     d = np.zeros((K, p + 1))
     d[:, :p] = (u - w).reshape(K, p)
     if intercept:
         d[:, p] = b_step - back @ (u - w)
     return d
+
+
+def _groups(penalty: Groups, K: int) -> list[tuple[Integers, float]]:
+    """Places in the coefficients of K classes one after the other, and limits, of the groups of each class."""
+    p = len(penalty.member)
+    return [
+        (k * p + np.flatnonzero(member), float(limit))
+        for k in range(K)
+        for member, limit in zip(np.asarray(penalty.member).T, penalty.limits, strict=True)
+    ]
 
 
 def _product(cross: Floats, back: Floats) -> Floats:
@@ -142,25 +196,22 @@ def _search(
     params: Params,
     here: Evaluation,
     d: Floats,
-    l1: float,
     shift: Floats,
     order: int,
-) -> tuple[Params, Evaluation] | None:
-    """The first of the steps d, d/2, d/4, ... with sufficient descent, or None where rounding hides any."""
-    p = params.coef.shape[1]
-    norm = float(np.sum(np.abs(params.coef)))
-    f = float(here.value[0]) + l1 * norm
-    fall = -float(np.sum(here.gradient.reshape(d.shape) * d)) - l1 * (
-        float(np.sum(np.abs(params.coef + d[:, :p]))) - norm
-    )
+) -> tuple[Params, Evaluation, float] | None:
+    """The first of the steps d, d/2, ... with sufficient descent, and its length; None where rounding hides any."""
+    p, penalty = params.coef.shape[1], problem.penalty
+    rough = _rough(penalty, params.coef)
+    f = float(here.value[0]) + rough
+    fall = rough - _rough(penalty, params.coef + d[:, :p]) - float(np.sum(here.gradient.reshape(d.shape) * d))
     if not fall > 1e-15 * abs(f):
         return None
     for length in (0.5**k for k in range(14)):
         new = Params(params.coef + length * d[:, :p], params.intercept + length * d[:, p])
         there = evaluate(problem, rows, new, order, shift)
-        value = float(there.value[0]) + l1 * float(np.sum(np.abs(new.coef)))
+        value = float(there.value[0]) + _rough(penalty, new.coef)
         if value <= f - 1e-4 * length * fall + 4.0 * EPS * abs(f) and np.isfinite(there.gradient).all():
-            return new, there
+            return new, there, length
     return None
 
 

@@ -73,12 +73,15 @@ def steps(problem: ScaledHuber, rows: Rows, start: Params, shift: Floats, allowe
 
 
 def _left(problem: ScaledHuber, here: Place, g: Floats) -> float:
-    """Objective minus dual value at the slopes u as they are, where the scale is too large and so they are short
-    enough: the scale's share, the intercept's, and the square of the gradient.
+    """Objective minus dual value at the slopes u, where the scale is too large and so they are short enough: the
+    scale's share, the intercept's, for which slopes are moved to sum to zero and scaled back into their bounds, and the
+    square of the gradient.
     """
     if problem.strength == 0.0:
         return here.value
-    shares = float(here.params.intercept[1]) * float(g[-1]) + abs(float(g[-2] * here.sums.means[3]))
+    _, _, products, residual = here.sums.means
+    shares = float(here.params.intercept[1]) * float(g[-1])
+    shares += abs(float(g[-2])) * (abs(residual) + abs(products) / (2.0 * problem.epsilon))
     return shares + float(np.sum(g[:-2] ** 2)) / (2.0 * problem.strength)
 
 

@@ -19,10 +19,14 @@ import numpy as np
 from scipy import linalg as la
 
 from tenfold.arrays import Floats
+from tenfold.linear_algebra import eigh, svd
 from tenfold.machine import one_blas_thread
 
 RANK = 1e6 * np.finfo(np.float64).eps
 """A direction along which a block varies less, relative to its largest, is rounding."""
+
+TIED = 1e-9
+"""Correlations that differ by less are equal: a rotation of their pairs changes residuals by no more."""
 
 NOTHING = 64.0 * np.finfo(np.float64).eps
 """What is left of a column, relative to all of it, when it is explained."""
@@ -49,14 +53,26 @@ def canonical(F: Floats, G: Floats, count: int, ridge: Sequence[float]) -> Pairs
     """The pairs with the largest correlations.
 
     What is left of a block when the scores so far are taken out has the weights of the next score only up to those of
-    the earlier ones; the shortest are taken: those of one score orthogonal to those of all before it.
+    the earlier ones; the shortest are taken: those of one score orthogonal to those of all before it. Along directions
+    in which a block does not vary, because columns depend on others, weights are zero. Pairs of equal correlation, as
+    all are where there are no more rows than columns, may be turned into each other: those come first whose scores
+    explain most of the variance of X.
     """
     with one_blas_thread:
         (K, left), (M, right) = _whitened(F, ridge[0]), _whitened(G, ridge[1])
-        u, values, v = la.svd(left.T @ right, full_matrices=False, check_finite=False)
-        k = min(count, len(values))
+        product = left.T @ right
+    u, values, v = svd(product)
+    v = v.T
+    k = min(count, len(values))
+    for tied in _ties(values):
+        # unit scores t of a block F explain |F't|^2 of it
+        turn, other = _by_variance(F, left @ u[:, tied]), None
+        if values[tied.start] <= TIED:  # pairs of nothing: each side by itself
+            other = _by_variance(G, right @ v[:, tied])
+        u[:, tied], v[:, tied] = u[:, tied] @ turn, v[:, tied] @ (turn if other is None else other)
+    with one_blas_thread:
         x_weights, x_rotations = _orthonormal(K @ u[:, :k])
-        y_weights, y_rotations = _orthonormal(M @ v[:k].T)
+        y_weights, y_rotations = _orthonormal(M @ v[:, :k])
         sign = _signs(x_weights)
         x_loadings, y_loadings = _explained(F, x_rotations * sign), _explained(G, y_rotations * sign)
 
@@ -75,9 +91,27 @@ def canonical(F: Floats, G: Floats, count: int, ridge: Sequence[float]) -> Pairs
     )
 
 
+def _ties(values: Floats) -> list[slice]:
+    """Runs of more than one value, in descending order, that are equal to rounding."""
+    found, begin = [], 0
+    for end in range(1, len(values) + 1):
+        if end == len(values) or values[begin] - values[end] > TIED:
+            found += [slice(begin, end)] if end - begin > 1 else []
+            begin = end
+    return found
+
+
+def _by_variance(F: Floats, scores: Floats) -> Floats:
+    """The rotation of orthonormal scores of a block after which those come first that explain most of it."""
+    with one_blas_thread:
+        image = F.T @ scores
+        square = image.T @ image
+    return np.ascontiguousarray(eigh(square)[1][:, ::-1])
+
+
 def _whitened(F: Floats, ridge: float) -> tuple[Floats, Floats]:
     """K with K'(F'F + ridge)K = I, and F K."""
-    U, s, V = la.svd(F, full_matrices=False, check_finite=False)
+    U, s, V = svd(F)
     kept = s > RANK * np.max(s, initial=0.0)
     size = np.sqrt(s[kept] ** 2 + ridge)
     K = V[kept].T / size
@@ -138,7 +172,7 @@ def _leading(C: Floats) -> tuple[Floats, Floats, float]:
     tall = C.shape[0] >= C.shape[1]
     A = C if tall else C.T
     last = A.shape[1] - 1
-    v = la.eigh(A.T @ A, subset_by_index=[last, last], check_finite=False)[1][:, 0]
+    v = eigh(A.T @ A, last)[1][:, 0]
     u = A @ v
     for _ in range(2):  # the square has lost digits of what is small: steps of the power method bring them back
         v = A.T @ u
@@ -152,7 +186,8 @@ def _leading(C: Floats) -> tuple[Floats, Floats, float]:
 def singular(F: Floats, G: Floats, count: int) -> tuple[Floats, Floats]:
     """The first singular vectors of F'G, as columns."""
     with one_blas_thread:
-        u, _, v = la.svd(F.T @ G, full_matrices=False, check_finite=False)
+        C = F.T @ G
+    u, _, v = svd(C)
     sign = _signs(u[:, :count])
     return u[:, :count] * sign, v[:count].T * sign
 
@@ -170,7 +205,7 @@ def views(parts: Sequence[Floats], count: int, ridge: Sequence[float]) -> tuple[
         for cut in cuts:
             O[cut, cut] = 0.0
         size = len(O)
-        values, c = la.eigh(O, subset_by_index=[size - count, size - 1], check_finite=False)
+        values, c = eigh(O, size - count)
         c = c[:, ::-1] * np.sqrt(len(parts))
         found = [K @ c[cut] for (K, _), cut in zip(whitened, cuts, strict=True)]
     sign = _signs(np.vstack(found))

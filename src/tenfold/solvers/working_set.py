@@ -21,7 +21,7 @@ from scipy.sparse import csc_array
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, is_sparse
-from tenfold.machine import one_blas_thread, threads
+from tenfold.machine import one_blas_thread, poll, threads
 from tenfold.problems import duality_gap, pulled, safe
 from tenfold.stats import back_times
 
@@ -39,6 +39,12 @@ SCATTERED = 8
 
 PIECES = 8
 """Rows without a weight are left out where the others are so many pieces at most."""
+
+AT_ONCE = 5e8
+"""So many multiplications are made between two looks for an interruption."""
+
+SOME_ROWS = 512
+"""Rows that are copied between two such looks."""
 
 INNER = 0.8
 """The working set is solved to so much of the gap that is allowed for all columns."""
@@ -137,6 +143,14 @@ class DenseColumns:
         return np.ascontiguousarray(found.T) - np.outer(weighted.sum(axis=0), self.centre)
 
     def extended(self, chosen: Chosen, index: Integers) -> Chosen:
+        while len(index):
+            poll()
+            half = 0.5 * len(chosen.index)  # count columns take n count (2 half + count) multiplications
+            count = max(FIRST, int(np.sqrt(half**2 + AT_ONCE / self.shape[0]) - half))
+            chosen, index = self._extended(chosen, index[:count]), index[count:]
+        return chosen
+
+    def _extended(self, chosen: Chosen, index: Integers) -> Chosen:
         n, q = self.shape[0], len(chosen.index)
         m, used = q + len(index), threads(n * len(index))
         columns = _with_room(chosen.columns, q, m, square=False)
@@ -172,8 +186,11 @@ def _with_room(array: Floats, used: int, length: int, *, square: bool) -> Floats
         return array
     room = 2 * length
     grown = np.empty((room, room if square else array.shape[1]))
-    kept = (slice(used), slice(used) if square else slice(None))
-    grown[kept] = array[kept]
+    width = used if square else array.shape[1]
+    for first in range(0, used, SOME_ROWS):
+        poll()
+        part = slice(first, min(first + SOME_ROWS, used))
+        grown[part, :width] = array[part, :width]
     return grown
 
 
@@ -304,17 +321,21 @@ def path(
     """Minimise for targets (n, t) together and each (l1, l2), one from the weights of the one before, until the gap is
     at most `tol` times |Y|^2. Everything is in mean units: the squares of the weights' roots add up to one. `along` are
     the pulls (t, p) at zero weights, `lengths` those of the columns; `look` takes the place of the passes over all
-    columns for a single penalty.
+    columns for a single penalty. At most `max_iter` sweeps over all columns, or as many steps of single columns.
     """
     p, t, yy = columns.shape[1], Y.shape[1], float(np.sum(Y * Y))
     coef, gaps = np.zeros((len(penalties), t, p)), np.full(len(penalties), np.inf)
-    sweeps = np.zeros(len(penalties), np.int64)
+    steps = np.zeros(
+        len(penalties), np.int64
+    )  # of single columns: p of them are a sweep, however few belong to the set
     state, passes = _begun(columns, Y, along, start), 0
     first, count, inner, before = 0, 1, INNER, 0.0
     while first < len(penalties):
+        poll()
         these = list(range(first, min(first + count, len(penalties))))
         state = _joined_by(columns, _trimmed(columns, state), penalties[these[-1]], positive, len(these) > 1)
-        most = max_iter - int(sweeps[first])
+        q = state.chosen.index.size
+        most = (max_iter * p - int(steps[first])) // max(q, 1)
         wanted = [penalties[i] for i in these]
         # a set that lacked many columns, and may lack more, is solved to a part of the gap that it had
         enough = max(inner * tol, 0.1 * before)
@@ -326,9 +347,9 @@ def path(
         pulls, squares = _looked(columns, Y, state.chosen, W, here, look)
         passes, ends = passes + 1, len(these)
         for k, i in enumerate(these):
-            sweeps[i] += counts[k]
+            steps[i] += counts[k] * q
             gaps[i] = duality_gap(penalties[i], positive, coef[i], pulls[k], squares[k]) / (yy or 1.0)
-            if gaps[i] > tol and sweeps[i] < max_iter:
+            if gaps[i] > tol and steps[i] + q <= max_iter * p:
                 ends = k
                 break
         k = min(ends, len(these) - 1)
@@ -350,7 +371,8 @@ def path(
             if inner < 1e-6:
                 ends, inner = ends + 1, INNER  # rounding prevents more
             first += ends
-    return Found(coef, gaps, sweeps, passes)
+    # a set that has grown may take its last sweep a little beyond the limit
+    return Found(coef, gaps, np.minimum(-(-steps // max(p, 1)), max_iter), passes)
 
 
 def _looked(

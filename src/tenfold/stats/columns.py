@@ -12,7 +12,7 @@ from tenfold.data import Block, Lifted, Pending, weights_of
 from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import Total, back_times
 from tenfold.stats.extremes import Extremes
-from tenfold.stats.moments import Moments, is_noise
+from tenfold.stats.moments import FAR, Moments, dense_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,10 @@ class Columns:
         """The means of the columns of X, and the very value of those that are constant."""
         low = extremes.low[: self.features]
         return np.where(low == extremes.high[: self.features], low, self.mean[: self.features])
+
+    def centre(self, intercept: bool) -> Floats:
+        """From where samples are measured: the means of the features, or the origin without an intercept."""
+        return self.mean[: self.features] if intercept else np.zeros(self.features)
 
     def squares_about(self, centre: Floats) -> Floats:
         """Weighted mean squares of the columns of X about `centre`."""
@@ -219,6 +223,11 @@ def _sparse(X: Array, weight: Floats, pulling: Floats | None) -> tuple[Floats, F
         mean = sums / total
         raw = total * mean**2
         spread = squares - raw
-        spread = np.sqrt(np.where(is_noise(spread, raw, X.shape[0]), 0.0, spread))
-        mean, spread = np.ldexp(mean, unit), np.ldexp(spread, unit)
-        return mean, spread, None if pulling is None else (products - float(np.sum(pulling)) * mean)[None, :]
+        far = np.flatnonzero((spread <= FAR * raw) & (raw > 0.0))
+        mean, spread = np.ldexp(mean, unit), np.ldexp(np.sqrt(np.maximum(spread, 0.0)), unit)
+        products = None if pulling is None else (products - float(np.sum(pulling)) * mean)[None, :]
+    for some, column in dense_columns(X, far):
+        mean[some], spread[some], product = _dense(column, weight, pulling)
+        if products is not None and product is not None:
+            products[:, some] = product
+    return mean, spread, products

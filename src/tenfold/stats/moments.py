@@ -1,6 +1,6 @@
 """Counts, means and centred second moments."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
@@ -259,11 +259,10 @@ def _grouped(block: Block, groups: int) -> "Sequence[Lifted[Moments]]":
     if is_sparse(block.X):
         X = block.X
         count, weight, shift, offset, e, XX, XY, yy = _core.moments_csr(X.data, X.indices, X.indptr, X.shape[1], *data)
-        for g in range(groups):
-            _still(XX[g], XY[g], int(count[g]), float(weight[g]) * offset[g, : X.shape[1]] ** 2)
     else:
         count, weight, shift, offset, e, XX, XY, yy = _core.moments(block.X, *data)
-    return [Moments(int(count[g]), float(weight[g]), shift, offset[g], e, XX[g], XY[g], yy[g]) for g in range(groups)]
+    found = [Moments(int(count[g]), float(weight[g]), shift, offset[g], e, XX[g], XY[g], yy[g]) for g in range(groups)]
+    return [_centre_far(one, block, g) for g, one in enumerate(found)] if is_sparse(block.X) else found
 
 
 def is_noise(spread: Floats, raw: Floats, count: int) -> NDArray[np.bool_]:
@@ -271,12 +270,55 @@ def is_noise(spread: Floats, raw: Floats, count: int) -> NDArray[np.bool_]:
     return np.asarray(spread <= 16.0 * np.finfo(np.float64).eps * np.sqrt(count) * raw)
 
 
-def _still(XX: Floats, XY: Floats, count: int, raw: Floats) -> None:
-    """Put zero where the spread of a sparse column is only the rounding of its raw sum of squares: the column is
-    constant.
-    """
-    noise = is_noise(np.diag(XX), raw, count)
-    XX[noise], XX[:, noise], XY[noise] = 0.0, 0.0, 0.0
+FAR = 1e-6
+"""A feature of sparse samples whose sum of squares about its mean is no more than this share of that about the origin
+is read again: it is constant, or the sums about the origin have lost too many of its digits.
+"""
+
+FAR_COLUMNS = 16
+"""So many features of sparse samples are made dense at a time."""
+
+
+def dense_columns(X: Array, index: Integers) -> Iterator[tuple[Integers, Floats]]:
+    """Some features of compressed samples as dense arrays in float64, a few at a time."""
+    if not len(index):
+        return
+    columns = X[:, index].tocsc()
+    for first in range(0, len(index), FAR_COLUMNS):
+        some = slice(first, first + FAR_COLUMNS)
+        yield index[some], np.ascontiguousarray(columns[:, some].toarray(), dtype=np.float64)
+
+
+def _centre_far(found: Moments, block: Block, group: int) -> Moments:
+    """The same with sums of sparse features far from zero about their means; zero where a feature is constant."""
+    p, total, e = found.features, found.weight, found.exponent.astype(np.int64)
+    raw = total * found.offset[:p] ** 2
+    far = np.flatnonzero((np.diag(found.XX) <= FAR * raw) & (raw > 0.0))
+    if not far.size:
+        return found
+    found = replace(found, shift=found.shift.copy())
+    rows = np.flatnonzero((weights_of(block) > 0.0) & (True if block.group is None else block.group == group))
+    X, weight = block.X[rows], weights_of(block)[rows]
+    y = np.ldexp(block.y[rows] - found.shift[p:], -e[p:]) - found.offset[p:]
+    found.XX[far], found.XX[:, far], found.XY[far] = 0.0, 0.0, 0.0
+    varied: list[tuple[Integers, Floats]] = []
+    for some, column in dense_columns(X, far):
+        moved = np.ldexp(column - column[0], -e[some])
+        mean = weight @ moved / total
+        found.shift[some], found.offset[some] = column[0], mean
+        varies = moved.any(axis=0)
+        if varies.any():
+            varied.append((some[varies], np.ascontiguousarray((moved - mean)[:, varies])))
+    for some, moved in varied:
+        weighted = weight[:, None] * moved
+        products = np.ldexp(np.asarray(X.T @ weighted), -e[:p, None])
+        products -= np.outer(np.ldexp(found.shift[:p], -e[:p]) + found.offset[:p], weighted.sum(axis=0))
+        found.XX[:, some], found.XX[some] = products, products.T
+        found.XY[some] = weighted.T @ y
+    for some, moved in varied:
+        for other, beside in varied:
+            found.XX[np.ix_(some, other)] = (weight[:, None] * moved).T @ beside
+    return found
 
 
 def _targets(y: Any, n: int) -> Floats:
