@@ -5,7 +5,6 @@ A family has a module of its own, whose `JUDGES` say by the name of a class how 
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from tenfold.certification import (
     two_blocks,
 )
 from tenfold.certification.inference import check_asked, inference_of, maximised
+from tenfold.certification.models import contradicted
 from tenfold.certification.outputs import Expect, find_difference
 from tenfold.data import BudgetSpent, limit_passes
 from tenfold.inference import LikelihoodInference
@@ -99,7 +99,7 @@ def certify(
     if name not in (*JUDGES, "Pipeline") or type(model).__module__.partition(".")[0] not in ("tenfold", "sklearn"):
         raise TypeError(
             f"certify cannot judge {type(model).__module__}.{type(model).__qualname__}. It judges "
-            f"{', '.join(JUDGES)} of scikit-learn, and their counterparts in tenfold."
+            f"{', '.join((*JUDGES, 'Pipeline'))} of scikit-learn, and their counterparts in tenfold."
         )
     check_is_fitted(model)
     if name == "Pipeline":  # its last step, on what the steps before make of the samples
@@ -117,11 +117,7 @@ def certify(
     complaint = CHOSEN[name](model, X, y, sample_weight) if name in CHOSEN else ""
     if not complaint and name in OUTPUTS:
         complaint = find_difference(model, X, OUTPUTS[name])
-    return replace(certificate, value=np.inf, status=INCONSISTENT, note=complaint) if complaint else certificate
-
-
-INCONSISTENT = "inconsistent"
-"""The fitted arrays are certified, and another part of the model contradicts them or the data."""
+    return contradicted(certificate, complaint) if complaint else certificate
 
 
 def report_only(cls: type) -> dict[str, str]:

@@ -1,44 +1,69 @@
-"""Centres of clusters: the fall of the energy in one exact step of Lloyd, and the lower bound."""
+"""Centres of clusters: the fall of the energy in one exact step of Lloyd, and the lower bound; labels and inertia."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from tenfold.arrays import Floats, contiguous, numpy_dtype, wide
+from tenfold.arrays import Array, Floats, contiguous, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
 from tenfold.certification.models import status
-from tenfold.estimators.contract import rows_alone, validate_rows, validate_weights
+from tenfold.certification.outputs import Expect, Labels, Output
+from tenfold.data import MemoryRows
+from tenfold.estimators.contract import as_rows, rows_alone, validate_rows, validate_weights
 from tenfold.judge import Certificate, lloyd_step, split_step
-from tenfold.plans.clusters import allowed_fall, sample_for
+from tenfold.judge.clusters import Labelled, Tree, leaves_of
+from tenfold.plans.clusters import allowed_fall
 
 
 def centres(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Whether centres are at rest, whoever found them: of batches, of single rows or by bisection they seldom are, and
-    then the number says what steps of Lloyd from there would gain at least.
+    then the number says what steps of Lloyd from there would gain at least. Labels and inertia are judged where the
+    parameters of the model promise them.
     """
     X = _columns(model, X)
-    return lloyd_step(
-        rows_alone(X, validate_weights(sample_weight, X)),
+    weight = validate_weights(sample_weight, X)
+    dtype = numpy_dtype(model.cluster_centers_.dtype)
+    promised = getattr(model, "compute_labels", True)
+    known = promised and model.labels_.shape[0] == X.shape[0]
+    found = lloyd_step(
+        rows_alone(X, weight),
         wide(model.cluster_centers_),
         tol=allowed_fall(float(getattr(model, "tol", 0.0))),
+        dtype=dtype,
+        said=Labelled(as_rows(X, model.labels_, weight), float(model.inertia_), dtype) if known else None,
+        status=status(model),
+    )
+    if known or not promised:
+        return found
+    note = f"The labels are those of {model.labels_.shape[0]} samples, and X has {X.shape[0]}: parts has the fall."
+    return replace(found, value=np.inf, note=f"{note} {found.note}".rstrip())
+
+
+def halves(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """Split by split, down the tree."""
+    X = contiguous(_columns(model, X))
+    rows = MemoryRows(X, np.zeros((X.shape[0], 0)), validate_weights(sample_weight, X))
+    tree, nodes = _tree_of(model)
+    return split_step(
+        rows,
+        tree,
+        nodes,
+        centres=wide(model.cluster_centers_),
+        labels=np.asarray(model.labels_),
+        inertia=float(model.inertia_),
+        tol=allowed_fall(float(model.tol)),
         dtype=numpy_dtype(model.cluster_centers_.dtype),
         status=status(model),
     )
 
 
-def halves(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Split by split, down the tree."""
-    X = _columns(model, X)
-    rows = sample_for(rows_alone(contiguous(X), validate_weights(sample_weight, X)), model.n_clusters)
-    tree, nodes = (model._tree, wide(model._nodes)) if hasattr(model, "_nodes") else _tree_of(model)
-    tol, dtype = allowed_fall(float(model.tol)), numpy_dtype(model.cluster_centers_.dtype)
-    return split_step(rows, tree, nodes, tol=tol, dtype=dtype, status=status(model))
-
-
-def _tree_of(model: Any) -> tuple[list[tuple[int, int]], Floats]:
-    """The children of every node of scikit-learn's tree, and the centres of the nodes, which he keeps about the mean of
-    dense rows.
+def _tree_of(model: Any) -> tuple[Tree, Floats]:
+    """The children of every node, and the centres of the nodes; scikit-learn keeps these about the mean of dense
+    rows.
     """
+    if hasattr(model, "_nodes"):
+        return model._tree, wide(model._nodes)
     nodes, tree = [model._bisecting_tree], []
     for node in nodes:
         tree.append((-1, -1) if node.left is None else (len(nodes), len(nodes) + 1))
@@ -55,3 +80,56 @@ def _columns(model: Any, X: Any) -> Any:
 
 
 JUDGES = {"KMeans": centres, "MiniBatchKMeans": centres, "OnlineKMeans": centres, "BisectingKMeans": halves}
+
+
+def _squares(X: Array, C: Floats) -> tuple[Floats, Floats]:
+    """Squared distances (n, k), and the rounding of a model's own, which may form them by products."""
+    X_ = np.asarray(X.toarray() if is_sparse(X) else on_host(X), dtype=np.float64)
+    squares = np.sum((X_[:, None, :] - C) ** 2, axis=2)
+    sizes = np.sum(X_**2, axis=1, keepdims=True) + np.sum(C**2, axis=1)
+    return squares, 4.0 * (X.shape[1] + 8.0) * unit_roundoff(numpy_dtype(X.dtype)) * sizes
+
+
+def _distances(squares: Floats, rounding: Floats) -> Output:
+    root = np.sqrt(squares)
+    spread = np.minimum(np.sqrt(rounding), rounding / np.where(root > 0.0, root, np.inf) + 1e-15 * root)
+    return Output("transform", root, np.where(root > 0.0, spread, np.sqrt(rounding)))
+
+
+def _nearest(model: Any, X: Array) -> list[Output | Labels]:
+    squares, rounding = _squares(X, wide(model.cluster_centers_))
+    numbers = np.arange(squares.shape[1])
+    return [Labels("predict", -squares, numbers, 2.0 * np.max(rounding, axis=1)), _distances(squares, rounding)]
+
+
+def _down_the_tree(model: Any, X: Array) -> list[Output | Labels]:
+    """Every label that is reached by the nearer of two centres, up to rounding, has the score 1."""
+    tree, nodes = _tree_of(model)
+    squares, rounding = _squares(X, nodes)
+    slack = 2.0 * np.max(rounding, axis=1)
+    reached = np.zeros((X.shape[0], len(tree)), dtype=bool)
+    reached[:, 0] = True
+    for node, (left, right) in enumerate(tree):
+        if left >= 0:
+            further = squares[:, left] - squares[:, right]
+            reached[:, left], reached[:, right] = (
+                reached[:, node] & (further <= slack),
+                reached[:, node] & (further >= -slack),
+            )
+    scores = reached[:, leaves_of(tree)].astype(np.float64)
+    own = _distances(*_squares(X, wide(model.cluster_centers_)))
+    return [Labels("predict", scores, np.arange(scores.shape[1]), 0.0), own]
+
+
+OUTPUTS: dict[str, Expect] = {
+    "KMeans": _nearest,
+    "MiniBatchKMeans": _nearest,
+    "OnlineKMeans": _nearest,
+    "BisectingKMeans": _down_the_tree,
+}
+
+REPORT_ONLY = {
+    name: {"n_iter_": "how many iterations the solver took", "n_steps_": "how many batches the solver has seen"}
+    for name in ("KMeans", "MiniBatchKMeans", "BisectingKMeans")
+}
+"""Of scikit-learn's classes."""

@@ -5,21 +5,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
-from tenfold.certification.models import known, params, status, validated
-from tenfold.data import Rows
+from tenfold.arrays import Array, namespace, numpy_dtype, on_host, unit_roundoff
+from tenfold.certification.models import contradicted, known, params, status, validated
+from tenfold.data import Block, Rows
 from tenfold.estimators.classes import numbered, targets
-from tenfold.estimators.contract import kept_rows, total_weight, validate_weights
+from tenfold.estimators.contract import as_rows, kept_rows, total_weight, validate_weights
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.huber import strength
 from tenfold.estimators.glm.offset import validate_offset
-from tenfold.judge import Certificate, at_kinks, gap, gap_of_classes, scaled_gap, stationarity
+from tenfold.judge import Certificate, gap, gap_of_classes, scaled_gap, stationarity
 from tenfold.losses import Gamma, Huber, Loss, Poisson, Quantile, deviance
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans.generalised import rescaled_penalty
 from tenfold.plans.glm import first_constant
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset
+from tenfold.plans.piecewise import judge_at_kinks
 from tenfold.problems import Glm, ScaledHuber
-from tenfold.stats import Params
+from tenfold.stats import Params, times
 
 
 class Judged(NamedTuple):
@@ -75,15 +77,41 @@ def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     if not loss.convex:
         start = Params(np.zeros((1, data.rows.shape[1])), first_constant(problem, data.rows)[0])
         return rescaled(stationarity(problem, data.rows, fitted, start, **how), data.factor)
-    dual = at_kinks(problem, data.rows, fitted, dtype) if loss.kinked else None
-    return rescaled(gap(problem, data.rows, fitted, dual=dual, **how), data.factor)
+    judge = judge_at_kinks if loss.kinked else gap
+    return rescaled(judge(problem, data.rows, fitted, **how), data.factor)
 
 
 def _huber(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
     data = rows_of(model, X, y, sample_weight, Huber(1.0), offset)
     fitted, dtype = params(model, 1)
     problem = ScaledHuber(float(model.epsilon), strength(model.alpha, data.weight), bool(model.fit_intercept))
-    return scaled_gap(problem, data.rows, fitted, float(model.scale_), status=status(model), dtype=dtype)
+    found = scaled_gap(problem, data.rows, fitted, float(model.scale_), status=status(model), dtype=dtype)
+    return found if not found.ok or _marks_outliers(model, X, y, offset) else contradicted(found, OUTLIERS)
+
+
+OUTLIERS = "outliers_ are not the samples whose error is larger than epsilon times the scale."
+
+
+def _marks_outliers(model: Any, X: Any, y: Any, offset: Any) -> bool:
+    """Whether the samples marked are those of large errors; on the edge, to rounding, either will do."""
+    X, y = validated(model, X, y, numeric=True)
+    y = as_float(y) if offset is None else as_float(y) - validate_offset(offset, X)
+    fitted, dtype = params(model, 1)
+    sizes = Params(np.abs(fitted.coef), np.abs(fitted.intercept))
+    unit = max(unit_roundoff(numpy_dtype(part)) for part in (X.dtype, dtype))
+
+    def errors(block: Block) -> Array:
+        """How far the error of each sample is beyond the edge, and its rounding."""
+        xp = namespace(block.y)
+        size = xp.abs(block.y) + times(abs(block.X), sizes)
+        return xp.concat([xp.abs(block.y - times(block.X, fitted)), size], axis=1)
+
+    beyond, size = np.asarray(on_host(as_rows(X, y, None).map(errors)), dtype=np.float64).T
+    beyond, marked = beyond - float(model.scale_) * float(model.epsilon), np.asarray(on_host(model.outliers_))
+    if marked.shape != beyond.shape:  # of other samples than those of the fit
+        return True
+    unsure = np.abs(beyond) <= (X.shape[1] + 8) * unit * size
+    return bool(np.all((marked == (beyond > 0.0)) | unsure))
 
 
 def _quantile(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:

@@ -1,15 +1,30 @@
 """Greedy selection: the residual on the columns that were taken, and the rule followed again."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Floats, on_host
+from tenfold.arrays import Floats, Integers, on_host
+from tenfold.certification.criteria import criterion
 from tenfold.certification.models import params, status, validated
+from tenfold.certification.scores import is_first_best
+from tenfold.data import Rows
 from tenfold.estimators.contract import as_rows, validate_weights
-from tenfold.judge import Certificate, GreedyRule, Steps, best_subset, greedy, matching
+from tenfold.judge import (
+    Certificate,
+    GreedyRule,
+    Knots,
+    Steps,
+    angles_of_knots,
+    best_subset,
+    check_sizes,
+    greedy,
+    matching,
+)
 from tenfold.plans.lars import Walk, verdict
-from tenfold.stats import Columns
+from tenfold.plans.subsets import MOST_SATURATED
+from tenfold.stats import Columns, Moments
 
 PROMISES = {
     "OrthogonalMatchingPursuit": "correlation",
@@ -18,36 +33,176 @@ PROMISES = {
 }
 
 
-def pursuit(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+def _data(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     X, y = validated(model, X, y, numeric=True)
-    rows = as_rows(X, y, validate_weights(sample_weight, X))
-    most = model.n_nonzero_coefs_
-    rule = GreedyRule(PROMISES[type(model).__name__], None if most is None else int(most), getattr(model, "tol", None))
+    return as_rows(X, y, validate_weights(sample_weight, X))
+
+
+def _of_targets(value: Any, targets: int) -> list[Any]:
+    """The entries of a fitted name, one for each target."""
+    return [value] if targets == 1 else list(value)
+
+
+def pursuit(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    rows = _data(model, X, y, sample_weight)
+    most = _asked_for(model, rows.shape[1])
+    rule = GreedyRule(PROMISES[type(model).__name__], most, getattr(model, "tol", None))
+    order = [_as_order(path) for path in _of_targets(model.path_, rows.targets)] if hasattr(model, "path_") else None
     fitted, dtype = params(model, rows.targets)
-    columns = rows.fold(Columns.lift)
-    return greedy(rule, rows, fitted, columns, model.fit_intercept, status=status(model), dtype=dtype).certificate
+    how = {"order": order, "status": status(model), "dtype": dtype}
+    return greedy(rule, rows, fitted, rows.fold(Columns.lift), model.fit_intercept, **how).certificate
+
+
+def _asked_for(model: Any, p: int) -> int | None:
+    """How many columns the parameters ask for, None where a sum of squares decides; of those that cross-validation has
+    chosen, the number that the model says.
+    """
+    if not hasattr(model, "n_nonzero_coefs"):
+        return int(model.n_nonzero_coefs_)
+    if model.tol is not None:
+        return None
+    return max(int(0.1 * p), 1) if model.n_nonzero_coefs is None else int(model.n_nonzero_coefs)
+
+
+def _as_order(path: Any) -> Integers:
+    return np.asarray(path).astype(np.int64)
+
+
+def counts(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    """Why numbers of columns or steps are not those of the path or of the weights, or the number that was chosen is not
+    the best of the stored errors, of which the first is taken among equal ones.
+    """
+    rows = _data(model, X, y, sample_weight)
+    coef = params(model, rows.targets)[0].coef
+    most = int(model.max_iter) if type(model).__name__ == "MatchingPursuit" else _asked_for(model, rows.shape[1])
+    if hasattr(model, "n_nonzero_coefs_") and model.n_nonzero_coefs_ != most:
+        return "n_nonzero_coefs_ is not the number of columns that was asked for."
+    taken = [int(count) for count in np.ravel(model.n_iter_)]
+    if hasattr(model, "path_"):
+        allowed = [{len(path)} for path in _of_targets(model.path_, rows.targets)]
+    else:  # a column that was taken may end with a weight of zero; scikit-learn may keep the largest number alone
+        used = [int(np.count_nonzero(w)) for w in coef]
+        allowed = [{count, most or count} for count in (used if len(taken) > 1 else [max(used)])]
+    if len(taken) != len(allowed) or not all(count in some for count, some in zip(taken, allowed, strict=True)):
+        return "n_iter_ is not the number of steps that were taken."
+    if not hasattr(model, "mse_path_") or np.size(model.mse_path_) == 0:
+        return ""
+    errors = np.asarray(model.mse_path_, dtype=np.float64)
+    if not 1 <= model.n_nonzero_coefs_ <= len(errors):
+        return "n_nonzero_coefs_ is not one of the numbers that were tried."
+    if not is_first_best(errors, int(model.n_nonzero_coefs_) - 1):
+        return "n_nonzero_coefs_ is not the number of columns of the least mean squared error in mse_path_."
+    return ""
 
 
 def steps(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """The steps of matching pursuit, taken again."""
-    X, y = validated(model, X, y, numeric=True)
-    rows = as_rows(X, y, validate_weights(sample_weight, X))
+    rows = _data(model, X, y, sample_weight)
     fitted, dtype = params(model, rows.targets)
-    taken = [model.path_] if rows.targets == 1 else model.path_
-    asked = Steps(int(model.max_iter), model.tol, [np.asarray(one, dtype=np.int64) for one in taken])
+    taken = [_as_order(path) for path in _of_targets(model.path_, rows.targets)]
+    left = [np.asarray(sums, dtype=np.float64) for sums in _of_targets(model.rss_path_, rows.targets)]
+    asked = Steps(int(model.max_iter), model.tol, taken, left)
     columns, how = rows.fold(Columns.lift), {"status": status(model), "dtype": dtype}
     return matching(asked, rows, fitted, columns, model.fit_intercept, **how)
 
 
 def angles(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Equal angles at the end of the path that the model says it has reached, or the gap of the Lasso."""
-    X, y = validated(model, X, y, numeric=True)
-    rows = as_rows(X, y, validate_weights(sample_weight, X))
+    rows = _data(model, X, y, sample_weight)
     fitted, dtype = params(model, rows.targets)
-    lasso = type(model).__name__.startswith("LassoLars")
+    lasso = _is_lasso(model)
     ends = np.full(rows.targets, _alpha(model)) if lasso else _ends(model, rows.targets)
     how = Walk(lasso, bool(getattr(model, "positive", False)), float(ends[0]), 0, 0.0)
     return verdict(rows, fitted, rows.fold(Columns.lift), ends, how, model.fit_intercept, dtype)
+
+
+def _is_lasso(model: Any) -> bool:
+    return type(model).__name__.startswith("LassoLars")
+
+
+def knots(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    """Why the path is not one of least angles, does not end where it was asked to, or contradicts the active columns;
+    or why alpha is not the best of the stored errors, of which the first is taken among equal ones.
+    """
+    rows = _data(model, X, y, sample_weight)
+    fitted, dtype = params(model, rows.targets)
+    t, lasso, jitter = rows.targets, _is_lasso(model), getattr(model, "jitter", None)
+    alphas = [np.asarray(on_host(found), dtype=np.float64) for found in _of_targets(model.alphas_, t)]
+    whole = hasattr(model, "coef_path_")
+    if whole:
+        weights = [np.asarray(on_host(found), dtype=np.float64).T for found in _of_targets(model.coef_path_, t)]
+    else:
+        weights = [w[None] for w in fitted.coef]
+    if any(w.shape != (len(a), rows.shape[1]) for w, a in zip(weights, alphas, strict=True)):
+        return "coef_path_ and alphas_ do not belong together."
+    if not all(np.array_equal(path[-1], w) for path, w in zip(weights, fitted.coef, strict=True)):
+        return "coef_path_ does not end with coef_."
+    found = angles_of_knots(
+        rows,
+        fitted,
+        rows.fold(Columns.lift),
+        bool(model.fit_intercept),
+        [Knots(a, w) for a, w in zip(alphas, weights, strict=True)],
+        lasso=lasso,
+        positive=bool(getattr(model, "positive", False)),
+        jitter=0.0 if jitter is None else float(jitter),
+        dtype=dtype,
+    )
+    taken = _of_targets(model.n_iter_, t)
+    for k, (one, path, w) in enumerate(zip(found, alphas, weights, strict=True)):
+        if not np.all(one.missed <= one.allowed):
+            return f"Knot {int(np.argmax(one.missed))} of the path does not have equal angles, or not those of alphas_."
+        if np.any(np.diff(path) * one.unit > one.allowed):
+            return "alphas_ do not fall."
+        if whole and int(taken[k]) != len(path) - 1:
+            return "n_iter_ is not the number of steps of the path."
+        if whole and not _joined(_of_targets(model.active_, t)[k], w):
+            return "active_ are not the columns that have weights at the end, in the order in which they joined."
+        if not _ends_well(model, path, int(np.count_nonzero(w[-1])), one.equal, one.allowed / one.unit):
+            return "The path ends elsewhere than it was asked to."
+    return _chosen_end(model) if hasattr(model, "mse_path_") else ""
+
+
+def _joined(active: Any, weights: Floats) -> bool:
+    """Whether columns are those with weights at the end of a path (K, p), the earlier ones first. One that was about to
+    leave when alpha was met may be missing, as in scikit-learn: its weight was on the way to zero.
+    """
+    order, used = _as_order(active), np.flatnonzero(weights[-1])
+    missing = np.setdiff1d(used, order)
+    if np.unique(order).size < order.size or np.setdiff1d(order, used).size or missing.size > 1:
+        return False
+    if missing.size and not np.all(np.abs(weights[-1, missing]) < np.abs(weights[-2:-1, missing])):
+        return False
+    last_zero = [int(np.flatnonzero(weights[:, j] == 0.0)[-1]) for j in order]
+    return all(a <= b for a, b in pairwise(last_zero))
+
+
+def _ends_well(model: Any, alphas: Floats, used: int, equal: int, off: float) -> bool:
+    """Whether the path has come down to alpha, or else taken as many columns or steps as it may: then another column
+    is about to join, so that one more has the largest product.
+    """
+    most = int(model.n_nonzero_coefs if hasattr(model, "n_nonzero_coefs") else model.max_iter)
+    goal = _alpha(model)
+    rounded = float(np.asarray(goal, dtype=np.asarray(on_host(_first(model.alphas_))).dtype))
+    if abs(alphas[-1] - rounded) <= off:
+        return True
+    if alphas[-1] < goal:
+        return False
+    return len(alphas) > most if _is_lasso(model) else used <= most < equal
+
+
+def _first(value: Any) -> Any:
+    return value[0] if isinstance(value, list) else value
+
+
+def _chosen_end(model: Any) -> str:
+    alphas, errors = np.asarray(on_host(model.cv_alphas_)), np.asarray(model.mse_path_, dtype=np.float64)
+    taken = np.flatnonzero(alphas == np.asarray(model.alpha_, dtype=alphas.dtype))
+    if not taken.size or errors.shape[:1] != alphas.shape:
+        return "alpha_ is not one of cv_alphas_."
+    if not is_first_best(errors, int(taken[0])):
+        return "alpha_ is not that of the least mean squared error in mse_path_."
+    return ""
 
 
 def _alpha(model: Any) -> float:
@@ -62,19 +217,71 @@ def _ends(model: Any, targets: int) -> Floats:
 
 def subset(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """The best columns, as many as the model was asked for, or has."""
-    X, y = validated(model, X, y, numeric=True)
-    rows = as_rows(X, y, validate_weights(sample_weight, X))
+    rows = _data(model, X, y, sample_weight)
     fitted, dtype = params(model, rows.targets)
     columns, count = rows.fold(Columns.lift), model.n_nonzero_coefs
     how = {"status": status(model), "dtype": dtype}
     return best_subset(rows, fitted, columns, model.fit_intercept, count, **how)[0]
 
 
-ANGLES = ("Lars", "LarsCV", "LassoLars", "LassoLarsCV", "LassoLarsIC")
+def sizes(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    """Why the columns of some size are not the best, do not leave what is said, or the size that was taken does not
+    have the smallest criterion. A search that was given little time need not have found the best of all sizes.
+    """
+    rows = _data(model, X, y, sample_weight)
+    coef, columns = params(model, rows.targets)[0].coef, rows.fold(Columns.lift)
+    targets = columns.target_lengths(origin=not model.fit_intercept) ** 2
+    tried = _tried(model, rows, columns)
+    names = ("n_nonzero_coefs_", "subsets_", "rss_path_", "criterion_")
+    each = zip(*(_of_targets(getattr(model, name), rows.targets) for name in names), strict=True)
+    for t, (count, inside, squares, costs) in enumerate(each):
+        inside, squares = np.asarray(inside, dtype=bool), np.asarray(squares, dtype=np.float64)
+        if len(squares) - 1 not in tried:
+            return "Not all sizes that were asked for are there."
+        how = {"prove": model.time_limit is None}
+        complaint = check_sizes(rows, columns, bool(model.fit_intercept), t, inside, squares, **how)
+        if complaint:
+            return complaint
+        number = np.arange(len(squares))
+        if model.alpha is not None:
+            expected = squares / columns.weight + float(model.alpha) * number
+        else:
+            factor = 2.0 if model.criterion == "aic" else float(np.log(columns.weight))
+            least = 1e-14 * float(targets[t]) or 1.0
+            expected = columns.weight * np.log(np.maximum(squares, least) / columns.weight) + factor * number
+        if np.shape(costs) != expected.shape or not np.allclose(costs, expected, rtol=1e-9, atol=1e-9 * columns.weight):
+            return "criterion_ is not what the sums of squares and sizes make."
+        best = len(squares) - 1 if model.n_nonzero_coefs is not None else int(np.argmin(costs))
+        if int(count) != best:
+            return "n_nonzero_coefs_ is not the size that was asked for, or that of the smallest criterion_."
+        if np.any((coef[t] != 0.0) & ~inside[best]):
+            return "Columns that are not in the subset of that size have weights."
+    return ""
+
+
+def _tried(model: Any, rows: Rows, columns: Columns) -> set[int]:
+    """The largest size that is tried: the one that was asked for, all columns, or a few where these leave nothing."""
+    lengths = columns.lengths(origin=not model.fit_intercept)[0]
+    least = 8.0 * np.finfo(np.float64).eps * np.sqrt(columns.weight) * np.abs(columns.mean[: columns.features])
+    varying = int(np.count_nonzero(lengths > (least if model.fit_intercept else 0.0)))
+    if model.n_nonzero_coefs is not None:
+        return {min(int(model.n_nonzero_coefs), varying)}
+    free = max(rows.fold(Moments.lift).count - bool(model.fit_intercept) - 1, 0)
+    return {min(most, free, varying) for most in (varying, MOST_SATURATED)}
+
+
+ANGLES = ("Lars", "LarsCV", "LassoLars", "LassoLarsCV")
 
 JUDGES = {
     **dict.fromkeys(PROMISES, pursuit),
-    **dict.fromkeys(ANGLES, angles),
+    **dict.fromkeys((*ANGLES, "LassoLarsIC"), angles),
     "BestSubset": subset,
     "MatchingPursuit": steps,
+}
+
+CHOSEN = {
+    **dict.fromkeys((*PROMISES, "MatchingPursuit"), counts),
+    **dict.fromkeys(ANGLES, knots),
+    "LassoLarsIC": criterion,
+    "BestSubset": sizes,
 }

@@ -1,26 +1,39 @@
 """Least squares: the residual of the fitted weights."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.utils import compute_sample_weight
 
-from tenfold.arrays import Array, is_dask, is_foreign, like, namespace, on_host
+from tenfold.arrays import Array, Floats, is_dask, is_foreign, is_sparse, like, namespace, on_host
 from tenfold.certification.models import known, params, status, validated
+from tenfold.data import Table
 from tenfold.estimators.classes import class_factors, factor_of_each, numbered
 from tenfold.estimators.contract import as_rows, validate_weights
 from tenfold.estimators.least_squares.ridge import signs
 from tenfold.judge import Certificate, residual
+from tenfold.judge.ridge_loo import MOST_PRODUCTS, leave_one_out_errors
 from tenfold.plans.least_squares import ridge_problem
 from tenfold.stats import Columns
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    X, y = validated(model, X, y, numeric=True)
-    return _least_squares(model, X, y, validate_weights(sample_weight, X))
+    return _least_squares(model, *_regression_data(model, X, y, sample_weight))
 
 
 def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    return _least_squares(model, *_classification_data(model, X, y, sample_weight))
+
+
+def _regression_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
+    """X, the targets and the weights."""
+    X, y = validated(model, X, y, numeric=True)
+    return X, y, validate_weights(sample_weight, X)
+
+
+def _classification_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
+    """X, targets of -1 and +1, and the weights with those of the classes."""
     X, y = validated(model, X, y, numeric=False)
     weight = validate_weights(sample_weight, X)
     if y.ndim == 1:
@@ -31,7 +44,7 @@ def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
     if model.class_weight is not None:
         factor = _balance(model, y, X)
         weight = factor if weight is None else weight * factor
-    return _least_squares(model, X, Y, weight)
+    return X, Y, weight
 
 
 def _balance(model: Any, y: Array, X: Array) -> Array:
@@ -53,6 +66,95 @@ def _least_squares(model: Any, X: Array, y: Array, weight: Array | None) -> Cert
     return residual(problem, rows, fitted, columns, status=status(model), dtype=dtype).certificate
 
 
+def _chosen_regression(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    return _check_choice(model, lambda: _regression_data(model, X, y, sample_weight))
+
+
+def _chosen_classification(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    return _check_choice(model, lambda: _classification_data(model, X, y, sample_weight))
+
+
+TIES = 1e-6
+"""Scores closer than this part of the best are equal: sums were taken in another order."""
+
+
+def _check_choice(model: Any, data: Callable[[], tuple[Array, Array, Array | None]]) -> str:
+    """Why the penalty is not one of the grid, or not the best by the stored scores, of which the first is taken among
+    equal ones; and by leave-one-out errors that are computed again where there is no `scoring` and X is small enough.
+    """
+    grid = np.ravel(np.asarray(model.alphas, dtype=np.float64))
+    alpha = np.ravel(np.asarray(model.alpha_, dtype=np.float64))
+    if not np.isin(alpha, grid).all():
+        return f"alpha_ is {model.alpha_!r}, which is not one of the candidates."
+    if hasattr(model, "alphas_") and not np.array_equal(np.asarray(model.alphas_), grid):
+        return "alphas_ are not the candidates that were given."
+    per_target = bool(getattr(model, "alpha_per_target", False))
+    if hasattr(model, "cv_errors_") and not per_target and (model.cv is not None or model.scoring is None):
+        errors = np.asarray(model.cv_errors_, dtype=np.float64)
+        best = int(np.nanargmin(errors)) if np.isfinite(errors).any() else 0
+        if errors.shape != grid.shape or grid[best] != alpha[0]:
+            return "alpha_ is not the candidate of the least cv_errors_."
+        if not np.isclose(-errors[best], model.best_score_, rtol=1e-12, atol=0.0, equal_nan=True):
+            return "best_score_ is not that of the least cv_errors_."
+    if model.cv is not None or model.scoring is not None:
+        return ""
+    errors_again = _leave_one_out(*data(), grid, bool(model.fit_intercept))
+    if errors_again is None:
+        return ""
+    squares, weight = errors_again
+    scores = -np.mean(weight[:, None, None] * squares, axis=0)  # (t, alphas)
+    own = np.ravel(np.asarray(model.best_score_, dtype=np.float64))
+    if not per_target:
+        scores = np.mean(scores, axis=0, keepdims=True)
+        stored = getattr(model, "cv_errors_", None)
+        if stored is not None and not np.allclose(stored, -scores[0], rtol=TIES, atol=0.0):
+            return "cv_errors_ are not the mean squared leave-one-out errors."
+    best_scores = np.max(scores, axis=1)
+    taken = scores[np.arange(len(scores)), [int(np.flatnonzero(grid == one)[0]) for one in _repeat(alpha, scores)]]
+    slack = TIES * np.abs(best_scores)
+    if not np.all(taken >= best_scores - slack):
+        return "alpha_ is not the candidate of the least mean squared leave-one-out error."
+    if own.shape != taken.shape or not np.all(np.abs(own - taken) <= slack):
+        return "best_score_ is not the leave-one-out score of alpha_."
+    return _check_results(model, squares, weight)
+
+
+def _repeat(alpha: Floats, scores: Floats) -> Floats:
+    """One alpha for each row of scores."""
+    return np.broadcast_to(alpha, len(scores)) if alpha.size == 1 else alpha
+
+
+def _check_results(model: Any, squares: Floats, weight: Floats) -> str:
+    """Why the stored squared errors of all samples are not those that were computed again."""
+    stored = getattr(model, "cv_results_", None)
+    if stored is None:
+        return ""
+    stored, expected = np.asarray(stored, dtype=np.float64), weight[:, None, None] * squares
+    size = np.sqrt(np.mean(expected))
+    if stored.size != expected.size:
+        return "cv_results_ does not have one error for each sample and candidate."
+    away = np.abs(np.sqrt(np.abs(stored.reshape(expected.shape))) - np.sqrt(expected))
+    return (
+        ""
+        if np.all(away <= TIES * size) and np.all(stored >= 0.0)
+        else ("cv_results_ are not the squared leave-one-out errors.")
+    )
+
+
+def _leave_one_out(
+    X: Array, Y: Array, weight: Array | None, grid: Floats, intercept: bool
+) -> tuple[Floats, Floats] | None:
+    """Squared errors (n, t, alphas) and weights; None where X is elsewhere or large, or rounding hides the errors."""
+    n, p = X.shape
+    if is_foreign(X) or isinstance(X, Table) or n * p * min(n, p) > MOST_PRODUCTS:
+        return None
+    dense = np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
+    targets = np.asarray(Y, dtype=np.float64).reshape(n, -1)
+    mass = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+    errors = leave_one_out_errors(dense, targets, mass, grid, intercept)
+    return None if errors is None else (np.square(errors), mass)
+
+
 JUDGES = {
     "LinearRegression": regression,
     "Ridge": regression,
@@ -60,3 +162,5 @@ JUDGES = {
     "RidgeClassifier": classification,
     "RidgeClassifierCV": classification,
 }
+
+CHOSEN = {"RidgeCV": _chosen_regression, "RidgeClassifierCV": _chosen_classification}

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, is_sparse, on_host
+from tenfold.arrays import Array, Floats, is_sparse, numpy_dtype, on_host, unit_roundoff
 from tenfold.certification.glm import link_of
 from tenfold.certification.outputs import Expect, Labels, Output, products
 from tenfold.losses import Softmax
@@ -26,7 +26,8 @@ def mean(model: Any, X: Array) -> list[Output | Labels]:
     if link_of(model) != "log":
         return [Output("predict", z, rounding)]
     value = np.exp(z)
-    return [Output("predict", value, value * (np.expm1(rounding) + 1e-15))]
+    own = 4.0 * unit_roundoff(numpy_dtype(X.dtype))  # of the exponential itself
+    return [Output("predict", value, value * (np.expm1(rounding) + own))]
 
 
 def classification(model: Any, X: Array) -> list[Output | Labels]:

@@ -7,11 +7,11 @@ import numpy as np
 from scipy import sparse
 
 from tenfold.arrays import Array, is_sparse
-from tenfold.certification.models import known, params, status, validated
+from tenfold.certification.models import contradicted, known, params, status, validated
 from tenfold.data import Table
 from tenfold.estimators.classes import numbered, targets
 from tenfold.estimators.contract import kept_rows, rowwise, total_weight, validate_weights
-from tenfold.estimators.labels import weighted
+from tenfold.estimators.labels import shares, weighted
 from tenfold.estimators.logistic.settings import Chosen
 from tenfold.judge import Certificate, gap, gap_of_classes
 from tenfold.losses import Logistic, Softmax
@@ -37,9 +37,13 @@ def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     target = targets(number, count)
     rows = kept_rows(X, target, weight)
     penalty = chosen(model).penalty(total_weight(target, weight))
-    if count > 2:
-        return gap_of_classes(Glm(Softmax(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
-    return gap(Glm(Logistic(), penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
+    loss, judge = (Softmax(), gap_of_classes) if count > 2 else (Logistic(), gap)
+    found = judge(Glm(loss, penalty, intercept), rows, fitted, status=status(model), dtype=dtype)
+    if hasattr(model, "class_prior_") and not np.allclose(
+        model.class_prior_, shares(number, count, weight), rtol=1e-9, atol=0.0
+    ):
+        return contradicted(found, "class_prior_ are not the shares of the classes in the data.")
+    return found
 
 
 def _with_column(value: float, X: Array) -> Array:
@@ -57,4 +61,34 @@ def chosen(model: Any) -> Chosen:
     return Chosen(C, {"l1": 1.0, "l2": 0.0}.get(str(model.penalty), float(ratio or 0.0)))
 
 
+def _check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    """Why C and the share of L1 are not those of the best mean of the stored scores, of which the first is taken among
+    equal ones: the candidates in their order, for each C all shares.
+    """
+    grid = np.logspace(-4, 4, model.Cs) if np.ndim(model.Cs) == 0 else np.asarray(model.Cs, dtype=np.float64)
+    if not np.array_equal(np.asarray(model.Cs_, dtype=np.float64), grid):
+        return "Cs_ are not the candidates that were given."
+    given = None if isinstance(model.l1_ratios, str) else model.l1_ratios
+    ratios = [None] if given is None else list(given)
+    stored = list(np.ravel(model.l1_ratios_))
+    if stored != ratios and not (given is None and stored == [1.0]):
+        return "l1_ratios_ are not the candidates that were given."
+    if isinstance(model.scores_, dict):
+        tables = [np.asarray(one, dtype=np.float64) for one in model.scores_.values()]  # (folds, Cs, ratios)
+    else:
+        tables = [np.moveaxis(np.asarray(model.scores_, dtype=np.float64), 1, 2)]
+    scores = tables[0].reshape(len(tables[0]), len(grid), len(ratios))
+    if any(not np.array_equal(one, tables[0], equal_nan=True) for one in tables[1:]):
+        return "scores_ are not the same for all classes."
+    c, k = np.unravel_index(np.argmax(scores.sum(axis=0)), scores.shape[1:])
+    if not np.all(np.ravel(model.C_) == grid[c]):
+        return "C_ is not the candidate of the best mean of scores_."
+    share = {"l1": 1.0, "l2": 0.0}.get(str(model.penalty), float(ratios[k] or 0.0))
+    if not all(float(one or 0.0) in (share, float(ratios[k] or 0.0)) for one in np.ravel(model.l1_ratio_)):
+        return "l1_ratio_ is not the candidate of the best mean of scores_."
+    return ""
+
+
 JUDGES = {"LogisticRegression": logistic, "LogisticRegressionCV": logistic}
+
+CHOSEN = {"LogisticRegressionCV": _check_choice}

@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
-from tenfold.arrays import numpy_dtype, wide
+from tenfold.arrays import Array, Floats, numpy_dtype, on_host, unit_roundoff, wide
 from tenfold.certification.models import status
+from tenfold.certification.outputs import Expect, Labels, Output
 from tenfold.estimators.contract import refuse_not_finite, rows_alone, validate_rows, validate_weights
 from tenfold.estimators.mixture import GaussianMixture
 from tenfold.judge import Certificate, em_step
+from tenfold.judge.mixtures import Said
 from tenfold.plans.mixture_start import look
 from tenfold.problems import Gaussians
 from tenfold.stats import Mixture
@@ -36,9 +39,55 @@ def gaussian(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         missing=seen.missing,
         tol=float(model.tol),
         dtype=numpy_dtype(model.means_.dtype),
-        triangles=wide(model.precisions_cholesky_),
+        said=Said(wide(model.precisions_cholesky_), wide(model.precisions_), float(model.lower_bound_)),
         status=status(model),
     )
 
 
 JUDGES = {"GaussianMixture": gaussian}
+
+
+def _matrices(model: Any, k: int, p: int) -> Floats:
+    """The covariances of all components, (k, p, p)."""
+    C, kind = np.asarray(wide(model.covariances_)), model.covariance_type
+    if kind in ("full", "tied"):
+        return np.broadcast_to(C, (k, p, p))
+    return np.array([np.diag(np.broadcast_to(variance, p)) for variance in C])
+
+
+def _outputs(model: Any, X: Array) -> list[Output | Labels]:
+    """Log densities, and the shares of the components, of the values that are there."""
+    X_, means = np.asarray(on_host(X), dtype=np.float64), wide(model.means_)
+    n, (k, p) = X_.shape[0], means.shape
+    matrices, z, rounding = _matrices(model, k, p), np.empty((n, k)), np.empty((n, k))
+    with np.errstate(divide="ignore"):
+        logs = np.log(wide(model.weights_))
+    unit = unit_roundoff(numpy_dtype(X.dtype))
+    for pattern in np.unique(np.isnan(X_), axis=0):
+        rows, there = np.flatnonzero((np.isnan(X_) == pattern).all(axis=1)), np.flatnonzero(~pattern)
+        for c in range(k):
+            values, axes = np.linalg.eigh(matrices[c][np.ix_(there, there)])
+            away = X_[np.ix_(rows, there)] - means[c, there]
+            own = away @ (axes / np.sqrt(values))
+            length = np.sum(own**2, axis=1)
+            constant = len(there) * np.log(2.0 * np.pi) + np.sum(np.log(values))
+            z[rows, c] = logs[c] - 0.5 * (constant + length)
+            far = (np.abs(X_[np.ix_(rows, there)]) + np.abs(means[c, there])) @ np.abs(axes / np.sqrt(values))
+            condition = values[-1] / values[0] if len(values) else 1.0
+            # scikit-learn's diagonal kinds sum three products in place of squares of differences
+            far = far**2 if model.covariance_type in ("diag", "spherical") else np.abs(own) * far
+            terms = np.sum(far, axis=1) + condition * (1.0 + length) + np.sum(np.abs(np.log(values)))
+            rounding[rows, c] = 16.0 * (p + 8.0) * unit * (terms + abs(constant) + 1.0)
+    top = np.max(z, axis=1, keepdims=True)
+    density = top[:, 0] + np.log(np.sum(np.exp(z - top), axis=1))
+    # a component far away is known as badly as it is far, and adds nothing
+    near = np.max(np.where(z > top - 50.0, rounding, 0.0), axis=1)
+    spread = 2.0 * near + 8.0 * unit
+    return [
+        Output("score_samples", density, near + 4.0 * unit * np.abs(density) + 1e-15),
+        Output("predict_proba", np.exp(z - density[:, None]), np.minimum(np.expm1(spread), 1.0)[:, None]),
+        Labels("predict", z, np.arange(k), 2.0 * near),
+    ]
+
+
+OUTPUTS: dict[str, Expect] = {"GaussianMixture": _outputs}

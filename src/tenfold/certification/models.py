@@ -1,5 +1,6 @@
 """What a fitted model says of its own fit: data as it would take them, weights, classes, status."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,13 @@ from tenfold.arrays import FLOATS, Array, is_foreign, is_sparse, on_host
 from tenfold.data import Table
 from tenfold.estimators.classes import unknown_classes
 from tenfold.estimators.contract import canonical, finiteness, validate
+from tenfold.judge import Certificate
 from tenfold.stats import Params
 
 STATUS = "judged"
+
+INCONSISTENT = "inconsistent"
+"""The fitted arrays are certified, and another part of the model contradicts them or the data."""
 
 
 def validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Array]:
@@ -42,12 +47,22 @@ def known(model: Any, y: Array) -> None:
 
 
 def params(model: Any, targets: int) -> tuple[Params, Any]:
-    """The fitted weights and intercepts in float64, and the dtype in which the model keeps them."""
+    """The fitted weights and intercepts in float64, and the dtype in which the model keeps them.
+
+    An intercept that was given, and that the model was not to fit, is a constant that no problem here knows of.
+    """
     coef = model.coef_.toarray() if is_sparse(model.coef_) else on_host(model.coef_)
     b = np.broadcast_to(np.ravel(np.asarray(on_host(model.intercept_), dtype=np.float64)), targets)
+    if not getattr(model, "fit_intercept", True) and np.any(b):
+        raise TypeError("certify cannot judge a model whose intercept was given and not fitted.")
     dtype = coef.dtype if coef.dtype in FLOATS else np.float64
     coef = np.ascontiguousarray(coef.reshape(targets, -1), dtype=np.float64)
     return Params(coef, np.ascontiguousarray(b)), dtype
+
+
+def contradicted(certificate: Certificate, complaint: str) -> Certificate:
+    """The certificate of a model of which another part contradicts what was certified, or the data."""
+    return replace(certificate, value=np.inf, status=INCONSISTENT, note=complaint)
 
 
 def status(model: Any) -> str:

@@ -1,23 +1,42 @@
 """Models that keep their rows: these are compared with those given, and their neighbours with plain distances."""
 
+import warnings
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from tenfold.arrays import FLOATS, Integers, is_dask, is_sparse, namespace, on_host
+from tenfold.arrays import FLOATS, Array, Floats, Integers, is_dask, is_sparse, namespace, numpy_dtype, on_host
 from tenfold.certification.models import known
+from tenfold.certification.outputs import Expect, Labels, Output, take_samples
+from tenfold.choose.neighbours import list_of
 from tenfold.data import MemoryRows, Rows
+from tenfold.distances import distance_of
 from tenfold.estimators.classes import numbered as numbered_classes
-from tenfold.estimators.contract import as_rows, rows_alone, source_of, validate, validate_rows, validate_weights
+from tenfold.estimators.contract import (
+    as_rows,
+    rows_alone,
+    source_of,
+    total_weight,
+    validate,
+    validate_rows,
+    validate_weights,
+)
 from tenfold.estimators.neighbours import KernelDensity
+from tenfold.estimators.neighbours.metrics import name_metric
+from tenfold.estimators.neighbours.objects import is_metric
 from tenfold.estimators.neighbours.reached import THERE
+from tenfold.estimators.neighbours.searched import Searched
 from tenfold.judge import Certificate
 from tenfold.judge import neighbours as judge
-from tenfold.plans.neighbours import numbered, rows_at
+from tenfold.judge import windows as judge_windows
+from tenfold.plans.neighbours import bandwidths_to_try, numbered, rows_at
+from tenfold.plans.neighbours import boxes as plan
 
 
 def index(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -31,17 +50,27 @@ def index(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     places = np.flatnonzero(on_host(votes)) if votes is not None else np.arange(kept.shape[0])
     k = getattr(model, "n_neighbors_", getattr(model, "n_neighbors", None))
     k = None if k is None else min(int(k), len(places) - 1)
-    question = {"metric": model.effective_metric_, "params": model.effective_metric_params_}
+    metric, metric_params = _metric_of(model)
+    question: dict[str, Any] = {"metric": metric, "params": metric_params}
     question |= {"k": k, "radius": None if k is not None else model.radius}
     rows = numbered(rows_alone(kept, votes))
     asked = places[judge.sample(len(places), kept.shape[1])]
-    if model.effective_metric_ == "precomputed":
+    if isinstance(metric, str) and metric == "precomputed":
         return judge.neighbours(
             stored, rows, **question, asked=asked[:0], queries=kept, found=partial(_found, model, k)
         )
-    missing = model.effective_metric_ == "nan_euclidean"
+    missing = isinstance(metric, str) and metric == "nan_euclidean"
     queries = rows_at(rows, asked, missing=missing)
     return judge.neighbours(stored, rows, **question, asked=asked, queries=queries, found=partial(_found, model, k))
+
+
+def _metric_of(model: Any) -> tuple[Any, dict[str, Any]]:
+    """The metric and its parameters, from the parameters of the user."""
+    asked = SimpleNamespace(**{name: getattr(model, name) for name in ("algorithm", "metric", "metric_params", "p")})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        name_metric(asked, model._fit_X.shape[1])
+    return asked.effective_metric_, asked.effective_metric_params_
 
 
 def _stored(model: Any, given: Any, y: Any, weight: Any) -> dict[str, tuple[Any, Any]]:
@@ -127,7 +156,7 @@ def _found(model: Any, k: int | None, queries: Any, asked: Integers) -> judge.An
 
 def windows(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Densities and local means; scikit-learn's density is asked for its own logarithms."""
-    ours = model if hasattr(model, "judged") else _as_ours(model)
+    ours = model if hasattr(model, "_judged") else _as_ours(model)
     told = ours._targets is not None
     if told and y is None and source_of(X) != "files":
         raise ValueError("ParzenRegressor was fitted with targets: give y.")
@@ -139,7 +168,7 @@ def windows(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         )
         weight = validate_weights(sample_weight, X)
         given = as_rows(X, y, weight) if told else rows_alone(X, weight)
-        return ours.judged(_marks(ours._stored(), given))
+        return ours._judged(_marks(ours._stored(), given))
     X = validate_data(ours, X, order="C", dtype=np.float64, reset=False)
     weight = validate_weights(sample_weight, X)
     y = np.asarray(y, dtype=np.float64).reshape(len(X), -1) if told else None
@@ -157,7 +186,7 @@ def windows(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         stored["the weights"] = (own, ones if weight is None else weight)
     else:
         ours._weight = weight
-    return ours.judged(stored)
+    return ours._judged(stored)
 
 
 class _Asked(KernelDensity):
@@ -177,7 +206,7 @@ def _as_ours(model: Any) -> Any:
 
 def histogram(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Bars, counted again."""
-    return model.judged(*model._validated(X, sample_weight))
+    return model._judged(*model._validated(X, sample_weight))
 
 
 JUDGES: dict[str, Callable[..., Certificate]] = dict.fromkeys(
@@ -204,7 +233,255 @@ def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     known(model, y)
     if weight is not None and not weight.all():
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-    return model.judged(X, np.searchsorted(model.classes_, y), weight)
+    return model._judged(X, np.searchsorted(model.classes_, y), weight)
 
 
 JUDGES["PrototypeClassifier"] = prototypes
+
+
+def _complain_of_index(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    """What of a model that keeps its samples does not follow from its parameters and these samples."""
+    if model.n_samples_fit_ != model._fit_X.shape[0]:
+        return f"n_samples_fit_ is {model.n_samples_fit_}, and {model._fit_X.shape[0]} samples are kept."
+    metric, metric_params = _metric_of(model)
+    if not (_alike(model.effective_metric_, metric) or (is_metric(model.metric) and not isinstance(model, Searched))):
+        return f"effective_metric_ is {model.effective_metric_!r}, and the parameters say {metric!r}."
+    if isinstance(model, Searched) or not is_metric(model.metric):
+        own = model.effective_metric_params_ or {}
+        if own.keys() != metric_params.keys() or not all(_alike(own[name], metric_params[name]) for name in own):
+            return f"effective_metric_params_ are {own!r}, and the parameters say {metric_params!r}."
+    complaint = _complain_of_number(model) if hasattr(model, "cv_errors_") else ""
+    return complaint or _complain_of_answers(model, X)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    return one is other or bool(np.array_equal(one, other))
+
+
+def _complain_of_number(model: Any) -> str:
+    """Candidates, the least error among them, and the number of neighbours."""
+    if not np.array_equal(model.candidates_, list_of(model.n_neighbors, _voters(model) - 1)):
+        return "candidates_ are not those that n_neighbors asks for."
+    return _complain_of_choice("n_neighbors_", model.n_neighbors_, model.candidates_, model.cv_errors_, model)
+
+
+def _complain_of_choice(name: str, chosen: Any, candidates: Any, errors: Any, model: Any) -> str:
+    """That the candidate with the least error was chosen, the first of several, and its error is minus the best
+    score.
+    """
+    if np.shape(errors) != np.shape(candidates):
+        return f"There are {np.size(candidates)} candidates and {np.size(errors)} errors."
+    best = 0 if np.isnan(errors).all() else int(np.nanargmin(errors))
+    if chosen != candidates[best]:
+        return f"{name} is {chosen}, and the best of the candidates is {candidates[best]}."
+    if hasattr(model, "best_score_") and not np.array_equal(-model.best_score_, errors[best], equal_nan=True):
+        return f"best_score_ is {model.best_score_}, and the least of the errors {errors[best]}."
+    return ""
+
+
+def _complain_of_answers(model: Any, X: Any) -> str:
+    """Predictions and graphs beside those of the neighbours that the model itself finds, which were judged."""
+    samples = take_samples(X)
+    if _counts(model) and _asked_for(model) > _voters(model):
+        return ""  # more neighbours than samples: no query has an answer
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        if hasattr(model, "transform"):
+            wrong = "transform" if _other_graph(model, samples) else ""
+        else:
+            wrong = _other_answers(model, samples) if hasattr(model, "_y") else ""
+    return f"{type(model).__name__}.{wrong} does not return what the neighbours say." if wrong else ""
+
+
+def _counts(model: Any) -> bool:
+    """Whether neighbours are a number of the nearest, and not all within a radius."""
+    return getattr(model, "n_neighbors", None) is not None
+
+
+def _asked_for(model: Any) -> int:
+    """How many neighbours an answer takes: a graph of distances has the sample itself, too."""
+    graph = hasattr(model, "transform") and model.mode == "distance"
+    return int(getattr(model, "n_neighbors_", model.n_neighbors)) + int(graph)
+
+
+def _voters(model: Any) -> int:
+    """How many samples can be neighbours."""
+    votes = getattr(model, "_votes", None)
+    return int(model._fit_X.shape[0]) if votes is None else int(np.count_nonzero(on_host(votes)))
+
+
+def _lists(model: Any, samples: Any, more: int = 0) -> tuple[list[Floats], list[Integers]]:
+    """Distances and numbers of the neighbours of each sample."""
+    found = model.kneighbors(samples, _asked_for(model) + more) if _counts(model) else model.radius_neighbors(samples)
+    distances, rows = (list(on_host(part)) for part in found)
+    return distances, rows
+
+
+def _other_graph(model: Any, samples: Any) -> bool:
+    distances, rows = _lists(model, samples)
+    offsets = np.append(0, np.cumsum([len(one) for one in rows]))
+    data = np.concatenate(distances) if model.mode == "distance" else np.ones(offsets[-1])
+    expected = sparse.csr_matrix((data, np.concatenate(rows), offsets), shape=(len(rows), model.n_samples_fit_))
+    own = model.transform(samples)
+    return own.shape != expected.shape or bool((abs(own - expected) > 1e-6 * abs(expected)).nnz)
+
+
+def _other_answers(model: Any, samples: Any) -> str:
+    """The name of a method whose values are not those of the neighbours, for samples that have some, and of which none
+    is at the limit: there several answers are right.
+    """
+    distances, rows = _lists(model, samples)
+    some = np.array([len(one) > 0 for one in rows]) & ~_tied(model, samples, distances)
+    weight = _weights(model, distances, rows)
+    if weight is None or not some.any():
+        return ""
+    y, tol = np.asarray(model._y), 1e-4 if numpy_dtype(samples.dtype) == np.float32 else 1e-9
+    y = y.reshape(len(y), -1)
+    own = np.asarray(on_host(model.predict(samples)))
+    own = own.reshape(len(own), -1)
+    several = hasattr(model, "classes_") and model.outputs_2d_
+    proba = model.predict_proba(samples) if hasattr(model, "predict_proba") else []
+    for t in range(y.shape[1]):
+        if not hasattr(model, "classes_"):
+            mean = np.array(
+                [w @ y[one, t] / w.sum() if len(w) else np.nan for w, one in zip(weight, rows, strict=True)]
+            )
+            if not np.allclose(own[some, t], mean[some], rtol=tol, atol=tol * float(np.max(np.abs(y[:, t])))):
+                return "predict"
+            continue
+        classes = on_host(model.classes_[t] if several else model.classes_)
+        votes = np.array(
+            [
+                np.bincount(y[one, t], w, len(classes)) / max(w.sum(), 1e-300)
+                for w, one in zip(weight, rows, strict=True)
+            ]
+        )
+        shares = np.asarray(on_host(proba[t] if several else proba))
+        if shares.shape != votes.shape or not np.allclose(shares[some], votes[some], rtol=0.0, atol=tol):
+            return "predict_proba"
+        taken = np.max(np.where(own[:, t, None] == classes, votes, -np.inf), axis=1)
+        if np.any((np.max(votes, axis=1) - taken)[some] > tol):
+            return "predict"
+    return ""
+
+
+def _tied(model: Any, samples: Any, distances: list[Floats]) -> Any:
+    """Where a sample has further neighbours at the limit."""
+    tol = 1e-4 if numpy_dtype(samples.dtype) == np.float32 else 1e-7
+    if not _counts(model):
+        return np.array([bool(np.any(np.abs(one - model.radius) <= tol * model.radius)) for one in distances])
+    if len(distances[0]) >= _voters(model):
+        return np.zeros(len(distances), dtype=bool)
+    longer = np.array(_lists(model, samples, 1)[0])
+    # distances of many features come from products, whose rounding is that of the lengths of the samples
+    values = np.abs(samples.data if is_sparse(samples) else on_host(samples))
+    largest = (
+        0.0
+        if isinstance(model.metric, str) and model.metric == "precomputed"
+        else float(np.nanmax(values, initial=0.0))
+    )
+    size = np.max(longer, axis=1) + largest
+    return longer[:, -1] - longer[:, -2] <= tol * size
+
+
+def _weights(model: Any, distances: list[Floats], rows: list[Integers]) -> list[Floats] | None:
+    """The weights of the neighbours of each sample; None where the user's function wants all distances at once."""
+    if callable(model.weights):
+        if not _counts(model):
+            return None
+        found = [np.asarray(one, dtype=np.float64) for one in model.weights(np.array(distances))]
+    elif model.weights == "distance":
+        found = [(one == 0.0).astype(np.float64) if np.any(one == 0.0) else 1.0 / one for one in distances]
+    else:
+        found = [np.ones(len(one)) for one in distances]
+    votes = getattr(model, "_votes", None)
+    if votes is None:
+        return found
+    votes = on_host(votes)
+    return [own * votes[one] for own, one in zip(found, rows, strict=True)]
+
+
+def _complain_of_bandwidth(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    """Whether the bandwidth is the user's, or the best of the candidates."""
+    if model.bandwidth not in ("likelihood", "loo"):
+        # rules of thumb are judged with the density
+        given = isinstance(model.bandwidth, str) or model.bandwidth_ == model.bandwidth
+        return "" if given else f"bandwidth_ is {model.bandwidth_}, and bandwidth {model.bandwidth}."
+    distance = distance_of(model.metric, model.metric_params or {}, model._rows)
+    expected = bandwidths_to_try(distance, model._rows, model.candidates)
+    if np.shape(model.candidates_) != expected.shape or not np.allclose(model.candidates_, expected, rtol=1e-12):
+        return "candidates_ are not those that the parameters ask for."
+    errors = -model.likelihoods_ if model.bandwidth == "likelihood" else model.cv_errors_
+    return _complain_of_choice("bandwidth_", model.bandwidth_, model.candidates_, errors, model)
+
+
+def _complain_of_boxes(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+    """Edges, by the parameters and the range of the samples, and of several numbers of boxes the one of least risk."""
+    X, weight = model._validated(X, sample_weight)
+    rows, total = rows_alone(X, weight), total_weight(X, weight)
+    low, high = plan.range_of(rows)
+    if isinstance(model.bins, str) and model.width is None:
+        tried = model._tried(len(low), total)
+        if not np.array_equal(model.candidates_, tried):
+            return "candidates_ are not those that the parameters ask for."
+        edges = [plan.edges_of(low, high, int(bins)) for bins in tried]
+        risks = judge_windows.risks(rows, edges, total)
+        size = np.max(np.abs(risks[np.isfinite(risks)]), initial=1e-300)
+        if not np.allclose(model.risks_, risks, rtol=0.0, atol=1e-9 * size, equal_nan=True):
+            return "risks_ are not those of the counts."
+        best = edges[0 if np.isnan(model.risks_).all() else int(np.nanargmin(model.risks_))]
+    else:
+        best = model._edges(low, high)
+    same = len(best) == len(model.bin_edges_) and all(
+        np.shape(own) == edge.shape and np.allclose(own, edge, rtol=1e-12, atol=1e-12 * float(np.ptp(edge)))
+        for own, edge in zip(model.bin_edges_, best, strict=True)
+    )
+    return "" if same else "bin_edges_ are not those that the parameters and the samples ask for."
+
+
+CHOSEN: dict[str, Callable[[Any, Any, Any, Any], str]] = {
+    **{name: _complain_of_index for name, judge_of in JUDGES.items() if judge_of is index},
+    "KernelDensity": _complain_of_bandwidth,
+    "ParzenRegressor": _complain_of_bandwidth,
+    "Histogram": _complain_of_boxes,
+}
+
+
+def _nearest_prototype(model: Any, X: Array) -> list[Output | Labels]:
+    X_ = np.asarray(X, dtype=np.float64)
+    squares = np.sum((X_[:, None, :] - model.prototypes_) ** 2, axis=2)
+    scores = [-np.min(squares[:, model.prototype_classes_ == c], axis=1, initial=np.inf) for c in model.classes_]
+    size = np.sum(X_**2, axis=1) + np.max(np.sum(model.prototypes_**2, axis=1))
+    return [Labels("predict", np.column_stack(scores), model.classes_, 1e-12 * size)]
+
+
+def _bars(model: Any, X: Array) -> list[Output | Labels]:
+    X, cells = np.asarray(on_host(X), dtype=np.float64), []
+    inside = np.ones(len(X), dtype=bool)
+    for j, edge in enumerate(model.bin_edges_):
+        cells.append(np.sum(X[:, j, None] >= edge[1:-1], axis=1, dtype=np.intp))
+        inside &= (X[:, j] >= edge[0]) & (X[:, j] <= edge[-1])
+    with np.errstate(divide="ignore"):
+        return [Output("score_samples", np.log(np.where(inside, model.density_[tuple(cells)], 0.0)), 1e-12)]
+
+
+def _local_means(model: Any, X: Array) -> list[Output | Labels]:
+    """Means of windows that are not empty; what is said of the others depends on ties."""
+    if source_of(model._rows) in THERE:
+        return []
+    value = judge_windows.local_means(
+        model._stored(),
+        model.metric,
+        model.metric_params or {},
+        model._about(model.bandwidth_),
+        np.asarray(X, dtype=np.float64),
+    )
+    rounding = np.where(np.isnan(value), np.inf, 1e-9 * model._size())
+    return [Output("predict", np.nan_to_num(value), rounding)]
+
+
+OUTPUTS: dict[str, Expect] = {
+    "PrototypeClassifier": _nearest_prototype,
+    "Histogram": _bars,
+    "ParzenRegressor": _local_means,
+}

@@ -5,6 +5,7 @@ so `certify` also calls the model's methods on a few samples and compares what t
 arrays give, in float64, up to a bound on the rounding of the model's own arithmetic.
 """
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from tenfold.arrays import Array, Floats, is_dask, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
+from tenfold.arrays import Array, Floats, is_dask, is_foreign, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
 from tenfold.data import BatchRows, Table
 from tenfold.estimators.contract import rows_alone, validate_rows
 
@@ -57,7 +58,7 @@ def take_samples(X: Any) -> Array:
         return BatchRows(X, np.zeros((X.shape[0], 0))).thin(step).X
     if is_dask(X):
         return np.asarray(rows_alone(X, None).X[::step].compute())  # type: ignore[attr-defined]
-    return X[::step]
+    return X[::step, :]
 
 
 def find_difference(model: Any, X: Any, expect: Expect) -> str:
@@ -66,7 +67,7 @@ def find_difference(model: Any, X: Any, expect: Expect) -> str:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # the samples have no feature names, and values far off may overflow
         warnings.simplefilter("ignore")
-        for output in expect(model, samples):
+        for output in expect(_bring_here(model), on_host(samples) if is_foreign(samples) else samples):
             own = getattr(model, output.method)(samples)
             if not (_agrees if isinstance(output, Output) else _picks)(output, on_host(own)):
                 return (
@@ -74,6 +75,16 @@ def find_difference(model: Any, X: Any, expect: Expect) -> str:
                     "it reads other arrays than those that were judged."
                 )
     return ""
+
+
+def _bring_here(model: Any) -> Any:
+    """The model with NumPy arrays in place of those of a device."""
+    arrays = {name: on_host(value) for name, value in vars(model).items() if is_foreign(value)}
+    if not arrays:
+        return model
+    here = copy.copy(model)
+    vars(here).update(arrays)
+    return here
 
 
 def _agrees(output: Any, own: Any) -> bool:

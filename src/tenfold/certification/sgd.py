@@ -79,8 +79,6 @@ def _one(model: Any, X: Array, y: Floats, weight: Array | None, fitted: Params, 
         raise TypeError("certify cannot judge passive-aggressive steps: there is no problem that they solve.")
     if model.loss in REFUSED:
         raise TypeError(f"certify cannot judge {type(model).__name__} with loss={model.loss!r}: {REFUSED[model.loss]}.")
-    if not model.fit_intercept and np.any(fitted.intercept):
-        raise TypeError("certify cannot judge a model whose intercept was given and not fitted.")
     X, y, weight, count = _counted(model, X, y, weight)
     # losses are weighed in the mean of all rows; here their mean is by the weights
     scale = count / (float(np.sum(weight)) if weight is not None else count)
@@ -111,6 +109,8 @@ def one_class(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         X = canonical(validate_data(model, X, reset=False, accept_sparse="csr", dtype=list(FLOATS)))
     weight = validate_weights(sample_weight, X)
     coef, dtype = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64)), model.coef_.dtype
+    if not model.fit_intercept and np.any(model.offset_):
+        raise TypeError("certify cannot judge a model whose offset was given and not fitted.")
     X, ones, weight, count = _counted(model, X, np.ones(X.shape[0]), weight)
     return one_class_gap(
         float(model.nu),
