@@ -42,6 +42,14 @@ COLLINEAR = (
 BEYOND = "The variances of the coefficients of very small columns are beyond the range of numbers. Scale the columns."
 
 
+class NoInferenceError(ValueError, AttributeError):
+    """A fitted model has no classical inference; the message has the reason.
+
+    An AttributeError as well, so that `hasattr(model, "inference_")` is False and `dir`, `inspect.getmembers` and a
+    notebook's display leave the attribute out; scikit-learn's NotFittedError has the same two bases.
+    """
+
+
 SINGULAR = 64.0 * float(np.finfo(np.float64).eps)
 """Beside ones on the diagonal, a pivot of so much a column is rounding."""
 

@@ -1,11 +1,12 @@
 """Classifiers that are read off statistics of the rows of each class: rows in, scores out; parts that merge."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from tenfold.arrays import Array, Floats, is_numpy, on_host
+from tenfold.arrays import Array, Floats, is_dask, is_numpy, namespace, numpy_dtype, on_host
 from tenfold.data import Rows
 from tenfold.estimators.classes import (
     chosen_classes,
@@ -62,10 +63,6 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
     def _judge(self, rows: Rows | None) -> Certificate:
         """The certificate, from the rows, or from the sums where they are gone."""
         raise NotImplementedError
-
-    def judged(self, X: Array, number: Array, weight: Array | None) -> Certificate:
-        """What the judge says of the fitted attributes, given the rows and the numbers of their classes."""
-        return self._judge(self._rows(X, number, weight))
 
     def _refuse_parts(self) -> None:
         """Raise where the settings need all rows at once."""
@@ -147,12 +144,33 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
         return chosen_classes(self.classes_, number)
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, (n, n_classes)."""
-        return self._raw(X, then=probabilities)
+        """Probabilities of the classes, (n, n_classes), in the precision of X."""
+        return self._in_precision(X, probabilities)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the probabilities of the classes, (n, n_classes)."""
-        return self._raw(X, then=log_probabilities)
+        """Logarithms of the probabilities of the classes, (n, n_classes), in the precision of X."""
+        return as_precise_logarithms(self._raw(X, then=log_probabilities), X)
+
+    def _in_precision(self, X: Any, then: Callable[[Array], Array] | None = None) -> Array:
+        """What `then` makes of the scores, which are float64, in the precision of X."""
+        return as_precise(self._raw(X, then=then), X)
+
+
+def as_precise(values: Array, X: Any) -> Array:
+    """Values in float32 where X is."""
+    dtype = getattr(X, "dtype", None)
+    if dtype is None or is_dask(values) or numpy_dtype(dtype) != np.float32:
+        return values.astype(np.float32) if is_dask(values) and dtype == np.float32 else values
+    return values.astype(np.float32) if is_numpy(values) else namespace(values).astype(values, dtype, copy=False)
+
+
+def as_precise_logarithms(values: Array, X: Any) -> Array:
+    """Logarithms of probabilities in float32 where X is, those of probabilities that are one in float32 zero."""
+    found = as_precise(values, X)
+    if is_dask(found) or found.dtype == values.dtype:
+        return found
+    xp = namespace(found)
+    return xp.where(found > -0.25 * np.finfo(np.float32).eps, xp.zeros_like(found), found)
 
 
 def given_priors(priors: Any, classes: int) -> Floats | None:

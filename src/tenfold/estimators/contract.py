@@ -27,6 +27,7 @@ from tenfold.arrays import (
 from tenfold.data import BatchRows, MemoryRows, NotFinite, Rows, Table
 from tenfold.estimators import foreign
 from tenfold.estimators.advice import advising
+from tenfold.machine import interruptible
 from tenfold.plans import Fitted
 from tenfold.solvers.loop import Status
 
@@ -41,7 +42,7 @@ def all_or_nothing(method: Method) -> Method:
     def fit(estimator: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(estimator))
         try:
-            with advising(estimator):
+            with advising(estimator), interruptible():
                 return method(estimator, *args, **kwargs)
         except BaseException:
             vars(estimator).clear()
@@ -383,7 +384,7 @@ def store(estimator: Any, fitted: Fitted, X: Array, *, coef_flat: bool, intercep
     """Set `coef_`, `intercept_` and `certificate_`, flat where scikit-learn has no axis of targets; where X lives."""
     coef, b = fitted.params
     estimator.coef_ = follow(coef[0] if coef_flat else coef, X)
-    estimator.intercept_ = follow(b[0] if intercept_flat else b, X) if intercept else 0.0
+    estimator.intercept_ = keep_intercept(b[0] if intercept_flat else b, X) if intercept else 0.0
     estimator.certificate_ = fitted.certificate
 
 
@@ -411,6 +412,14 @@ def warn_unless_certified(estimator: Any) -> None:
         advice = ADVICE.get(certificate.status, "")
         message = f"{type(estimator).__name__} ({certificate.status}): {certificate.explain()} {advice}"
         warnings.warn(message.rstrip(), ConvergenceWarning, stacklevel=5)
+
+
+def keep_intercept(b: Array, X: Array) -> Array:
+    """An intercept where X lives, in float64 whatever the dtype of X: it takes up the product of means and weights,
+    whose rounding in single precision would move every prediction.
+    """
+    kept = np.array(b, dtype=np.float64)[()]
+    return like(kept, X) if is_foreign(X) and not is_dask(X) else kept
 
 
 def follow(array: Array, X: Array, *, copy: bool = True) -> Array:

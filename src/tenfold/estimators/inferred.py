@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, on_host
 from tenfold.estimators.contract import as_rows, names_of
-from tenfold.inference import Inference, LikelihoodInference
+from tenfold.inference import Inference, LikelihoodInference, NoInferenceError
 from tenfold.judge import Certificate
 from tenfold.losses import Loss
 from tenfold.plans.likelihood import infer
@@ -32,10 +32,14 @@ class Inferred:
 
     @property
     def inference_(self) -> Any:
-        """Classical inference, one for each target; ValueError with the reason where it does not exist."""
+        """Classical inference, one for each target.
+
+        Where it does not exist the attribute does not: a NoInferenceError, which is an AttributeError and a
+        ValueError, has the reason.
+        """
         check_is_fitted(self)
         if isinstance(self._inference, str):
-            raise ValueError(self._inference)
+            raise NoInferenceError(self._inference)
         return self._inference[0] if len(self._inference) == 1 else self._inference
 
     def summary(self) -> str:

@@ -12,7 +12,7 @@ class InvalidParameterError(ValueError, TypeError):
 
 
 Check = tuple[Callable[[Any], bool], str]
-"""A test and how an allowed value is described."""
+"""A test and how an allowed value is described; "" for a value that is not offered."""
 
 
 def _is_number(value: Any, kind: type) -> bool:
@@ -42,6 +42,11 @@ def choice(*options: str) -> Check:
     """One of some words."""
     listed = ", ".join(repr(option) for option in sorted(options))
     return lambda value: isinstance(value, str) and value in options, f"a str among {{{listed}}}"
+
+
+def unset(default: str) -> Check:
+    """The word that a constructor has in place of a value; it is taken, but not offered."""
+    return lambda value: isinstance(value, str) and value == default, ""
 
 
 def nothing() -> Check:
@@ -116,7 +121,7 @@ def check_arguments(name: str, constraints: Constraints, /, **values: Any) -> No
     for parameter, checks in constraints.items():
         value = values[parameter]
         if not any(test(value) for test, _ in checks):
-            allowed = [words for _, words in checks]
+            allowed = [words for _, words in checks if words]
             described = allowed[0] if len(allowed) == 1 else f"{', '.join(allowed[:-1])} or {allowed[-1]}"
             raise InvalidParameterError(
                 f"The {parameter!r} parameter of {name} must be {described}. Got {value!r} instead."

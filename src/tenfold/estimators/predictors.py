@@ -195,7 +195,8 @@ def _linear(coef: Array, intercept: Array, few: bool, X: Array) -> Array:
     dtype = X.dtype if is_foreign(X) else np.result_type(X.dtype, coef.dtype)
     if few and is_numpy(X):
         with np.errstate(invalid="ignore"):  # BLAS may raise the flag for lanes that hold no row
-            return (X @ coef.T + intercept).astype(dtype, copy=False)
+            # in float64: products of single precision lose the digits of features far from zero
+            return (np.asarray(X, np.float64) @ coef.T + intercept).astype(dtype, copy=False)
     flat, coef = coef.ndim == 1, np.atleast_2d(coef)
     params = Params(
         np.ascontiguousarray(coef, dtype=np.float64),

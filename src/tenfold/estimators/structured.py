@@ -99,6 +99,10 @@ class StructuredPerceptron(BaseEstimator):
         "random_state": (random_state(),),
         "time_limit": (nothing(), real(0, np.inf, "right")),
     }
+    _report_only: ClassVar[dict[str, str]] = {
+        "n_iter_": "how many passes the solver took",
+        "n_mistakes_": "how many wrong tags the solver learned from, in the order of its passes",
+    }
 
     def __init__(
         self,

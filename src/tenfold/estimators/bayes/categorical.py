@@ -133,6 +133,10 @@ class CategoricalNB(DiscreteNB):
         return judge.categorical(
             again,
             alpha,
+            weight=self.class_count_,
+            tables=self.category_count_,
+            sizes=self.n_categories_,
+            least=self._least(),
             log_p=list(self.feature_log_prob_),
             log_prior=self.class_log_prior_,
             priors=priors,

@@ -71,6 +71,10 @@ class DiscreteNB(NaiveBayes):
     def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
         raise NotImplementedError
 
+    def _counted(self) -> judge.Counted:
+        """What the judge compares."""
+        return judge.Counted(self.class_count_, self.class_log_prior_, self.feature_count_, self.feature_log_prob_)
+
     def _smoothing(self, warn: bool = True) -> Floats:
         """alpha as an array that goes with the columns."""
         if isinstance(self.alpha, Real):
@@ -174,8 +178,7 @@ class MultinomialNB(DiscreteNB):
         return bayes.multinomial(sums.sums, alpha)
 
     def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
-        return judge.multinomial(again, alpha, log_p=self.feature_log_prob_, log_prior=self.class_log_prior_,
-                                 priors=priors, note=note)  # fmt: skip
+        return judge.multinomial(again, alpha, self._counted(), priors=priors, note=note)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         return bayes.LinearScores.of_present(self.feature_log_prob_, self.class_log_prior_)
@@ -263,8 +266,9 @@ class ComplementNB(DiscreteNB):
         return bayes.complement(sums.sums, alpha, self.norm)
 
     def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
-        return judge.complement(again, alpha, norm=self.norm, weights=self.feature_log_prob_,
-                                log_prior=self.class_log_prior_, priors=priors, note=note)  # fmt: skip
+        return judge.complement(
+            again, alpha, self._counted(), together=self.feature_all_, norm=self.norm, priors=priors, note=note
+        )
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         alone = len(self.class_count_) == 1
@@ -361,8 +365,7 @@ class BernoulliNB(DiscreteNB):
         return bayes.bernoulli(sums.weight, sums.sums, alpha)
 
     def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
-        return judge.bernoulli(again, alpha, log_p=self.feature_log_prob_, log_prior=self.class_log_prior_,
-                               priors=priors, note=note)  # fmt: skip
+        return judge.bernoulli(again, alpha, self._counted(), priors=priors, note=note)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         scores = bayes.LinearScores.of_present if self.presence_only else bayes.LinearScores.of_all

@@ -105,12 +105,14 @@ class GaussianNB(NaiveBayes):
         self.class_count_ = follow(sums.weight, X)
         self.class_prior_ = follow(sums.weight / sums.weight.sum() if priors is None else priors, X)
 
-    def _judge(self, rows: Rows | None) -> Certificate:
-        mean, variance, weight = map(wide, (self.theta_, self.var_, self.class_count_))
-        dtype = numpy_dtype(self.theta_.dtype)
+    def _judge(self, rows: Rows | None, spread_of: Rows | None = None) -> Certificate:
+        """`spread_of` are the rows whose largest variance smooths, where that is not of the same weights."""
+        weight, prior, mean, variance = map(wide, (self.class_count_, self.class_prior_, self.theta_, self.var_))
+        stored = judge.Gaussian(weight, prior, mean, variance, float(self.epsilon_), numpy_dtype(self.theta_.dtype))
+        priors = given_priors(self.priors, len(stored.mean))
         if rows is None:
-            return judge.gaussian_from_sums(self._sums, mean, variance, self.epsilon_, dtype, note=PARTS)
-        return judge.gaussian(rows, mean, variance, self.epsilon_, weight, dtype)
+            return judge.gaussian_from_sums(self._sums, stored, self.var_smoothing, priors=priors, note=PARTS)
+        return judge.gaussian(rows, stored, self.var_smoothing, priors=priors, spread_of=spread_of)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         mean, variance, prior = (

@@ -20,11 +20,11 @@ class NaiveBayes(ByClass):
 
     def predict_joint_log_proba(self, X: Any) -> Array:
         """``log p(c) + log p(x | c)`` of rows and classes, (n, n_classes)."""
-        return self._raw(X)
+        return self._in_precision(X)
 
     def log_odds(self, X: Any) -> Array:
         """Of two classes the score of the second minus that of the first, (n,); of others all scores."""
-        return self._raw(X, then=odds)
+        return self._in_precision(X, odds)
 
     def predict(self, X: Any) -> Array:
         """The class with the largest score; of two the second where its score exceeds the first's by more than

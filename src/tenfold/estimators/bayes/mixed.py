@@ -138,10 +138,12 @@ class MixedNB(NaiveBayes):
         return judge.mixed(
             again,
             float(self.alpha),
-            self.epsilon_,
+            float(self.var_smoothing),
+            float(self.epsilon_),
             numbers=(self.theta_, self.var_),
             marks=self.mark_log_prob_,
             tables=self.category_log_prob_,
+            weight=self.class_count_,
             log_prior=self.class_log_prior_,
             priors=self._fixed_priors(classes),
             note=PARTS if rows is None else "",

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tenfold.arrays import numpy_dtype, wide
+from tenfold.estimators.components.judging import judge_centred
 from tenfold.estimators.components.principal import Principal, fix_components
 from tenfold.estimators.contract import (
     Claims,
@@ -16,7 +16,6 @@ from tenfold.estimators.contract import (
     validate_weights,
 )
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing
-from tenfold.judge import spectral
 from tenfold.plans import spectral as plan
 from tenfold.plans.least_squares import fold_moments
 from tenfold.stats import Moments
@@ -130,15 +129,12 @@ class IncrementalPCA(Principal):
         self.n_samples_seen_ = self.moments_.count
         self.batch_size_ = 5 * rows.shape[1] if self.batch_size is None else self.batch_size
         self.var_ = follow(np.diag(self.moments_.covariance()), X)
-        rest = found.values[self.n_components_ :] / max(found.weight - 1.0, np.finfo(np.float64).tiny)
-        self.noise_variance_ = float(np.mean(rest)) if rest.size else 0.0
-        self.certificate_ = spectral(
-            rows if first else None,
-            mean=wide(self.mean_),
-            components=wide(self.components_),
-            values=wide(self.singular_values_) ** 2,
-            scatter=found.scatter,
-            dtype=numpy_dtype(self.components_.dtype),
+        freedom = max(found.weight - 1.0, np.finfo(np.float64).tiny)
+        others = min(self.n_samples_seen_, rows.shape[1]) - self.n_components_
+        left = max(found.total - float(np.sum(found.values[: self.n_components_])), 0.0)
+        self.noise_variance_ = left / freedom / others if others > 0 else 0.0
+        self.certificate_ = judge_centred(
+            self, rows if first else None, moments=self.moments_, scatter=found.scatter if first else None
         )
         return self
 

@@ -9,6 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, like, namespace, numpy_dtype, wide
+from tenfold.estimators.by_class import as_precise
+from tenfold.estimators.components.judging import judge_centred
 from tenfold.estimators.components.projected import Projected
 from tenfold.estimators.contract import (
     Claims,
@@ -18,6 +20,7 @@ from tenfold.estimators.contract import (
     rows_alone,
     validate_rows,
     validate_weights,
+    warn_unless_certified,
 )
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import (
@@ -31,7 +34,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
-from tenfold.judge import Certificate, spectral
+from tenfold.judge import Certificate
 from tenfold.plans import spectral as plan
 from tenfold.stats import Params, times
 
@@ -136,8 +139,8 @@ class PCA(Principal):
     noise_variance_ : float
         The mean variance along all other directions.
     certificate_ : Certificate
-        Kind spectral: residuals of the eigenvectors, and a proof that none with a larger value was left out, certain or
-        with a stated probability, or a note that this is not proved.
+        Kind spectral: residuals of the eigenvectors, how far all that is stored is from what they capture, and a proof
+        that none with a larger value was left out, certain or with a stated probability.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Notes
@@ -234,20 +237,10 @@ class PCA(Principal):
 
         def judged(found: plan.Spectrum) -> Certificate:
             self._store(found, rows.shape, X)
-            return spectral(
-                rows,
-                mean=wide(self.mean_),
-                components=wide(self.components_),
-                values=wide(self.singular_values_) ** 2,
-                leading=self.keep is None,
-                scatter=found.scatter,
-                beside=found.beside,
-                tol=max(1e-8, self.tol),
-                dtype=numpy_dtype(self.components_.dtype),
-                status=found.status.value,
-            )
+            return judge_centred(self, rows, scatter=found.scatter, beside=found.beside, status=found.status.value)
 
         self.certificate_ = refuse_not_finite(self, X, lambda: plan.certified(search, judged))
+        warn_unless_certified(self)
         return self
 
     def _count(self, n: int, p: int) -> int | None:
@@ -301,8 +294,8 @@ class PCA(Principal):
         return self.fit(X, y, sample_weight).transform(X)
 
     def score_samples(self, X: Any) -> Array:
-        """The log density of each row in the model of a Gaussian with equal noise, (n,)."""
-        return self._raw(X, self._density_of_rows)
+        """The log density of each row in the model of a Gaussian with equal noise, (n,), in the precision of X."""
+        return as_precise(self._raw(X, self._density_of_rows), X)
 
     def _density_of_rows(self, few: bool) -> Callable[[Array], Array]:
         V, variances, noise = self._model()

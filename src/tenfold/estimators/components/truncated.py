@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, numpy_dtype, wide
+from tenfold.arrays import Array, Floats, wide
 from tenfold.data import Rows
+from tenfold.estimators.components.judging import judge_as_they_are
 from tenfold.estimators.components.projected import Projected
 from tenfold.estimators.contract import (
     Claims,
@@ -17,9 +18,10 @@ from tenfold.estimators.contract import (
     rows_alone,
     validate_rows,
     validate_weights,
+    warn_unless_certified,
 )
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, random_state, real
-from tenfold.judge import Certificate, spectral
+from tenfold.judge import Certificate
 from tenfold.plans import spectral as plan
 from tenfold.stats import Columns
 
@@ -52,8 +54,8 @@ class TruncatedSVD(Projected):
         Of the transformed rows, about their means; and as parts of that of the data.
     singular_values_ : ndarray of shape (n_components,)
     certificate_ : Certificate
-        Kind spectral: residuals of the eigenvectors, and a proof that none with a larger value was left out, certain or
-        with a stated probability, or a note that this is not proved.
+        Kind spectral: residuals of the eigenvectors, how far all that is stored is from what they capture, and a proof
+        that none with a larger value was left out, certain or with a stated probability.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Notes
@@ -133,6 +135,7 @@ class TruncatedSVD(Projected):
         self.certificate_ = refuse_not_finite(
             self, X, lambda: plan.certified(search, lambda found: self._judged(found, rows, X))
         )
+        warn_unless_certified(self)
         return self
 
     def _judged(self, found: plan.Spectrum, rows: Rows, X: Array) -> Certificate:
@@ -147,18 +150,7 @@ class TruncatedSVD(Projected):
         along = np.maximum(values / columns.weight - (vectors @ columns.mean[:p]) ** 2, 0.0)
         self.explained_variance_ = follow(along, X)
         self.explained_variance_ratio_ = follow(along / total if total > 0.0 else np.full(len(along), np.nan), X)
-        return spectral(
-            rows,
-            mean=np.zeros(p),
-            components=wide(self.components_),
-            values=wide(self.singular_values_) ** 2,
-            about_mean=False,
-            scatter=found.scatter,
-            beside=found.beside,
-            tol=max(1e-8, self.tol),
-            dtype=numpy_dtype(self.components_.dtype),
-            status=found.status.value,
-        )
+        return judge_as_they_are(self, rows, scatter=found.scatter, beside=found.beside, status=found.status.value)
 
     def _frame(self) -> tuple[Floats, Floats]:
         check_is_fitted(self)

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from tenfold.arrays import Array, Floats
+from tenfold.arrays import Array, Floats, wide
 from tenfold.data import Rows
-from tenfold.estimators.by_class import PARTS, ByClass, TooFewRows
+from tenfold.estimators.by_class import PARTS, ByClass, TooFewRows, as_precise_logarithms
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, odds, probabilities
 from tenfold.estimators.contract import Claims
 from tenfold.estimators.entries import Entry
@@ -143,13 +143,16 @@ class NearestCentroid(ByClass):
         return priors
 
     def _judge(self, rows: Rows | None) -> Certificate:
+        parts = map(wide, (self.centroids_, self.deviations_, self.within_class_std_dev_, self.class_prior_))
+        stored, k = judge.Stored(*parts), len(self.centroids_)
+        given = np.full(k, 1.0 / k) if isinstance(self.priors, str) else np.asarray(self.priors, dtype=np.float64)
         return judge.centroids(
             rows,
             getattr(self, "_sums", None),
             metric=self.metric,
             threshold=self.shrink_threshold,
-            whitener=getattr(self, "whitener_", None),
-            stored=(self.centroids_, self.deviations_, self.within_class_std_dev_),
+            stored=stored._replace(whitener=getattr(self, "whitener_", None)),
+            priors=None if isinstance(self.priors, str) and self.priors == "empirical" else given,
             note=PARTS if rows is None else "",
         )
 
@@ -177,17 +180,17 @@ class NearestCentroid(ByClass):
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Array:
         """``-d^2 + 2 log q_c`` of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
-        return self._raw(X, then=odds)
+        return self._in_precision(X, odds)
 
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, (n, n_classes): the softmax of the scores."""
-        return self._raw(X, then=probabilities)
+        return self._in_precision(X, probabilities)
 
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities of the classes, (n, n_classes)."""
-        return self._raw(X, then=log_probabilities)
+        return as_precise_logarithms(self._raw(X, then=log_probabilities), X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

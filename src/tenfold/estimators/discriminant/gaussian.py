@@ -44,7 +44,7 @@ class GaussianClasses(ByClass):
             return ledoit_wolf(rows, Classes.of(moments)), None
         return np.full(classes, 0.0 if self.shrinkage is None else float(self.shrinkage)), None
 
-    def _estimated(self, rows: Rows, classes: int) -> Floats:
+    def _estimated(self, rows: Rows | None, classes: int) -> Floats:
         if not isinstance(rows, MemoryRows) or rows.foreign or rows.weight is not None:
             raise ValueError(
                 "covariance_estimator needs the rows of a class in memory, without weights: give shrinkage instead."
@@ -81,6 +81,10 @@ class GaussianClasses(ByClass):
                 "shrinkage='auto' and covariance_estimator need all rows at once: call fit, or give a shrinkage."
             )
 
+    def _given_priors(self) -> Floats | None:
+        """Priors of the user's, in float64."""
+        return None if self.priors is None else np.asarray(self.priors, dtype=np.float64)
+
     def _set_priors(self, weight: Floats) -> Floats:
         """The priors in float64."""
         if self.priors is None:
@@ -97,4 +101,4 @@ class GaussianClasses(ByClass):
 
     def decision_function(self, X: Any) -> Array:
         """The scores of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
-        return self._raw(X, then=odds)
+        return self._in_precision(X, odds)

@@ -91,7 +91,7 @@ class BayesClassifier(ByClass):
 
     def decision_function(self, X: Any) -> Array:
         """The scores of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
-        return self._raw(X, then=odds)
+        return self._in_precision(X, odds)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 
 from tenfold.arrays import Array, Floats, numpy_dtype, wide
 from tenfold.data import Rows
-from tenfold.estimators.by_class import PARTS, TooFewRows
+from tenfold.estimators.by_class import PARTS, TooFewRows, as_precise
 from tenfold.estimators.contract import Claims, follow
 from tenfold.estimators.discriminant.gaussian import GaussianClasses
 from tenfold.estimators.entries import Entry
@@ -164,9 +164,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _shrink_total(self, rows: Rows, moments: GroupedMoments) -> None:
         """How far the covariance of all rows is to be moved towards a sphere, or what the user's estimator finds."""
         if self.covariance_estimator is not None:
-            estimator = clone(self.covariance_estimator, safe=False)
-            estimator.fit(rows.whole().X)
-            self._given_total = estimator.covariance_
+            self._given_total = self._estimated_total(rows)
         elif self.shrinkage == "auto":
             found = plan.Classes.of(moments)
             mean = found.weight @ found.mean / found.weight.sum()
@@ -174,6 +172,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             self._total_amount = float(plan.ledoit_wolf(plan.as_one_class(rows), whole)[0])
         else:
             self._total_amount = 0.0 if self.shrinkage is None else float(self.shrinkage)
+
+    def _estimated_total(self, rows: Rows) -> Floats:
+        estimator = clone(self.covariance_estimator, safe=False)
+        estimator.fit(rows.whole().X)
+        return wide(estimator.covariance_)
 
     def _estimate(self, sums: GroupedMoments | WithinMoments, X: Array) -> None:
         pooled = sums if isinstance(sums, WithinMoments) else WithinMoments.of(sums)
@@ -232,25 +235,65 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return shrink(classes.total(), self._total_amount)
 
     def _judge(self, rows: Rows | None) -> Certificate:
-        mean, priors, coef = wide(self.means_), wide(self.priors_), wide(self.coef_)
+        mean, priors, coef = wide(self.means_), wide(self.priors_), np.atleast_2d(wide(self.coef_))
         stored = judge.Stored(mean, priors, coef, wide(self.intercept_), numpy_dtype(self.means_.dtype))
-        note = PARTS if rows is None else ""
-        if self.solver == "svd":
-            directions = wide(self.scalings_)
-            if rows is None:
-                seen_along = along.Along.of_moments(self._sums, mean, directions)
-            else:
-                seen_along = along.Along.of_rows(rows, mean, directions)
-            return along.whitened(seen_along, stored, directions, float(self.tol), note)
-        axes = wide(self.scalings_)[:, : self._max_components] if self.solver == "eigen" else None
-        seen = self._witness(rows, mean, np.vstack(judge.asked_of_weights(coef, axes))[None])
-        products = judge.within(seen, priors, self._judged_amounts(rows, len(mean)), self.shrinkage == "auto")
+        return (self._judge_whitened if self.solver == "svd" else self._judge_solved)(rows, stored)
+
+    def _judge_whitened(self, rows: Rows | None, stored: judge.Stored) -> Certificate:
+        mean, directions = stored.mean, wide(self.scalings_)
+        if rows is None:
+            seen = along.Along.of_moments(self._sums, mean, directions)
+        else:
+            seen = along.Along.of_rows(rows, mean, directions)
+        more = {"priors": judge.judge_priors(stored.priors, seen.weight, self._given_priors())}
+        if self.store_covariance:
+            asked = judge.probes(seen.within[None])[0]
+            expected = self._witness(rows, mean, asked[None]).pooled_products(stored.priors, asked)
+            more |= judge.judge_covariance(wide(self.covariance_), asked, expected, np.sqrt(seen.within))
+        return along.whitened(
+            seen,
+            stored,
+            directions,
+            float(self.tol),
+            centre=wide(self.xbar_),
+            shares=wide(self.explained_variance_ratio_),
+            more=more,
+            note=PARTS if rows is None else "",
+        )
+
+    def _judge_solved(self, rows: Rows | None, stored: judge.Stored) -> Certificate:
+        mean, S = stored.mean, wide(self.covariance_)
+        axes = (wide(self.scalings_), wide(self.explained_variance_ratio_)) if self.solver == "eigen" else None
+        asked = np.vstack(
+            [stored.against_first()[0], *(() if axes is None else (axes[0].T,)), judge.probes(np.diag(S)[None])[0]]
+        )
+        seen = self._witness(rows, mean, asked[None])
+        if axes is not None and axes[1].shape != (self._components(len(mean)),):
+            raise ValueError(f"There must be {self._components(len(mean))} shares of the directions.")
+        return judge.linear(
+            seen,
+            asked,
+            self._products(rows, seen, asked, stored),
+            stored,
+            S,
+            axes,
+            {"priors": judge.judge_priors(stored.priors, seen.weight, self._given_priors())},
+            PARTS if rows is None else "",
+        )
+
+    def _products(
+        self, rows: Rows | None, seen: judge.Witness, asked: Floats, stored: judge.Stored
+    ) -> tuple[Floats, Floats]:
+        """Products of the covariances within classes, and of all samples, with what is asked for."""
         if self.covariance_estimator is not None:
-            products = partial(_times, wide(self.covariance_))
-        # the total covariance less that within classes is that of the means where classes count by their rows
-        plain = self.shrinkage in (None, 0) and self.covariance_estimator is None
-        plain = plain and bool(np.allclose(priors, seen.shares, rtol=1e-9, atol=0.0))
-        return judge.linear(seen, products, stored, seen.pooled(priors), axes, priors if plain else None, note)
+            assert rows is not None  # parts are refused
+            found = np.einsum("k,kij->ij", stored.priors, self._estimated(rows, len(stored.mean)))
+            return asked @ found, asked @ self._estimated_total(rows)
+        unit, eigen = self.shrinkage == "auto", self.solver == "eigen"
+        amounts = self._judged_amounts(rows, len(stored.mean))
+        amount = float(self._judged_amounts(plan.as_one_class(rows), 1)[0]) if eigen and unit and rows else amounts[0]
+        within = judge.within(seen, asked, stored.priors, amounts, unit)
+        return within, judge.of_all(seen, asked, stored.mean, float(amount), unit) if eigen else within
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         coef, intercept = wide(self.coef_), wide(self.intercept_)
@@ -266,7 +309,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """The rows along the directions, (n, n_components)."""
         if self.solver == "lsqr":
             raise NotImplementedError("transform not implemented for 'lsqr' solver (use 'svd' or 'eigen').")
-        return self._raw(X, self._along_directions)
+        return as_precise(self._raw(X, self._along_directions), X)
 
     def _along_directions(self, few: bool) -> Callable[[Array], Array]:
         V = wide(self.scalings_)[:, : self._max_components]
@@ -276,7 +319,3 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 def _along(V: Floats, shift: Floats, X: Array) -> Array:
     return times(X, Params(V, np.zeros(len(V))), shift)
-
-
-def _times(S: Floats, v: Floats) -> Floats:
-    return v @ S

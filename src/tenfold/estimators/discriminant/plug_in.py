@@ -134,12 +134,17 @@ class GaussianPlugIn(GaussianClasses):
 
     def _judge(self, rows: Rows | None) -> Certificate:
         mean = wide(self.means_)
+        seen = self._witness(rows, mean)
         return judge.plug_in(
-            self._witness(rows, mean),
+            seen,
             self.covariance_,
             kind=self.covariance,
             prior=self.wishart,
             mean=mean,
+            more={"priors": judge.judge_priors(wide(self.priors_), seen.weight, self._given_priors())},
+            linear=None
+            if not hasattr(self, "coef_")
+            else (wide(self.coef_), wide(self.intercept_), wide(self.priors_)),
             note=PARTS if rows is None else "",
         )
 

@@ -174,18 +174,25 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
     def _judge(self, rows: Rows | None) -> Certificate:
         mean = wide(self.means_)
         variance = np.array([R**2 @ s for s, R in zip(self.scalings_, self.rotations_, strict=True)])
+        seen = self._witness(rows, mean, judge.probes(variance))
         return judge.quadratic(
-            self._witness(rows, mean, judge.probes(variance)),
+            seen,
             partial(_stored, self.scalings_, self.rotations_),
             mean=mean,
             expected=self._expected(rows),
             variance=variance,
+            dense=getattr(self, "covariance_", None),
+            more={
+                "priors": judge.judge_priors(wide(self.priors_), seen.weight, self._given_priors(), False),
+                "axes": judge.orthonormal(self.rotations_),
+            },
             note=PARTS if rows is None else "",
         )
 
     def _expected(self, rows: Rows | None) -> Callable[[Floats, Floats, Floats], Floats]:
         if self.covariance_estimator is not None:
-            return partial(_given, np.array(self._given))
+            found = getattr(self, "_given", None)
+            return partial(_given, self._estimated(rows, len(self.scalings_)) if found is None else np.array(found))
         if self.solver == "svd":
             return partial(_regularised, self.reg_param)
         return partial(judge.shrunk_products, self._judged_amounts(rows, len(self.scalings_)), self.shrinkage == "auto")

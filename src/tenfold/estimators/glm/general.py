@@ -17,6 +17,7 @@ from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     follow,
+    keep_intercept,
     kept_rows,
     refuse_not_finite,
     rowwise,
@@ -71,6 +72,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
     random_state: Any
     time_limit: float | None
     _of_classes: ClassVar[bool]
+    _report_only: ClassVar[dict[str, str]] = {"n_iter_": "how many steps the solver took"}
 
     def _the_loss(self) -> Any:
         """The loss that is asked for."""
@@ -139,7 +141,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
 
     def _attributes(self, params: Params, X: Array, flat: bool) -> dict[str, Any]:
         coef, b = (params.coef[0], params.intercept[0]) if flat else params
-        return {"coef_": follow(coef, X), "intercept_": follow(b, X) if self.fit_intercept else 0.0}
+        return {"coef_": follow(coef, X), "intercept_": keep_intercept(b, X) if self.fit_intercept else 0.0}
 
     def _store(self, fitted: Fitted, factor: float, X: Array, flat: bool) -> None:
         store(self, fitted, X, coef_flat=flat, intercept_flat=flat, intercept=bool(self.fit_intercept))
@@ -190,9 +192,9 @@ class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, Bas
     Notes
     -----
     Smooth losses run on dense and sparse arrays, files, Dask collections and devices, by Newton's method or L-BFGS with
-    an L2 penalty, by proximal Newton steps with an L1 penalty, by accelerated proximal gradients with others. Losses
-    with kinks go by an interior point method, in the memory of one machine. The page on generalised linear models has
-    the table. `fit`, `predict` and `score` take an `offset` (n,), the known part of the raw prediction:
+    an L2 penalty, by proximal Newton steps with an L1 penalty or groups, by accelerated proximal gradients with others.
+    Losses with kinks go by an interior point method, in the memory of one machine. The page on generalised linear
+    models has the table. `fit`, `predict` and `score` take an `offset` (n,), the known part of the raw prediction:
     `set_fit_request(offset=True)` routes it.
     Seeger, section 8.1.2; Rosasco, chapters 7 and 8.
 

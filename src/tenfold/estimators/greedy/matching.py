@@ -13,6 +13,7 @@ from tenfold.estimators.contract import (
     store,
     validate,
     validate_weights,
+    warn_unless_certified,
 )
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import LinearPredictor, Scored
@@ -109,6 +110,7 @@ class MatchingPursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor,
         )
         one = len(stepped.found) == 1
         store(self, stepped.fitted, X, coef_flat=one, intercept_flat=y.ndim == 1, intercept=intercept)
+        warn_unless_certified(self)
         order: Any = [found.order for found in stepped.found]
         left: Any = list(stepped.left)
         taken: Any = [len(path) for path in order]

@@ -14,6 +14,7 @@ from tenfold.estimators.contract import (
     store,
     validate,
     validate_weights,
+    warn_unless_certified,
 )
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import LinearPredictor, Scored
@@ -56,6 +57,7 @@ class _Pursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEs
     def _store(self, pursued: Pursued, X: Array, *, flat: bool) -> None:
         one = len(pursued.paths) == 1
         store(self, pursued.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)
+        warn_unless_certified(self)
         order: Any = [path.order for path in pursued.paths]
         taken: Any = [len(path) for path in order]
         self.path_ = order[0] if one else order

@@ -18,6 +18,7 @@ from tenfold.estimators.contract import (
     store,
     validate,
     validate_weights,
+    warn_unless_certified,
 )
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.greedy.folds import ByFolds
@@ -98,6 +99,12 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
         fast=False,
         dense=True,
     )
+    _report_only: ClassVar[dict[str, str]] = {
+        "mse_path_": (
+            "errors of cross-validation are not computed again; cross_val_score of OrthogonalMatchingPursuit with one "
+            'number of columns, the same cv and scoring="neg_mean_squared_error" recomputes those of that number'
+        )
+    }
     _constraints: ClassVar[Constraints] = {
         "copy": (boolean(),),
         "fit_intercept": (boolean(),),
@@ -139,6 +146,7 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
         splits = self._splits(rows, y, fit_params)
         pursued, premature = refuse_not_finite(self, X, lambda: self._choose(rows, splits, most))
         store(self, pursued.fitted, X, coef_flat=True, intercept_flat=True, intercept=self.fit_intercept)
+        warn_unless_certified(self)
         self.path_ = pursued.paths[0].order
         self.n_iter_ = len(self.path_)
         if premature or pursued.premature:

@@ -14,6 +14,7 @@ from tenfold.estimators.contract import (
     store,
     validate,
     validate_weights,
+    warn_unless_certified,
 )
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
@@ -60,7 +61,8 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
         How many sets of columns the search looked at.
     certificate_ : Certificate
         Kind exact: the judge finds the sum of squares by a QR of the rows, and by a search of its own that no other
-        columns, as many, leave less. The size is not certified.
+        columns, as many, leave less. `certify` judges all sizes like that, unless the search was given a `time_limit`,
+        and that the one that was taken has the smallest criterion.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Notes
@@ -93,6 +95,7 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
         most_columns=30,
         dense=True,
     )
+    _report_only: ClassVar[dict[str, str]] = {"n_nodes_": "how many sets of columns the search looked at"}
     _constraints: ClassVar[Constraints] = {
         "n_nonzero_coefs": (integer(0), nothing()),
         "alpha": (real(0), nothing()),
@@ -140,6 +143,7 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
     def _store(self, chosen: Chosen, X: Array, *, flat: bool) -> None:
         one = len(chosen.found) == 1
         store(self, chosen.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)
+        warn_unless_certified(self)
         each: dict[str, list[Any]] = {
             "n_nonzero_coefs_": list(chosen.sizes),
             "subsets_": [found.inside for found in chosen.found],

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, contiguous, numpy_dtype, wide
+from tenfold.data import MemoryRows
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
@@ -145,9 +146,12 @@ class BisectingKMeans(Centred):
         energies = wide(self._energies(X))
         self.inertia_ = float(np.sum(energies if weight is None else energies * weight))
         self.certificate_ = split_step(
-            rows,
+            MemoryRows(contiguous(X), np.zeros((X.shape[0], 0)), weight),
             self._tree,
             wide(self._nodes),
+            centres=wide(self.cluster_centers_),
+            labels=self.labels_,
+            inertia=self.inertia_,
             tol=clusters.allowed_fall(self.tol),
             dtype=numpy_dtype(X.dtype),
         )

@@ -1,14 +1,17 @@
 """k-means clustering."""
 
 import warnings
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from sklearn.utils import check_random_state
 
-from tenfold.arrays import Floats, numpy_dtype
+from tenfold.arrays import Array, Floats, numpy_dtype, wide
+from tenfold.data import Rows
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
+    follow,
     refuse_not_finite,
     warn_unless_certified,
 )
@@ -26,6 +29,7 @@ from tenfold.estimators.kmeans.centres import (
 )
 from tenfold.estimators.parameters import Constraints, boolean, choice
 from tenfold.judge import lloyd_step
+from tenfold.judge.clusters import Labelled
 from tenfold.plans import clusters as plan
 from tenfold.solvers.loop import Watch
 
@@ -97,6 +101,7 @@ class KMeans(Centred):
     (True, True)
     """
 
+    _report_only: ClassVar[dict[str, str]] = {"n_iter_": "how many steps of Lloyd the solver took"}
     _claims: ClassVar = Claims(
         "k-means", "one fold a step", "fixed point, lower bound", "S12.1, W11, B12", "sklearn.cluster.KMeans"
     )
@@ -166,6 +171,19 @@ class KMeans(Centred):
                 watch=self._watch,
             ),
         )
+        self._settle(found, X, rows, weight)
+        if not self.certificate_.ok:
+            more = plan.go_on(
+                rows, found, max_iter=self.max_iter, tol=self.tol, content=partial(self._content, rows, X)
+            )
+            if more is not found:
+                self._settle(more, X, rows, weight)
+        warn_of_fewer(self, None if rows.scattered else self.labels_)
+        warn_unless_certified(self)
+        return self
+
+    def _settle(self, found: plan.Clusters, X: Array, rows: Rows, weight: Array | None) -> None:
+        """Store centres, labels and inertia, and judge them."""
         self.n_iter_ = found.iterations
         self.trace_ = tuple(record.objective for record in found.trace[1:])
         stored = store_centres(self, found.centres, X, rows, weight)
@@ -175,13 +193,16 @@ class KMeans(Centred):
             tol=plan.allowed_fall(self.tol),
             dtype=numpy_dtype(X.dtype),
             bound=plan.is_bound_cheap(rows, self.n_clusters, found.iterations),
+            said=Labelled(None, self.inertia_, numpy_dtype(X.dtype)),
             status=found.status.value,
         )
         if self.inertia_ is None:
             self.inertia_ = self.certificate_.objective
-        warn_of_fewer(self, None if rows.scattered else self.labels_)
-        warn_unless_certified(self)
-        return self
+
+    def _content(self, rows: Rows, X: Array, centres: Floats) -> bool:
+        """Whether the judge takes centres, as they will be stored, for those of the rows."""
+        stored, dtype = wide(follow(centres, X)), numpy_dtype(X.dtype)
+        return lloyd_step(rows, stored, tol=plan.allowed_fall(self.tol), dtype=dtype, bound=False).ok
 
     def _watch(self, start: Floats, tolerance: float) -> Watch | None:
         """What prints the steps, where that is asked for."""

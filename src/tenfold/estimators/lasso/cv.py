@@ -67,6 +67,12 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
     """A fit for each penalty and fold, and then one with the best penalty to all rows."""
 
     _joint: ClassVar[bool] = False
+    _report_only: ClassVar[dict[str, str]] = {
+        "mse_path_": (
+            "errors of cross-validation are not computed again; cross_val_score of the model without CV at one alpha, "
+            'with the same cv and scoring="neg_mean_squared_error", recomputes those of one candidate'
+        )
+    }
 
     eps: float
     alphas: Any

@@ -69,6 +69,7 @@ class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, Regres
            [1, 1, 0, 0, 0]])
     """
 
+    _report_only: ClassVar[dict[str, str]] = {"eps_": "the gap at which the solver was to stop, times the samples"}
     _claims: ClassVar = Claims(
         "Elastic net of targets that share their columns",
         "fold once, or columns in memory",

@@ -37,13 +37,13 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
         Whether to work on the Gram matrix, or that matrix (of centred rows where there is an intercept). False leaves
         the choice to the shape of the data; the optimum is the same.
     max_iter : int, default=1000
-        Most sweeps over the columns.
+        Most sweeps over the columns; one over a few of them counts for as much as these are of all.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     tol : float, default=1e-4
         The fit ends when the duality gap is at most `tol` times the mean square of the centred targets.
     warm_start : bool, default=False
-        Whether to start from the previous `coef_`.
+        Whether to start from the previous `coef_`; where their gap is small enough, no sweep is taken.
     positive : bool, default=False
         Whether to constrain the weights to be at least zero.
     random_state : int, RandomState instance, default=None
@@ -69,7 +69,8 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
     trace_ : tuple of Record
         Objective, measure and seconds of some steps.
     method_ : str
-        What was worked on, "gram" or "columns"; or the solver that was asked for by name.
+        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
+        ridge regression was solved, in one step.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more. Weights that are not unique (columns that
         are repeated) are certified as well as others.

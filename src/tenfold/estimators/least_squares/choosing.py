@@ -16,7 +16,7 @@ from tenfold.choose.kfold import SCORES, Fold, Split, folds, score_from_moments,
 from tenfold.choose.loo import JackknifePlus, jackknife_plus, leave_one_out
 from tenfold.choose.spectrum import UNEVEN, Tall, Wide, agrees, coef_of_each, of, tall_by_rows
 from tenfold.data import MemoryRows, Rows, targets_of, weights_of
-from tenfold.estimators.contract import as_rows, refuse_extra, refuse_not_finite, store
+from tenfold.estimators.contract import as_rows, refuse_extra, refuse_not_finite, store, warn_unless_certified
 from tenfold.estimators.least_squares.ridge import Ridge
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, function, nothing, real, splitter
 from tenfold.estimators.predictors import LinearPredictor
@@ -64,6 +64,16 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         "store_cv_results": (boolean(),),
     }
 
+    _report_only: ClassVar[dict[str, str]] = {
+        "best_score_": "judged where it is minus a mean squared leave-one-out error; else cross_val_score with the "
+        "model of alpha_, the same cv and the same scoring computes it again",
+        "cv_errors_": "no method reads them, and alpha_ must be the best of them; cross_val_score with the model of "
+        "one alpha, the same cv and the same scoring computes one again",
+        "cv_results_": "judged where they are squared leave-one-out errors; else a fit without a sample computes its "
+        "prediction again",
+        "cv_method_": "how the choice was made, in words",
+    }
+
     alphas: Any
     fit_intercept: bool
     scoring: Any
@@ -82,6 +92,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         fitted = refuse_not_finite(self, X, lambda: self._choose_on(rows, y, alphas, routed))
         flat = rows.targets == 1
         store(self, fitted, X, coef_flat=flat, intercept_flat=Y.ndim == 1, intercept=self.fit_intercept)
+        warn_unless_certified(self)
         self.alphas_ = alphas
 
     def _choose_on(self, rows: Rows, y: Array, alphas: Floats, routed: Bunch) -> Fitted:
@@ -290,7 +301,7 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         model = Ridge(alpha, fit_intercept=self.fit_intercept)
         coef = fold.coef[index].astype(rows.dtype)
         model.coef_ = coef[0] if len(coef) == 1 else coef
-        intercept = fold.intercept[index].astype(rows.dtype)
+        intercept = fold.intercept[index]
         model.intercept_ = intercept[0] if self._flat else intercept
         model.n_features_in_ = coef.shape[1]
         return model

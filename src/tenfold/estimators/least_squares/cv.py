@@ -229,7 +229,7 @@ class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
             return model.fit(part.X, y[train], sample_weight=part.weight)
         coef = fold.coef[index].astype(rows.dtype)
         model.coef_ = coef[0] if len(coef) == 1 else coef
-        model.intercept_ = fold.intercept[index].astype(rows.dtype)
+        model.intercept_ = fold.intercept[index]
         model.n_features_in_ = coef.shape[1]
         model.classes_, model._several = self.classes_, self._several
         return model

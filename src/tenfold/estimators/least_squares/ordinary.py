@@ -16,6 +16,7 @@ from tenfold.estimators.contract import (
     store,
     validate,
     validate_weights,
+    warn_unless_certified,
 )
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.inferred import Inferred
@@ -86,6 +87,11 @@ class LinearRegression(
         "Ordinary least squares", "fold twice", "residual", "S4, R4, B17, W10", "LinearRegression"
     )
     _zoo: ClassVar = Entry("least-squares", "regression")
+    _report_only: ClassVar[dict[str, str]] = {
+        "rank_": "no method reads it; numpy.linalg.matrix_rank(X - X.mean(0)) computes it again",
+        "singular_": "no method reads it; numpy.linalg.svd(X - X.mean(0), compute_uv=False) computes it again",
+        "moments_": "sums of the samples, to which partial_fit adds more",
+    }
     _constraints: ClassVar[Constraints] = {
         "fit_intercept": (boolean(),),
         "copy_X": (boolean(),),
@@ -151,6 +157,7 @@ class LinearRegression(
             if self.positive
             else infer(fitted, self.fit_intercept, names_of(self))
         )
+        warn_unless_certified(self)
 
     def predict(self, X: Any) -> Array:
         """``X w + b``."""

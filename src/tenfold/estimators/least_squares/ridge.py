@@ -1,11 +1,9 @@
 """Ridge regression, and classification by it."""
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, is_classifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
@@ -24,11 +22,13 @@ from tenfold.estimators.contract import (
     all_or_nothing,
     as_rows,
     follow,
+    keep_intercept,
     refuse_not_finite,
     store,
     validate,
     validate_more,
     validate_weights,
+    warn_unless_certified,
 )
 from tenfold.estimators.least_squares.from_moments import FromMoments, PartialRegression
 from tenfold.estimators.parameters import (
@@ -68,6 +68,12 @@ class _Ridge(CallbackSupportMixin, FromMoments, LinearPredictor, BaseEstimator):
         "positive": (boolean(),),
         "random_state": (random_state(),),
     }
+    _report_only: ClassVar[dict[str, str]] = {
+        "n_iter_": "how many iterations the solver took",
+        "solver_": "the name of the solver",
+        "method_": "the name of the method",
+        "moments_": "sums of the samples, to which partial_fit adds more",
+    }
 
     alpha: Any
     fit_intercept: bool
@@ -84,7 +90,7 @@ class _Ridge(CallbackSupportMixin, FromMoments, LinearPredictor, BaseEstimator):
 
         def attributes(params: Params) -> dict[str, Any]:
             coef = params.coef[0] if rows.targets == 1 else params.coef
-            return {"coef_": follow(coef, X), "intercept_": follow(params.intercept, X)}
+            return {"coef_": follow(coef, X), "intercept_": keep_intercept(params.intercept, X)}
 
         fitted = refuse_not_finite(
             self,
@@ -116,12 +122,11 @@ class _Ridge(CallbackSupportMixin, FromMoments, LinearPredictor, BaseEstimator):
         self.method_ = fitted.method
         usual = "lbfgs" if self.positive else "sparse_cg" if is_sparse(X) else "cholesky"
         self.solver_ = usual if self.solver == "auto" else self.solver
-        # as in scikit-learn None for a direct solver that was asked for by name; a direct solve is one step
-        direct = fitted.iterations is None and self.solver in ("svd", "cholesky", "sparse_cg")
+        # as in scikit-learn None after a direct solve, unless a solver that counts its steps was asked for by name
+        direct = fitted.iterations is None and self.solver not in ("lsqr", "sag", "saga")
         self.n_iter_ = None if direct else np.full(targets, max(1, fitted.iterations or 1), dtype=np.int32)
         self.trace_ = fitted.trace
-        if not fitted.certificate.ok:
-            warnings.warn(f"{type(self).__name__}: {fitted.certificate.explain()}", ConvergenceWarning, stacklevel=3)
+        warn_unless_certified(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -179,7 +184,7 @@ class Ridge(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, _Ridge)
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
     intercept_ : float or ndarray of shape (n_targets,)
     n_iter_ : None or ndarray of shape (n_targets,)
-        Steps of the solver: one for a direct solve, None where a direct solver was asked for by name.
+        Steps of the iterative solver; None after a direct solve, unless "lsqr", "sag" or "saga" was asked for.
     solver_ : str
         scikit-learn's name of the solver: the one asked for, or the one that "auto" stands for there.
     method_ : str

@@ -47,6 +47,7 @@ from tenfold.estimators.parameters import (
     integer,
     nothing,
     splitter,
+    unset,
 )
 from tenfold.judge import NOT_JUDGED, Certificate
 from tenfold.machine import counting_work
@@ -139,6 +140,14 @@ class LogisticRegressionCV(LogisticRegression):
             "use_legacy_attributes": False,
         },
     )
+    _report_only: ClassVar[dict[str, str]] = {
+        "coefs_paths_": "weights of each fold and candidate; LogisticRegression with the C and the share of L1 of one "
+        "candidate, fitted to the samples of one fold, computes one again",
+        "scores_": "no method reads them, and C_ and l1_ratio_ must be the best of them; cross_val_score with "
+        "LogisticRegression of one candidate, the same cv and the same scoring computes one again",
+        "passes_": "how often the samples were read on the way",
+        "cost_": "how much the choice cost",
+    }
     _constraints: ClassVar[Constraints] = {
         **{
             name: rule
@@ -146,12 +155,12 @@ class LogisticRegressionCV(LogisticRegression):
             if name not in ("C", "l1_ratio", "warm_start", "time_limit", "penalty")
         },
         "Cs": (integer(1), array_like()),
-        "l1_ratios": (array_like(), nothing(), choice("warn")),
+        "l1_ratios": (array_like(), nothing(), unset("warn")),
         "cv": (nothing(), integer(2), splitter()),
-        "scoring": (choice(*get_scorer_names(), "warn"), function(), nothing()),
+        "scoring": (choice(*get_scorer_names()), function(), nothing(), unset("warn")),
         "refit": (boolean(),),
-        "penalty": (choice("l1", "l2", "elasticnet", "deprecated"),),
-        "use_legacy_attributes": (boolean(), choice("warn")),
+        "penalty": (choice("l1", "l2", "elasticnet"), unset("deprecated")),
+        "use_legacy_attributes": (boolean(), unset("warn")),
     }
 
     def __init__(

@@ -8,13 +8,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, is_sparse, like, numpy_dtype, on_host
+from tenfold.arrays import Array, is_sparse, like, on_host
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, probabilities, targets
 from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     follow,
+    keep_intercept,
     kept_rows,
     refuse_not_finite,
     rowwise,
@@ -36,6 +37,7 @@ from tenfold.estimators.parameters import (
     nothing,
     random_state,
     real,
+    unset,
 )
 from tenfold.estimators.predictors import Scored, Sparsified
 from tenfold.judge import NOT_JUDGED
@@ -147,8 +149,12 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         "S8, R8, B19, W7.2",
         "LogisticRegression",
     )
+    _report_only: ClassVar[dict[str, str]] = {
+        "n_iter_": "how many steps the solver took",
+        "separating_direction_": "only without a maximum, which no certificate calls ok",
+    }
     _constraints: ClassVar[Constraints] = {
-        "penalty": (choice("l1", "l2", "elasticnet", "deprecated"), nothing()),
+        "penalty": (choice("l1", "l2", "elasticnet"), nothing(), unset("deprecated")),
         "C": (real(0, np.inf, "right"),),
         "l1_ratio": (real(0, 1, "both"), nothing()),
         "dual": (boolean(),),
@@ -245,7 +251,7 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         return refusal(self.certificate_, penalised=np.isfinite(chosen.C))
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        return {"coef_": follow(params.coef, X), "intercept_": follow(params.intercept, X)}
+        return {"coef_": follow(params.coef, X), "intercept_": keep_intercept(params.intercept, X)}
 
     def _store(self, fitted: LogisticFit, X: Array) -> None:
         for name, value in self._attributes(fitted.params, X).items():
@@ -306,7 +312,7 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         move = np.log(new) - np.log(self.class_prior_)
         move = move[1:] - move[:1] if len(move) == 2 else move
         model = copy.deepcopy(self)
-        model.intercept_ = self.intercept_ + like(move.astype(numpy_dtype(self.coef_.dtype)), self.intercept_)
+        model.intercept_ = self.intercept_ + like(move, self.intercept_)
         model.class_prior_ = new
         note = "The intercepts were moved for other class shares: the certificate was that of the fit."
         model.certificate_ = replace(self.certificate_, status=NOT_JUDGED, note=note)

@@ -145,6 +145,15 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         {"n_components": (1, 2, 3, 4, 6)},
         dense=True,
     )
+    _report_only: ClassVar[dict[str, str]] = {
+        "converged_": "whether the solver's own criterion was met; the certificate says whether the parameters are at "
+        "rest",
+        "lower_bound_": "the bound at the parameters before the last step, which are not kept: where the solver "
+        "converged it is within tol of score(X)",
+        "lower_bounds_": "the course of the solver",
+        "n_iter_": "how many steps of EM the solver took",
+        "restarted_": "components that the solver set off again on its way",
+    }
     _missing: ClassVar[bool] = True
     _constraints: ClassVar[Constraints] = {
         "n_components": (integer(1),),

@@ -95,10 +95,10 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         count = len(self.classes_)
         self.prototypes_, which = centres_of_classes(X, number, count, weight, self.n_prototypes, random)
         self.prototype_classes_ = self.classes_[which]
-        self.certificate_ = self.judged(X, number, weight)
+        self.certificate_ = self._judged(X, number, weight)
         return self
 
-    def judged(self, X: Floats, number: Integers, weight: Floats | None) -> Certificate:
+    def _judged(self, X: Floats, number: Integers, weight: Floats | None) -> Certificate:
         """What is proved of these prototypes for rows, numbers of their classes and weights."""
         which = np.searchsorted(self.classes_, self.prototype_classes_)
         return judge.prototypes(X, number, weight, self.prototypes_, which)

@@ -1,42 +1,41 @@
 """The number of neighbours, chosen by exact leave-one-out."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, Integers, on_host
 from tenfold.choose.neighbours import NeighbourJackknife, list_of, mean_error, means_left_out, votes_left_out
-from tenfold.estimators.contract import all_or_nothing
+from tenfold.estimators.contract import all_or_nothing, source_of
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.neighbours.asked import NearestTold
 from tenfold.estimators.neighbours.classes import NO_WEIGHT, Voted
 from tenfold.estimators.neighbours.numbers import Averaged
-from tenfold.estimators.neighbours.reached import follow_queries
+from tenfold.estimators.neighbours.reached import THERE, follow_queries
 from tenfold.estimators.neighbours.searched import SEARCH, WEIGHTS, claims
-from tenfold.estimators.parameters import Constraints, array_like, integer
+from tenfold.estimators.parameters import Constraints, array_like, choice, function, integer, nothing
 from tenfold.plans.neighbours import Near, weighed
 
 
 class Chosen(NearestTold):
     """Chooses k among candidates by the leave-one-out errors of one search."""
 
-    _constraints: ClassVar[Constraints] = {"n_neighbors": (integer(1), array_like()), **WEIGHTS, **SEARCH}
+    _constraints: ClassVar[Constraints] = {
+        "n_neighbors": (integer(1), array_like()),
+        "scoring": (choice(*get_scorer_names()), function(), nothing()),
+        **WEIGHTS,
+        **SEARCH,
+    }
+    _report_only: ClassVar[dict[str, str]] = {
+        "cv_errors_": "no method reads them, and n_neighbors_ must be the best of them; cross_val_score of the model "
+        "with one candidate and cv=LeaveOneOut() computes one again",
+    }
 
-    def __init__(
-        self,
-        n_neighbors: Any = 50,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        search: dict[str, Any] = {"p": p, "metric": metric, "metric_params": metric_params, "n_jobs": n_jobs}
-        super().__init__(n_neighbors, weights=weights, algorithm=algorithm, leaf_size=leaf_size, **search)
+    scoring: Any
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -44,9 +43,13 @@ class Chosen(NearestTold):
         self._keep(X, y, sample_weight)
         rows, weight = self._left_out()
         votes = None if self._votes is None else on_host(self._votes)[self._inside()]
-        errors = self._errors(rows, weight)
-        self.cv_errors_ = mean_error(errors, votes)
-        best = int(np.argmin(self.cv_errors_))
+        if self.scoring is None:
+            self.cv_errors_ = mean_error(self._errors(rows, weight), votes)
+        else:
+            self.cv_errors_ = -self._scores(rows, weight, votes)
+        if np.isnan(self.cv_errors_).all():
+            raise ValueError(f"scoring={self.scoring!r} is not a number for any candidate.")
+        best = int(np.nanargmin(self.cv_errors_))
         self.n_neighbors_ = int(self.candidates_[best])
         self.best_score_ = -float(self.cv_errors_[best])
         self._remember(rows, weight)
@@ -91,12 +94,63 @@ class Chosen(NearestTold):
         """The error of each row that is left out, for each candidate, (n, c)."""
         raise NotImplementedError
 
+    def _predictions(self, rows: Integers, weight: Floats) -> "Iterator[_LeftOut]":
+        """What is predicted of each row that is left out, for one candidate after the other."""
+        raise NotImplementedError
+
+    def _scores(self, rows: Integers, weight: Floats, votes: Floats | None) -> Floats:
+        """The user's score of the predictions of all rows that are left out, for each candidate."""
+        scorer, inside = check_scoring(self, scoring=self.scoring), self._inside()
+        X = inside[:, None] if source_of(self._fit_X) in THERE else self._fit_X[inside]
+        y = on_host(self._y)[inside]
+        if is_classifier(self):
+            y = np.column_stack(
+                [classes[column] for classes, column in zip(self._each_classes(), y.reshape(len(y), -1).T, strict=True)]
+            )
+            y = y if self.outputs_2d_ else y[:, 0]
+        weighs = votes is not None and getattr(scorer, "_accept_sample_weight", bool)()
+        extra = {"sample_weight": votes} if weighs else {}
+        return np.array([scorer(model, X, y, **extra) for model in self._predictions(rows, weight)], dtype=np.float64)
+
     def _checked_k(self, n_neighbors: Any) -> int:
         return super()._checked_k(self.n_neighbors_ if n_neighbors is None else n_neighbors)
 
     def _question(self) -> dict[str, Any]:
         k = min(getattr(self, "n_neighbors_", 1), self._index.count - 1)
         return {"metric": self.effective_metric_, "params": self.effective_metric_params_, "k": k, "radius": None}
+
+
+class _LeftOut(BaseEstimator):
+    """Predictions of the rows of a fit, in the form in which a scorer asks for them."""
+
+    def __init__(self, labels: Any) -> None:
+        self.labels = labels
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Any) -> Any:
+        return self.labels
+
+
+class _MeansLeftOut(RegressorMixin, _LeftOut):
+    """Of numbers."""
+
+
+class _VotesLeftOut(ClassifierMixin, _LeftOut):
+    """Of classes, with their shares of the votes."""
+
+    def __init__(self, labels: Any, shares: Any, classes: Any) -> None:
+        super().__init__(labels)
+        self.shares = shares
+        self.classes = classes
+
+    @property
+    def classes_(self) -> Any:
+        return self.classes
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.shares
 
 
 class KNeighborsClassifierCV(Voted, Chosen):
@@ -108,6 +162,9 @@ class KNeighborsClassifierCV(Voted, Chosen):
         Candidates: all up to a number, or these. None is larger than the number of other rows.
     weights, algorithm, leaf_size, p, metric, metric_params, n_jobs : as in KNeighborsClassifier. A function that makes
         weights of distances must do so one by one.
+    scoring : str or callable, default=None
+        As in scikit-learn: the score of the predictions of all rows, each left out; with "roc_auc" and the like of
+        their probabilities. None: minus the share of rows that are classified wrongly.
 
     Attributes
     ----------
@@ -115,9 +172,9 @@ class KNeighborsClassifierCV(Voted, Chosen):
         The candidate with the least error, the smallest of several.
     candidates_ : ndarray of shape (n_candidates,)
     cv_errors_ : ndarray of shape (n_candidates,)
-        The weighted share of rows that the others classify wrongly.
+        The weighted share of rows that the others classify wrongly; with a `scoring` minus the scores.
     best_score_ : float
-        Minus the least error.
+        Minus the least error, or the largest score.
     classes_, outputs_2d_, effective_metric_, effective_metric_params_, n_samples_fit_ : as in KNeighborsClassifier.
     certificate_ : Certificate
         Kind exact, as in NearestNeighbors, for the chosen number of neighbours.
@@ -146,17 +203,55 @@ class KNeighborsClassifierCV(Voted, Chosen):
         dense=True,
     )
 
-    def _errors(self, rows: Integers, weight: Floats) -> Floats:
+    def __init__(
+        self,
+        n_neighbors: Any = 50,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        scoring: Any = None,
+    ) -> None:
+        self.scoring = scoring
+        search: dict[str, Any] = {"p": p, "metric": metric, "metric_params": metric_params, "n_jobs": n_jobs}
+        super().__init__(n_neighbors, weights=weights, algorithm=algorithm, leaf_size=leaf_size, **search)
+
+    def _votes_of(self, rows: Integers, weight: Floats) -> Iterator[tuple[Floats, ...]]:
+        """Votes for the classes of each output, for one candidate after the other."""
         inside = self._inside()
-        numbers = self._numbers()
-        wrong = np.zeros((len(inside), len(self.candidates_)), dtype=bool)
-        place = np.full(self.n_samples_fit_, -1)
+        numbers, place = self._numbers(), np.full(self.n_samples_fit_, -1)
         place[inside] = np.arange(len(inside))
-        for t, classes in enumerate(self._each_classes()):
-            number = np.ascontiguousarray(numbers[inside, t])
-            found = votes_left_out(place[rows], weight, number, len(classes), self.candidates_)
-            wrong |= found != number[:, None]
-        return wrong.astype(np.float64)
+        return zip(
+            *(
+                votes_left_out(
+                    place[rows], weight, np.ascontiguousarray(numbers[inside, t]), len(classes), self.candidates_
+                )
+                for t, classes in enumerate(self._each_classes())
+            ),
+            strict=True,
+        )
+
+    def _errors(self, rows: Integers, weight: Floats) -> Floats:
+        numbers = self._numbers()[self._inside()]
+        wrong = [
+            np.any([votes.argmax(axis=1) != numbers[:, t] for t, votes in enumerate(each)], axis=0)
+            for each in self._votes_of(rows, weight)
+        ]
+        return np.column_stack(wrong).astype(np.float64)
+
+    def _predictions(self, rows: Integers, weight: Floats) -> Iterator[_LeftOut]:
+        names = self._each_classes()
+        for each in self._votes_of(rows, weight):
+            labels = [classes[votes.argmax(axis=1)] for classes, votes in zip(names, each, strict=True)]
+            shares = [votes / votes.sum(axis=1, keepdims=True) for votes in each]
+            if self.outputs_2d_:
+                yield _VotesLeftOut(np.column_stack(labels), shares, names)
+            else:
+                yield _VotesLeftOut(labels[0], shares[0], names[0])
 
 
 class KNeighborsCV(Averaged, Chosen):
@@ -166,12 +261,14 @@ class KNeighborsCV(Averaged, Chosen):
     Parameters
     ----------
     n_neighbors, weights, algorithm, leaf_size, p, metric, metric_params, n_jobs : as in KNeighborsClassifierCV.
+    scoring : str or callable, default=None
+        As in KNeighborsClassifierCV. None: minus the mean squared error.
 
     Attributes
     ----------
     n_neighbors_, candidates_, best_score_ : as in KNeighborsClassifierCV.
     cv_errors_ : ndarray of shape (n_candidates,)
-        Weighted mean squares of the leave-one-out residuals, the mean over outputs.
+        Weighted mean squares of the leave-one-out residuals, the mean over outputs; with a `scoring` minus the scores.
     effective_metric_, effective_metric_params_, n_samples_fit_ : as in NearestNeighbors.
     certificate_ : Certificate
         Kind exact, as in NearestNeighbors, for the chosen number of neighbours.
@@ -202,10 +299,32 @@ class KNeighborsCV(Averaged, Chosen):
         dense=True,
     )
 
+    def __init__(
+        self,
+        n_neighbors: Any = 50,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        scoring: Any = None,
+    ) -> None:
+        self.scoring = scoring
+        search: dict[str, Any] = {"p": p, "metric": metric, "metric_params": metric_params, "n_jobs": n_jobs}
+        super().__init__(n_neighbors, weights=weights, algorithm=algorithm, leaf_size=leaf_size, **search)
+
     def _errors(self, rows: Integers, weight: Floats) -> Floats:
         y = self._numbers().astype(np.float64)
         fits = means_left_out(rows, weight, y, self.candidates_)
         return ((y[self._inside()][:, :, None] - fits) ** 2).mean(axis=1)
+
+    def _predictions(self, rows: Integers, weight: Floats) -> Iterator[_LeftOut]:
+        fits = means_left_out(rows, weight, self._numbers().astype(np.float64), self.candidates_)
+        for k in range(len(self.candidates_)):
+            yield _MeansLeftOut(fits[:, 0, k] if self._y.ndim == 1 else fits[:, :, k])
 
     def _remember(self, rows: Integers, weight: Floats) -> None:
         y = self._numbers().astype(np.float64)

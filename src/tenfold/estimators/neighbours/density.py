@@ -120,6 +120,11 @@ class KernelDensity(Windowed):
         "candidates": (nothing(), array_like()),
     }
 
+    _report_only: ClassVar[dict[str, str]] = {
+        "likelihoods_": "no method reads them, and bandwidth_ must be the best of them; the mean of cross_val_score of "
+        "the model with one candidate and cv=LeaveOneOut() computes one again",
+    }
+
     def __init__(
         self,
         *,
@@ -155,7 +160,7 @@ class KernelDensity(Windowed):
         for name in ("candidates_", "likelihoods_"):
             self.__dict__.pop(name, None)
         self.bandwidth_ = self._chosen()
-        self.certificate_ = self.judged({})
+        self.certificate_ = self._judged({})
         return self
 
     def _in_memory(self, distance: Distance) -> KeptWindows:
@@ -179,7 +184,7 @@ class KernelDensity(Windowed):
             )
         return float(tried[np.argmax(self.likelihoods_)])
 
-    def judged(self, stored: dict[str, tuple[Any, Any]]) -> Certificate:
+    def _judged(self, stored: dict[str, tuple[Any, Any]]) -> Certificate:
         """What is proved of this density; `stored` has what is kept, and what was given."""
         h, d = float(self.bandwidth_), self._rows.shape[1]
         rule = h

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import Array, Floats, is_foreign, like, on_host
+from tenfold.arrays import Array, Floats, Integers, is_foreign, like, on_host
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
     Claims,
@@ -99,7 +99,7 @@ class Histogram(Predictor, BaseEstimator):
         low, high = refuse_not_finite(self, X, lambda: plan.range_of(rows))
         self.bin_edges_, self.counts_ = self._counted(rows, low, high, total)
         self.density_ = self.counts_ / plan.volumes(self.bin_edges_) / total
-        self.certificate_ = self.judged(X, weight)
+        self.certificate_ = self._judged(X, weight)
         return self
 
     def _validated(self, X: Any, sample_weight: Any, *, reset: bool = False) -> tuple[Array, Array | None]:
@@ -137,12 +137,7 @@ class Histogram(Predictor, BaseEstimator):
 
     def _best(self, rows: Rows, low: Floats, high: Floats, total: float) -> tuple[list[Floats], Floats]:
         """Edges with the least leave-one-out risk, and the weight in every box; all candidates by one pass."""
-        most = int(np.clip((1 << 20) ** (1.0 / len(low)), 1, 64))
-        tried = np.arange(1, most + 1) if self.candidates is None else np.unique(np.asarray(self.candidates, dtype=int))
-        if tried.size == 0 or tried[0] < 1:
-            raise ValueError(f"candidates must be numbers of bins of at least 1, got {self.candidates!r}.")
-        if total <= 1.0:
-            tried = tried[:1]
+        tried = self._tried(len(low), total)
         edges = [plan.edges_of(low, high, int(bins)) for bins in tried]
         counts = plan.counts(rows, edges)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -153,9 +148,17 @@ class Histogram(Predictor, BaseEstimator):
         best = 0 if np.isnan(self.risks_).all() else int(np.nanargmin(self.risks_))
         return edges[best], counts[best]
 
-    def judged(self, X: Array, weight: Array | None) -> Certificate:
+    def _tried(self, columns: int, total: float) -> Integers:
+        """Numbers of bins to try, for so many columns and such a weight of all rows."""
+        most = int(np.clip((1 << 20) ** (1.0 / columns), 1, 64))
+        tried = np.arange(1, most + 1) if self.candidates is None else np.unique(np.asarray(self.candidates, dtype=int))
+        if tried.size == 0 or tried[0] < 1:
+            raise ValueError(f"candidates must be numbers of bins of at least 1, got {self.candidates!r}.")
+        return tried if total > 1.0 else tried[:1]
+
+    def _judged(self, X: Array, weight: Array | None) -> Certificate:
         """What is proved of these bars for rows and weights."""
-        return judge.histogram(rows_alone(X, weight), self.bin_edges_, self.density_)
+        return judge.histogram(rows_alone(X, weight), self.bin_edges_, self.density_, self.counts_)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         return partial(_logs, self.bin_edges_, self.density_)

@@ -66,3 +66,18 @@ class KNeighborsRegressor(Averaged, NearestTold):
 
     _claims: ClassVar = claims("k nearest neighbours, numbers", "sklearn.neighbors.KNeighborsRegressor", "R2.2, B22")
     _constraints: ClassVar[Constraints] = {**NEAREST, **WEIGHTS, **SEARCH}
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        search: dict[str, Any] = {"p": p, "metric": metric, "metric_params": metric_params, "n_jobs": n_jobs}
+        super().__init__(n_neighbors, weights=weights, algorithm=algorithm, leaf_size=leaf_size, **search)

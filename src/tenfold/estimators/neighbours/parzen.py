@@ -96,6 +96,11 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
         "candidates": (nothing(), array_like()),
     }
 
+    _report_only: ClassVar[dict[str, str]] = {
+        "cv_errors_": "no method reads them, and bandwidth_ must be the best of them; cross_val_score of the model "
+        "with one candidate, cv=LeaveOneOut() and scoring='neg_mean_squared_error' computes one again",
+    }
+
     def __init__(
         self,
         bandwidth: Any = 1.0,
@@ -121,7 +126,7 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
         for name in ("candidates_", "cv_errors_", "best_score_"):
             self.__dict__.pop(name, None)
         self.bandwidth_ = self._chosen()
-        self.certificate_ = self.judged({})
+        self.certificate_ = self._judged({})
         return self
 
     def _in_memory(self, distance: Distance) -> KeptWindows:
@@ -155,7 +160,7 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
         sums = y.mean(axis=0) if w is None else (y * on_host(w)[:, None]).sum(axis=0) / on_host(w).sum()
         return np.asarray(on_host(sums), dtype=np.float64)
 
-    def judged(self, stored: dict[str, tuple[Any, Any]]) -> Certificate:
+    def _judged(self, stored: dict[str, tuple[Any, Any]]) -> Certificate:
         """What is proved of these means; `stored` has what is kept, and what was given."""
         question, queries = self._about(self.bandwidth_), self._sample()
         return judge.means(

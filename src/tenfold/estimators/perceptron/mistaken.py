@@ -16,6 +16,7 @@ from tenfold.estimators.contract import (
     Claims,
     as_rows,
     follow,
+    keep_intercept,
     validate,
     validate_more,
     validate_weights,
@@ -51,6 +52,11 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     _claims: ClassVar[Claims]
     _constraints: ClassVar[Constraints]
+    _report_only: ClassVar[dict[str, str]] = {
+        "n_iter_": "how many passes the solver took",
+        "t_": "how many samples the solver has seen",
+        "n_mistakes_": "how many mistakes the solver learned from, in the order of its passes",
+    }
     classes_: Array
     t_: float
 
@@ -116,7 +122,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return Limits(1)
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        return {"coef_": follow(params.coef, X), "intercept_": follow(params.intercept, X)}
+        return {"coef_": follow(params.coef, X), "intercept_": keep_intercept(params.intercept, X)}
 
     def _settle(self, fitted: PerceptronFit, X: Array) -> None:
         """Store what a whole fit found, and warn where it was cut short."""

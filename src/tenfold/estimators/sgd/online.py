@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -55,6 +55,10 @@ class Online(CallbackSupportMixin, Sparsified):
     shuffle: bool
     random_state: Any
     time_limit: float | None
+    _report_only: ClassVar[dict[str, str]] = {
+        "n_iter_": "how many passes the solver took",
+        "t_": "one more than the samples that were seen; partial_fit goes on with it",
+    }
 
     def _rule(self) -> Rule:
         """What the parameters ask for."""
@@ -106,7 +110,7 @@ class Online(CallbackSupportMixin, Sparsified):
                 else watcher(self, X, y, self.max_iter, lambda params: self._attributes(params, X)),
             ),
         )
-        self._store(fitted, rule, X)
+        self._store(fitted, rule, X, in_place=partial)
         if not partial:
             self._warn(fitted)
 
@@ -118,9 +122,14 @@ class Online(CallbackSupportMixin, Sparsified):
         coef, b = params
         return {"coef_": follow(coef[0] if self._flat else coef, X), **self._put_bias(b, X)}
 
-    def _store(self, fitted: SgdFit, rule: Rule, X: Array) -> None:
+    def _store(self, fitted: SgdFit, rule: Rule, X: Array, *, in_place: bool) -> None:
+        """Set what was learned; `in_place`, as in scikit-learn's partial_fit, into the arrays that are there."""
         for name, value in self._attributes(fitted.params, X).items():
-            setattr(self, name, value)
+            now: Any = vars(self).get(name)
+            if in_place and _holds(now, value):
+                now[...] = value
+            else:
+                setattr(self, name, value)
         self.n_iter_ = int(fitted.iterations or 0)
         self.t_ = float(fitted.state.t)
         self.certificate_ = fitted.certificate
@@ -168,6 +177,12 @@ class Online(CallbackSupportMixin, Sparsified):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _holds(now: Any, value: Array) -> bool:
+    """Whether `value` can be written into `now` without a change of its kind."""
+    alike = type(now) is np.ndarray and type(value) is np.ndarray
+    return alike and now.shape == value.shape and now.dtype == value.dtype and now.flags.writeable
 
 
 def check_together(model: Any, partial: bool = False) -> None:

@@ -11,6 +11,7 @@ from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     follow,
+    keep_intercept,
     refuse_not_finite,
     store,
     validate,
@@ -92,6 +93,7 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
     True
     """
 
+    _report_only: ClassVar[dict[str, str]] = {"n_iter_": "how many steps the solver took"}
     _claims: ClassVar[Claims] = Claims(
         "Linear support vector regression: epsilon-insensitive loss and its square",
         "fold an iteration",
@@ -158,7 +160,7 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         return self
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        b = follow(params.intercept, X) if self.fit_intercept else 0.0
+        b = keep_intercept(params.intercept, X) if self.fit_intercept else 0.0
         return {"coef_": follow(params.coef[0], X), "intercept_": b}
 
     def _store(self, fitted: Fitted, X: Array) -> None:

@@ -89,8 +89,8 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
         self._x_mean, self._y_mean, self._x_std, self._y_std = found.x_mean, found.y_mean, found.x_std, found.y_std
         self._predict_1d = y.ndim == 1
         self._find(found, X)
-        self.certificate_ = self._judged(rows, found.scatter, numpy_dtype(X.dtype))
         self._after(rows, X)
+        self.certificate_ = self._judged(rows, found.scatter, numpy_dtype(X.dtype))
         warn_unless_certified(self)
         return self
 
@@ -149,6 +149,10 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
     intercept_: Array
     n_iter_: list[int]
 
+    _report_only: ClassVar[dict[str, str]] = {
+        "n_iter_": "how many iterations scikit-learn's solver took; ours takes none"
+    }
+
     def _store(self, found: plan.Blocks, pairs: Pairs, X: Array) -> None:
         for name in ("weights", "loadings", "rotations"):
             for side in ("x", "y"):
@@ -201,11 +205,22 @@ def latent(model: Any) -> Latent:
         x, y = (getattr(model, f"_{side}_{name}", None) for side in ("x", "y"))
         return None if x is None or y is None else np.append(x, y)
 
-    weights = pair("weights")
+    weights, count = pair("weights"), int(model.n_components)
     if not hasattr(model, "x_rotations_"):
-        return Latent(weights, weights, means=joint("mean"), units=joint("std"))
-    coef, intercept = wide(model.coef_), wide(model.intercept_)
-    return Latent(weights, pair("rotations"), pair("loadings"), coef, intercept, joint("mean"), joint("std"))
+        return Latent(weights, weights, means=joint("mean"), units=joint("std"), count=count)
+    return Latent(
+        weights,
+        pair("rotations"),
+        pair("loadings"),
+        wide(model.coef_),
+        wide(model.intercept_),
+        joint("mean"),
+        joint("std"),
+        wide(model.correlations_) if hasattr(model, "correlations_") else None,
+        # they are stored after a fit is judged
+        pair("scores") if hasattr(model, "x_scores_") else None,
+        count,
+    )
 
 
 def along(axes: Floats, place: Floats, X: Array) -> Array:

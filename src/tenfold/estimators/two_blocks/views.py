@@ -162,14 +162,22 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
 
 def judged(model: Any, rows: Rows, scatter: Floats | None = None, status: str = "solved") -> Certificate:
     """What the judge says of a fitted model."""
+    widths = _widths(model.views, rows.shape[1])
+    if list(model.widths_) != widths:
+        raise ValueError(f"The views have {widths} columns, and the model says {model.widths_}.")
+    if wide(model.weights_).shape[1] != model.n_components:
+        raise ValueError(
+            f"The model has {wide(model.weights_).shape[1]} directions for n_components={model.n_components}."
+        )
     return several_views(
         rows,
         means=wide(model.mean_),
         units=wide(model.scale_),
-        directions=_apart(wide(model.weights_), model.widths_),
+        directions=_apart(wide(model.weights_), widths),
         values=wide(model.values_),
+        correlations=wide(model.correlations_),
         scale=model.scale,
-        ridge=ridges(model.ridge, len(model.widths_)),
+        ridge=ridges(model.ridge, len(widths)),
         scatter=scatter,
         dtype=numpy_dtype(model.weights_.dtype),
         status=status,
