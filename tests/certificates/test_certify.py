@@ -322,3 +322,69 @@ def test_float32_models_are_judged_with_their_rounding():
     assert certificate.ok
     assert 1e-9 < certificate.floor < 1e-4
     assert Data(X, y).weight is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Ridge", "Lasso", "HuberRegressor", "QuantileRegressor", "PoissonRegressor", "LogisticRegression", "LinearSVR"],
+)
+def test_an_intercept_that_is_not_fitted_is_refused(name):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    y = (X[:, 0] > 0.3).astype(float)
+    model = getattr(tenfold, name)(fit_intercept=False).fit(X, y)
+    assert certify(model, X, y).ok
+    model.intercept_ = model.intercept_ + 1e-12
+    with pytest.raises(TypeError, match="intercept was given"):
+        certify(model, X, y)
+
+
+def _chosen_logistic(home, legacy, ratios, solver):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 3))
+    y = np.digitize(X[:, 0] + rng.standard_normal(90), [-0.5, 0.5])
+    settings = {"Cs": [0.01, 1.0, 10.0], "cv": 3, "scoring": "neg_log_loss", "solver": solver, "l1_ratios": ratios}
+    model = home.LogisticRegressionCV(use_legacy_attributes=legacy, tol=1e-8, max_iter=10_000, **settings)
+    return model.fit(X, y), X, y
+
+
+@pytest.mark.parametrize("home", [tenfold, theirs], ids=["ours", "scikit-learn"])
+@pytest.mark.parametrize("legacy", [False, True])
+@pytest.mark.parametrize(("ratios", "solver"), [((0,), "lbfgs"), ((0.0, 0.5), "saga")])
+def test_a_chosen_penalty_is_the_best_of_the_stored_scores(home, legacy, ratios, solver):
+    model, X, y = _chosen_logistic(home, legacy, ratios, solver)
+    assert certify(model, X, y).ok
+    for name in ("Cs_", "C_", "l1_ratios_", "scores_"):
+        worse = copy.deepcopy(model)
+        value = getattr(model, name)
+        # of the scores, those of the other candidates become better
+        setattr(
+            worse,
+            name,
+            {k: -v for k, v in value.items()}
+            if isinstance(value, dict)
+            else -value
+            if name == "scores_"
+            else value + 0.1,
+        )
+        assert not certify(worse, X, y).ok, name
+
+
+def test_shares_of_classes_are_judged():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    y = X[:, 0] > 0.5
+    model = tenfold.LogisticRegression(class_weight={False: 1.0, True: 2.0}).fit(X, y)
+    assert certify(model, X, y).ok
+    model.class_prior_ = model.class_prior_[::-1]
+    assert "class_prior_" in certify(model, X, y).note
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_classes_without_a_penalty_beside_an_empty_feature(kind, intercept):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 3))
+    X[:, 1] = 0.0
+    y = rng.integers(0, 3, 80)
+    model = tenfold.LogisticRegression(C=np.inf, fit_intercept=intercept).fit(kind(X), y)
+    assert model.certificate_.ok
+    assert certify(model, kind(X), y).ok

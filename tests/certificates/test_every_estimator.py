@@ -402,7 +402,8 @@ def moved_far(row, model, data):
     if row.linear:
         model.intercept_ = model.intercept_ + 10 * np.abs(model.decision_function(data.X)).max()
     else:
-        model._voters = dataclasses.replace(model._voters, votes=np.zeros_like(model._voters.votes))
+        model.votes_ = np.zeros_like(model.votes_)
+        model._voters = dataclasses.replace(model._voters, votes=model.votes_)
 
 
 WORSENINGS = [scaled, one_weight_off, intercept_off]

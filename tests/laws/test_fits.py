@@ -72,6 +72,9 @@ def test_certified_or_refused(row, data):
             warnings.simplefilter("ignore", UndefinedMetricWarning)
         if row.warns:
             warnings.filterwarnings("ignore", row.warns)
+        if kind == "single":
+            # errors so small that those of weights in float32 are not small beside them: the warning is right
+            warnings.filterwarnings("ignore", ".*Not judged in this precision", ConvergenceWarning)
         model = fit(row, X, y, weight)
     enough = np.count_nonzero(counted) >= 2 and (not row.classifier or len(np.unique(y[counted > 0])) == 2)
     if model is None:
@@ -87,7 +90,8 @@ def test_certified_or_refused(row, data):
         # without a maximum, or with classes that overlap
         assert model.certificate_.ok or model.certificate_.status != "converged"
     else:
-        assert model.certificate_.ok, model.certificate_.explain()
+        said = model.certificate_.explain()
+        assert model.certificate_.ok or (kind == "single" and said.startswith("Not judged in this precision")), said
     if row.positive:
         assert np.all(np.asarray(model.coef_) >= 0)
     assert len(model.predict(X)) == len(y)

@@ -1,12 +1,15 @@
 """The number of neighbours by leave-one-out, and jackknife+ intervals, against refitting."""
 
+import copy
 import math
 
 import numpy as np
 import pytest
 import sklearn.neighbors
-from sklearn.model_selection import GridSearchCV, LeaveOneOut
+from sklearn.metrics import balanced_accuracy_score, log_loss, median_absolute_error
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict
 
+import tenfold
 from tenfold import KNeighborsClassifierCV, KNeighborsCV
 
 RNG = np.random.default_rng(0)
@@ -102,3 +105,49 @@ def test_shapes_and_bad_input():
     with pytest.raises(ValueError, match="at least 1"):
         KNeighborsCV([0, 3]).fit(X, NUMBERS)
     assert KNeighborsClassifierCV(500).fit(X, CLASSES).candidates_[-1] == 59
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_of_predictions_left_out(weighted):
+    """`scoring` is that of all predictions, each of a row that was left out."""
+    w = RNG.integers(1, 3, 60).astype(float) if weighted else None
+    fit = {"sample_weight": w} if weighted else {}
+    grid, alone = [3, 7], {"sample_weight": w} if weighted else {}
+    for k, (name, method, score) in enumerate(
+        (("balanced_accuracy", "predict", balanced_accuracy_score), ("neg_log_loss", "predict_proba", log_loss))
+    ):
+        model = KNeighborsClassifierCV(grid, scoring=name, weights=_never_zero).fit(X, CLASSES, **fit)
+        peer = KNeighborsClassifierCV([grid[k]], weights=_never_zero)
+        left = cross_val_predict(peer, X, CLASSES, cv=LeaveOneOut(), method=method, params=fit)
+        expected = score(CLASSES, left, **alone)
+        np.testing.assert_allclose(np.abs(model.cv_errors_[k]), expected)
+        assert model.n_neighbors_ == grid[int(np.argmin(model.cv_errors_))]
+        assert model.best_score_ == -model.cv_errors_.min()
+    model = KNeighborsCV(grid, scoring=lambda own, rows, y: -median_absolute_error(y, own.predict(rows))).fit(
+        X, NUMBERS
+    )
+    left = cross_val_predict(sklearn.neighbors.KNeighborsRegressor(3), X, NUMBERS, cv=LeaveOneOut())
+    np.testing.assert_allclose(model.cv_errors_[0], median_absolute_error(NUMBERS, left))
+
+
+def _never_zero(distances):
+    return np.exp(-distances)
+
+
+def test_errors_name_the_class_of_the_user():
+    for cls in (KNeighborsClassifierCV, KNeighborsCV):
+        with pytest.raises(TypeError, match=f"^{cls.__name__}.__init__"):
+            cls(neighbours=3)
+
+
+def test_a_number_that_is_not_the_best_is_refused():
+    model = KNeighborsClassifierCV(9).fit(X, CLASSES)
+    assert tenfold.certify(model, X, CLASSES).ok
+    for name, value in (
+        ("n_neighbors_", model.n_neighbors_ % 9 + 1),
+        ("candidates_", model.candidates_ + 1),
+        ("best_score_", 0.5 * model.best_score_),
+    ):
+        other = copy.deepcopy(model)
+        setattr(other, name, value)
+        assert not tenfold.certify(other, X, CLASSES).ok

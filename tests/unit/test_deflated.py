@@ -77,7 +77,7 @@ def test_a_proof_goes_on_from_products_that_others_took():
     for top, found in ((0.9, True), (1.1, False)):
         B, vectors = matrix(np.append(top, np.linspace(0.0, 0.8, 150)))
         for beside in (None, vectors[1:9]):
-            begun = deflated.proof(len(B), 1.0, 1e-14, np.random.default_rng(0), beside)
+            begun = deflated.proof(len(B), lambda: 1.0, 1e-14, np.random.default_rng(0), beside)
             first = next(begun)
             assert len(first) == deflated.PROBES + (0 if beside is None else len(beside))
             assert deflated.finish(begun, lambda v, B=B: v @ B, first @ B) is found

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 import scipy.linalg as la
+import sklearn.discriminant_analysis
 from sklearn.datasets import load_iris
 
 import tenfold
@@ -59,7 +60,8 @@ def test_the_judge_refuses_what_is_off(spoilt):
     def certificate():
         stored = judge.Stored(parts["mean"], model.priors_, parts["coef"], parts["intercept"])
         seen = directions.Along.of_rows(rows, parts["mean"], parts["directions"])
-        return directions.whitened(seen, stored, parts["directions"], model.tol)
+        also = {"centre": model.xbar_, "shares": model.explained_variance_ratio_, "more": {}}
+        return directions.whitened(seen, stored, parts["directions"], model.tol, **also)
 
     whole = certificate()
     if spoilt == "outside":
@@ -128,3 +130,37 @@ def test_eigenvectors_of_a_constant_column_say_what_to_do():
     X[:, 2] = 3.0
     with pytest.raises(np.linalg.LinAlgError, match=r"column 2 does not vary.*solver='svd', or set shrinkage"):
         LinearDiscriminantAnalysis(solver="eigen").fit(X, np.arange(60) % 3)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"store_covariance": True},
+        {"solver": "lsqr"},
+        {"solver": "eigen", "shrinkage": "auto"},
+        {"priors": [0.2, 0.3, 0.5]},
+    ],
+    ids=str,
+)
+def test_the_judge_refuses_priors_with_the_intercepts_that_follow(settings):
+    """And covariances, the centre and shares of the directions; scikit-learn's fits are certified."""
+    for cls in (LinearDiscriminantAnalysis, sklearn.discriminant_analysis.LinearDiscriminantAnalysis):
+        model = cls(**settings).fit(X, Y)
+        assert tenfold.certify(model, X, Y).ok
+        other = copy.deepcopy(model)
+        other.priors_ = np.array([0.5, 0.3, 0.2])
+        other.intercept_ = model.intercept_ + np.log(other.priors_) - np.log(model.priors_)
+        assert not tenfold.certify(other, X, Y).ok
+        for name in {"covariance_", "xbar_", "explained_variance_ratio_"} & set(vars(model)):
+            other = copy.deepcopy(model)
+            setattr(other, name, getattr(model, name) * (1.0 + 1e-6))
+            assert not tenfold.certify(other, X, Y).ok, name
+
+
+def test_single_precision_in_and_out():
+    few = X.astype(np.float32)
+    model = LinearDiscriminantAnalysis().fit(few, Y)
+    for method in ("transform", "predict_proba", "decision_function"):
+        assert getattr(model, method)(few).dtype == np.float32
+    assert tenfold.PCA(2).fit(few).score_samples(few).dtype == np.float32
+    assert tenfold.GaussianNB().fit(few, Y).predict_proba(few).dtype == np.float32

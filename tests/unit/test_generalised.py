@@ -236,3 +236,54 @@ def test_an_outlier_moves_the_square_loss_and_not_the_tanh_cost():
     robust = GeneralizedLinearClassifier("tanh", alpha=0.01).fit(far, label)
     assert robust.score(X, y) == clean.score(X, y)
     assert tenfold.RidgeClassifier().fit(far, label).score(X, y) < clean.score(X, y)
+
+
+def test_huber_without_a_penalty_is_certified_on_gaussian_data():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((20 + 30 * seed, 1 + seed))
+        y = X @ rng.standard_normal(X.shape[1]) + rng.standard_normal(len(X))
+        model = GeneralizedLinear(tenfold.losses.Huber(0.1), penalty=None).fit(X, y)
+        assert model.certificate_.ok, model.certificate_
+        assert tenfold.certify(model, X, y).ok
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "huber", "squared_epsilon_insensitive"])
+def test_groups_with_a_weak_penalty_are_certified(loss):
+    """Correlated features, where gradient steps alone take thousands."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 8)) + 3.0 * rng.standard_normal((40, 1))
+    y = 0.5 + rng.poisson(np.exp(0.2 * X[:, 0]))
+    groups = [0, 0, 0, 1, 1, 2, 2, 2]
+    model = GeneralizedLinear(loss, penalty="group", alpha=1e-5, groups=groups).fit(X, y)
+    assert model.certificate_.ok
+    assert model.n_iter_ < 100
+
+
+def test_groups_are_left_out_together():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 6))
+    y = X[:, :2] @ [1.0, -2.0] + 0.1 * rng.standard_normal(200)
+    model = GeneralizedLinear("square", penalty="group", alpha=0.2, groups=[0, 0, 1, 1, 2, 2]).fit(X, y)
+    assert model.certificate_.ok
+    assert np.all(model.coef_[:2] != 0.0)
+    assert np.all(model.coef_[2:] == 0.0)
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0, 1.5, 1.9, 2.0, 3.0, -1.0])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_targets_that_are_all_one_have_a_scale(power, alpha):
+    X, y = np.random.default_rng(0).standard_normal((50, 3)), np.ones(50)
+    model = tenfold.TweedieRegressor(power=power, alpha=alpha).fit(X, y)
+    assert model.certificate_.scale > 0.0
+    assert model.certificate_.ok
+    assert tenfold.certify(model, X, y).ok
+
+
+def test_a_feature_that_only_samples_of_no_slope_have():
+    """Without a penalty its pull is rounding, beside nothing."""
+    X = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    y = np.array([1, 0, 1, 1, 1])
+    for loss in ("modified_huber", "squared_hinge"):
+        model = GeneralizedLinearClassifier(loss, penalty=None, fit_intercept=False).fit(X, y)
+        assert model.certificate_.ok, model.certificate_

@@ -133,3 +133,25 @@ def test_weights_that_were_rounded_are_no_worse(fit_intercept):
     assert model.certificate_.ok
     model.coef_ = model.coef_ + np.float32(0.02)
     assert not tenfold.certify(model, X, y).ok
+
+
+def test_absolute_errors_are_the_limit_of_a_scale_of_zero():
+    """The best scale is next to nothing: samples fitted exactly have slopes that only a search for them tells."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((20 + 4 * seed, 1 + seed % 8))
+        y = X @ rng.standard_normal(X.shape[1]) + rng.standard_t(1.5, len(X))
+        model = HuberRegressor(epsilon=1.01, alpha=(0.0, 1e-4)[seed % 2]).fit(X, y)
+        assert model.certificate_.ok, model.certificate_
+        assert tenfold.certify(model, X, y).ok
+
+
+@pytest.mark.parametrize("cls", [HuberRegressor, theirs.HuberRegressor])
+def test_outliers_are_judged(cls):
+    X, y, weight = heavy()
+    model = cls(max_iter=1000).fit(X, y, sample_weight=weight)
+    assert tenfold.certify(model, X, y, weight).ok
+    model.outliers_ = ~model.outliers_
+    found = tenfold.certify(model, X, y, weight)
+    assert not found.ok
+    assert "outliers_" in found.note

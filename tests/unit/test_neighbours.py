@@ -448,3 +448,29 @@ def test_rows_at_one_distance_on_a_device():
     rows[50:] = rows[:350]
     here, there = NearestNeighbors(algorithm="brute").fit(rows), NearestNeighbors().fit(put(rows))
     np.testing.assert_array_equal(host(there.kneighbors(put(rows))[1]), here.kneighbors(rows)[1])
+
+
+def test_duplicated_points_agree_with_scikit_learn():
+    """Distances, sets within a radius, and the votes of all that are at distance zero."""
+    rng = np.random.default_rng(3)
+    rows, y = (rng.integers(0, 3, shape).astype(float) for shape in ((40, 2), 40))
+    ours, his = NearestNeighbors(n_neighbors=4).fit(rows), sklearn.neighbors.NearestNeighbors(n_neighbors=4).fit(rows)
+    np.testing.assert_allclose(ours.kneighbors()[0], his.kneighbors()[0])
+    for radius in (0.0, 1.0):
+        pairs = zip(ours.radius_neighbors(None, radius)[1], his.radius_neighbors(None, radius)[1], strict=True)
+        assert all(set(one) == set(other) for one, other in pairs)
+    for name in ("RadiusNeighborsClassifier", "RadiusNeighborsRegressor"):
+        for weights in ("uniform", "distance"):
+            models = [getattr(package, name)(1.01, weights=weights) for package in (tenfold, sklearn.neighbors)]
+            one, other = (model.fit(rows, y).predict(rows) for model in models)
+            np.testing.assert_allclose(one, other)
+            assert all(tenfold.certify(model, rows, y).ok for model in models)
+
+
+@pytest.mark.parametrize("name", ["effective_metric_params_", "n_samples_fit_"])
+def test_state_of_a_search_is_judged(name):
+    for package in (tenfold, sklearn.neighbors):
+        model = package.KNeighborsClassifier(p=3).fit(X, Y)
+        assert tenfold.certify(model, X, Y).ok
+        setattr(model, name, {"p": 4, "w": None} if name == "effective_metric_params_" else 81)
+        assert not tenfold.certify(model, X, Y).ok

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+import tenfold
 from estimators import IDS, SHAPES, TABLE
 from tenfold.estimators.parameters import (
     InvalidParameterError,
@@ -87,3 +88,10 @@ def test_every_parameter_is_checked_by_fit_and_not_before(row):
         model = row.make(**{name: Nonsense()})
         with pytest.raises(ValueError, match=f"'?{name}'?.*<nonsense>|<nonsense>.*{name}"):
             model.fit(data.X, data.y)
+
+
+@pytest.mark.parametrize("name", ["LogisticRegression", "LogisticRegressionCV"])
+def test_words_for_no_value_are_not_offered(name):
+    with pytest.raises(ValueError, match="penalty") as caught:
+        getattr(tenfold, name)(penalty="ridge").fit([[0.0], [1.0]], [0, 1])
+    assert "deprecated" not in str(caught.value)

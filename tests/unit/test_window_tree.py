@@ -87,7 +87,7 @@ def test_a_density_that_is_off_by_more_is_refused(monkeypatch):
     model = KernelDensity(bandwidth=0.1, rtol=0.01).fit(X)
     logs = KernelDensity._logs
     monkeypatch.setattr(KernelDensity, "_logs", lambda self, queries: logs(self, queries) + 0.03)
-    assert not model.judged({}).ok
+    assert not model._judged({}).ok
 
 
 @pytest.mark.parametrize("metric", ["jaccard", "dice", "rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath"])

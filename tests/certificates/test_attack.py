@@ -1,0 +1,100 @@
+"""The random attack on every kind, a fixed number of problems; `python -m tests.certificates.attack` runs more.
+
+The attack must be able to find what it looks for: certificates that are made too good are seen.
+"""
+
+import os
+from dataclasses import replace
+
+import attack
+import numpy as np
+import pytest
+import references as ref
+from attack import FAMILIES, RECOMPUTED, Case
+from references import Problem, Smooth
+
+SEED = 17
+TIMES = int(os.environ.get("TENFOLD_ATTACK", "1"))
+"""How many times the usual number of problems."""
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, *RECOMPUTED])
+def test_no_certificate_contradicts_the_reference(family):
+    report = attack.run(10 * TIMES, SEED, family, loud=False)
+    seen = [f"--seed {SEED} --only {family} --index {one.index}: {one.what} {one.detail}" for one in report.violations]
+    assert not seen + report.crashes
+    assert sum(tally.tampered for tally in report.tallies.values()) > 30 * TIMES
+    assert sum(tally.ok for tally in report.tallies.values()) > 0
+
+
+CONVEX = [name for name in FAMILIES if name != "least_squares"]
+
+
+@pytest.mark.parametrize("family", CONVEX)
+def test_a_gap_that_is_too_small_is_found(family, monkeypatch):
+    """Gaps of tampered solutions, divided by 1e6: they contradict the reference."""
+    right = Case.certify
+
+    def certify(self, model):
+        found = right(self, model)
+        parts = tuple(1e-6 * part for part in found.parts)
+        return replace(found, value=1e-6 * found.value, parts=parts, floor=0.0, status="judged")
+
+    monkeypatch.setattr(Case, "certify", certify)
+    report = attack.run(5, SEED, family, loud=False)
+    assert report.violations
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if not name.startswith("sgd")])
+def test_an_ok_for_anything_is_found(family, monkeypatch):
+    right = Case.certify
+
+    def certify(self, model):
+        found = right(self, model)
+        kept = {"parts": (), "status": "judged", "radius": None, "lower_bound": None}
+        return replace(found, value=0.5 * found.tol * found.scale, floor=0.0, **kept)
+
+    monkeypatch.setattr(Case, "certify", certify)
+    report = attack.run(5, SEED, family, loud=False)
+    assert report.violations
+
+
+@pytest.mark.parametrize("family", list(RECOMPUTED))
+def test_an_ok_for_a_recomputed_result_is_found(family, monkeypatch):
+    from attack_recomputed import Recomputed
+
+    right = Recomputed.certify
+
+    def certify(self, model):
+        found = right(self, model)
+        scale = max(found.scale, 1e-300)
+        return replace(found, value=0.0, floor=0.0, scale=scale, tol=1e-12, status="judged", note="")
+
+    monkeypatch.setattr(Recomputed, "certify", certify)
+    assert attack.run(5, SEED, family, loud=False).violations
+
+
+def test_references_are_optimal_on_small_problems():
+    """No random direction leads further down from what a reference has found, by more than long double rounds."""
+    rng = np.random.default_rng(0)
+    n, p = 30, 3
+    X, y, share = rng.standard_normal((n, p)), rng.standard_normal(n), np.full(n, 1.0 / n)
+    sign = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    problems = [
+        Problem(X, y, share, Smooth(ref.square), l1=0.05, l2=0.01),
+        Problem(X, y, share, ref.huber(0.3), groups=[(0.05, np.array([0, 1]))]),
+        Problem(X, y, share, ref.quantile(0.3), l1=0.01),
+        Problem(X, y, share, ref.tube(0.1), l2=0.01, ties=(0.0, 0.01)),
+        Problem(X, sign, share, Smooth(ref.logistic), l1=0.01),
+        Problem(X, sign, share, ref.Piecewise(ref.hinge_pieces), l2=0.1),
+        Problem(X, rng.integers(0, 3, n), share, ref.Softmax(), 3, l2=0.01),
+        Problem(X, rng.integers(0, 3, n), share, ref.CrammerSinger(), 3, l2=0.1, ties=(0.0, 0.1)),
+    ]
+    for problem in problems:
+        best = ref.solve(problem)
+        assert problem.objective(best.coef, best.intercept) - best.value <= 1e-17
+        for size in 10.0 ** np.arange(-9.0, 1.0):
+            for _ in range(10):
+                coef = best.coef + size * rng.standard_normal(best.coef.shape)
+                intercept = best.intercept + size * rng.standard_normal(best.intercept.shape)
+                assert problem.objective(coef, intercept) >= best.value - 1e-17
