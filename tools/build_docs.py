@@ -1,7 +1,7 @@
 """Make the static pages of the documentation from docs/*.md and from the code.
 
-A line `<!-- methods -->`, `<!-- where -->`, `<!-- rules -->` or `<!-- api -->` in a page is replaced by what the code
-says of itself.
+A line `<!-- methods -->`, `<!-- where -->`, `<!-- rules -->`, `<!-- report-only -->` or `<!-- api -->` in a page is
+replaced by what the code says of itself.
 Usage: python tools/build_docs.py docs site
 """
 
@@ -21,7 +21,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 import tenfold
-from tenfold import judge
+from tenfold import certification, judge
 
 PAGES = [
     "index",
@@ -62,6 +62,18 @@ def rules() -> str:
         for kind, rule in judge.RULES.items()
     ]
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
+
+
+def report_only() -> str:
+    """Fitted attributes that are not judged: the reason, and the classes that have it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in sorted(set(certification.JUDGES) & set(tenfold.__all__)):
+        for item in certification.report_only(getattr(tenfold, name)).items():
+            found.setdefault(item, []).append(name)
+    rows = [[f"`{attribute}`", reason, ", ".join(names)] for (attribute, reason), names in sorted(found.items())]
+    return "\n".join(
+        "| " + " | ".join(row) + " |" for row in [["attribute", "what it is", "classes"], ["---"] * 3, *rows]
+    )
 
 
 def entry(name: str, thing: Any, level: int) -> Iterable[str]:
@@ -115,6 +127,10 @@ def title(text: str) -> str:
     return text.partition("\n")[0].lstrip("# ")
 
 
+MADE = {"methods": methods, "where": where, "rules": rules, "report-only": report_only, "api": api}
+"""What is made from the code, by the marker that it replaces."""
+
+
 def main(source: Path, target: Path) -> None:
     unknown = {path.stem for path in source.glob("*.md")} ^ set(PAGES)
     if unknown:
@@ -125,7 +141,7 @@ def main(source: Path, target: Path) -> None:
     target.mkdir(exist_ok=True)
     (target / "style.css").write_text(STYLE + HtmlFormatter().get_style_defs("pre"), encoding="utf-8")
     for name, text in pages.items():
-        for marker, make in {"methods": methods, "where": where, "rules": rules, "api": api}.items():
+        for marker, make in MADE.items():
             if f"<!-- {marker} -->" in text:
                 text = text.replace(f"<!-- {marker} -->", make())
         links = set(re.findall(r"\]\((\w+)\.md", text)) - set(PAGES)
