@@ -33,7 +33,8 @@ def _lasso(model: Any, X: Any, y: Any) -> list[Any]:
 
 
 def _multi_task(model: Any, X: Any, y: Any) -> list[Any]:
-    alpha, ratio = model.alpha, model.get_params().get("l1_ratio", 1.0)
+    alpha = float(getattr(model, "alpha_", model.get_params().get("alpha")))
+    ratio = float(getattr(model, "l1_ratio_", model.get_params().get("l1_ratio", 1.0)))
     terms = (alpha * ratio, alpha * (1.0 - ratio))
     return [Problem(X, y, _even(X), ref.Squares(), y.shape[1], model.fit_intercept, *terms, multi_task=True)]
 
@@ -72,6 +73,13 @@ def _generalized(model: Any, X: Any, y: Any) -> list[Any]:
     return [Problem(X, _signs(y), _even(X), Smooth(ref.logistic), 1, model.fit_intercept, 0.0, strength)]
 
 
+def _online(model: Any, X: Any, y: Any) -> list[Any]:
+    """The logistic loss and the square under a square."""
+    loss = Smooth(ref.logistic) if model.loss == "log_loss" else Smooth(ref.square)
+    y = _signs(y) if model.loss == "log_loss" else y
+    return [Problem(X, y, _even(X), loss, 1, model.fit_intercept, 0.0, model.alpha)]
+
+
 def _machine(model: Any, X: Any, y: Any) -> list[Any]:
     losses = {
         "squared_hinge": Smooth(ref.squared_hinge),
@@ -88,11 +96,14 @@ def _machine(model: Any, X: Any, y: Any) -> list[Any]:
 PROBLEMS: dict[str, Callable[[Any, Any, Any], list[Any]]] = {
     **dict.fromkeys(("Lasso", "ElasticNet", "LassoCV", "ElasticNetCV"), _lasso),
     **dict.fromkeys(("LassoLars", "LassoLarsCV", "LassoLarsIC"), _lasso),
-    **dict.fromkeys(("MultiTaskLasso", "MultiTaskElasticNet"), _multi_task),
+    **dict.fromkeys(
+        ("MultiTaskLasso", "MultiTaskElasticNet", "MultiTaskLassoCV", "MultiTaskElasticNetCV"), _multi_task
+    ),
     **dict.fromkeys(("LogisticRegression", "LogisticRegressionCV"), _logistic),
     **dict.fromkeys(("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), _deviance),
     **dict.fromkeys(("GeneralizedLinear", "GeneralizedLinearClassifier"), _generalized),
     **dict.fromkeys(("LinearSVC", "LinearSVR"), _machine),
+    **dict.fromkeys(("SGDClassifier", "SGDRegressor"), _online),
     "HuberRegressor": _huber,
     "QuantileRegressor": _quantile,
 }
@@ -130,8 +141,14 @@ class Reference:
             return all(float(one.objective(*_point(worse)) - best) <= certificate.allowed for one, best in self.best)
         if self.name in COUNTED and name in LINEAR:
             return int(np.sum(worse.predict(self.X) != self.y)) == certificate.value == 0.0
+        if self.name == "StructuredPerceptron" and name in TAGGED:
+            tags = zip(worse.predict(self.X), self.y, strict=True)
+            return sum(int(np.sum(found != right)) for found, right in tags) == certificate.value == 0.0
         return False
 
+
+TAGGED = ("coef_", "transition_", "start_", "end_")
+"""Weights of a structured perceptron."""
 
 COUNTED = ("Perceptron", "AveragedPerceptron", "VotedPerceptron")
 """Whose certificate is the number of mistakes, which is counted again."""

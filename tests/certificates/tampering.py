@@ -183,7 +183,7 @@ def _ask(call: Callable[[], Any]) -> Any:
         answer = call()
     except Exception as error:
         return type(error)
-    parts = answer if isinstance(answer, tuple) else (answer,)
+    parts = answer if isinstance(answer, (tuple, list)) else (answer,)
     return [part.toarray() if sparse.issparse(part) else host(part) for part in parts]
 
 

@@ -7,14 +7,16 @@ one of the symmetries below.
 
 import warnings
 
+import numpy as np
 import pytest
 from excess import Reference
+from sklearn.utils import all_estimators
 from symmetries import SYMMETRIES, is_permuted, move, move_alone
 from tampering import outputs, same_or_raises, tamper
 
 import tenfold
-from estimators import EVERY, plain
-from models import MODELS
+from estimators import EVERY, classes, plain, regression
+from models import MODELS, blobs
 from neighbours import NEIGHBOURS
 from tenfold.certification import report_only
 
@@ -73,6 +75,96 @@ def test_tampered_model_is_refused(row, data):
         warnings.simplefilter("ignore")
         model = row.make().fit(X, y)
     assert survivors(model, X, y) == []
+
+
+def best_online(name):
+    """A model of the delta rule that was taken to the optimum of its problem, where its certificate is ok."""
+    classifier = name == "SGDClassifier"
+    X, y, _ = (classes if classifier else regression)(60, 4)
+    settings = {"loss": "log_loss"} if classifier else {}
+    model = getattr(tenfold, name)(alpha=0.01, random_state=0, **settings).fit(X, y)
+    best = tenfold.GeneralizedLinearClassifier if classifier else tenfold.GeneralizedLinear
+    best = best(alpha=0.01).fit(X, y)
+    model.coef_ = np.reshape(best.coef_, model.coef_.shape)
+    model.intercept_ = np.reshape(best.intercept_, model.intercept_.shape)
+    return model, X, y
+
+
+def best_centres(name):
+    """Centres of batches, or of single samples, that were taken to a fixed point of Lloyd's steps."""
+    X = blobs().X
+    model, best = getattr(tenfold, name)(3, random_state=0).fit(X), tenfold.KMeans(3, tol=0, random_state=0).fit(X)
+    model.cluster_centers_, model.labels_, model.inertia_ = best.cluster_centers_, best.labels_, best.inertia_
+    return model, X, None
+
+
+def bisected():
+    X = blobs().X
+    return tenfold.BisectingKMeans(3, random_state=0).fit(X), X, None
+
+
+def several_tasks(name):
+    X, y, _ = regression(60, 4)
+    Y = np.column_stack([y, X[:, 0] + np.random.default_rng(1).standard_normal(60)])
+    return getattr(tenfold, name)(tol=1e-10, alphas=4, cv=3).fit(X, Y), X, Y
+
+
+def tagged():
+    rng = np.random.default_rng(0)
+    X = [rng.standard_normal((length, 4)) for length in rng.integers(2, 6, 30)]
+    y = [(x[:, 0] > 0).astype(int) + 2 * (x[:, 1] > 0) for x in X]
+    return tenfold.StructuredPerceptron(max_iter=500, random_state=0).fit(X, y), X, y
+
+
+OTHERS = {
+    "SGDClassifier at the optimum": lambda: best_online("SGDClassifier"),
+    "SGDRegressor at the optimum": lambda: best_online("SGDRegressor"),
+    "MiniBatchKMeans at rest": lambda: best_centres("MiniBatchKMeans"),
+    "OnlineKMeans at rest": lambda: best_centres("OnlineKMeans"),
+    "BisectingKMeans": bisected,
+    "MultiTaskLassoCV": lambda: several_tasks("MultiTaskLassoCV"),
+    "MultiTaskElasticNetCV": lambda: several_tasks("MultiTaskElasticNetCV"),
+    "StructuredPerceptron": tagged,
+}
+"""Models of classes that have no row, or whose rows are not certified."""
+
+
+@pytest.mark.parametrize("make", OTHERS.values(), ids=OTHERS)
+def test_tampered_model_without_a_row_is_refused(make):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, X, y = make()
+    assert judge(model, X, y).ok
+    assert survivors(model, X, y) == []
+
+
+THEIRS = dict(all_estimators())
+TIGHT = {"tol": 1e-10, "max_iter": 100_000}
+NOT_JUDGED = ("PassiveAggressiveClassifier", "PassiveAggressiveRegressor")
+"""Whose steps solve no problem of all samples: certify refuses the class."""
+
+
+@pytest.mark.parametrize(
+    ("row", "data"),
+    [pytest.param(row, data, id=row.id) for row, data in CASES if row.name in THEIRS and row.name not in NOT_JUDGED],
+)
+def test_tampered_model_of_scikit_learn_is_refused(row, data):
+    """Of scikit-learn's class with the same settings, fitted tightly; where it cannot, or is not certified, there is
+    nothing to tamper with.
+    """
+    X, y = data(row)
+    model = THEIRS[row.name]()
+    known = model.get_params()
+    settings = {name: value for name, value in row.make().get_params().items() if name in known}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.set_params(**settings)
+            model.set_params(**{name: value for name, value in TIGHT.items() if name in known}).fit(X, y)
+        except ValueError:
+            pytest.skip("other parameters")
+    if getattr(judge(model, X, y), "ok", False):
+        assert survivors(model, X, y) == []
 
 
 @pytest.mark.parametrize("symmetry", SYMMETRIES.values(), ids=SYMMETRIES)

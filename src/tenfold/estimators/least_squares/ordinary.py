@@ -69,6 +69,8 @@ class LinearRegression(
     Notes
     -----
     Two passes over the rows; memory p x p (n x n when n < p). Runs on dense and sparse arrays, and on Dask collections.
+    `sklearn.linear_model.RANSACRegressor` asks by isinstance for scikit-learn's own class where it is not told
+    `min_samples`: give it ``min_samples=X.shape[1] + 1``.
     Seeger, ch. 4; Rosasco, ch. 4; Cookbook, ch. 17.
 
     Examples
