@@ -288,14 +288,6 @@ TABLE = [
 
 IDS = [row.id for row in TABLE]
 
-
-def keeps_dtype(row: Row, name: str) -> bool:
-    """Whether an attribute has the dtype of X: an intercept is in float64, but for least angles, whose intercepts are
-    in float32 in scikit-learn's own tests.
-    """
-    return name == "coef_" or "Lars" in row.name
-
-
 STEPS = tuple(f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
 """A weight is a factor of a row's step: the same row twice is two steps."""
 

@@ -766,7 +766,7 @@ def check(case: Case, certificate: Any, solution: Solution, best: list[Best]) ->
             if certificate.ok and away > 1e-9 * abs(objective) + 2 * slack:
                 yield f"objective {certificate.objective!r} stated, {objective!r} is right", np.inf
         lower = certificate.lower_bound
-        if lower is not None and lower > float(best[0].value) + certificate.floor + 4e-16 * abs(lower):
+        if lower is not None and lower > float(best[0].value) + slack + 4e-16 * abs(lower):
             yield f"lower bound {lower!r}, but {float(best[0].value)!r} is reached", np.inf
         yield from _check_radius(case, certificate, solution, best[0])
 

@@ -253,7 +253,7 @@ def test_files_and_weights(settings):
 def test_single_precision_stays():
     for settings in ({"penalty": "l1"}, {"multi_class": "crammer_singer"}, {"dual": True}):
         model = tenfold.LinearSVC(**settings, random_state=0).fit(X.astype(np.float32), Y)
-        assert model.coef_.dtype == np.float32
+        assert model.coef_.dtype == model.intercept_.dtype == np.float32
         assert model.certificate_.ok, settings
 
 

@@ -384,7 +384,7 @@ def store(estimator: Any, fitted: Fitted, X: Array, *, coef_flat: bool, intercep
     """Set `coef_`, `intercept_` and `certificate_`, flat where scikit-learn has no axis of targets; where X lives."""
     coef, b = fitted.params
     estimator.coef_ = follow(coef[0] if coef_flat else coef, X)
-    estimator.intercept_ = keep_intercept(b[0] if intercept_flat else b, X) if intercept else 0.0
+    estimator.intercept_ = follow(b[0] if intercept_flat else b, X) if intercept else 0.0
     estimator.certificate_ = fitted.certificate
 
 
@@ -412,14 +412,6 @@ def warn_unless_certified(estimator: Any) -> None:
         advice = ADVICE.get(certificate.status, "")
         message = f"{type(estimator).__name__} ({certificate.status}): {certificate.explain()} {advice}"
         warnings.warn(message.rstrip(), ConvergenceWarning, stacklevel=5)
-
-
-def keep_intercept(b: Array, X: Array) -> Array:
-    """An intercept where X lives, in float64 whatever the dtype of X: it takes up the product of means and weights,
-    whose rounding in single precision would move every prediction.
-    """
-    kept = np.array(b, dtype=np.float64)[()]
-    return like(kept, X) if is_foreign(X) and not is_dask(X) else kept
 
 
 def follow(array: Array, X: Array, *, copy: bool = True) -> Array:

@@ -461,8 +461,13 @@ def _sizes(data: Data, here: Point) -> tuple[float, float]:
     def lift(block: Block) -> Total:
         weight, z = weights_of(block), times(block.X, at, data.centre)
         xp = namespace(z)
-        slope, curvature = loss.slope(block.y, z)[:, 0], loss.curvature(block.y, z)[:, 0]
-        sums = [xp.sum(weight), xp.sum(weight * xp.abs(slope)), xp.sum(weight * curvature)]
+        slope, curvature = xp.abs(loss.slope(block.y, z)), loss.curvature(block.y, z)[:, 0]
+        if loss.kinked:  # the slopes beside a kink that rounding may hide
+            near = 64.0 * EPS * (xp.abs(z) + xp.abs(block.y))
+            for beside in (z - near, z + near):
+                other = xp.abs(loss.slope(block.y, beside))
+                slope = xp.where(other > slope, other, slope)
+        sums = [xp.sum(weight), xp.sum(weight * slope[:, 0]), xp.sum(weight * curvature)]
         return Total(np.array([float(part) for part in sums]))
 
     with np.errstate(all="ignore"):  # parameters far off: the sums are not finite, and the gap is not, either

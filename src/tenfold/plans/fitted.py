@@ -44,20 +44,20 @@ class Fitted:
 
 
 def stored(params: Params, dtype: Any, centre: Floats | None = None) -> Params:
-    """The parameters as they will be stored, in float64 for the judge: weights rounded to `dtype`, the intercept in
-    float64, and moved so that rounding the weights changes no prediction at `centre` (p,), a point amid the samples.
+    """The parameters as they will be stored, in float64 for the judge: rounded to `dtype`, the intercept after it was
+    moved so that rounding the weights changes no prediction at `centre` (p,), a point amid the samples.
     """
     with np.errstate(over="ignore"):
         coef = np.asarray(params.coef).astype(dtype).astype(np.float64)
-    kept = Params(coef, np.asarray(params.intercept, dtype=np.float64))
+        b = np.asarray(params.intercept, dtype=np.float64)
+        moved = b if centre is None else b + (params.coef - coef) @ centre
+        kept = Params(coef, moved.astype(dtype).astype(np.float64))
     if not all(np.isfinite(part).all() for part in kept):
         raise ValueError(
             f"The best weights are beyond the range of {np.dtype(dtype).name}: a column of X is much too small for"
             " y. Scale the columns."
         )
-    if centre is None or np.dtype(dtype) == np.float64:
-        return kept
-    return Params(coef, kept.intercept + (params.coef - coef) @ centre)
+    return kept
 
 
 def not_judged(kind: str) -> Certificate:

@@ -142,7 +142,6 @@ def judged(
 
     def look(coef: Floats) -> tuple[Params, Certificate]:
         params = stored(with_intercept(coef, columns, intercept), dtype, columns.centre(intercept))
-        params = Params(params.coef, params.intercept.astype(dtype).astype(np.float64))
         return params, verdict(rows, params, columns, ends, how, intercept, dtype)
 
     params, certificate = look(coef)

@@ -13,7 +13,6 @@ from tenfold.estimators.contract import (
     all_or_nothing,
     as_rows,
     follow,
-    keep_intercept,
     kept_rows,
     own_target,
     refuse_not_finite,
@@ -137,7 +136,7 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
             raise ValueError(out_of_range(self._family(), closed, low))
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        b = keep_intercept(params.intercept[0], X) if self.fit_intercept else 0.0
+        b = follow(params.intercept[0], X) if self.fit_intercept else 0.0
         return {"coef_": follow(params.coef[0], X), "intercept_": b}
 
     def _store(self, fitted: GlmFit, factor: float, X: Array) -> None:

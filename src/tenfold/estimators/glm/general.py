@@ -17,7 +17,6 @@ from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     follow,
-    keep_intercept,
     kept_rows,
     refuse_not_finite,
     rowwise,
@@ -141,7 +140,7 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
 
     def _attributes(self, params: Params, X: Array, flat: bool) -> dict[str, Any]:
         coef, b = (params.coef[0], params.intercept[0]) if flat else params
-        return {"coef_": follow(coef, X), "intercept_": keep_intercept(b, X) if self.fit_intercept else 0.0}
+        return {"coef_": follow(coef, X), "intercept_": follow(b, X) if self.fit_intercept else 0.0}
 
     def _store(self, fitted: Fitted, factor: float, X: Array, flat: bool) -> None:
         store(self, fitted, X, coef_flat=flat, intercept_flat=flat, intercept=bool(self.fit_intercept))

@@ -14,7 +14,6 @@ from tenfold.estimators.contract import (
     all_or_nothing,
     as_rows,
     follow,
-    keep_intercept,
     kept_rows,
     refuse_not_finite,
     store,
@@ -165,7 +164,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
         b, scale = params.intercept
         return {
             "coef_": follow(params.coef[0], X),
-            "intercept_": keep_intercept(b, X) if self.fit_intercept else 0.0,
+            "intercept_": follow(np.asarray(b), X) if self.fit_intercept else 0.0,
             "scale_": float(scale),
         }
 

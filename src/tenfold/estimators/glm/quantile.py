@@ -11,7 +11,6 @@ from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     follow,
-    keep_intercept,
     kept_rows,
     refuse_not_finite,
     store,
@@ -175,7 +174,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
         return self
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        b = keep_intercept(params.intercept[0], X) if self.fit_intercept else 0.0
+        b = follow(params.intercept[0], X) if self.fit_intercept else 0.0
         return {"coef_": follow(params.coef[0], X), "intercept_": b}
 
     def _store(self, fitted: Fitted, X: Array) -> None:

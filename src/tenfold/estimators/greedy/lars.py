@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
 
-from tenfold.arrays import Array, Floats, is_dask, is_foreign, like
+from tenfold.arrays import Array, is_dask, is_foreign, like
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
     Claims,
@@ -79,16 +79,10 @@ class LeastAngles(Scored, RegressorMixin, LinearPredictor, BaseEstimator):
             return with_products(gram, given, Xy)
         return gram if Xy is None else with_products(gram, None, Xy)
 
-    def _keep_intercept(self, b: Floats, X: Array, flat: bool) -> None:
-        """In the dtype of X, as in scikit-learn."""
-        if self.fit_intercept:
-            self.intercept_ = follow(b[0] if flat else b, X)
-
     def _keep(self, walked: Walked, X: Array, *, flat: bool, path: bool) -> None:
         """Store the end of the path, and the path."""
         one = len(walked.knots) == 1
         store(self, walked.fitted, X, coef_flat=one, intercept_flat=flat, intercept=self.fit_intercept)
-        self._keep_intercept(walked.fitted.params.intercept, X, flat)
         for name in ("active_", "coef_path_"):
             self.__dict__.pop(name, None)
         steps: Any = [len(knots.sizes) - 1 for knots in walked.knots]

@@ -244,7 +244,6 @@ class LassoLarsIC(LeastAngles):
 
     def _remember(self, chosen: Chosen, X: Array) -> None:
         store(self, chosen.fitted, X, coef_flat=True, intercept_flat=True, intercept=self.fit_intercept)
-        self._keep_intercept(chosen.fitted.params.intercept, X, flat=True)
         warn_unless_certified(self)
         self.alphas_ = follow(chosen.alphas, X)
         self.alpha_ = float(chosen.alphas[chosen.best])

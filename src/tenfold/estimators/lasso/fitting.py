@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array, Floats, is_sparse, on_host
 from tenfold.data import Rows
 from tenfold.estimators.callbacks import watcher
-from tenfold.estimators.contract import follow, keep_intercept, refuse_not_finite, store, warn_unless_certified
+from tenfold.estimators.contract import follow, refuse_not_finite, store, warn_unless_certified
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, integer, nothing, random_state, real
 from tenfold.estimators.predictors import LinearPredictor
 from tenfold.plans.centred import Settings
@@ -95,7 +95,7 @@ class SparseModel(LinearPredictor, BaseEstimator):
             flat = rows.targets == 1
             return {
                 "coef_": follow(params.coef[0] if flat else params.coef, X),
-                "intercept_": keep_intercept(params.intercept[0] if flat else params.intercept, X),
+                "intercept_": follow(params.intercept[0] if flat else params.intercept, X),
             }
 
         settings = replace(settings, watch=watcher(self, X, y, settings.max_iter, attributes))

@@ -22,7 +22,6 @@ from tenfold.estimators.contract import (
     all_or_nothing,
     as_rows,
     follow,
-    keep_intercept,
     refuse_not_finite,
     store,
     validate,
@@ -90,7 +89,7 @@ class _Ridge(CallbackSupportMixin, FromMoments, LinearPredictor, BaseEstimator):
 
         def attributes(params: Params) -> dict[str, Any]:
             coef = params.coef[0] if rows.targets == 1 else params.coef
-            return {"coef_": follow(coef, X), "intercept_": keep_intercept(params.intercept, X)}
+            return {"coef_": follow(coef, X), "intercept_": follow(params.intercept, X)}
 
         fitted = refuse_not_finite(
             self,

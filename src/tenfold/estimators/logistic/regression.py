@@ -15,7 +15,6 @@ from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     follow,
-    keep_intercept,
     kept_rows,
     refuse_not_finite,
     rowwise,
@@ -251,7 +250,7 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         return refusal(self.certificate_, penalised=np.isfinite(chosen.C))
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        return {"coef_": follow(params.coef, X), "intercept_": keep_intercept(params.intercept, X)}
+        return {"coef_": follow(params.coef, X), "intercept_": follow(params.intercept, X)}
 
     def _store(self, fitted: LogisticFit, X: Array) -> None:
         for name, value in self._attributes(fitted.params, X).items():

@@ -16,7 +16,6 @@ from tenfold.estimators.contract import (
     Claims,
     as_rows,
     follow,
-    keep_intercept,
     validate,
     validate_more,
     validate_weights,
@@ -122,7 +121,7 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return Limits(1)
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        return {"coef_": follow(params.coef, X), "intercept_": keep_intercept(params.intercept, X)}
+        return {"coef_": follow(params.coef, X), "intercept_": follow(params.intercept, X)}
 
     def _settle(self, fitted: PerceptronFit, X: Array) -> None:
         """Store what a whole fit found, and warn where it was cut short."""

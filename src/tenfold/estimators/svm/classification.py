@@ -12,7 +12,6 @@ from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     follow,
-    keep_intercept,
     refuse_not_finite,
     rowwise,
     validate,
@@ -211,7 +210,7 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
         found = Params(*(np.concatenate(part) for part in zip(*parts, strict=True)))
         coef, b = np.zeros((outputs, last.coef.shape[1])), np.zeros(outputs)
         coef[: len(found.coef)], b[: len(found.coef)] = found
-        return {"coef_": follow(coef, X), "intercept_": keep_intercept(b, X) if self.fit_intercept else 0.0}
+        return {"coef_": follow(coef, X), "intercept_": follow(b, X) if self.fit_intercept else 0.0}
 
     def _store(self, done: list[Fitted], X: Array) -> None:
         for name, value in self._attributes(done[:-1], done[-1].params, X).items():

@@ -11,7 +11,6 @@ from tenfold.estimators.contract import (
     Claims,
     all_or_nothing,
     follow,
-    keep_intercept,
     refuse_not_finite,
     store,
     validate,
@@ -160,7 +159,7 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
         return self
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        b = keep_intercept(params.intercept, X) if self.fit_intercept else 0.0
+        b = follow(params.intercept, X) if self.fit_intercept else 0.0
         return {"coef_": follow(params.coef[0], X), "intercept_": b}
 
     def _store(self, fitted: Fitted, X: Array) -> None:
