@@ -88,7 +88,7 @@ def draw_data(rng: np.random.Generator, most: int = 200, widest: int = 12) -> Da
         if rng.random() < 0.3 and p > 1:
             hard.append("double")
             i, j = (int(k) for k in rng.choice(p, 2, replace=False))
-            factor = float(rng.choice([1.0, -1.0, 2.0, 1e-3]))
+            factor = float(rng.choice([1.0, -1.0, 2.0, 2.0**-10]))  # exact, so that the features are dependent
             X[:, j] = factor * X[:, i]
             doubles.append((i, j, factor))
             if rng.random() < 0.2:

@@ -23,6 +23,7 @@ from tenfold.judge.points import (
     centred,
     length,
     local,
+    lower_bound,
     point_of,
     prepare,
     read,
@@ -270,8 +271,9 @@ def _search(data: Data, here: Point, proof: _Proof, allowed: float, steps: int) 
         p = len(data.centre)
         tilt = _Tilt(float(point.hessian[-1, -1]), point.hessian[:p, -1]) if data.problem.intercept else proof.tilt
         bound = min(_dual_gap(data, point, tilt), newton_bound(data, point))
-        if _lower(point, bound) >= proof.lower:
-            proof = _Proof(_lower(point, bound), point, tilt)
+        lower = lower_bound(point.value, bound)
+        if lower >= proof.lower:
+            proof = _Proof(lower, point, tilt)
         excess = here.value - proof.lower
         if excess <= allowed or proof.point.value - proof.lower <= 0.005 * excess or count == steps:
             break
@@ -290,7 +292,7 @@ def _search_far(data: Data, here: Point, proof: _Proof, allowed: float, steps: i
         if ahead is None:
             break
         point, tilt = _tilted(data, ahead.params)
-        lower = _lower(point, _dual_gap(data, point, tilt))
+        lower = lower_bound(point.value, _dual_gap(data, point, tilt))
         if not lower > proof.lower:
             break
         proof = _Proof(lower, point, tilt)

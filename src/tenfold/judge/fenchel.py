@@ -35,6 +35,7 @@ from tenfold.judge.points import (
     centred,
     intercept_of,
     local,
+    lower_bound,
     outer_intercept,
     point_of,
     prepare,
@@ -166,7 +167,7 @@ def _searched(data: Data, here: Point, value: float, allowed: float, steps: int)
             break
         fall = newton_bound if np.isfinite(data.problem.loss.steepness) else tilted_bound
         bound = min(_by_slopes(data, point, sums_at(data, point.params)), fall(data, point))
-        value = min(value, here.value - point.value + bound)
+        value = min(value, here.value - lower_bound(point.value, bound))
         if value <= allowed or bound <= 0.005 * value:
             break
         point = newton_step(data, point)
@@ -182,7 +183,7 @@ def _searched_far(data: Data, here: Point, value: float, allowed: float) -> floa
             break
         point = ahead
         bound = _by_slopes(data, point, sums_at(data, point.params))
-        value = min(value, here.value - point.value + bound)
+        value = min(value, here.value - lower_bound(point.value, bound))
         if bound <= 0.005 * value:
             break
     return value
@@ -210,7 +211,7 @@ def _unrounded(data: Data, here: Point, value: float) -> float:
     there = point_of(data, ahead, sums)
     bound = _by_slopes(data, there, sums)
     bound = min(bound, _by_projection(data, there)) if _limit(data) else bound
-    return min(value, here.value - there.value + bound)
+    return min(value, here.value - lower_bound(there.value, bound))
 
 
 class _Free(NamedTuple):

@@ -28,7 +28,7 @@ from tenfold.judge.duality import EPS, EXTENDED_EPS, SEARCH_STEPS, SEPARATED
 from tenfold.judge.falls import price
 from tenfold.judge.falls_of_classes import fall, inverted, newton_step
 from tenfold.judge.fenchel import LOOSE
-from tenfold.judge.points import centred, length, refuse_not_finite, sampled, stored_roundoff
+from tenfold.judge.points import centred, length, lower_bound, refuse_not_finite, sampled, stored_roundoff
 from tenfold.judge.points_of_classes import Data, Point, local, read
 from tenfold.losses import Softmax
 from tenfold.machine import one_blas_thread
@@ -160,7 +160,7 @@ def _first_bound(data: Data, here: Point, allowed: float) -> tuple[float, Point]
         if bound <= max(allowed, 2.0 * own):
             return best, here
     moved = _best_intercepts(data, here)
-    lower = _lower(moved, _dual_gap(data, moved, _balanced(data, moved, data.rows)))
+    lower = lower_bound(moved.value, _dual_gap(data, moved, _balanced(data, moved, data.rows)))
     return (lower, moved) if lower > best else (best, point)
 
 
@@ -283,8 +283,9 @@ def _search(data: Data, here: Point, lower: float, proved: Point, allowed: float
         if data.squared:
             first = _first_bound(data, point, allowed)
             bound = min(bound, point.value - first[0] if first[1] is point else np.inf)
-        if _lower(point, bound) >= lower:
-            lower, proved = _lower(point, bound), point
+        found = lower_bound(point.value, bound)
+        if found >= lower:
+            lower, proved = found, point
         excess = here.value - lower
         if excess <= allowed or proved.value - lower <= 0.005 * excess or count == steps:
             break

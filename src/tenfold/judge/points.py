@@ -52,6 +52,14 @@ def stored_roundoff(intercept: Floats, dtype: Any) -> float:
     return unit_roundoff(dtype if np.array_equal(rounded, intercept) else np.float64)
 
 
+def lower_bound(value: float, bound: float) -> float:
+    """What no objective is below, by a point of objective `value` that can fall by `bound` at most: less the rounding
+    of both, which is large where the point is far off. Losses and penalties are not negative.
+    """
+    found = value - bound - 16.0 * EPS * (abs(value) + abs(bound))
+    return max(0.0, found) if np.isfinite(found) else 0.0
+
+
 class Data(NamedTuple):
     """What is judged: rows measured from `centre`; a sample of them, and whether it is the `whole`, at hand; the mean
     squares (p,) of its columns about the centre, and the mean loss without weights.
