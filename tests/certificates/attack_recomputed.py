@@ -244,9 +244,17 @@ def quadratic_discriminant(rng: np.random.Generator) -> Recomputed:
     return Recomputed("QuadraticDiscriminantAnalysis", ours, twin, X, y, None, names, wrong, hard)
 
 
+def _rank_within(X: Any, y: Any) -> int:
+    """The rank of samples about the means of their classes."""
+    about = X.astype(np.float64)
+    for k in np.unique(y):
+        about[y == k] -= about[y == k].mean(axis=0)
+    return int(np.linalg.matrix_rank(about))
+
+
 def linear_discriminant(rng: np.random.Generator) -> Recomputed:
     X, y, _ = _samples(rng)
-    while np.linalg.matrix_rank(X - X.mean(axis=0)) < X.shape[1] or len(X) < 4 * X.shape[1]:
+    while _rank_within(X, y) < X.shape[1] or len(X) < 4 * X.shape[1]:
         X, y, _ = _samples(rng)
     X = (X.astype(np.float64) - X.mean(axis=0)) / X.std(axis=0)
     prior, mean, _ = _moments(X, y, np.ones(len(X)))

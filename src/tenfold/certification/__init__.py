@@ -39,7 +39,9 @@ from tenfold.judge import NOT_JUDGED, Certificate
 __all__ = ["certify", "infer"]
 
 BUDGET = 1000
-"""Passes over the data that a judge may take; the longest search of any judge takes about a third of it."""
+"""Passes over the data that a judge may take; the longest searches of the random attack, those for the dual points of
+hinges and quantiles, take about a third of it.
+"""
 
 
 def certify(
@@ -66,8 +68,9 @@ def certify(
         "liblinear" minimises has a penalty on the intercept, and is judged with it.
     X, y, sample_weight, offset : as in the model's ``fit``.
     budget : float, default=1000
-        The most passes over X that judging may take. Where they do not suffice, the certificate is not ok, and says
-        that the model was not judged within the budget. Passes, not seconds: the verdict is the same on a busy machine.
+        The most passes over X that judging may take; where classes are told apart one against the others, for each of
+        them. Where they do not suffice, the certificate is not ok, and says that the model was not judged within the
+        budget. Passes, not seconds: the verdict is the same on a busy machine.
 
     Returns
     -------
@@ -107,17 +110,23 @@ def certify(
     if offset is not None and name not in glm.JUDGES:
         raise ValueError(f"{name} has no offset.")
     try:
-        with limit_passes(budget):
+        with limit_passes(budget * _count_problems(model)):
             certificate = JUDGES[name](model, X, y, sample_weight, **({} if offset is None else {"offset": offset}))
+            if not certificate.ok:
+                return certificate
+            complaint = CHOSEN[name](model, X, y, sample_weight) if name in CHOSEN else ""
     except BudgetSpent:
         note = f"The judge needs more than {budget:g} passes over X: give a larger budget."
         return Certificate("gap", np.inf, 1.0, 0.0, 0.0, np.inf, status=NOT_JUDGED, note=note)
-    if not certificate.ok:
-        return certificate
-    complaint = CHOSEN[name](model, X, y, sample_weight) if name in CHOSEN else ""
     if not complaint and name in OUTPUTS:
         complaint = find_difference(model, X, OUTPUTS[name])
     return contradicted(certificate, complaint) if complaint else certificate
+
+
+def _count_problems(model: Any) -> int:
+    """How many problems a classifier has solved: one for each row of its weights."""
+    shape: tuple[int, ...] = getattr(getattr(model, "coef_", None), "shape", ())
+    return max(1, int(shape[0])) if len(shape) == 2 and hasattr(model, "classes_") else 1
 
 
 def report_only(cls: type) -> dict[str, str]:
