@@ -76,7 +76,7 @@ def test_rows_at_one_place():
         _, rows = model.kneighbors()
         np.testing.assert_array_equal(rows[0], [1, 2, 3])
         np.testing.assert_array_equal(rows[1], [0, 2, 3])
-        np.testing.assert_array_equal(rows[5], [0, 1, 2])
+        np.testing.assert_array_equal(rows[5], [1, 2, 3])  # as in scikit-learn, the first in place of itself
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", "sqeuclidean"])

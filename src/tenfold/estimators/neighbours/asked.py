@@ -1,5 +1,6 @@
 """What rows that are kept are asked for: the k nearest, all within a radius, and graphs of either."""
 
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, is_dask, is_foreign, namespace, on_host
+from tenfold.arrays import Array, Floats, is_dask, is_foreign, like, namespace, on_host
 from tenfold.estimators.neighbours.reached import Told, in_memory
 from tenfold.estimators.neighbours.searched import Searched, Targeted
 from tenfold.plans.neighbours import AllWithin, Near, Question, TheNearest
@@ -34,15 +35,23 @@ class NearestAsked(Searched):
         neigh_dist : array of shape (n_queries, n_neighbors)
             The nearest first. Only if `return_distance`.
         neigh_ind : array of shape (n_queries, n_neighbors)
-            Of rows at the same distance the first comes first.
+            Of rows at the same distance the first comes first. Without X, where more duplicates of a row come before it
+            than are asked for, the first of them is left out, as in scikit-learn.
         """
         question = self._nearest(n_neighbors)
+        k = question.k
+        # without X one more, which tells whether so many duplicates of a row come before it
+        more = X is None and k < self._index.count - 1
+        question = replace(question, k=k + 1) if more else question
         if in_memory(self, X):
             distances, rows = self._near(X, question).table(question.k)
         else:
-            k = question.k
-            found = self._asked(X, question, Told(partial(_beside, k), np.zeros((0, 2 * k))))
-            distances, rows = found[:, :k], _whole(found[:, k:])
+            found = self._asked(X, question, Told(partial(_beside, question.k), np.zeros((0, 2 * question.k))))
+            distances, rows = found[:, : question.k], _whole(found[:, question.k :])
+        if more:
+            xp, own = namespace(rows), like(np.arange(rows.shape[0]), rows)
+            hidden = (distances[:, k:] == 0.0) & (rows[:, k:] < own[:, None])
+            distances, rows = distances[:, :k], xp.where(hidden, rows[:, 1:], rows[:, :k])
         return (distances, rows) if return_distance else rows
 
     def _nearest(self, n_neighbors: Any = None) -> TheNearest:
