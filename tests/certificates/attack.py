@@ -877,7 +877,7 @@ def attack(name: str, seed: int, index: int, tampers: int = 8) -> tuple[Case, li
     if case.twin is not None and rng.random() < 0.35:
         try:
             models.append(("sklearn", case.fit(copy.deepcopy(case.twin))))
-        except (ValueError, np.linalg.LinAlgError):
+        except (ValueError, TypeError, np.linalg.LinAlgError):  # a linear programme of its that was not solved, too
             tally.errors += 1
     if rng.random() < 0.2:
         try:
@@ -937,7 +937,7 @@ def attack_recomputed(name: str, seed: int, index: int, tampers: int = 12) -> tu
 
     try:
         models = [case.fit(copy.deepcopy(case.ours))]
-    except np.linalg.LinAlgError:  # a covariance that has no inverse
+    except (ValueError, np.linalg.LinAlgError):  # a covariance that has no inverse
         tally.errors += 1
         return case, violations, tally
     own = judge(models[0], "own")

@@ -47,7 +47,7 @@ def stored(params: Params, dtype: Any, centre: Floats | None = None) -> Params:
     """The parameters as they will be stored, in float64 for the judge: rounded to `dtype`, the intercept after it was
     moved so that rounding the weights changes no prediction at `centre` (p,), a point amid the samples.
     """
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         coef = np.asarray(params.coef).astype(dtype).astype(np.float64)
         b = np.asarray(params.intercept, dtype=np.float64)
         moved = b if centre is None else b + (params.coef - coef) @ centre
