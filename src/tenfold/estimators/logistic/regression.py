@@ -250,7 +250,8 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         return refusal(self.certificate_, penalised=np.isfinite(chosen.C))
 
     def _attributes(self, params: Params, X: Array) -> dict[str, Any]:
-        return {"coef_": follow(params.coef, X), "intercept_": follow(params.intercept, X)}
+        b = params.intercept if self.fit_intercept else np.zeros_like(params.intercept)
+        return {"coef_": follow(params.coef, X), "intercept_": follow(b, X)}
 
     def _store(self, fitted: LogisticFit, X: Array) -> None:
         for name, value in self._attributes(fitted.params, X).items():
