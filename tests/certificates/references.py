@@ -227,6 +227,8 @@ class Problem:
     def __post_init__(self) -> None:
         keep = np.asarray(self.share) > 0
         self.X, self.share = long(self.X)[keep], long(self.share)[keep]
+        # features far from zero cost digits in long double too: measured from here, differences are exact
+        self.centre = long((self.share @ self.X / self.share.sum()).astype(np.float64))
         y = np.asarray(self.y)[keep]
         self.y = y if y.dtype.kind == "i" else long(y)
 
@@ -234,7 +236,7 @@ class Problem:
         """In long double at coef (K, p) and intercept (K,); infinite at weights that are not allowed."""
         W, b = long(coef).reshape(self.outputs, -1), long(intercept).reshape(self.outputs)
         with np.errstate(over="ignore", invalid="ignore"):
-            z = self.X @ W.T + b
+            z = (self.X - self.centre) @ W.T + (W @ self.centre + b)
             value = self.share @ self.loss.value(self.y, z) + self.penalty(W)
             value += LONG(self.ties[0]) * np.sum(np.abs(b)) + LONG(self.ties[1]) / 2 * np.sum(b * b)
             value += LONG(self.linear) * np.sum(b)
@@ -641,47 +643,72 @@ def _crammer_singer(scaled: Scaled, starts: list[Any]) -> Any:
 
 
 def _programme(Q: Any, c: Any, G: Any, h: Any) -> Any:
-    level = float(np.max(c))
-    q, f = (Q / level).astype(np.float64), (c / level).astype(np.float64)
-    g, b = G.astype(np.float64), h.astype(np.float64)
-    m, d = g.shape
-    x, s, z = np.zeros(d), np.ones(m), np.ones(m)
-    s = np.maximum(b - g @ x, 1.0)
-    for _ in range(60):
+    """Mehrotra's predictor-corrector method in long double, then the active constraints as equations."""
+    level = np.max(c)
+    q, f = Q / level, c / level
+    m, d = G.shape
+    x, s, z = np.zeros(d, LONG), np.maximum(h, LONG(1)), np.ones(m, LONG)
+    for _ in range(80):
         mu = s @ z / m
-        r1, r2 = -(q * x + f + g.T @ z), b - g @ x - s
-        if not mu > 1e-16 * (1 + np.abs(f).sum()):
+        r1, r2 = -(q * x + f + G.T @ z), h - G @ x - s
+        if not mu > 1e-19 * (1 + np.abs(f).sum()):
             break
-        reach = 0.0
-        ds = dz = np.zeros(m)
-        dx = np.zeros(d)
-        M = (g.T * (z / s)) @ g
-        M[np.arange(d), np.arange(d)] += q + 1e-15 * np.trace(M) / d
+        reach = LONG(0)
+        ds = dz = np.zeros(m, LONG)
+        dx = np.zeros(d, LONG)
+        M = (G.T * (z / s)) @ G
+        M[np.arange(d), np.arange(d)] += q + LONG(EPS) * np.trace(M) / d
+        factor = _cholesky(M)
+        if factor is None:
+            break
         for stage in range(2):
             if stage == 0:
                 r3 = -s * z
             else:
                 after = (s + reach * ds) @ (z + reach * dz) / m
-                r3 = mu * min(max((after / mu) ** 3, 1e-8), 0.5) - s * z - ds * dz
-            # s dz + z ds = r3, g dx + ds = r2, q dx + g' dz = r1
-            try:
-                dx = np.linalg.solve(M, r1 - g.T @ ((r3 - z * r2) / s))
-            except np.linalg.LinAlgError:
-                return
-            ds = r2 - g @ dx
+                r3 = mu * min(max((after / mu) ** 3, LONG(1e-8)), LONG(0.5)) - s * z - ds * dz
+            # s dz + z ds = r3, G dx + ds = r2, q dx + G' dz = r1
+            dx = _solve_cholesky(factor, r1 - G.T @ ((r3 - z * r2) / s))
+            ds = r2 - G @ dx
             dz = (r3 - z * ds) / s
-            reach = min(1.0, 0.995 * min(_room(s, ds), _room(z, dz)))
+            reach = LONG(min(1.0, 0.995 * min(_room(s, ds), _room(z, dz))))
+        if not np.all(np.isfinite(dx)):
+            break
         x, s, z = x + reach * dx, s + reach * ds, z + reach * dz
-    yield long(x)
+    yield x
     for cut in (1.0, 1e-3, 1e3):
         E = np.flatnonzero(z > cut * s)
         M = np.zeros((d + len(E), d + len(E)), LONG)
-        M[np.arange(d), np.arange(d)] = Q / level
+        M[np.arange(d), np.arange(d)] = q
         M[:d, d:], M[d:, :d] = G[E].T, G[E]
-        here = np.concatenate([long(x), long(z[E])])
-        right = np.concatenate([-c / level, h[E]])
+        here = np.concatenate([x, z[E]])
+        right = np.concatenate([-f, h[E]])
         solution = here + _solve_linear(M, right - M @ here)
         yield solution[:d]
+
+
+def _cholesky(M: Any) -> tuple[Any, Any] | None:
+    """L and the scaling s with M = s L L' s in long double (LAPACK has none), or None where M is not positive."""
+    s = np.sqrt(np.diag(M))
+    if not np.all(s > 0):
+        return None
+    L = M / s / s[:, None]
+    for j in range(len(L)):
+        if not L[j, j] > 0:
+            return None
+        L[j:, j] /= np.sqrt(L[j, j])
+        L[j + 1 :, j + 1 :] -= np.outer(L[j + 1 :, j], L[j + 1 :, j])
+    return np.tril(L), s
+
+
+def _solve_cholesky(factor: tuple[Any, Any], right: Any) -> Any:
+    L, s = factor
+    x = right / s
+    for j in range(len(L)):
+        x[j] = (x[j] - L[j, :j] @ x[:j]) / L[j, j]
+    for j in reversed(range(len(L))):
+        x[j] = (x[j] - L[j + 1 :, j] @ x[j + 1 :]) / L[j, j]
+    return x / s
 
 
 # --------------------------------------------------------------------------------------------------- Huber with a scale
