@@ -21,7 +21,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 import tenfold
-from tenfold import certification, judge
+from tenfold import certification
+from tenfold.judge.certificate import RULES
 
 PAGES = [
     "index",
@@ -59,7 +60,7 @@ def rules() -> str:
     head = ["kind", "number", "tol", "scale", "floor", "claim"]
     rows = [
         [kind, *(str(getattr(rule, field)).replace("{value}", "the number") for field in head[1:])]
-        for kind, rule in judge.RULES.items()
+        for kind, rule in RULES.items()
     ]
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
 

@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
-from tenfold.estimators.least_squares import RidgeClassifierCV, RidgeCV
-from tenfold.estimators.neighbours import KNeighborsClassifierCV, KNeighborsCV
+from tenfold.estimators.least_squares.cv import RidgeClassifierCV, RidgeCV
+from tenfold.estimators.neighbours.cv import KNeighborsClassifierCV, KNeighborsCV
 from tenfold.evaluation.entry import task_of
 from tenfold.selection import compare
 

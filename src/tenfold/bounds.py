@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import MemoryRows, Rows
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Moments
+from tenfold.stats.moments import Moments
 
 __all__ = [
     "BayesError",

@@ -21,7 +21,8 @@ from scipy import sparse
 from tenfold.arrays import Array, Floats, is_foreign, is_sparse, like, namespace
 from tenfold.data import MemoryRows, Rows
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Moments, Params, times
+from tenfold.stats.derivatives import Params, times
+from tenfold.stats.moments import Moments
 
 MINKOWSKI = {"euclidean": 2.0, "l2": 2.0, "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf}
 MINKOWSKI |= {"infinity": np.inf, "sqeuclidean": 2.0, "seuclidean": 2.0, "mahalanobis": 2.0, "cosine": 2.0}

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from tenfold.arrays import Array, Floats, contiguous, is_sparse
-from tenfold.stats import Params, times
+from tenfold.stats.derivatives import Params, times
 
 __all__ = ["Margins", "margins", "signs_of"]
 

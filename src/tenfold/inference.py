@@ -32,7 +32,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Moments
+from tenfold.stats.moments import Moments
 
 COVARIANCES = ("nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster")
 

@@ -34,7 +34,7 @@ from tenfold.certification.models import contradicted
 from tenfold.certification.outputs import Expect, find_difference
 from tenfold.data import BudgetSpent, limit_passes
 from tenfold.inference import LikelihoodInference
-from tenfold.judge import NOT_JUDGED, Certificate
+from tenfold.judge.certificate import NOT_JUDGED, Certificate
 
 __all__ = ["certify", "infer"]
 

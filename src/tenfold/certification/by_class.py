@@ -10,17 +10,18 @@ import numpy as np
 from tenfold.arrays import Array, Floats, is_sparse, numpy_dtype, on_host, unit_roundoff
 from tenfold.certification.models import known, validated
 from tenfold.certification.outputs import Expect, Labels, Output, products
-from tenfold.estimators.bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MixedNB, MultinomialNB
+from tenfold.estimators.bayes.categorical import CategoricalNB
+from tenfold.estimators.bayes.discrete import BernoulliNB, ComplementNB, MultinomialNB
+from tenfold.estimators.bayes.gaussian import GaussianNB
+from tenfold.estimators.bayes.mixed import MixedNB
 from tenfold.estimators.classes import numbered
 from tenfold.estimators.contract import validate_weights
-from tenfold.estimators.discriminant import (
-    BayesClassifier,
-    GaussianPlugIn,
-    LinearDiscriminantAnalysis,
-    NearestCentroid,
-    QuadraticDiscriminantAnalysis,
-)
-from tenfold.judge import Certificate
+from tenfold.estimators.discriminant.centroid import NearestCentroid
+from tenfold.estimators.discriminant.known import BayesClassifier
+from tenfold.estimators.discriminant.linear import LinearDiscriminantAnalysis
+from tenfold.estimators.discriminant.plug_in import GaussianPlugIn
+from tenfold.estimators.discriminant.quadratic import QuadraticDiscriminantAnalysis
+from tenfold.judge.certificate import Certificate
 from tenfold.losses import Softmax
 
 CLASSES: dict[str, Any] = {

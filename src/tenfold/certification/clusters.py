@@ -11,8 +11,8 @@ from tenfold.certification.models import status
 from tenfold.certification.outputs import Expect, Labels, Output
 from tenfold.data import MemoryRows
 from tenfold.estimators.contract import as_rows, rows_alone, validate_rows, validate_weights
-from tenfold.judge import Certificate, lloyd_step, split_step
-from tenfold.judge.clusters import Labelled, Tree, leaves_of
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.clusters import Labelled, Tree, leaves_of, lloyd_step, split_step
 from tenfold.plans.clusters import allowed_fall
 
 

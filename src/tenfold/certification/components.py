@@ -8,7 +8,7 @@ from tenfold.certification.models import status
 from tenfold.data import Rows
 from tenfold.estimators.components.judging import judge_as_they_are, judge_centred
 from tenfold.estimators.contract import rows_alone, validate_rows, validate_weights
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 
 
 def about_mean(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

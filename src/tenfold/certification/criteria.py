@@ -11,13 +11,15 @@ from tenfold.arrays import Floats, on_host, unit_roundoff
 from tenfold.certification.models import params, validated
 from tenfold.data import Rows
 from tenfold.estimators.contract import as_rows, validate_weights
-from tenfold.judge import Knots, angles_of_knots
+from tenfold.judge.angles import Knots, angles_of_knots
 from tenfold.machine import one_blas_thread
 from tenfold.plans.centred import Centred, Settings, aligned_statistics
 from tenfold.plans.lasso import path_from_moments, way
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import SparseLeastSquares
-from tenfold.stats import Columns, Params, RFactor
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params
+from tenfold.stats.rfactor import RFactor
 
 CLOSE = 1e-6
 """By which part numbers of the path may differ from those that are computed again."""

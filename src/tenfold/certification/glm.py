@@ -13,7 +13,11 @@ from tenfold.estimators.contract import as_rows, kept_rows, total_weight, valida
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.huber import strength
 from tenfold.estimators.glm.offset import validate_offset
-from tenfold.judge import Certificate, gap, gap_of_classes, scaled_gap, stationarity
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.duality import gap
+from tenfold.judge.multinomial import gap_of_classes
+from tenfold.judge.scaled import scaled_gap
+from tenfold.judge.stationarity import stationarity
 from tenfold.losses import Gamma, Huber, Loss, Poisson, Quantile, deviance
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans.generalised import rescaled_penalty
@@ -21,7 +25,7 @@ from tenfold.plans.glm import first_constant
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset
 from tenfold.plans.piecewise import judge_at_kinks
 from tenfold.problems import Glm, ScaledHuber
-from tenfold.stats import Params, times
+from tenfold.stats.derivatives import Params, times
 
 
 class Judged(NamedTuple):

@@ -11,20 +11,16 @@ from tenfold.certification.models import params, status, validated
 from tenfold.certification.scores import is_first_best
 from tenfold.data import Rows
 from tenfold.estimators.contract import as_rows, validate_weights
-from tenfold.judge import (
-    Certificate,
-    GreedyRule,
-    Knots,
-    Steps,
-    angles_of_knots,
-    best_subset,
-    check_sizes,
-    greedy,
-    matching,
-)
+from tenfold.judge.angles import Knots, angles_of_knots
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.greedy import Rule as GreedyRule
+from tenfold.judge.greedy import greedy
+from tenfold.judge.matching import Steps, matching
+from tenfold.judge.subsets import best_subset, check_sizes
 from tenfold.plans.lars import Walk, verdict
 from tenfold.plans.subsets import MOST_SATURATED
-from tenfold.stats import Columns, Moments
+from tenfold.stats.columns import Columns
+from tenfold.stats.moments import Moments
 
 PROMISES = {
     "OrthogonalMatchingPursuit": "correlation",

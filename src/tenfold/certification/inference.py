@@ -18,7 +18,7 @@ from tenfold.estimators.glm.offset import validate_offset, with_offset
 from tenfold.estimators.inferred import coefficient_names, refusal
 from tenfold.estimators.logistic.regression import CLASS_WEIGHTS
 from tenfold.inference import COVARIANCES, LikelihoodInference
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.losses import Logistic, Loss, Softmax, Square
 from tenfold.plans.generalised import is_free
 from tenfold.plans.likelihood import infer

@@ -12,10 +12,11 @@ from tenfold.data import Table
 from tenfold.estimators.classes import class_factors, factor_of_each, numbered
 from tenfold.estimators.contract import as_rows, validate_weights
 from tenfold.estimators.least_squares.ridge import signs
-from tenfold.judge import Certificate, residual
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.least_squares import residual
 from tenfold.judge.ridge_loo import MOST_PRODUCTS, leave_one_out_errors
 from tenfold.plans.least_squares import ridge_problem
-from tenfold.stats import Columns
+from tenfold.stats.columns import Columns
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

@@ -13,10 +13,12 @@ from tenfold.estimators.classes import numbered, targets
 from tenfold.estimators.contract import kept_rows, rowwise, total_weight, validate_weights
 from tenfold.estimators.labels import shares, weighted
 from tenfold.estimators.logistic.settings import Chosen
-from tenfold.judge import Certificate, gap, gap_of_classes
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.duality import gap
+from tenfold.judge.multinomial import gap_of_classes
 from tenfold.losses import Logistic, Softmax
 from tenfold.problems import Glm
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 def logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

@@ -9,12 +9,12 @@ from tenfold.arrays import Array, Floats, numpy_dtype, on_host, unit_roundoff, w
 from tenfold.certification.models import status
 from tenfold.certification.outputs import Expect, Labels, Output
 from tenfold.estimators.contract import refuse_not_finite, rows_alone, validate_rows, validate_weights
-from tenfold.estimators.mixture import GaussianMixture
-from tenfold.judge import Certificate, em_step
-from tenfold.judge.mixtures import Said
+from tenfold.estimators.mixture.gaussian import GaussianMixture
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.mixtures import Said, em_step
 from tenfold.plans.mixture_start import look
 from tenfold.problems import Gaussians
-from tenfold.stats import Mixture
+from tenfold.stats.gaussians import Mixture
 
 
 class _AnyRows(BaseEstimator):

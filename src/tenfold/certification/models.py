@@ -11,8 +11,8 @@ from tenfold.arrays import FLOATS, Array, is_foreign, is_sparse, on_host
 from tenfold.data import Table
 from tenfold.estimators.classes import unknown_classes
 from tenfold.estimators.contract import canonical, finiteness, validate
-from tenfold.judge import Certificate
-from tenfold.stats import Params
+from tenfold.judge.certificate import Certificate
+from tenfold.stats.derivatives import Params
 
 STATUS = "judged"
 

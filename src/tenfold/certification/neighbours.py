@@ -27,14 +27,14 @@ from tenfold.estimators.contract import (
     validate_rows,
     validate_weights,
 )
-from tenfold.estimators.neighbours import KernelDensity
+from tenfold.estimators.neighbours.density import KernelDensity
 from tenfold.estimators.neighbours.metrics import name_metric
 from tenfold.estimators.neighbours.objects import is_metric
 from tenfold.estimators.neighbours.reached import THERE
 from tenfold.estimators.neighbours.searched import Searched
-from tenfold.judge import Certificate
 from tenfold.judge import neighbours as judge
 from tenfold.judge import windows as judge_windows
+from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import bandwidths_to_try, numbered, rows_at
 from tenfold.plans.neighbours import boxes as plan
 

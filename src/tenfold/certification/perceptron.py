@@ -12,10 +12,10 @@ from tenfold.data import Rows
 from tenfold.estimators.classes import numbered
 from tenfold.estimators.contract import as_rows, validate_weights
 from tenfold.estimators.perceptron.mistaken import problem_of, weights_of_rows
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.judge.counts import count, count_votes
 from tenfold.problems import Separation
-from tenfold.stats import Voters
+from tenfold.stats.votes import Voters
 
 
 def linear(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

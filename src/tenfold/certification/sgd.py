@@ -13,7 +13,8 @@ from tenfold.certification.models import known, params, validated
 from tenfold.data import Table
 from tenfold.estimators.classes import numbered
 from tenfold.estimators.contract import as_rows, canonical, counted, validate_weights
-from tenfold.judge import Certificate, gap
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.duality import gap
 from tenfold.judge.one_class import one_class_gap
 from tenfold.losses import (
     EpsilonInsensitive,
@@ -28,7 +29,7 @@ from tenfold.losses import (
 )
 from tenfold.penalties import L2, ElasticNet, Penalty
 from tenfold.problems import Glm
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 LOSSES: dict[str, Callable[[float], Loss]] = {
     "hinge": lambda epsilon: Hinge(),

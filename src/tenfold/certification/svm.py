@@ -9,9 +9,9 @@ from tenfold.certification.models import known, params, status, validated
 from tenfold.estimators.classes import numbered
 from tenfold.estimators.contract import validate_weights
 from tenfold.estimators.svm.machines import Task, machine_of, refuse_elsewhere, rows_of, tasks
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.plans.svm import worst
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 def classification(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

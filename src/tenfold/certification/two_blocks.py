@@ -10,7 +10,7 @@ from tenfold.data import Rows
 from tenfold.estimators.contract import as_rows, rows_alone, validate_rows, validate_weights
 from tenfold.estimators.two_blocks.blocks import latent, ridges
 from tenfold.estimators.two_blocks.views import judged
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.judge.two_blocks import canonical, deflated, singular
 
 

@@ -11,7 +11,8 @@ from tenfold.choose.steps import mean_error, squared_errors, training_grams
 from tenfold.data import Rows
 from tenfold.plans.greedy import with_intercept
 from tenfold.plans.lars import Walk, knots_of
-from tenfold.stats import Columns, Moments
+from tenfold.stats.columns import Columns
+from tenfold.stats.moments import Moments
 
 
 class Errors(NamedTuple):

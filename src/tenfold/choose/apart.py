@@ -11,7 +11,7 @@ from tenfold import _core
 from tenfold.arrays import Floats, Integers
 from tenfold.choose.models import TINY, Paths
 from tenfold.data import MemoryRows
-from tenfold.judge import RULES
+from tenfold.judge.certificate import RULES
 from tenfold.losses import Logistic
 from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import products

@@ -17,7 +17,9 @@ from tenfold.choose.spectrum import Spectrum, intercepts, tall, wide
 from tenfold.data import Block, MemoryRows, NotFinite, Rows, weights_of
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.solvers import dual
-from tenfold.stats import GroupedMoments, Moments, Params, Several, Total, all_but_one, times
+from tenfold.stats.derivatives import Params, Total, times
+from tenfold.stats.moments import GroupedMoments, Moments, all_but_one
+from tenfold.stats.several import Several
 
 
 class Split(NamedTuple):

@@ -24,7 +24,7 @@ from tenfold.penalties import mixture
 from tenfold.plans.frames import NEWTON_COLUMNS, moved
 from tenfold.plans.logistic import forms_hessian, middle_of, minimise
 from tenfold.plans.multinomial import CHEAP_HESSIAN, FEW_COEFFICIENTS
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 SHARED_COLUMNS = 512
 """Up to so many columns of two classes a Hessian is formed for all folds."""

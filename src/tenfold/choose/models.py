@@ -9,9 +9,10 @@ import numpy as np
 from tenfold.arrays import Floats, Integers
 from tenfold.choose.quadratics import Cells, Node, Setting
 from tenfold.data import MemoryRows
-from tenfold.judge import RULES
+from tenfold.judge.certificate import RULES
 from tenfold.solvers import newton
-from tenfold.stats import Params, of_models
+from tenfold.stats.derivatives import Params
+from tenfold.stats.models import of_models
 
 TINY, ROUNDING = float(np.finfo(np.float64).tiny), 1e-26
 """Whatever the units of the columns, there is no fall below rounding."""

@@ -14,7 +14,8 @@ from tenfold.arrays import Floats, Integers, contiguous
 from tenfold.data import MemoryRows
 from tenfold.problems import Glm
 from tenfold.solvers import newton
-from tenfold.stats import Params, derivatives, softmax
+from tenfold.stats.derivatives import Params, derivatives
+from tenfold.stats.softmax import softmax
 
 DRIFT = 0.3
 """The quadratic model of a loss is good while predictions move by less, in the mean."""

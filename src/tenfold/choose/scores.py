@@ -5,7 +5,7 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.losses import Softmax
-from tenfold.stats import Params, times
+from tenfold.stats.derivatives import Params, times
 
 SCORES = ("accuracy", "neg_log_loss")
 """What is known here, by scikit-learn's names."""

@@ -18,7 +18,8 @@ from tenfold.machine import SMALL, at_once, one_blas_thread
 from tenfold.plans.centred import Centred, Path, Settings, aligned_statistics
 from tenfold.plans.lasso import path_from_moments
 from tenfold.problems import SparseLeastSquares
-from tenfold.stats import Moments, Params, predictions
+from tenfold.stats.derivatives import Params, predictions
+from tenfold.stats.moments import Moments
 
 SCORE = "neg_mean_squared_error"
 

@@ -15,7 +15,8 @@ from tenfold.data import Rows
 from tenfold.machine import one_blas_thread
 from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers import dual
-from tenfold.stats import Moments, RFactor
+from tenfold.stats.moments import Moments
+from tenfold.stats.rfactor import RFactor
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -16,7 +16,9 @@ from tenfold.arrays import Floats, on_host
 from tenfold.choose.kfold import Fold, Split, score_from_rows, subset, training_moments
 from tenfold.data import Rows, targets_of, weights_of
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Gram, GramByColumns, Moments, Params, WholeGram, predictions
+from tenfold.stats.derivatives import Params, predictions
+from tenfold.stats.gram import Gram, GramByColumns, WholeGram
+from tenfold.stats.moments import Moments
 
 Models = Callable[[Gram], tuple[Floats, Floats]]
 """From the products of columns to weights (A, 1, p) and intercepts (A, 1) after every step."""

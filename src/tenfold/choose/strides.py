@@ -20,13 +20,15 @@ from tenfold.choose.models import ROUNDING, TINY, Models, Paths
 from tenfold.choose.quadratics import Cells, Setting
 from tenfold.choose.together import BEFORE, MOST_FOLDS, Search
 from tenfold.data import MemoryRows
-from tenfold.judge import RULES
+from tenfold.judge.certificate import RULES
 from tenfold.losses import Softmax
 from tenfold.penalties import L2
 from tenfold.plans.multinomial import regular, sample_step
 from tenfold.problems import Glm
 from tenfold.solvers import newton
-from tenfold.stats import Params, class_curvatures, summed_curvatures, together, total_weight
+from tenfold.stats.derivatives import Params, total_weight
+from tenfold.stats.several import together
+from tenfold.stats.softmax import class_curvatures, summed_curvatures
 
 STRIDE, SHORTER, LONGEST = 1.0, 0.5, 1.6
 """The logarithm of the penalty changes so much in the first strides, by half of the stride before at least, and at most

@@ -22,9 +22,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from tenfold.arrays import Floats
-from tenfold.estimators.least_squares import RidgeClassifier, RidgeClassifierCV
-from tenfold.estimators.logistic import LogisticRegression
-from tenfold.judge import Certificate
+from tenfold.estimators.least_squares.cv import RidgeClassifierCV
+from tenfold.estimators.least_squares.ridge import RidgeClassifier
+from tenfold.estimators.logistic.regression import LogisticRegression
+from tenfold.judge.certificate import Certificate
 from tenfold.judge.isotonic import monotone
 
 

@@ -27,7 +27,7 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.estimators.predictors import Predictor, Scored
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 
 PARTS = "Judged from the sums of the parts: their rows are gone."
 """The note of a certificate after `partial_fit`."""

@@ -9,7 +9,7 @@ from sklearn.callback import with_callbacks as sklearn_with_callbacks
 
 from tenfold.arrays import Array
 from tenfold.solvers.loop import Record, Watch
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 __all__ = ["CallbackSupportMixin", "watcher", "with_callbacks"]
 

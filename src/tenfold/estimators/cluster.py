@@ -15,7 +15,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from tenfold.arrays import Array, Floats, contiguous, is_dask
 from tenfold.data import Rows, dask
 from tenfold.data.dask import DaskRows
-from tenfold.stats import Moments, Several, Total
+from tenfold.stats.derivatives import Total
+from tenfold.stats.moments import Moments
+from tenfold.stats.several import Several
 
 
 def validate(estimator: Any, X: Any, y: Any, *, numeric: bool, multi_output: bool) -> tuple[Array, Array]:

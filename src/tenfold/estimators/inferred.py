@@ -7,10 +7,10 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, on_host
 from tenfold.estimators.contract import as_rows, names_of
 from tenfold.inference import Inference, LikelihoodInference, NoInferenceError
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.losses import Loss
 from tenfold.plans.likelihood import infer
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 PENALISED = (
     "The weights are penalised, and so biased: classical standard errors do not hold. Fit without a penalty, or use "

@@ -23,7 +23,7 @@ from tenfold.estimators.contract import (
     rowwise,
     validate_weights,
 )
-from tenfold.stats import Params, times
+from tenfold.stats.derivatives import Params, times
 
 FEW = 4096
 """Predictions from fewer entries are not worth the call of a compiled loop."""

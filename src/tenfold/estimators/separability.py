@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 
 from tenfold.arrays import Floats, Integers, contiguous, is_sparse
 from tenfold.geometry import signs_of
-from tenfold.judge import RULES, Certificate
+from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.separation import bracket
 from tenfold.solvers.nearest_point import nearest_point
 

@@ -25,7 +25,7 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.plans.structured import TagFit, fit
 from tenfold.solvers.loop import Status
-from tenfold.stats import TagWeights, best_tags
+from tenfold.stats.tags import TagWeights, best_tags
 
 INSTEAD = "Give a list of sequences, each an array or a sparse matrix (tokens, features) or a list of dicts."
 

@@ -18,7 +18,9 @@ from tenfold.judge.least_squares import residual
 from tenfold.losses import Square
 from tenfold.penalties import L2
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Params, cross_products
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params
+from tenfold.stats.gram import cross_products
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -28,7 +28,7 @@ from tenfold.arrays import (
 )
 from tenfold.data import Block, Lifted, weights_of
 from tenfold.machine import threads
-from tenfold.stats import Assigned
+from tenfold.stats.clusters import Assigned
 
 PIECE = 1 << 22
 """Distances that are in memory at a time."""

@@ -15,7 +15,7 @@ from tenfold.arrays import Floats, contiguous, namespace
 from tenfold.data import BatchRows, Block, MemoryRows, weights_of
 from tenfold.judge.dual_bound import Slopes
 from tenfold.judge.points import Data, Point, local, point_alone
-from tenfold.stats import AtMargins, Derivatives, Params, Total, back_times, derivatives, losses_at, times
+from tenfold.stats.derivatives import AtMargins, Derivatives, Params, Total, back_times, derivatives, losses_at, times
 
 TRIES = 40
 """So often the second intercept is moved further away."""

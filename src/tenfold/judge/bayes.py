@@ -16,22 +16,20 @@ from tenfold.arrays import Floats, Integers, contiguous, is_numpy, is_sparse, na
 from tenfold.data import Block, Lifted, Pending, Rows, settled, weights_of
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.exact import Pair, exact, in_pieces
-from tenfold.stats import (
+from tenfold.stats.classes import (
     ClassColumns,
     ClassProducts,
     ClassSums,
-    ClassTables,
-    Several,
-    WithinForms,
-    back_times,
     class_errors,
     class_products,
     groups_of,
     marks,
     memberships,
-    some_missing,
-    within_forms,
 )
+from tenfold.stats.derivatives import back_times
+from tenfold.stats.several import Several
+from tenfold.stats.tables import ClassTables, some_missing
+from tenfold.stats.within import WithinForms, within_forms
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
 """Of sums of numbers of one sign, in slots, and of a logarithm."""

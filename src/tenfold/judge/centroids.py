@@ -12,7 +12,8 @@ from tenfold.judge.bayes import sums_again
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.discriminant import Witness, judge_priors
 from tenfold.judge.exact import Pair, exact
-from tenfold.stats import ClassErrors, GroupedMoments, class_errors, groups_of, marks, memberships
+from tenfold.stats.classes import ClassErrors, class_errors, groups_of, marks, memberships
+from tenfold.stats.moments import GroupedMoments
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
 

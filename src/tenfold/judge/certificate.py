@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Array, Floats, contiguous, is_sparse
-from tenfold.stats import Params, times
+from tenfold.stats.derivatives import Params, times
 
 
 @dataclass(frozen=True)

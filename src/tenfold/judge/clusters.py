@@ -21,7 +21,7 @@ from tenfold.bounds import lowest_energy
 from tenfold.data import MemoryRows, Rows
 from tenfold.judge.assignment import Checked, check_labels, judged_assignment, squares_from
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.stats import Assigned
+from tenfold.stats.clusters import Assigned
 
 FORMED = 1024
 """Up to so many columns their products are formed for the lower bound."""

@@ -32,7 +32,11 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.deflated import CHANCE, Proof, finish, proof
 from tenfold.linear_algebra import cholesky, eigenvalues
 from tenfold.machine import one_blas_thread, require_memory
-from tenfold.stats import ByColumns, Columns, Moments, Params, Scattered, back_times, scattered, times
+from tenfold.stats.by_columns import ByColumns
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params, back_times, times
+from tenfold.stats.moments import Moments
+from tenfold.stats.scatter import Scattered, scattered
 
 PROBES, FORMED, TOGETHER = 4, 512, 1 << 14
 

@@ -15,7 +15,8 @@ from tenfold.arrays import Array, Floats, Integers, is_sparse, unit_roundoff
 from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.problems import Separation, length
-from tenfold.stats import Params, Total, Voters, times
+from tenfold.stats.derivatives import Params, Total, times
+from tenfold.stats.votes import Voters
 
 SPLITTER = 134217729.0
 """2^27 + 1: cuts a number of 53 bits into two of 26 (Veltkamp 1968)."""

@@ -32,7 +32,7 @@ from scipy.special import gammaincinv
 
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Params, back_times, times
+from tenfold.stats.derivatives import Params, back_times, times
 
 PROBES, STEPS = 8, 40
 CHANCE = 1e-9

@@ -17,7 +17,9 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.discriminant import Stored, of_scores, ordered, own_intercept, probes
 from tenfold.judge.exact import Pair
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Columns, GroupedMoments, WithinForms, WithinMoments, within_forms
+from tenfold.stats.columns import Columns
+from tenfold.stats.moments import GroupedMoments
+from tenfold.stats.within import WithinForms, WithinMoments, within_forms
 
 SAMPLE_ROWS = 1024
 

@@ -22,7 +22,7 @@ from tenfold.arrays import Array, Floats, contiguous, is_sparse, like, namespace
 from tenfold.data import Block, weights_of
 from tenfold.penalties import Groups
 from tenfold.problems import Glm
-from tenfold.stats import back_times
+from tenfold.stats.derivatives import back_times
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -36,7 +36,8 @@ from tenfold.judge.truncated import Truncated
 from tenfold.losses import Loss
 from tenfold.penalties import L2
 from tenfold.problems import Glm
-from tenfold.stats import Params, Total, curvatures, of_recession, times
+from tenfold.stats.derivatives import Params, Total, curvatures, times
+from tenfold.stats.extremes import of_recession
 
 SEARCH_COLUMNS = 4096
 """With at most so many columns the judge looks for a better lower bound by Newton steps of its own."""

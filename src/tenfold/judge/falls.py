@@ -19,7 +19,8 @@ from tenfold.judge.points import SAMPLE_ROWS, Data, Point, intercept_of, local, 
 from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
-from tenfold.stats import Extremes, Params, Total, back_times, times
+from tenfold.stats.derivatives import Params, Total, back_times, times
+from tenfold.stats.extremes import Extremes
 
 EPS = float(np.finfo(np.float64).eps)
 

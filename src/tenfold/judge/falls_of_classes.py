@@ -14,7 +14,8 @@ from tenfold.data import Block, settled
 from tenfold.judge.falls import TILE, price
 from tenfold.judge.points_of_classes import Data, Point, read
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Extremes, Params, Total, back_times, of_columns
+from tenfold.stats.derivatives import Params, Total, back_times
+from tenfold.stats.extremes import Extremes, of_columns
 
 EPS = float(np.finfo(np.float64).eps)
 

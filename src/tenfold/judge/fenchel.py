@@ -48,7 +48,7 @@ from tenfold.judge.points import (
 from tenfold.judge.truncated import Truncated
 from tenfold.losses import Loss, Square
 from tenfold.penalties import L2, ElasticNet
-from tenfold.stats import Derivatives, Params, Total, back_times, derivatives, predictions, times
+from tenfold.stats.derivatives import Derivatives, Params, Total, back_times, derivatives, predictions, times
 
 SEARCH_COLUMNS, SEARCH_STEPS = 4096, 16
 """With at most so many columns the judge of a smooth problem takes at most so many Newton steps of its own."""

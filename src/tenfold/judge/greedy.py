@@ -21,7 +21,9 @@ from tenfold.judge.least_squares import Verdict, residual
 from tenfold.losses import Square
 from tenfold.penalties import L2
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Params, cross_products
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params
+from tenfold.stats.gram import cross_products
 
 NOTHING_LEFT = 1e-12
 """A column of which so little (as a square) is left beside others depends on them; a rule need not take it."""

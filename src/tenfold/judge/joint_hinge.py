@@ -26,7 +26,7 @@ from tenfold.judge.points import centred, sampled, stored_roundoff
 from tenfold.losses import JointHinge
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
-from tenfold.stats import Params, Total, back_times, predictions
+from tenfold.stats.derivatives import Params, Total, back_times, predictions
 
 MOST, ROUNDS, RAKING = 2048, 12, 200
 """With more ties than this, or a system of more entries than its square, no shares are looked for; so often those

@@ -30,7 +30,7 @@ from tenfold.losses import PiecewiseLinear
 from tenfold.machine import interrupted, one_blas_thread
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
-from tenfold.stats import Params, Total, back_times, predictions
+from tenfold.stats.derivatives import Params, Total, back_times, predictions
 
 KINKS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 """Rows whose slope changes within the first of these, by the spread of the margins, are on a kink; those of a fit that

@@ -23,7 +23,10 @@ from tenfold.judge.points import centred, stored_roundoff
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
 from tenfold.problems import SparseLeastSquares, duality_gap
-from tenfold.stats import Columns, Moments, Params, along, derivatives, moments_of
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params, along, derivatives
+from tenfold.stats.gram import moments_of
+from tenfold.stats.moments import Moments
 
 OWN_COLUMNS, OWN_STEPS = 4096, 2
 """With at most so many columns in use the judge takes at most so many steps of its own; the second is for digits."""

@@ -20,7 +20,7 @@ from scipy.linalg import eigvalsh
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
 from tenfold.problems import SparseLeastSquares
-from tenfold.stats import Moments
+from tenfold.stats.moments import Moments
 
 EPS = float(np.finfo(np.float64).eps)
 

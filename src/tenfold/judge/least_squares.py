@@ -11,7 +11,9 @@ from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.points import centred, stored_roundoff
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Derivatives, Moments, Params, derivatives
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Derivatives, Params, derivatives
+from tenfold.stats.moments import Moments
 
 
 @dataclass(frozen=True)

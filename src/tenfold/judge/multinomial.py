@@ -34,7 +34,8 @@ from tenfold.losses import Softmax
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
-from tenfold.stats import Params, Total, back_times, of_right_margins, softmax, times
+from tenfold.stats.derivatives import Params, Total, back_times, times
+from tenfold.stats.softmax import of_right_margins, softmax
 
 SEARCH_SIZE = 1024
 """With at most so many coefficients the judge looks for a better lower bound by Newton steps of its own."""

@@ -23,7 +23,7 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.dual_bound import ROUNDING
 from tenfold.judge.kinks import picked
 from tenfold.judge.points import refuse_not_finite
-from tenfold.stats import Params, Total, back_times, predictions
+from tenfold.stats.derivatives import Params, Total, back_times, predictions
 
 WIDTHS = (0.0, *(10.0**-k for k in range(6)))
 """Of the strip, by the spread of the margins."""

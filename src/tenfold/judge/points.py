@@ -10,17 +10,11 @@ from tenfold.data import Block, Lifted, MemoryRows, Rows, sampling_step, targets
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.losses import Loss
 from tenfold.problems import Glm
-from tenfold.stats import (
-    Columns,
-    Derivatives,
-    Params,
-    best_constant,
-    derivatives,
-    mean_loss,
-    of_columns,
-    squares_of_columns,
-    together,
-)
+from tenfold.stats.columns import Columns, squares_of_columns
+from tenfold.stats.constants import best_constant, mean_loss
+from tenfold.stats.derivatives import Derivatives, Params, derivatives
+from tenfold.stats.extremes import of_columns
+from tenfold.stats.several import together
 
 SAMPLE_ROWS, SAMPLE_ENTRIES = 1024, 1 << 20
 """How many rows the judge reads first, to place the centre and to balance slopes; and at most so many numbers."""

@@ -8,7 +8,8 @@ from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.judge.points import centred
 from tenfold.penalties import Groups, Penalty
-from tenfold.stats import Params, softmax
+from tenfold.stats.derivatives import Params
+from tenfold.stats.softmax import softmax
 
 
 class Data(NamedTuple):

@@ -38,19 +38,11 @@ from tenfold.judge.points import centred, refuse_not_finite, stored_roundoff, su
 from tenfold.losses import Laplace, Square
 from tenfold.penalties import L2, ElasticNet
 from tenfold.problems import Glm, ScaledHuber
-from tenfold.stats import (
-    Columns,
-    Extremes,
-    Params,
-    Scaled,
-    Total,
-    back_times,
-    derivatives,
-    mean_over_targets,
-    of_columns,
-    scaled,
-    times,
-)
+from tenfold.stats.columns import Columns
+from tenfold.stats.constants import mean_over_targets
+from tenfold.stats.derivatives import Params, Total, back_times, derivatives, times
+from tenfold.stats.extremes import Extremes, of_columns
+from tenfold.stats.scaled import Scaled, scaled
 
 EPS, EXTENDED_EPS = float(np.finfo(np.float64).eps), float(np.finfo(np.longdouble).eps)
 

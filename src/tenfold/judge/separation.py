@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Array, Floats, Integers, is_sparse, unit_roundoff
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Params, times
+from tenfold.stats.derivatives import Params, times
 
 UNIT = unit_roundoff(np.float64)
 

@@ -17,7 +17,7 @@ from tenfold.arrays import Floats, Integers, unit_roundoff
 from tenfold.data import Sequences
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.problems import length
-from tenfold.stats import TagWeights
+from tenfold.stats.tags import TagWeights
 
 STEP, SCORES = 1 << 15, 1 << 22
 """So many scores of one step, and of all, are in memory at a time."""

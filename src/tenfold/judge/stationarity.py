@@ -14,7 +14,7 @@ from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.points import Data, centred, length, local, prepare, refuse_not_finite
 from tenfold.problems import Glm
-from tenfold.stats import Params, Total, derivatives, times
+from tenfold.stats.derivatives import Params, Total, derivatives, times
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -23,7 +23,9 @@ from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Params, RFactor
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params
+from tenfold.stats.rfactor import RFactor
 
 TRIED = 1000
 """Up to so many subsets are tried one by one."""

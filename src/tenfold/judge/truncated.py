@@ -12,7 +12,7 @@ import numpy as np
 from tenfold.arrays import Array, Floats, contiguous
 from tenfold.data import Block, MemoryRows, weights_of
 from tenfold.judge.points import Data, Point, local, read
-from tenfold.stats import Params, Total, back_times, times
+from tenfold.stats.derivatives import Params, Total, back_times, times
 
 PASSES = 150
 """Iterations of conjugate gradients in all, for rows in memory; none elsewhere."""

@@ -26,7 +26,9 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.pencil import pencil
 from tenfold.linear_algebra import cholesky
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Columns, JointScatter, Params, both_moments, degrees_of_freedom, joint_products, times
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params, times
+from tenfold.stats.joint import JointScatter, both_moments, degrees_of_freedom, joint_products
 
 PROBES = 4
 EPS = np.finfo(np.float64).eps

@@ -11,7 +11,9 @@ from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.pencil import EPS, pencil
 from tenfold.judge.two_blocks import LEFT_OUT, agree, distance
-from tenfold.stats import Columns, JointScatter, both_moments, degrees_of_freedom, scattered
+from tenfold.stats.columns import Columns
+from tenfold.stats.joint import JointScatter, both_moments, degrees_of_freedom
+from tenfold.stats.scatter import scattered
 
 PROBES = 4
 

@@ -13,9 +13,9 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Array, Floats, is_sparse
 from tenfold.data import Block, MemoryRows, NotFinite, Rows
-from tenfold.judge import NOT_JUDGED, RULES, Certificate
+from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.plans.clusters import Seeds, rows_at
-from tenfold.stats import Assigned, assigned
+from tenfold.stats.clusters import Assigned, assigned
 
 Say: TypeAlias = Callable[[str], None]
 """Who is told how a fit goes on."""

@@ -23,23 +23,11 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, contiguous, entries, is_numpy, like, namespace
 from tenfold.data import Block, NotFinite, Rows, block_length
 from tenfold.machine import threads
-from tenfold.stats import (
-    ClassColumns,
-    ClassSums,
-    Params,
-    Several,
-    class_columns,
-    class_sums,
-    class_tables,
-    decide_linear,
-    decide_scaled,
-    marks,
-    observed_columns,
-    scaled_distances,
-    some_missing,
-    times,
-    undecided,
-)
+from tenfold.stats.classes import ClassColumns, ClassSums, class_columns, class_sums, marks, scaled_distances
+from tenfold.stats.decisions import decide_linear, decide_scaled, undecided
+from tenfold.stats.derivatives import Params, times
+from tenfold.stats.several import Several
+from tenfold.stats.tables import class_tables, observed_columns, some_missing
 
 TINY = np.finfo(np.float64).tiny
 

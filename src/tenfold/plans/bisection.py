@@ -13,10 +13,10 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.data import MemoryRows
-from tenfold.judge import lloyd_step
+from tenfold.judge.clusters import lloyd_step
 from tenfold.plans import clusters as plan
 from tenfold.solvers.loop import Status, Watch
-from tenfold.stats import nearest
+from tenfold.stats.clusters import nearest
 
 Tree = list[tuple[int, int]]
 """The two children of every node, -1 for leaves; node 0 is the root."""

@@ -14,7 +14,8 @@ from tenfold.plans.fitted import stored
 from tenfold.problems import SparseLeastSquares
 from tenfold.solvers import working_set
 from tenfold.solvers.loop import Watch
-from tenfold.stats import Aligned, Columns, Params
+from tenfold.stats.columns import Aligned, Columns
+from tenfold.stats.derivatives import Params
 
 MARGIN = 0.8
 """The solver aims at so much of the gap that is allowed: the judge's number is computed otherwise."""

@@ -10,16 +10,9 @@ import numpy as np
 from tenfold.arrays import Array, Floats, contiguous, is_sparse, like, namespace
 from tenfold.data import NotFinite, Rows, block_length
 from tenfold.plans.discriminant import Classes, axes_of, triangle
-from tenfold.stats import (
-    ClassColumns,
-    GroupedMoments,
-    Params,
-    class_columns,
-    class_errors,
-    quadratics,
-    scaled_distances,
-    times,
-)
+from tenfold.stats.classes import ClassColumns, class_columns, class_errors, quadratics, scaled_distances
+from tenfold.stats.derivatives import Params, times
+from tenfold.stats.moments import GroupedMoments
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from scipy import sparse
 
 from tenfold.arrays import Array, Floats, Integers, contiguous, is_numpy, is_sparse, namespace, on_host
 from tenfold.data import Block, MemoryRows, NotFinite, Rows, sampling_step
-from tenfold.judge import RULES
+from tenfold.judge.certificate import RULES
 from tenfold.plans.fitted import ATTEMPTS
 from tenfold.solvers import lloyd, seeding
 from tenfold.solvers.loop import Record, Status, Watch, run
-from tenfold.stats import Columns, assigner, nearest
+from tenfold.stats.clusters import assigner, nearest
+from tenfold.stats.columns import Columns
 
 SAMPLE = 1 << 15
 """Rows at least of a sample for seeds, where rows are not in memory; and so many for each centre:"""

@@ -20,19 +20,11 @@ from scipy import linalg as la
 from tenfold.arrays import Array, Floats, Integers, like, unit_roundoff
 from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
-from tenfold.stats import (
-    GroupedMoments,
-    Moments,
-    Params,
-    Total,
-    WithinMoments,
-    decide_linear,
-    decide_whole,
-    fourth_powers,
-    quadratics,
-    times,
-    within_moments,
-)
+from tenfold.stats.classes import fourth_powers, quadratics
+from tenfold.stats.decisions import decide_linear, decide_whole
+from tenfold.stats.derivatives import Params, Total, times
+from tenfold.stats.moments import GroupedMoments, Moments
+from tenfold.stats.within import WithinMoments, within_moments
 
 NARROW = 511
 """A matrix of more columns is better summed by all threads together, class by class."""

@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.judge import NOT_JUDGED, RULES, Certificate
+from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.machine import limit_after_interrupt
 from tenfold.solvers.loop import Record, Solution, Status, Step, Watch, continued, run
-from tenfold.stats import Moments, Params
+from tenfold.stats.derivatives import Params
+from tenfold.stats.moments import Moments
 
 ATTEMPTS = 3
 """How often a fit that is not certified is continued."""

@@ -10,7 +10,10 @@ from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, NotFinite, Rows, sampling_step
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
-from tenfold.stats import Columns, Params, of_columns, together
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params
+from tenfold.stats.extremes import of_columns
+from tenfold.stats.several import together
 
 NEWTON_COLUMNS = 1024
 """Up to so many columns the Hessian is formed."""

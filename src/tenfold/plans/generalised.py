@@ -13,8 +13,11 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.judge import RULES, Certificate, gap, gap_of_classes, stationarity
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.duality import gap
+from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.points import prepare
+from tenfold.judge.stationarity import stationarity
 from tenfold.losses import (
     EpsilonInsensitive,
     Gamma,
@@ -41,7 +44,7 @@ from tenfold.plans.frames import middle, moved
 from tenfold.problems import Evaluation, Glm
 from tenfold.solvers import accelerated
 from tenfold.solvers.loop import Solution, Watch
-from tenfold.stats import Params, curvatures, total_weight
+from tenfold.stats.derivatives import Params, curvatures, total_weight
 
 LOSSES: dict[str, Callable[[], Any]] = {
     "square": Square,

@@ -18,7 +18,9 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows, sampling_step
-from tenfold.judge import RULES, Certificate, gap, stationarity
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.duality import gap
+from tenfold.judge.stationarity import stationarity
 from tenfold.losses import Loss
 from tenfold.penalties import L2
 from tenfold.plans.fitted import Fitted, certified, not_judged, stored
@@ -27,7 +29,9 @@ from tenfold.plans.separation import recession, refuse_tiny, unit
 from tenfold.problems import Glm, evaluate
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Solution, Status, Step, Watch
-from tenfold.stats import Params, best_constant, mean_loss, mean_over_targets, of_weights
+from tenfold.stats.constants import best_constant, mean_loss, mean_over_targets
+from tenfold.stats.derivatives import Params
+from tenfold.stats.extremes import of_weights
 
 CHEAP_HESSIAN = 2e8
 """Up to so many products a Hessian of all rows is a matter of milliseconds."""

@@ -13,11 +13,16 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.judge import GreedyRule, Verdict, greedy
+from tenfold.judge.greedy import Rule as GreedyRule
+from tenfold.judge.greedy import greedy
+from tenfold.judge.least_squares import Verdict
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.least_squares import DENSE_COLUMNS, fold_moments
 from tenfold.solvers.pursuit import Path, pursue
-from tenfold.stats import BATCH, Columns, Gram, GramByColumns, Moments, Params, WholeGram
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params
+from tenfold.stats.gram import BATCH, Gram, GramByColumns, WholeGram
+from tenfold.stats.moments import Moments
 
 FEW = 8
 """Products are read as they are asked for where the columns asked for are less than a share of 1 / FEW of all."""

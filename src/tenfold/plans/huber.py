@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tenfold.data import Rows
-from tenfold.judge import RULES, scaled_gap
-from tenfold.judge.scaled import scale_of
+from tenfold.judge.certificate import RULES
+from tenfold.judge.scaled import scale_of, scaled_gap
 from tenfold.losses import Huber, Laplace
 from tenfold.penalties import L2
 from tenfold.plans import piecewise
@@ -17,7 +17,8 @@ from tenfold.plans.frames import ROTATED_ROWS, Frame, middle, moved, without_con
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.solvers import scaled
 from tenfold.solvers.loop import Solution, Step, Watch
-from tenfold.stats import Params, mean_over_targets
+from tenfold.stats.constants import mean_over_targets
+from tenfold.stats.derivatives import Params
 
 COLUMNS = 4096
 """Up to so many columns the matrix of Newton's method is formed."""

@@ -11,7 +11,9 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.judge import RULES, Certificate, lasso_gap, residual
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.lasso import lasso_gap
+from tenfold.judge.least_squares import residual
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
@@ -21,7 +23,9 @@ from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.problems import Glm, SparseLeastSquares
 from tenfold.solvers.lars import Knots, walk
 from tenfold.solvers.loop import Status
-from tenfold.stats import Columns, Gram, Params, WholeGram
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params
+from tenfold.stats.gram import Gram, WholeGram
 
 
 @dataclass(frozen=True)

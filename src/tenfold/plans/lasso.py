@@ -12,7 +12,7 @@ import numpy as np
 
 from tenfold.arrays import Floats, Integers
 from tenfold.data import MemoryRows, Rows
-from tenfold.judge import Gaps, lasso_gap, lasso_gap_from_moments
+from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments
 from tenfold.plans.centred import (
     MARGIN,
     TOO_LARGE,
@@ -31,7 +31,9 @@ from tenfold.problems import SparseLeastSquares
 from tenfold.solvers import descent, halves, proximal
 from tenfold.solvers.descent import Gram
 from tenfold.solvers.loop import Record, Solution, Status, Watch, run
-from tenfold.stats import Columns, Moments, Params
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params
+from tenfold.stats.moments import Moments
 
 FEW_COLUMNS, PASS_COLUMNS = 256, 32
 """Up to so many columns all products cost next to nothing; and as much as a pass over the rows for each so many."""

@@ -15,7 +15,8 @@ from scipy.linalg import eigvalsh, lstsq
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
 from tenfold.inference import BEYOND, COLLINEAR, Inference, inverse_gram, least_squares_inference
-from tenfold.judge import RULES, Certificate, Verdict, residual, residual_from_moments
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.losses import Square
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.penalties import L2
@@ -23,7 +24,9 @@ from tenfold.plans.fitted import Fitted, stored
 from tenfold.problems import Glm
 from tenfold.solvers import conjugate, dual, nonnegative, normal, triangular
 from tenfold.solvers.loop import Solution, Watch, run
-from tenfold.stats import Columns, Moments, Params
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params
+from tenfold.stats.moments import Moments
 
 SINGULAR = 1e-12
 """A Gram matrix with a smaller reciprocal condition is not used: its square root, 1e-6, is where a correction step

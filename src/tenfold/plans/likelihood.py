@@ -17,19 +17,11 @@ from tenfold.inference import BEYOND, COLLINEAR, LikelihoodInference, inverse_ro
 from tenfold.losses import Likelihood, Loss, Softmax, likelihood_of
 from tenfold.machine import one_blas_thread
 from tenfold.plans.frames import middle, moved
-from tenfold.stats import (
-    GroupedScores,
-    Params,
-    Several,
-    Total,
-    back_times,
-    gram_of,
-    grouped_scores,
-    mean_over_targets,
-    score_products,
-    softmax,
-    times,
-)
+from tenfold.stats.constants import mean_over_targets
+from tenfold.stats.derivatives import Params, Total, back_times, times
+from tenfold.stats.scores import GroupedScores, gram_of, grouped_scores, score_products
+from tenfold.stats.several import Several
+from tenfold.stats.softmax import softmax
 
 MOST = 2048
 """Up to so many coefficients their covariance is formed."""

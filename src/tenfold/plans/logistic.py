@@ -14,7 +14,9 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows, sampling_step
-from tenfold.judge import RULES, Certificate, gap, gap_of_classes
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.duality import gap
+from tenfold.judge.multinomial import gap_of_classes
 from tenfold.losses import Logistic, Softmax
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans import multinomial, sparse_glm
@@ -25,7 +27,8 @@ from tenfold.plans.sparse_glm import GapRule
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Solution, Status, Step, Watch, continued, run
-from tenfold.stats import Params, of_weights, total_weight
+from tenfold.stats.derivatives import Params, total_weight
+from tenfold.stats.extremes import of_weights
 
 FEW_COLUMNS = 128
 """Up to so many a Hessian costs next to nothing."""

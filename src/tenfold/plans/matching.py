@@ -7,11 +7,11 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.judge import Steps, matching
+from tenfold.judge.matching import Steps, matching
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.greedy import gram_of, with_intercept
 from tenfold.solvers.matching import Matched, match
-from tenfold.stats import Gram, GramByColumns
+from tenfold.stats.gram import Gram, GramByColumns
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,9 @@ from tenfold.machine import one_blas_thread
 from tenfold.problems import Gaussians
 from tenfold.solvers import em
 from tenfold.solvers.loop import Solution, Status, Watch, run
-from tenfold.stats import Mixture, MixtureSums, Params, Singular, mixture_sums, times
+from tenfold.stats.derivatives import Params, times
+from tenfold.stats.gaussians import Mixture, Singular
+from tenfold.stats.mixtures import MixtureSums, mixture_sums
 
 ROUNDS = 3
 """So often components that collapsed are set off again."""

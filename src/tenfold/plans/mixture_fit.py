@@ -6,13 +6,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from tenfold.data import Rows
-from tenfold.judge import Certificate, em_step
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.mixtures import em_step
 from tenfold.plans.fitted import ATTEMPTS
 from tenfold.plans.mixture import Found, GaussianSteps, ascend, collapsed, go_on
 from tenfold.plans.mixture_start import Given, Seen, start
 from tenfold.problems import Gaussians
 from tenfold.solvers.loop import Status, Watch
-from tenfold.stats import Mixture
+from tenfold.stats.gaussians import Mixture
 
 
 @dataclass(frozen=True)

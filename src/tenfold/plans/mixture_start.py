@@ -14,16 +14,11 @@ from tenfold.data import MemoryRows, NotFinite, Rows, sampling_step
 from tenfold.plans import clusters
 from tenfold.plans.discriminant import as_one_class
 from tenfold.plans.mixture import GaussianSteps
-from tenfold.stats import (
-    ClassColumns,
-    Gathered,
-    GroupedMoments,
-    Mixture,
-    MixtureSums,
-    back_times,
-    class_columns,
-    known_columns,
-)
+from tenfold.stats.classes import ClassColumns, class_columns
+from tenfold.stats.derivatives import back_times
+from tenfold.stats.gaussians import Mixture
+from tenfold.stats.mixtures import Gathered, MixtureSums, known_columns
+from tenfold.stats.moments import GroupedMoments
 
 SAMPLE = 20_000
 """So many rows at least are looked at, or all."""

@@ -15,7 +15,10 @@ from tenfold.plans.frames import NEWTON_COLUMNS, Frame
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, class_curvatures, of_weights, together, total_weight
+from tenfold.stats.derivatives import Params, total_weight
+from tenfold.stats.extremes import of_weights
+from tenfold.stats.several import together
+from tenfold.stats.softmax import class_curvatures
 
 FEW_COEFFICIENTS = 384
 """Up to so many the Hessian of all classes is formed."""

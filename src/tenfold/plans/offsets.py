@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tenfold.arrays import Array, namespace
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.losses import Gamma, IdentityDeviance, LogDeviance, Loss, Poisson, Tweedie
 
 

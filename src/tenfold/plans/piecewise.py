@@ -10,8 +10,10 @@ import numpy as np
 
 from tenfold.arrays import Floats, on_host
 from tenfold.data import NotFinite, Rows, targets_of, weights_of
-from tenfold.judge import RULES, Certificate, gap, gap_at_kinks
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.duality import gap
 from tenfold.judge.fenchel import LOOSE
+from tenfold.judge.kinks import gap_at_kinks
 from tenfold.judge.points import prepare
 from tenfold.losses import Pieces, PiecewiseLinear
 from tenfold.penalties import ElasticNet
@@ -20,7 +22,8 @@ from tenfold.plans.frames import middle, moved
 from tenfold.problems import Glm
 from tenfold.solvers import interior
 from tenfold.solvers.loop import Status, Step, Watch, run
-from tenfold.stats import Columns, Params
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -13,17 +13,10 @@ from tenfold.losses import Square
 from tenfold.machine import one_blas_thread
 from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
 from tenfold.problems import Glm
-from tenfold.stats import (
-    Columns,
-    Params,
-    Total,
-    derivatives,
-    noticed_hessian,
-    of_columns,
-    of_recession,
-    of_right_margins,
-    times,
-)
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params, Total, derivatives, times
+from tenfold.stats.extremes import of_columns, of_recession
+from tenfold.stats.softmax import noticed_hessian, of_right_margins
 
 
 def recession(problem: Glm, rows: Rows, params: Params) -> Params | None:

@@ -13,12 +13,13 @@ import numpy as np
 
 from tenfold.arrays import Floats, contiguous
 from tenfold.data import MemoryRows, Rows, sampling_step
-from tenfold.judge import RULES
+from tenfold.judge.certificate import RULES
 from tenfold.penalties import Groups
 from tenfold.problems import Evaluation, Glm, evaluate
 from tenfold.solvers import accelerated, proximal_columns, proximal_newton
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, of_weights
+from tenfold.stats.derivatives import Params
+from tenfold.stats.extremes import of_weights
 
 NEWTON_SIZE = 768
 """Up to so many coefficients the Hessian of all is formed."""

@@ -19,13 +19,17 @@ from scipy.special import gammaln
 from tenfold import _core
 from tenfold.arrays import Floats, contiguous, is_numpy
 from tenfold.data import MemoryRows, NotFinite, Rows
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.machine import one_blas_thread, require_memory, threads
 from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers import krylov
 from tenfold.solvers.dual import centred
 from tenfold.solvers.loop import Status, run
-from tenfold.stats import ByColumns, Columns, Moments, RFactor, scattered
+from tenfold.stats.by_columns import ByColumns
+from tenfold.stats.columns import Columns
+from tenfold.stats.moments import Moments
+from tenfold.stats.rfactor import RFactor
+from tenfold.stats.scatter import scattered
 
 NARROW, SHORT = 1024, 4096
 """Up to so many columns their products are formed; up to so many rows theirs."""

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tenfold.data import NotFinite, Sequences
-from tenfold.judge import Certificate, count_tags
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.sequences import count_tags
 from tenfold.solvers.loop import Status, run
 from tenfold.solvers.structured import TagLearner, TagPass
-from tenfold.stats import TagWeights, best_tags
+from tenfold.stats.tags import TagWeights, best_tags
 
 MOST_SEEN = 2.0**52
 """Where so many sequences were seen, one more is not noticed."""

@@ -8,14 +8,14 @@ from scipy import linalg as la
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.judge import best_subset
+from tenfold.judge.subsets import best_subset
 from tenfold.machine import one_blas_thread
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.greedy import with_intercept
 from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers.loop import Status
 from tenfold.solvers.subsets import Found, least_squares, search
-from tenfold.stats import WholeGram
+from tenfold.stats.gram import WholeGram
 
 MOST_COLUMNS = 40
 """With more columns a search can take hours; they are refused."""

@@ -21,8 +21,11 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, Rows, with_constant
-from tenfold.judge import RULES, Certificate, gap, gap_at_kinks, joint_gap
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.duality import gap
 from tenfold.judge.fenchel import LOOSE
+from tenfold.judge.joint_hinge import joint_gap
+from tenfold.judge.kinks import gap_at_kinks
 from tenfold.judge.points import prepare
 from tenfold.losses import JointHinge, Loss
 from tenfold.penalties import L2, ElasticNet
@@ -34,7 +37,7 @@ from tenfold.solvers.dual_ascent import DualAscent
 from tenfold.solvers.joint_ascent import JointAscent
 from tenfold.solvers.joint_interior import JointInterior
 from tenfold.solvers.loop import Solution, Status, Step, Watch, run
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 ENOUGH = 0.8
 """The gap at which an ascent of the dual ends, as a share of what the judge allows: it is the judge's own number."""

@@ -19,7 +19,8 @@ from tenfold.linear_algebra import cholesky
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.solvers import two_blocks as solver
 from tenfold.solvers.two_blocks import Pairs
-from tenfold.stats import JointScatter, RFactor, both_moments, degrees_of_freedom
+from tenfold.stats.joint import JointScatter, both_moments, degrees_of_freedom
+from tenfold.stats.rfactor import RFactor
 
 SINGULAR = 1e-7
 """With a smaller reciprocal condition of their correlations the moments are not factored: results would be right to

@@ -8,7 +8,7 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.pipeline import make_pipeline
 
 from tenfold.arrays import Floats
-from tenfold.estimators.discriminant import NearestCentroid
+from tenfold.estimators.discriminant.centroid import NearestCentroid
 from tenfold.selection.nesting import nested
 
 

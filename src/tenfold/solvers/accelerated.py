@@ -12,7 +12,7 @@ from tenfold.data import NotFinite, Rows
 from tenfold.penalties import L2, Penalty
 from tenfold.problems import Evaluation, Glm, evaluate
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -15,7 +15,7 @@ from tenfold.arrays import contiguous, is_sparse
 from tenfold.data import NotFinite, Rows
 from tenfold.problems import Glm
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 FIRST, LAST = 0.01, 1e-14
 """The share of the first gap at which free intercepts are moved first; violations, in units of the targets, below which

@@ -15,7 +15,7 @@ from tenfold.arrays import Floats, namespace
 from tenfold.data import Block, Lifted, Rows
 from tenfold.losses import Square
 from tenfold.solvers.loop import Step
-from tenfold.stats import Derivatives, Params, Total, along, back_times, derivatives, times
+from tenfold.stats.derivatives import Derivatives, Params, Total, along, back_times, derivatives, times
 
 UNEVEN = 100.0
 """Columns whose lengths differ by more than this factor are preconditioned by the diagonal."""

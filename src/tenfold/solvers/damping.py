@@ -14,7 +14,7 @@ from tenfold.data import Rows
 from tenfold.losses import Softmax, Square
 from tenfold.penalties import L2
 from tenfold.problems import Glm, evaluate
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 FIRST, LEAST, MOST = 1e-2, 1e-8, 1.0
 """The first multiple, the least beside zero, and the largest: with that one the model is above the objective."""

@@ -14,7 +14,8 @@ from tenfold import _core
 from tenfold.arrays import Floats, Integers
 from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
-from tenfold.stats import Moments, Params
+from tenfold.stats.derivatives import Params
+from tenfold.stats.moments import Moments
 
 TINY = float(np.finfo(np.float64).tiny)
 

@@ -16,7 +16,8 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace, on_host
 from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread, require_memory, threads
-from tenfold.stats import Columns, Params, back_times, times
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params, back_times, times
 
 
 @dataclass(frozen=True)

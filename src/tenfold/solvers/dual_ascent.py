@@ -14,7 +14,7 @@ from tenfold.data import Rows
 from tenfold.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, SquaredHinge
 from tenfold.problems import Glm
 from tenfold.solvers.ascent import Ascent
-from tenfold.stats import Params, predictions
+from tenfold.stats.derivatives import Params, predictions
 
 RUN = 1 << 11
 """Neighbours in memory of about so many entries are taken near each other."""

@@ -15,7 +15,8 @@ from tenfold.data import Block, Rows, weights_of
 from tenfold.losses import Square
 from tenfold.problems import SparseLeastSquares, duality_gap
 from tenfold.solvers.loop import Step
-from tenfold.stats import Columns, Params, derivatives
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params, derivatives
 
 POWER = 0.5
 """The rate is that of the first row over the so-manieth power of the number of the row."""

@@ -22,7 +22,7 @@ from tenfold.data import Block, Lifted, NotFinite, Rows
 from tenfold.losses import Pieces, Square
 from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
-from tenfold.stats import Derivatives, Params, Total, back_times, derivatives, predictions
+from tenfold.stats.derivatives import Derivatives, Params, Total, back_times, derivatives, predictions
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -12,7 +12,7 @@ from tenfold.data import Rows
 from tenfold.losses import JointHinge
 from tenfold.problems import Glm
 from tenfold.solvers.ascent import Ascent
-from tenfold.stats import Params, predictions
+from tenfold.stats.derivatives import Params, predictions
 
 LOSS = JointHinge()
 

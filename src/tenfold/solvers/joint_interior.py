@@ -22,7 +22,8 @@ from tenfold.losses import JointHinge
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, Total, back_times, class_hessian, predictions
+from tenfold.stats.derivatives import Params, Total, back_times, predictions
+from tenfold.stats.softmax import class_hessian
 
 LOSS = JointHinge()
 

@@ -18,7 +18,7 @@ from scipy import linalg as la
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, back_times, times
+from tenfold.stats.derivatives import Params, back_times, times
 
 SLANT = 1e-9
 """What orthonormal vectors lose of that by taking away parts of this size is below rounding."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Floats, Integers
-from tenfold.stats import Gram
+from tenfold.stats.gram import Gram
 
 DEPENDENT = 1e-12
 """A column of which so little (as a square) is left beside the active ones depends on them."""

@@ -19,19 +19,9 @@ from tenfold.losses import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm, evaluate_ahead, evaluate_roughly
 from tenfold.solvers.loop import Step
-from tenfold.stats import (
-    AtMargins,
-    Columns,
-    Level,
-    Params,
-    Total,
-    back_times,
-    losses_along,
-    losses_at,
-    predictions,
-    softmax_along,
-    softmax_at,
-)
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import AtMargins, Level, Params, Total, back_times, losses_along, losses_at, predictions
+from tenfold.stats.softmax import softmax_along, softmax_at
 
 MEMORY = 8
 

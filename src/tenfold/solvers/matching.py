@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tenfold.arrays import Floats, Integers
-from tenfold.stats import Gram
+from tenfold.stats.gram import Gram
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Array, Floats, Integers, is_sparse
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Params, times
+from tenfold.stats.derivatives import Params, times
 
 
 class Nearest(NamedTuple):

@@ -25,7 +25,7 @@ from tenfold.machine import one_blas_thread, threads
 from tenfold.problems import Evaluation, Glm, evaluate, evaluate_ahead, objectives
 from tenfold.solvers.damping import FIRST, Damping
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 

@@ -13,7 +13,8 @@ from scipy.linalg import lstsq
 from tenfold.arrays import Floats, Integers
 from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
-from tenfold.stats import Moments, Params
+from tenfold.stats.derivatives import Params
+from tenfold.stats.moments import Moments
 
 
 def steps(moments: Moments, scales: Integers, alpha: float, target: int, intercept: bool) -> Iterator[Step]:

@@ -14,7 +14,8 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, Integers
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Moments, Params
+from tenfold.stats.derivatives import Params
+from tenfold.stats.moments import Moments
 
 
 def column_scales(moments: Moments, alpha: Floats, origin: bool) -> Integers:

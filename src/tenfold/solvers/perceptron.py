@@ -16,7 +16,7 @@ from tenfold.data import Block, MemoryRows, NotFinite, Rows
 from tenfold.machine import threads
 from tenfold.problems import Separation, length
 from tenfold.solvers.loop import Status, Step
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from tenfold.data import Rows
 from tenfold.losses import Square
 from tenfold.problems import SparseLeastSquares, duality_gap
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, derivatives
+from tenfold.stats.derivatives import Params, derivatives
 
 POWER_STEPS, MARGIN = 20, 1.05
 """Products with the rows that find the largest curvature, and how much is added to what they find."""

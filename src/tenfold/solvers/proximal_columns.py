@@ -16,7 +16,7 @@ from tenfold.data import MemoryRows, NotFinite, weights_of
 from tenfold.machine import spend, threads
 from tenfold.problems import Evaluation, Glm
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, back_times, losses_at, times
+from tenfold.stats.derivatives import Params, back_times, losses_at, times
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -19,7 +19,7 @@ from tenfold.problems import Evaluation, Glm, evaluate
 from tenfold.solvers import group_lasso
 from tenfold.solvers.damping import FIRST, Damping
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 EPS = float(np.finfo(np.float64).eps)
 

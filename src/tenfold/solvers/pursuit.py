@@ -19,7 +19,7 @@ from scipy.linalg.blas import dgemv
 
 from tenfold.arrays import Floats, Integers
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Gram
+from tenfold.stats.gram import Gram
 
 DEPENDENT = 1e-12
 """A column of which so little (as a square) is left beside those taken depends on them."""

@@ -18,7 +18,8 @@ from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
 from tenfold.problems import ScaledHuber
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, Scaled, scaled
+from tenfold.stats.derivatives import Params
+from tenfold.stats.scaled import Scaled, scaled
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -16,7 +16,7 @@ from tenfold.arrays import Array, Floats, contiguous, is_sparse
 from tenfold.data import Block, MemoryRows, NotFinite, Rows
 from tenfold.machine import threads
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 SPARSE_DECAY = 0.01
 """The intercept takes steps so much smaller on sparse rows, whose columns are seen more rarely than it is."""

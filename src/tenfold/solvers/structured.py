@@ -12,7 +12,8 @@ import numpy as np
 from tenfold import _core
 from tenfold.data import NotFinite, Sequences
 from tenfold.solvers.loop import Step
-from tenfold.stats import Params, TagWeights
+from tenfold.stats.derivatives import Params
+from tenfold.stats.tags import TagWeights
 
 WITHIN = Params(np.zeros((0, 0)), np.zeros(0))
 """What the loop is shown: the weights are many, and the learner keeps them."""

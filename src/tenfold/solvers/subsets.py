@@ -9,7 +9,7 @@ from scipy.linalg import lapack
 from tenfold import _core
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
-from tenfold.stats import WholeGram
+from tenfold.stats.gram import WholeGram
 
 RIDGE = 1e-13
 """So much of its square is added to every column, so that columns that depend on others do not break the factor; sums

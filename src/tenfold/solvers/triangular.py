@@ -16,7 +16,10 @@ from scipy.linalg import lapack, lstsq, svd
 from tenfold.arrays import Floats, Integers
 from tenfold.data import Rows
 from tenfold.machine import one_blas_thread
-from tenfold.stats import Moments, Params, RFactor, of_predictions
+from tenfold.stats.derivatives import Params
+from tenfold.stats.extremes import of_predictions
+from tenfold.stats.moments import Moments
+from tenfold.stats.rfactor import RFactor
 
 CLEAR, LOST = 1e-7, 4.0 * float(np.finfo(np.float64).eps)
 """Eigenvalues of a Gram matrix, by the largest, of which the singular vectors are known well enough for a correction

@@ -23,7 +23,7 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers, entries, is_sparse
 from tenfold.machine import one_blas_thread, poll, threads
 from tenfold.problems import duality_gap, pulled, safe
-from tenfold.stats import back_times
+from tenfold.stats.derivatives import back_times
 
 FIRST = 64
 """Columns that join at least, if they are beyond; later ones as many as there are."""

@@ -15,10 +15,10 @@ from tenfold.estimators.by_class import PARTS
 from tenfold.estimators.contract import Claims
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, nothing, real
-from tenfold.judge import Certificate
 from tenfold.judge import bayes as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
-from tenfold.stats import ClassSums
+from tenfold.stats.classes import ClassSums
 
 LEAST_ALPHA = 1e-10
 

@@ -13,10 +13,10 @@ from tenfold.estimators.by_class import PARTS, given_priors
 from tenfold.estimators.contract import Claims, follow
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, nothing, real
-from tenfold.judge import Certificate
 from tenfold.judge import bayes as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
-from tenfold.stats import ClassColumns
+from tenfold.stats.classes import ClassColumns
 
 
 class GaussianNB(NaiveBayes):

@@ -12,10 +12,10 @@ from tenfold.estimators.bayes.learned import NaiveBayes
 from tenfold.estimators.by_class import PARTS
 from tenfold.estimators.contract import Claims, names_of
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, nothing, real
-from tenfold.judge import Certificate
 from tenfold.judge import bayes as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
-from tenfold.stats import Several
+from tenfold.stats.several import Several
 
 KINDS = ("gaussian", "bernoulli", "categorical")
 

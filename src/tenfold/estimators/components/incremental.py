@@ -18,7 +18,7 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing
 from tenfold.plans import spectral as plan
 from tenfold.plans.least_squares import fold_moments
-from tenfold.stats import Moments
+from tenfold.stats.moments import Moments
 
 
 class IncrementalPCA(Principal):

@@ -6,9 +6,10 @@ import numpy as np
 
 from tenfold.arrays import Floats, namespace, numpy_dtype, on_host, wide
 from tenfold.data import Block, Rows, weights_of
-from tenfold.judge import Certificate, spectral
-from tenfold.judge.components import Derived
-from tenfold.stats import Moments, Total
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.components import Derived, spectral
+from tenfold.stats.derivatives import Total
+from tenfold.stats.moments import Moments
 
 
 def judge_centred(

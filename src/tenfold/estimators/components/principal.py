@@ -34,9 +34,9 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.plans import spectral as plan
-from tenfold.stats import Params, times
+from tenfold.stats.derivatives import Params, times
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import FLOATS, Array, Floats, is_foreign, like, namespace, on_host
 from tenfold.estimators.predictors import Predictor
-from tenfold.stats import Params, times
+from tenfold.stats.derivatives import Params, times
 
 
 class Projected(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, BaseEstimator):

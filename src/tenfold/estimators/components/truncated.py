@@ -21,9 +21,9 @@ from tenfold.estimators.contract import (
     warn_unless_certified,
 )
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, random_state, real
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.plans import spectral as plan
-from tenfold.stats import Columns
+from tenfold.stats.columns import Columns
 
 
 class TruncatedSVD(Projected):

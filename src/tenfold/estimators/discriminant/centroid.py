@@ -14,10 +14,10 @@ from tenfold.estimators.classes import chosen_classes, largest, log_probabilitie
 from tenfold.estimators.contract import Claims
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
-from tenfold.judge import Certificate
 from tenfold.judge import centroids as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.plans import centroids as plan
-from tenfold.stats import GroupedMoments
+from tenfold.stats.moments import GroupedMoments
 
 
 def _not_manhattan(model: "NearestCentroid") -> bool:

@@ -13,7 +13,7 @@ from tenfold.estimators.classes import odds
 from tenfold.judge.discriminant import Witness
 from tenfold.judge.discriminant import ledoit_wolf as judged_amounts
 from tenfold.plans.discriminant import Classes, ledoit_wolf
-from tenfold.stats import GroupedMoments
+from tenfold.stats.moments import GroupedMoments
 
 
 class GaussianClasses(ByClass):

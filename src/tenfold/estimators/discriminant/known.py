@@ -12,10 +12,10 @@ from tenfold.estimators.by_class import PARTS, ByClass, given_priors
 from tenfold.estimators.classes import odds
 from tenfold.estimators.contract import Claims
 from tenfold.estimators.parameters import Constraints, array_like, nothing
-from tenfold.judge import Certificate
 from tenfold.judge.bayes import shares
+from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
-from tenfold.stats import ClassSums
+from tenfold.stats.classes import ClassSums
 
 
 class BayesClassifier(ByClass):

@@ -14,11 +14,13 @@ from tenfold.estimators.contract import Claims, follow
 from tenfold.estimators.discriminant.gaussian import GaussianClasses
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, integer, nothing, real
-from tenfold.judge import Certificate
 from tenfold.judge import directions as along
 from tenfold.judge import discriminant as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.plans import discriminant as plan
-from tenfold.stats import GroupedMoments, Params, WithinMoments, times
+from tenfold.stats.derivatives import Params, times
+from tenfold.stats.moments import GroupedMoments
+from tenfold.stats.within import WithinMoments
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses):

@@ -14,10 +14,10 @@ from tenfold.estimators.contract import Claims
 from tenfold.estimators.discriminant.gaussian import GaussianClasses
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, nothing, real
-from tenfold.judge import Certificate
 from tenfold.judge import discriminant as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.plans import discriminant as plan
-from tenfold.stats import GroupedMoments
+from tenfold.stats.moments import GroupedMoments
 
 
 class QuadraticDiscriminantAnalysis(GaussianClasses):

@@ -40,7 +40,8 @@ from tenfold.losses import Loss
 from tenfold.plans.glm import GlmFit
 from tenfold.plans.glm import fit as fit_glm
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset
-from tenfold.stats import Params, best_constant, derivatives
+from tenfold.stats.constants import best_constant
+from tenfold.stats.derivatives import Params, derivatives
 
 SOLVERS = {"lbfgs": "lbfgs", "newton-cholesky": "newton"}
 """scikit-learn's names, and the method that each stands for here."""

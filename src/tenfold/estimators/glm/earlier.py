@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import on_host
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 def earlier(model: Any, p: int) -> Params | None:

@@ -43,7 +43,7 @@ from tenfold.estimators.predictors import LinearPredictor
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.generalised import LOSSES, PENALTIES, PERCEPTRON, fit, is_free, penalty_of, rescaled_penalty
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 PARAMETERS: Constraints = {
     "alpha": (real(0),),

@@ -32,7 +32,7 @@ from tenfold.losses import Huber
 from tenfold.plans.huber import HuberFit
 from tenfold.plans.huber import fit as fit_huber
 from tenfold.plans.offsets import without_offset
-from tenfold.stats import Params, times
+from tenfold.stats.derivatives import Params, times
 
 
 class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):

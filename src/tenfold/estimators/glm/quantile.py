@@ -36,7 +36,7 @@ from tenfold.losses import Quantile
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.offsets import without_offset
 from tenfold.plans.piecewise import fit as fit_piecewise
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 SOLVERS = ("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex")
 """scikit-learn's names: all stand for the interior point method of our own."""

@@ -18,9 +18,9 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
-from tenfold.judge import GreedyRule
+from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.plans.greedy import gram_of, paths
-from tenfold.stats import Gram, WholeGram
+from tenfold.stats.gram import Gram, WholeGram
 
 _LIMITS: Constraints = {
     "n_nonzero_coefs": (integer(1), nothing()),

@@ -32,7 +32,7 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.plans.lars import Walk, Walked, fit, products, with_products
-from tenfold.stats import Gram
+from tenfold.stats.gram import Gram
 
 EPS = float(np.finfo(float).eps)
 

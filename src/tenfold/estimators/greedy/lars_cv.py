@@ -23,7 +23,7 @@ from tenfold.estimators.greedy.folds import ByFolds
 from tenfold.estimators.greedy.lars import EPS, PATH, LeastAngles
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
 from tenfold.plans.lars import Walked, fit
-from tenfold.stats import WholeGram
+from tenfold.stats.gram import WholeGram
 
 _CV: Constraints = {
     **PATH,

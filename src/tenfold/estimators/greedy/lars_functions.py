@@ -20,8 +20,8 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.plans.lars import Walk, knots_of, products, with_products
-from tenfold.stats import Gram as Products
-from tenfold.stats import WholeGram
+from tenfold.stats.gram import Gram as Products
+from tenfold.stats.gram import WholeGram
 
 _RULES: Constraints = {
     "max_iter": (integer(0),),

@@ -18,7 +18,7 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import LinearPredictor, Scored
-from tenfold.judge import GreedyRule
+from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.plans.greedy import Pursued
 from tenfold.plans.greedy import fit as fit_greedily
 

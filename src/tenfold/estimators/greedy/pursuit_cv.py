@@ -25,10 +25,10 @@ from tenfold.estimators.greedy.folds import ByFolds
 from tenfold.estimators.greedy.pursuit import PREMATURE, TOO_MANY
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
 from tenfold.estimators.predictors import LinearPredictor, Scored
-from tenfold.judge import GreedyRule
+from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.plans.greedy import Pursued, pursued_on, weights_of_steps
 from tenfold.plans.greedy import fit as fit_greedily
-from tenfold.stats import Moments
+from tenfold.stats.moments import Moments
 
 
 class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredictor, BaseEstimator):

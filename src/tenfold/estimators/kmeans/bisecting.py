@@ -18,7 +18,7 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.kmeans.centres import BASIC, Centred, printed_steps, rows_of_fit, seeds_of
 from tenfold.estimators.parameters import Constraints, boolean, choice, function, integer
-from tenfold.judge import split_step
+from tenfold.judge.clusters import split_step
 from tenfold.plans import bisection as plan
 from tenfold.plans import clusters
 

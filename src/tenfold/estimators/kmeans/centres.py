@@ -28,7 +28,8 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import Predictor
 from tenfold.plans import clusters as plan
 from tenfold.solvers.loop import Record, Watch
-from tenfold.stats import Params, distances_to, nearest
+from tenfold.stats.clusters import distances_to, nearest
+from tenfold.stats.derivatives import Params
 
 BASIC: Constraints = {
     "n_clusters": (integer(1),),

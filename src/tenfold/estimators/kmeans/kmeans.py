@@ -28,8 +28,7 @@ from tenfold.estimators.kmeans.centres import (
     warn_of_fewer,
 )
 from tenfold.estimators.parameters import Constraints, boolean, choice
-from tenfold.judge import lloyd_step
-from tenfold.judge.clusters import Labelled
+from tenfold.judge.clusters import Labelled, lloyd_step
 from tenfold.plans import clusters as plan
 from tenfold.solvers.loop import Watch
 

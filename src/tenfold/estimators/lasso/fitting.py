@@ -19,7 +19,7 @@ from tenfold.plans.centred import Settings
 from tenfold.plans.lasso import SparseFit
 from tenfold.plans.lasso import fit as fit_sparse
 from tenfold.problems import SparseLeastSquares
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 NO_PENALTY = (
     "With alpha=0, this algorithm does not converge well. You are advised to use the LinearRegression estimator"

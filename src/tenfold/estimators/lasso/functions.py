@@ -15,12 +15,12 @@ from tenfold.data import Rows
 from tenfold.estimators.contract import as_rows, follow, refuse_not_finite, validate, validate_weights
 from tenfold.estimators.lasso.grid import alphas_from, given, largest
 from tenfold.estimators.parameters import InvalidParameterError
-from tenfold.judge import path_gaps
+from tenfold.judge.lasso import path_gaps
 from tenfold.plans.centred import Centred, Settings, aligned_statistics
 from tenfold.plans.lasso import path_from_moments, pulls_of_moments, way
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import SparseLeastSquares
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 OLD_COUNT = (
     "'n_alphas' was deprecated in 1.9 and will be removed in 1.11. 'alphas' now accepts an integer value which removes "

@@ -23,7 +23,8 @@ from tenfold.estimators.predictors import LinearPredictor
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import fold_moments, from_moments
-from tenfold.stats import Moments, Params, predictions
+from tenfold.stats.derivatives import Params, predictions
+from tenfold.stats.moments import Moments
 
 KEPT_ENTRIES = 1 << 22
 """For prediction intervals the rows are kept up to so many entries (32 MiB)."""

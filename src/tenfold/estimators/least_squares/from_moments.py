@@ -6,7 +6,7 @@ from tenfold.arrays import Array
 from tenfold.estimators.contract import as_rows, refuse_not_finite, validate_more, validate_weights
 from tenfold.estimators.parameters import check_parameters
 from tenfold.plans.least_squares import KEPT_COLUMNS, fold_moments
-from tenfold.stats import Moments
+from tenfold.stats.moments import Moments
 
 
 class FromMoments:

@@ -26,7 +26,7 @@ from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import infer, without_rows
-from tenfold.stats import Moments
+from tenfold.stats.moments import Moments
 
 
 class LinearRegression(

@@ -46,7 +46,8 @@ from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import without_rows
-from tenfold.stats import Moments, Params
+from tenfold.stats.derivatives import Params
+from tenfold.stats.moments import Moments
 
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 """scikit-learn's names. Iterative ones take conjugate gradients where a square matrix is not formed; the result is

@@ -49,7 +49,7 @@ from tenfold.estimators.parameters import (
     splitter,
     unset,
 )
-from tenfold.judge import NOT_JUDGED, Certificate
+from tenfold.judge.certificate import NOT_JUDGED, Certificate
 from tenfold.machine import counting_work
 from tenfold.plans.logistic import fit as fit_logistic
 

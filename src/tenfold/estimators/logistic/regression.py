@@ -39,11 +39,11 @@ from tenfold.estimators.parameters import (
     unset,
 )
 from tenfold.estimators.predictors import Scored, Sparsified
-from tenfold.judge import NOT_JUDGED
+from tenfold.judge.certificate import NOT_JUDGED
 from tenfold.losses import Logistic, Softmax
 from tenfold.plans.logistic import LogisticFit
 from tenfold.plans.logistic import fit as fit_logistic
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 CLASS_WEIGHTS = (
     "Weights of classes change what is maximised, so that it is no likelihood of the rows: standard errors are not "

@@ -45,7 +45,8 @@ from tenfold.plans.mixture import drawn
 from tenfold.plans.mixture_fit import FittedMixture, Search, fit
 from tenfold.plans.mixture_start import Seen, look
 from tenfold.problems import Gaussians
-from tenfold.stats import KINDS, Mixture, posterior
+from tenfold.stats.gaussians import KINDS, Mixture
+from tenfold.stats.mixtures import posterior
 
 
 class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimator):

@@ -13,8 +13,8 @@ from tenfold.distances import Minkowski
 from tenfold.estimators.contract import Claims, all_or_nothing, validate_weights
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, integer, random_state
-from tenfold.judge import Certificate
 from tenfold.judge import prototypes as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import built, centres_of_classes
 
 

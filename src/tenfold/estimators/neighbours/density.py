@@ -23,8 +23,8 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
-from tenfold.judge import Certificate
 from tenfold.judge import windows as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import (
     KeptWindows,
     Tolerance,

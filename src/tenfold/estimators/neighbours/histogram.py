@@ -23,8 +23,8 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import Predictor
-from tenfold.judge import Certificate
 from tenfold.judge import windows as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import boxes as plan
 
 

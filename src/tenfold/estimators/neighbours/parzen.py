@@ -17,8 +17,8 @@ from tenfold.estimators.neighbours.reached import Told
 from tenfold.estimators.neighbours.windowed import Windowed
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, instance, nothing, real
 from tenfold.estimators.predictors import Scored
-from tenfold.judge import Certificate
 from tenfold.judge import windows as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import KeptWindows, WindowsAbout, WindowSum, bandwidths_to_try
 
 WINDOWS = {"box": "box", "triangular": "cut", "gaussian": "gaussian", "exponential": "exponential"}

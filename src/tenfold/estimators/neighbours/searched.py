@@ -44,8 +44,8 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import Predictor
-from tenfold.judge import Certificate
 from tenfold.judge import neighbours as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import (
     AllWithin,
     Kept,

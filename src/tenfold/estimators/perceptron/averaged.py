@@ -11,7 +11,7 @@ from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Linear, Mistaken, problem_of
 from tenfold.plans.perceptron import fit_mean
 from tenfold.solvers.perceptron import Memory
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 class AveragedPerceptron(Mistaken, Linear):

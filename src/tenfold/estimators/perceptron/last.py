@@ -14,7 +14,7 @@ from tenfold.estimators.parameters import Constraints, boolean, check_parameters
 from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Linear, Mistaken, problem_of
 from tenfold.plans.perceptron import Limits, Penalty, PerceptronFit, fit_last, fit_penalised, held_back
 from tenfold.plans.sgd import Held
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 class Perceptron(Mistaken, Linear):

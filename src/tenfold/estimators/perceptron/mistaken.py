@@ -32,12 +32,12 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import Scored, Sparsified
-from tenfold.judge import NOT_JUDGED, RULES, Certificate
+from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.plans.perceptron import Limits, PerceptronFit
 from tenfold.problems import Separation
 from tenfold.solvers.loop import Status
 from tenfold.solvers.perceptron import Course
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 WHERE = ("arrays", "sparse", "files")
 INSTEAD = "It looks at one row after the other: bring the rows to this machine, or take LogisticRegression."

@@ -13,7 +13,7 @@ from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Mistaken, problem_of
 from tenfold.judge.counts import balance
 from tenfold.plans.perceptron import PerceptronFit, fit_votes
-from tenfold.stats import Voters
+from tenfold.stats.votes import Voters
 
 
 class VotedPerceptron(Mistaken):

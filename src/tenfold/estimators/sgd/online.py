@@ -16,7 +16,7 @@ from tenfold.estimators.parameters import Constraints, boolean, integer, nothing
 from tenfold.estimators.predictors import Sparsified
 from tenfold.plans.sgd import Held, Patience, Rule, SgdFit, Target, fit, start_at
 from tenfold.solvers.loop import Status
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 WHERE = ("arrays", "sparse", "files")
 INSTEAD = "Steps follow one another, so that rows are read in order, by one machine."

@@ -25,7 +25,7 @@ from tenfold.estimators.predictors import Scored, Sparsified
 from tenfold.estimators.svm.machines import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of, tasks
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.svm import worst
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseEstimator):

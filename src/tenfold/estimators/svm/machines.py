@@ -19,7 +19,7 @@ from tenfold.plans.fitted import Fitted
 from tenfold.plans.svm import Limits, Machine, fit_joint
 from tenfold.plans.svm import fit as fit_machine
 from tenfold.solvers.loop import Record, Status, Watch
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 LOSSES: dict[str, Callable[[float], Loss]] = {
     "hinge": lambda _: Hinge(),

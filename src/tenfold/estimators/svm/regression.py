@@ -22,7 +22,7 @@ from tenfold.estimators.parameters import Constraints, check_parameters, choice,
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.svm.machines import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of
 from tenfold.plans.fitted import Fitted
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):

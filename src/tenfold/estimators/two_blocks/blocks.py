@@ -31,11 +31,11 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, real
 from tenfold.estimators.predictors import Predictor, Scored
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.judge.two_blocks import Latent
 from tenfold.plans import two_blocks as plan
 from tenfold.solvers.two_blocks import Pairs
-from tenfold.stats import Params, times
+from tenfold.stats.derivatives import Params, times
 
 ITERATED: Constraints = {
     "n_components": (integer(1),),

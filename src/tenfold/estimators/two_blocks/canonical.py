@@ -7,7 +7,7 @@ from tenfold.data import Rows
 from tenfold.estimators.contract import Claims, follow
 from tenfold.estimators.parameters import Constraints, array_like, real
 from tenfold.estimators.two_blocks.blocks import ITERATED, Regressing, latent, ridges
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.judge.two_blocks import canonical
 from tenfold.plans import two_blocks as plan
 

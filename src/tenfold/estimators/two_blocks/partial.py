@@ -11,10 +11,10 @@ from tenfold.estimators.contract import Claims
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer
 from tenfold.estimators.two_blocks.blocks import ITERATED, Regressing, TwoBlocks, latent
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.judge.two_blocks import deflated, singular
 from tenfold.plans import two_blocks as plan
-from tenfold.stats import Params, times
+from tenfold.stats.derivatives import Params, times
 
 
 class PLSRegression(Regressing):

@@ -22,7 +22,7 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.parameters import Constraints, array_like, boolean, check_parameters, integer, real
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.two_blocks.blocks import along, ridges
-from tenfold.judge import Certificate
+from tenfold.judge.certificate import Certificate
 from tenfold.judge.views import several_views
 from tenfold.plans import two_blocks as plan
 

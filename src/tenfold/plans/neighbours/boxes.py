@@ -9,7 +9,7 @@ import numpy as np
 from tenfold.arrays import Array, Floats, Integers, is_numpy, like, namespace, on_host
 from tenfold.data import Block, NotFinite, Rows
 from tenfold.machine import require_memory
-from tenfold.stats import Extremes
+from tenfold.stats.extremes import Extremes
 
 
 def range_of(rows: Rows) -> tuple[Floats, Floats]:

@@ -19,7 +19,7 @@ from tenfold.plans.neighbours.index import ByTree, built, code_of, finish_of
 from tenfold.plans.neighbours.sources import Form, TheNearest
 from tenfold.plans.neighbours.window_tables import LOGS
 from tenfold.plans.neighbours.windows import Tolerance, log_sums, window_sums
-from tenfold.stats import together
+from tenfold.stats.several import together
 
 EXACT = Tolerance(0.0, 0.0)
 
