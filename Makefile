@@ -15,12 +15,12 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHON
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test test-all test-core bench lint format sanitize sanitize-python docs clean distclean
+.PHONY: help demo test test-product test-all test-core bench lint format sanitize sanitize-python docs clean distclean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo      a table in; a leaderboard, a report and a saved model out, in under two minutes"
-	@echo "make test      the tests (fast ones); make test-all: every test"
+	@echo "make test      the tests, in minutes; make test-product: the other cases of their products; make test-all: every test"
 	@echo "make test-core the C++ tests; make sanitize: the same under address and undefined-behaviour sanitizers"
 	@echo "make sanitize-python  the tests of changed files on an extension with the sanitizers"
 	@echo "make bench     times beside scikit-learn and the best peers"
@@ -35,8 +35,11 @@ demo: $(built)
 test: $(built)
 	$(python) -m pytest -n $(JOBS)
 
+test-product: $(built)
+	$(python) -m pytest -n $(JOBS) -m "product and not slow"
+
 test-all: $(built)
-	TENFOLD_ROTATION=all TENFOLD_HYPOTHESIS=thorough $(python) -m pytest -n $(JOBS) -m ""
+	TENFOLD_HYPOTHESIS=thorough $(python) -m pytest -n $(JOBS) -m ""
 
 test-core: $(tools)
 	$(call core-tests,build/tests,Release,OFF)

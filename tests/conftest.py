@@ -1,10 +1,8 @@
-"""What tests share: the table of estimators, hypothesis repeats itself, equivalence rotates by the day."""
+"""What tests share: the table of estimators, hypothesis that repeats itself, and which cases the default run takes."""
 
 import os
 import signal
 import sys
-import time
-import zlib
 from pathlib import Path
 
 import pytest
@@ -21,13 +19,8 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("TENFOLD_HYPOTHESIS", "default"))
 
-ROTATION = "TENFOLD_ROTATION"
-"""The fifth (0 to 4) of the equivalence tests that a default run takes, or "all"; by the day of the year if not set."""
 
-
-def pytest_configure(config):
-    # in the environment, so that parallel workers take the same fifth
-    os.environ.setdefault(ROTATION, str(time.localtime().tm_yday % 5))
+def pytest_configure():
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells have it for what runs in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -45,13 +38,23 @@ def expected(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    from design import is_possible, select_covering
+
+    items[:] = [item for item in items if is_possible(item)]
     for item in items:
         if beginning := expected(item):
             item.add_marker(pytest.mark.filterwarnings(f"ignore:{beginning}"))
-    turn = os.environ[ROTATION]
-    if turn == "all":
-        return
-    for item in items:
-        inside = (HERE / "equivalence") in item.path.parents
-        if inside and zlib.crc32(item.nodeid.encode()) % 5 != int(turn) % 5:
-            item.add_marker(pytest.mark.slow)
+    tests = {}
+    for item in filter(is_product, items):
+        tests.setdefault((item.path, item.originalname), []).append(item)
+    for cases in tests.values():
+        default = select_covering(cases)
+        for item in cases:
+            if item not in default:
+                item.add_marker(pytest.mark.product)
+
+
+def is_product(item):
+    """Whether a test is asked of many rows in many ways: the tests of equivalence, and those that say so."""
+    inside = (HERE / "equivalence") in item.path.parents or item.get_closest_marker("covering")
+    return bool(inside and hasattr(item, "callspec") and item.get_closest_marker("slow") is None)

@@ -458,6 +458,16 @@ def fits(row: Row, shape: str) -> bool:
     return not ((row.tall and shape in ("wide", "square")) or (row.most_columns < 50 and shape == "wide"))
 
 
+def has_maximum(row: Row, shape: str) -> bool:
+    """Whether data of this shape can be fitted, and are not separable classes without a penalty."""
+    return fits(row, shape) and not (row.settings.get("C") == np.inf and shape in ("wide", "square"))
+
+
+def is_comparable(row: Row, shape: str) -> bool:
+    """Whether two ways to fit must agree: nearly equal features, far from zero, differ below their rounding."""
+    return has_maximum(row, shape) and (row.intercept or shape != "offset 1e6")
+
+
 def targets_for(row: Row, y: Any) -> Any:
     """Targets (n,) as a row of the table takes them: as they are, or side by side with themselves backwards."""
     return np.column_stack([y, y[::-1]]) if row.matrix else y

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 
 from tenfold.data import MemoryRows
-from tenfold.judge import gap
+from tenfold.judge.duality import gap
 from tenfold.judge.fenchel import balanced_inside
 from tenfold.losses import (
     EpsilonInsensitive,
@@ -22,7 +22,7 @@ from tenfold.losses import (
 )
 from tenfold.penalties import L2, ElasticNet, Groups
 from tenfold.problems import Glm
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 N, P = 120, 4
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 import tenfold
 from estimators import TABLE, plain
 from tenfold.data import BudgetSpent, MemoryRows, limit_passes, weights_of
-from tenfold.stats import Total
+from tenfold.stats.derivatives import Total
 
 LINEAR = [row for row in TABLE if row.linear]
 METHODS = ("predict", "decision_function", "predict_proba")

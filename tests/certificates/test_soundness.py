@@ -8,11 +8,11 @@ import pytest
 from slow_formulas import LONG, logistic_objective, logistic_optimum
 
 from tenfold.data import MemoryRows
-from tenfold.judge import gap
+from tenfold.judge.duality import gap
 from tenfold.losses import Logistic, Square
 from tenfold.penalties import L2
 from tenfold.problems import Glm
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 class Case:

@@ -5,11 +5,11 @@ import pytest
 from slow_formulas import LONG, log_probabilities, softmax_objective, softmax_optimum
 
 from tenfold.data import MemoryRows
-from tenfold.judge import gap_of_classes
+from tenfold.judge.multinomial import gap_of_classes
 from tenfold.losses import Softmax
 from tenfold.penalties import L2
 from tenfold.problems import Glm
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 class Case:

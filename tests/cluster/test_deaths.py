@@ -19,7 +19,7 @@ from fits import METHODS, bits, in_one_thread, ridge  # noqa: E402
 
 import tenfold  # noqa: E402
 from tenfold.data.dask import ClusterError, DaskRows, matrix  # noqa: E402
-from tenfold.stats import Moments  # noqa: E402
+from tenfold.stats.moments import Moments  # noqa: E402
 
 # workers cannot import this file
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

@@ -18,7 +18,7 @@ from tenfold import certify  # noqa: E402
 from tenfold.data.dask import Carried, DaskRows, matrix  # noqa: E402
 from tenfold.penalties import L2  # noqa: E402
 from tenfold.plans.logistic import fit as fit_logistic  # noqa: E402
-from tenfold.stats import Moments  # noqa: E402
+from tenfold.stats.moments import Moments  # noqa: E402
 
 # workers cannot import this file
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

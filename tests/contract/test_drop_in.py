@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 import tenfold
+from design import only_if
 from estimators import APART, EVERY, SHAPES, TABLE, parameters, peer_of
 from models import DRAWN, MODELS
 from neighbours import NEIGHBOURS
@@ -64,11 +65,10 @@ def test_constructors_of_clusters(name):
     "method",
     ["fit", "predict", "score", "decision_function", "predict_proba", "predict_log_proba", "sparsify", "densify"],
 )
+@only_if(lambda name, method: hasattr(peer_of(name), method))
 def test_methods(name, method):
-    his = getattr(peer_of(name), method, None)
+    his = getattr(peer_of(name), method)
     ours = getattr(getattr(tenfold, name), method, None)
-    if his is None:
-        return
     assert ours is not None, f"{name} has no {method}"
     his_names = [p.name for p in signature(his) if p.kind is not inspect.Parameter.VAR_KEYWORD]
     assert [p.name for p in signature(ours)][: len(his_names)] == his_names

@@ -11,18 +11,31 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 import tenfold
+from design import only_if
 from models import MODELS, weights
 
 every_model = pytest.mark.parametrize("row", MODELS, ids=lambda row: row.id)
 every_peer = pytest.mark.parametrize("row", [row for row in MODELS if row.peer], ids=lambda row: row.id)
 EXEMPT = {row.name: row.exempt for row in MODELS}
+CHECKED = [row for row in MODELS if row.checked]
+ONCE = {row.name: row for row in reversed(CHECKED)}
+"""The first row of each class."""
+not_exempt = only_if(lambda estimator, check: check.func.__name__ not in EXEMPT[type(estimator).__name__])
 
 
 @pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has at least 1 zero")
-@parametrize_with_checks([row.make(**row.checks) for row in MODELS if row.checked])
+@parametrize_with_checks([row.make(**row.checks) for row in ONCE.values()])
+@not_exempt
 def test_check(estimator, check):
-    if check.func.__name__ not in EXEMPT[type(estimator).__name__]:
-        check(estimator)
+    check(estimator)
+
+
+@pytest.mark.product
+@pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has at least 1 zero")
+@parametrize_with_checks([row.make(**row.checks) for row in CHECKED if row is not ONCE[row.name]])
+@not_exempt
+def test_check_with_other_settings(estimator, check):
+    check(estimator)
 
 
 @pytest.mark.parametrize(
@@ -67,13 +80,10 @@ def test_signatures(name):
 
 @every_peer
 @pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weights"])
+@only_if(lambda row, weighted: not weighted or "sample_weight" in inspect.signature(row.peer.fit).parameters)
 def test_attributes_and_answers_of_scikit_learn(row, weighted):
     X, y, _ = row.data()
-    extra = {}
-    if weighted:
-        if "sample_weight" not in inspect.signature(row.peer.fit).parameters:
-            return
-        extra = {"sample_weight": weights(len(X))}
+    extra = {"sample_weight": weights(len(X))} if weighted else {}
     ours, his = row.make().fit(X, y, **extra), row.his().fit(X, y, **extra)
     for name in (name for name in vars(his) if name.endswith("_") and not name.startswith("_")):
         a, b = getattr(ours, name), getattr(his, name)

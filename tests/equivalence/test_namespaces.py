@@ -13,7 +13,8 @@ import pytest
 from sklearn.base import clone
 
 import tenfold
-from estimators import SHAPES, TABLE, chosen, columns_of, fits, plain, zero_weights
+from design import only_if
+from estimators import SHAPES, TABLE, chosen, columns_of, is_comparable, plain, zero_weights
 from namespaces import every_namespace, host, strict
 from tenfold import arrays
 from tenfold.data import blocks
@@ -43,15 +44,10 @@ DENSE = [name for name in SHAPES if not name.startswith("sparse")]
 @every_namespace
 @every_row
 @pytest.mark.parametrize("shape", DENSE)
+@only_if(is_comparable)
 def test_equal_to_numpy(start, row, shape):
     put = start()
     X, y, weight = SHAPES[shape](row)
-    if not fits(row, shape):
-        return
-    if row.settings.get("C") == np.inf and shape in ("wide", "square"):
-        return  # separable: there is no maximum to compare
-    if shape == "offset 1e6" and not row.intercept:
-        return  # nearly equal columns: what differs between them is far below their rounding
     y = numbers(row, y)
     here, there = row.make().fit(X, y, sample_weight=weight), row.make()
     X_there = put(X)
@@ -244,10 +240,10 @@ def test_a_device_is_asked_once_a_pass(monkeypatch):
 
 @every_row
 @pytest.mark.parametrize("columns", [4, 40])
+# folds that follow the classes are scikit-learn's, which looks at all of them
+@only_if(lambda row: not (row.classifier and row.settings.get("cv")))
 def test_what_leaves_a_device_are_statistics(row, columns, monkeypatch):
     """However many rows: no sample of them, and no number a row."""
-    if row.classifier and row.settings.get("cv"):
-        return  # folds that follow the classes are scikit-learn's, which looks at all of them
     left = []
     taken = np.from_dlpack  # how arrays of this library come to the host
     monkeypatch.setattr(np, "from_dlpack", lambda array: left.append(math.prod(array.shape)) or taken(array))

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from design import only_if
 from estimators import (
     IDS,
     SHAPES,
@@ -15,6 +16,7 @@ from estimators import (
     classes,
     columns_of,
     fits,
+    has_maximum,
     parameters,
     plain,
     regression,
@@ -140,9 +142,8 @@ def test_sparse_is_dense(row, kind, weighted):
 
 @every_row
 @pytest.mark.parametrize("shape", ["wide", "square", "one column"])
+@only_if(has_maximum)
 def test_sparse_is_dense_in_other_shapes(row, shape):
-    if (row.settings.get("C") == np.inf and shape != "one column") or not fits(row, shape):
-        return  # separable: there is no maximum to compare
     X, y, _ = SHAPES[shape](row)
     X = np.where(np.abs(X) < 0.5, 0.0, X)
     plain, thin = row.make().fit(X, y), row.make().fit(sparse.csr_array(X), y)
@@ -190,10 +191,9 @@ def test_sparse_is_dense_over_several_blocks(row):
 
 @every_row
 @pytest.mark.parametrize("seed", range(3))
+@only_if(lambda row: not (row.splits or row.sequential))
 def test_permuted_rows(row, seed):
-    """The order of the rows does not matter, but to a splitter that does not shuffle and to who learns row by row."""
-    if row.splits or row.sequential:
-        return
+    """The order of samples does not matter, but to a splitter without a shuffle and to who learns one by one."""
     X, y, weight = data(row)
     order = np.random.default_rng(seed).permutation(60)
     plain = row.make().fit(X, y, sample_weight=weight)
@@ -217,10 +217,9 @@ def test_permuted_columns(row, seed):
 @pytest.mark.parametrize("row", [row for row in TABLE if row.multi_output and not row.matrix], ids=lambda row: row.id)
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@only_if(fits)
 def test_several_targets_are_their_columns(row, shape, kind):
     """Where the penalty is not chosen for all targets together."""
-    if not fits(row, shape):
-        return
     X, _, _ = SHAPES[shape](row)
     Y = columns_of(row, 3, *X.shape)
     joint = row.make().fit(kind(X), Y)

@@ -10,22 +10,20 @@ from tenfold import _core
 from tenfold.data import Block
 from tenfold.judge.bayes import _each_class, _tables_again
 from tenfold.plans.bayes import TableScores
-from tenfold.stats import (
-    GroupedMoments,
-    WithinMoments,
+from tenfold.stats.classes import (
     class_columns,
+    class_columns_in_arrays,
     class_errors,
     class_products,
+    class_products_in_arrays,
     class_sums,
-    class_tables,
-    observed_columns,
+    class_sums_in_arrays,
     pooled_products,
     scaled_distances,
-    within_forms,
-    within_moments,
 )
-from tenfold.stats.classes import class_columns_in_arrays, class_products_in_arrays, class_sums_in_arrays
-from tenfold.stats.within import within_forms_in_arrays
+from tenfold.stats.moments import GroupedMoments
+from tenfold.stats.tables import class_tables, observed_columns
+from tenfold.stats.within import WithinMoments, within_forms, within_forms_in_arrays, within_moments
 
 shapes = st.tuples(st.integers(1, 70), st.integers(1, 21), st.integers(1, 4), st.integers(0, 99), st.booleans())
 

@@ -8,7 +8,8 @@ from rows_of_numbers import EPS, drawn, truth
 from scipy import sparse
 
 from tenfold.data import Block
-from tenfold.stats import Aligned, Columns, Moments
+from tenfold.stats.columns import Aligned, Columns
+from tenfold.stats.moments import Moments
 
 
 def lift(data):

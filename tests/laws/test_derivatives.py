@@ -11,8 +11,15 @@ from scipy import sparse
 
 from tenfold.data import Block
 from tenfold.losses import Logistic, Square
-from tenfold.stats import Params, back_times, derivatives, losses_along, losses_at, times
-from tenfold.stats.derivatives import derivatives_in_arrays
+from tenfold.stats.derivatives import (
+    Params,
+    back_times,
+    derivatives,
+    derivatives_in_arrays,
+    losses_along,
+    losses_at,
+    times,
+)
 
 COUNTS = ("poisson", "gamma", "tweedie", "log deviance", "identity deviance")
 

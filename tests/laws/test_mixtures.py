@@ -11,9 +11,9 @@ from tenfold.data import Block, MemoryRows
 from tenfold.plans.mixture import GaussianSteps
 from tenfold.problems import Gaussians
 from tenfold.solvers import em
-from tenfold.stats import KINDS, Mixture, Singular, mixture_sums, posterior
+from tenfold.stats.gaussians import KINDS, Mixture, Singular
 from tenfold.stats.mixture_features import forms_of
-from tenfold.stats.mixtures import mixture_sums_in_arrays, posterior_in_arrays
+from tenfold.stats.mixtures import mixture_sums, mixture_sums_in_arrays, posterior, posterior_in_arrays
 
 kinds = st.sampled_from(KINDS)
 shapes = st.tuples(st.integers(1, 90), st.integers(1, 9), st.integers(1, 5), st.integers(0, 99))

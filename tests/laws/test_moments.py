@@ -9,8 +9,7 @@ from rows_of_numbers import Truth, assert_moments, assert_same_moments, drawn, t
 from scipy import sparse
 
 from tenfold.data import Block, settled
-from tenfold.stats import GroupedMoments, Moments, all_but_one
-from tenfold.stats.moments import moments_in_arrays
+from tenfold.stats.moments import GroupedMoments, Moments, all_but_one, moments_in_arrays
 
 
 def lift(data):

@@ -7,7 +7,7 @@ from rows_of_numbers import drawn
 from scipy import sparse
 
 from tenfold.data import Block
-from tenfold.stats import RFactor
+from tenfold.stats.rfactor import RFactor
 
 
 def lifter(data):

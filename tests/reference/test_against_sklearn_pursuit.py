@@ -6,6 +6,7 @@ import sklearn.linear_model as theirs
 from scipy import sparse
 
 import tenfold
+from design import only_if
 
 
 def data(n, p, seed=0, targets=None, offset=1.0):
@@ -63,9 +64,9 @@ def test_cross_validation(shape, settings):
 @pytest.mark.parametrize("settings", [{}, {"n_nonzero_coefs": 3}, {"tol": 60.0}], ids=str)
 @pytest.mark.parametrize("path", [False, True])
 @pytest.mark.parametrize("targets", [None, 1, 3])
+# scikit-learn raises IndexError where targets need different numbers of features
+@only_if(lambda settings, path, targets: not (path and targets == 3 and "tol" in settings))
 def test_functions(settings, path, targets):
-    if path and targets == 3 and "tol" in settings:
-        return  # he raises IndexError where targets need different numbers of columns
     X, Y = data(50, 12, targets=targets)
     his, n_his = theirs.orthogonal_mp(X, Y, return_path=path, return_n_iter=True, **settings)
     ours, n_ours = tenfold.orthogonal_mp(X, Y, return_path=path, return_n_iter=True, **settings)

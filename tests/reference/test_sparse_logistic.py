@@ -10,11 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 import tenfold as tf
 from tenfold.data import MemoryRows
-from tenfold.judge import gap_of_classes
+from tenfold.judge.multinomial import gap_of_classes
 from tenfold.losses import Softmax
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 def make(n=150, p=6, K=2, seed=0):

@@ -10,7 +10,7 @@ from tenfold.judge.points import point_of, prepare
 from tenfold.losses import Logistic, Poisson, Square, SquaredHinge
 from tenfold.penalties import L2, ElasticNet
 from tenfold.problems import Glm
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 def rows_of(loss, weighted):

@@ -6,7 +6,8 @@ from scipy import sparse
 
 from tenfold import _core
 from tenfold.estimators.contract import rows_alone
-from tenfold.stats import ByColumns, scattered
+from tenfold.stats.by_columns import ByColumns
+from tenfold.stats.scatter import scattered
 
 
 def sparse_rows(n, p, dtype=np.float64, index=np.int32, seed=0):

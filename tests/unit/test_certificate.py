@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tenfold import Certificate
-from tenfold.judge import NOT_JUDGED, RULES
+from tenfold.judge.certificate import NOT_JUDGED, RULES
 
 
 def make(**changes):

@@ -8,7 +8,10 @@ import pytest
 from scipy import sparse
 
 from tenfold.data import MemoryRows, block_length
-from tenfold.stats import Columns, GroupedMoments, Moments, RFactor, of_columns
+from tenfold.stats.columns import Columns
+from tenfold.stats.extremes import of_columns
+from tenfold.stats.moments import GroupedMoments, Moments
+from tenfold.stats.rfactor import RFactor
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -12,7 +12,8 @@ import tenfold
 from tenfold import LinearDiscriminantAnalysis, NearestCentroid
 from tenfold.judge import directions
 from tenfold.judge import discriminant as judge
-from tenfold.stats import GroupedMoments, WithinMoments
+from tenfold.stats.moments import GroupedMoments
+from tenfold.stats.within import WithinMoments
 
 X, Y = load_iris(return_X_y=True)
 Y = np.asarray(Y)

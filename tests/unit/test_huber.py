@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 import tenfold
 from tenfold import HuberRegressor
 from tenfold.data import MemoryRows
-from tenfold.judge import scaled_gap
+from tenfold.judge.scaled import scaled_gap
 from tenfold.problems import ScaledHuber
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 def heavy(n=200, p=4, seed=0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tenfold.solvers.loop import Record, Status, Step, run
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 def step(k, measure):

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from tenfold import machine
 from tenfold.machine import SMALL, at_once, available_memory, one_blas_thread, require_memory, threads
-from tenfold.stats import Params, back_times, times
+from tenfold.stats.derivatives import Params, back_times, times
 
 
 def scipy_threads():

@@ -17,7 +17,7 @@ import tenfold
 from tenfold import GaussianMixture, KMeans, certify, em
 from tenfold.plans.mixture import collapsed, split
 from tenfold.solvers.em import BoundFell
-from tenfold.stats import KINDS, Mixture
+from tenfold.stats.gaussians import KINDS, Mixture
 
 TIGHT = {"tol": 1e-11, "max_iter": 3000}
 

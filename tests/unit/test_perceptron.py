@@ -12,7 +12,7 @@ from tenfold import AveragedPerceptron, Perceptron, VotedPerceptron, _core
 from tenfold.data import MemoryRows
 from tenfold.judge.counts import count, exact_sign
 from tenfold.problems import Separation
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 XOR = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), np.array([0, 0, 1, 1])
 

@@ -9,7 +9,7 @@ from tenfold.data import MemoryRows
 from tenfold.losses import Logistic, Square
 from tenfold.penalties import L2
 from tenfold.problems import Glm, evaluate, evaluate_ahead, objectives
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 def data(targets=1):

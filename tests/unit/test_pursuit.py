@@ -11,7 +11,8 @@ import tenfold
 from estimators import zero_weights
 from tenfold.data import MemoryRows
 from tenfold.solvers.pursuit import pursue
-from tenfold.stats import GramByColumns, Moments, WholeGram
+from tenfold.stats.gram import GramByColumns, WholeGram
+from tenfold.stats.moments import Moments
 
 
 def data(n=60, p=12, seed=0):

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from tenfold.data import Block, MemoryRows, Pending, at_once, block_length, blocks, memory
 from tenfold.data.blocks import BLOCK_BYTES, SPARSE_ROWS
-from tenfold.stats import Total
+from tenfold.stats.derivatives import Total
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from tenfold.data import BatchRows, MemoryRows, NotFinite
 from tenfold.data.open import rows as table_of
 from tenfold.plans.sgd import Held, Patience, Rule, State, Target, fit, start_at
 from tenfold.solvers.loop import Status
-from tenfold.stats import Params
+from tenfold.stats.derivatives import Params
 
 
 def data(n=60, p=11, seed=0):

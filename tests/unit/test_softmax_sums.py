@@ -6,7 +6,8 @@ import pytest
 from tenfold import LogisticRegression, _core
 from tenfold.data import MemoryRows
 from tenfold.losses import Softmax
-from tenfold.stats import Params, class_curvatures, rough_softmax, softmax, softmax_along, softmax_at, summed_curvatures
+from tenfold.stats.derivatives import Params
+from tenfold.stats.softmax import class_curvatures, rough_softmax, softmax, softmax_along, softmax_at, summed_curvatures
 
 
 def _given(n, p, K, dtype=np.float64, seed=0):

@@ -14,7 +14,9 @@ from tenfold.penalties import L2
 from tenfold.problems import Glm, evaluate
 from tenfold.solvers import conjugate, dual, lbfgs, newton, nonnegative, normal, triangular
 from tenfold.solvers.loop import Status, run
-from tenfold.stats import Columns, Moments, Params
+from tenfold.stats.columns import Columns
+from tenfold.stats.derivatives import Params
+from tenfold.stats.moments import Moments
 
 
 def data(n=30, p=4, t=2, seed=0):

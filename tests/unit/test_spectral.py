@@ -8,10 +8,9 @@ from scipy import sparse
 import tenfold
 from tenfold import PCA, TruncatedSVD, principal_angles
 from tenfold.estimators.contract import rows_alone
-from tenfold.judge import spectral
-from tenfold.judge.components import PROBABLE
+from tenfold.judge.components import PROBABLE, spectral
 from tenfold.plans import spectral as plan
-from tenfold.stats import scattered
+from tenfold.stats.scatter import scattered
 
 
 def rows_of(n=300, p=40, rank=40, seed=0):

@@ -17,9 +17,9 @@ from sklearn.utils import get_tags
 import tenfold
 from tenfold import StructuredPerceptron, certify
 from tenfold.data import Sequences
-from tenfold.judge import count_tags
 from tenfold.judge import sequences as judge
-from tenfold.stats import TagWeights, best_tags
+from tenfold.judge.sequences import count_tags
+from tenfold.stats.tags import TagWeights, best_tags
 
 
 def best_path(model, x):

@@ -13,7 +13,7 @@ import tenfold
 from estimators import classes, parameters, regression
 from tenfold.data import MemoryRows, WithConstant, with_constant
 from tenfold.estimators.svm.machines import Fits, machine_of, rows_of, tasks
-from tenfold.judge import joint_gap
+from tenfold.judge.joint_hinge import joint_gap
 from tenfold.losses import JointHinge, Softmax, SquaredHinge
 from tenfold.penalties import L2
 from tenfold.plans.svm import Limits, Machine
@@ -22,7 +22,8 @@ from tenfold.problems import Glm
 from tenfold.solvers.joint_ascent import JointAscent
 from tenfold.solvers.joint_interior import JointInterior
 from tenfold.solvers.loop import Status, run
-from tenfold.stats import Params, class_hessian, predictions, softmax
+from tenfold.stats.derivatives import Params, predictions
+from tenfold.stats.softmax import class_hessian, softmax
 
 X, Y, _ = classes(90, 4, count=3)
 TWO = classes(90, 4)
