@@ -1,4 +1,4 @@
-"""The README says what the code does: the table is the generator's, the example prints what stands below it."""
+"""The README says what the code does: its example prints what stands below it, its links lead somewhere."""
 
 import contextlib
 import io
@@ -15,12 +15,6 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
-
-
-def test_the_table_of_methods_is_made_from_the_code():
-    tool = runpy.run_path(str(ROOT / "tools" / "methods_table.py"))
-    assert tool["placed"](README) == README, "run: python tools/methods_table.py README.md"
-    assert len(tool["estimators"]()) >= 6
 
 
 def test_the_table_of_losses_is_made_from_the_code():
@@ -47,3 +41,9 @@ def test_the_commands_of_the_readme_are_targets_of_the_makefile():
     named = set(re.findall(r"\bmake ([a-z-]+)", README))
     assert {"demo", "test"} <= named
     assert named <= targets
+
+
+def test_the_links_of_the_readme_lead_somewhere():
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert len(links) > 10
+    assert [link for link in links if not (ROOT / link).exists()] == []
