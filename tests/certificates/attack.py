@@ -766,6 +766,8 @@ def check(case: Case, certificate: Any, solution: Solution, best: list[Best]) ->
             if certificate.ok and away > 1e-9 * abs(objective) + 2 * slack:
                 yield f"objective {certificate.objective!r} stated, {objective!r} is right", np.inf
         lower = certificate.lower_bound
+        if lower is not None:
+            best[0].lower = max(best[0].lower, lower)
         if lower is not None and lower > float(best[0].value) + slack + 4e-16 * abs(lower):
             yield f"lower bound {lower!r}, but {float(best[0].value)!r} is reached", np.inf
         yield from _check_radius(case, certificate, solution, best[0])
@@ -777,9 +779,7 @@ def _check_radius(case: Case, certificate: Any, solution: Solution, best: Best) 
     l2 = float(case.problems[0].l2)
     coef = arguments_of(case, solution, 0)[0]
     away = float(np.sqrt(np.sum((ref.long(coef).reshape(best.coef.shape) - best.coef) ** 2)))
-    # where the reference is not the better one, it is not where it should be
-    behind = float(best.value - case.problems[0].objective(*arguments_of(case, solution, 0)))
-    unsure = np.sqrt(2.0 * (1e-16 * max(abs(float(best.value)), 1e-300) + max(behind, 0.0)) / l2) if l2 > 0 else np.inf
+    unsure = best.distance(l2)  # the reference itself need not be at the optimum
     if away > certificate.radius * (1 + 1e-9) + unsure:
         yield f"radius {certificate.radius:.6g}, best weights are {away:.6g} away", np.inf
 

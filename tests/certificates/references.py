@@ -322,12 +322,18 @@ class Scaled:
 
 @dataclass
 class Best:
-    """The smallest objective found, and where."""
+    """The smallest objective found, and where; `lower` is the largest lower bound that a certificate has stated."""
 
     value: Any
     coef: Any
     intercept: Any
     scale: Any = None
+    lower: float = -np.inf
+
+    def distance(self, l2: float) -> float:
+        """How far the best weights can be from `coef`, if the stated lower bounds are true: l2 is strong convexity."""
+        slack = max(float(self.value) - self.lower, 0.0) + 1e-16 * max(abs(float(self.value)), 1e-300)
+        return float(np.sqrt(2.0 * slack / l2)) if l2 > 0 else np.inf
 
 
 def solve(problem: Problem, starts: list[tuple[Any, Any]] | None = None) -> Best:
@@ -503,44 +509,42 @@ def _piecewise(scaled: Scaled, starts: list[Any]) -> Any:
 
 
 def _interior(B: Any, at: Any, up: Any, down: Any, D: Any, linear: Any) -> Any:
-    """A primal-dual interior point method in float64, in units of the ends; the last two points."""
-    unit = float(np.max(np.abs(at)) or 1.0)
-    level = float(np.max(np.maximum(up, down)))
-    B, at = B.astype(np.float64), (at / unit).astype(np.float64)
-    up, down = (up / level).astype(np.float64), (down / level).astype(np.float64)
-    D, linear = (D * unit / level).astype(np.float64), (linear / level).astype(np.float64)
+    """A primal-dual interior point method in long double, in units of the ends; its last point."""
+    unit = np.max(np.abs(at)) or LONG(1)
+    level = np.max(np.maximum(up, down))
+    at, up, down, D, linear = at / unit, up / level, down / level, D * unit / level, linear / level
     m, d = B.shape
-    v, u = np.zeros(d), (up - down) / 2
+    v, u = np.zeros(d, LONG), (up - down) / 2
     r = at - B @ v
     s, t = np.maximum(r, 0) + 1.0, np.maximum(-r, 0) + 1.0
     found = None
     for _ in range(80):
         high, low = up - u, u + down
         mu = (s @ high + t @ low) / (2 * m)
-        if not mu > 1e-17 * (up + down).mean():
+        if not mu > 1e-20 * (up + down).mean():
             break
         r1, r2 = at - B @ v - s + t, B.T @ u - D * v - linear
+        q = s / high + t / low
+        M = (B.T / q) @ B
+        M[np.arange(d), np.arange(d)] += D + LONG(EPS) * np.trace(M) / d
+        factor = _cholesky(M)
+        if factor is None:
+            break
         best = None
         for centring in (0.0, None):
             if centring is None:
                 assert best is not None
                 ds, dt, du, _, reach = best
                 after = ((s + reach * ds) @ (high - reach * du) + (t + reach * dt) @ (low + reach * du)) / (2 * m)
-                target = mu * min(max((after / mu) ** 3, 1e-8), 0.5)
+                target = mu * min(max((after / mu) ** 3, LONG(1e-8)), LONG(0.5))
                 r3, r4 = target - s * high + ds * du, target - t * low - dt * du
             else:
                 r3, r4 = -s * high, -t * low
-            q = s / high + t / low
             right = (r1 - r3 / high + r4 / low) / q
-            M = (B.T / q) @ B
-            M[np.arange(d), np.arange(d)] += D + 1e-16 * np.trace(M) / d
-            try:
-                dv = np.linalg.solve(M, r2 + B.T @ right)
-            except np.linalg.LinAlgError:
-                return
+            dv = _solve_cholesky(factor, r2 + B.T @ right)
             du = right - (B @ dv) / q
             ds, dt = (r3 + s * du) / high, (r4 - t * du) / low
-            reach = min(1.0, 0.995 * min(_room(s, ds), _room(t, dt), _room(high, -du), _room(low, du)))
+            reach = LONG(min(1.0, 0.995 * min(_room(s, ds), _room(t, dt), _room(high, -du), _room(low, du))))
             best = (ds, dt, du, dv, reach)
         assert best is not None
         ds, dt, du, dv, reach = best
@@ -549,7 +553,7 @@ def _interior(B: Any, at: Any, up: Any, down: Any, D: Any, linear: Any) -> Any:
         s, t, u, v = s + reach * ds, t + reach * dt, u + reach * du, v + reach * dv
         found = v, u
     if found is not None:
-        yield long(found[0]) * unit, long(found[1]) * level
+        yield found[0] * unit, found[1] * level
 
 
 def _room(x: Any, dx: Any) -> float:
