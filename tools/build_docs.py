@@ -1,6 +1,6 @@
 """Make the static pages of the documentation from docs/*.md and from the code.
 
-A line `<!-- methods -->`, `<!-- where -->`, `<!-- rules -->`, `<!-- report-only -->` or `<!-- api -->` in a page is
+A line `<!-- rules -->`, `<!-- report-only -->` or `<!-- api -->` in a page is
 replaced by what the code says of itself.
 Usage: python tools/build_docs.py docs site
 """
@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
-from methods_table import table as methods
-from methods_table import where
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
@@ -128,7 +126,7 @@ def title(text: str) -> str:
     return text.partition("\n")[0].lstrip("# ")
 
 
-MADE = {"methods": methods, "where": where, "rules": rules, "report-only": report_only, "api": api}
+MADE = {"rules": rules, "report-only": report_only, "api": api}
 """What is made from the code, by the marker that it replaces."""
 
 

@@ -1,6 +1,6 @@
 """Print the tables of methods and of what runs where, made from the code; with a file, put them between its markers.
 
-Usage: python tools/methods_table.py [README.md]
+Usage: python tools/methods_table.py [docs/methods.md]
 """
 
 import sys
