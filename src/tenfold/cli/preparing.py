@@ -2,16 +2,27 @@
 
 import hashlib
 import sys
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tenfold.features import Schema, TableEncoder, TableError, infer_schema, read_table, split_target, suspects
+from tenfold.features import (
+    Schema,
+    TableEncoder,
+    TableError,
+    count_vocabulary,
+    infer_schema,
+    read_table,
+    split_target,
+    suspects,
+)
 
 ASIDE = ("group", "weight", "time")
 LABELS = ("target", *ASIDE)
@@ -47,11 +58,33 @@ class Prepared:
 
     @property
     def width(self) -> int:
-        """About how many columns of numbers the table becomes."""
-        many = TableEncoder().get_params()
-        levels = sum(min(self.schema[name].distinct, many["max_levels"]) for name in self.schema.of("category"))
-        words = many["max_words"] * len(self.schema.of("text"))
-        return len(self.schema.of("number", "boolean")) + 6 * len(self.schema.of("date")) + levels + words
+        """How many features the table becomes."""
+        return self.width_at(TableEncoder().max_words)
+
+    def width_at(self, max_words: int) -> int:
+        """How many features the table becomes with at most so many words of each column of text."""
+        return self._features_without_words + sum(min(words, max_words) for words in self.vocabularies)
+
+    def words_within(self, features: int) -> int:
+        """The largest `max_words` of an encoder with which the table becomes at most so many features.
+
+        At least 1, where the table is too wide without any word, and at most the default of `TableEncoder`.
+        """
+        default = TableEncoder().max_words
+        most = min(max(self.vocabularies, default=0), default)
+        fits = bisect_right(range(1, most + 1), features, key=self.width_at)
+        return default if fits == most else max(1, fits)
+
+    @cached_property
+    def vocabularies(self) -> list[int]:
+        """How many words each column of text has a feature for, where their number is not limited."""
+        return [count_vocabulary(self.frame[name]) for name in self.schema.of("text")]
+
+    @cached_property
+    def _features_without_words(self) -> int:
+        others = [column for column in self.schema.columns if column.kind != "text"]
+        encoder = TableEncoder(types=Schema(tuple(others)), task=self.family)
+        return encoder.count_features(self.frame.select([column.name for column in others]), self.y) if others else 0
 
     @property
     def family(self) -> str:

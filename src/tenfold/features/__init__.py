@@ -10,7 +10,7 @@ from tenfold.features.levels import Levels, TargetMeans
 from tenfold.features.profiles import profile
 from tenfold.features.reading import Reading, read_table
 from tenfold.features.task import Target, infer_task, split_target
-from tenfold.features.text import Texts, text_vectoriser
+from tenfold.features.text import Texts, count_vocabulary, text_vectoriser
 
 __all__ = [
     "ColumnType",
@@ -31,6 +31,7 @@ __all__ = [
     "TargetMeans",
     "Texts",
     "check_table",
+    "count_vocabulary",
     "infer_schema",
     "infer_task",
     "profile",
