@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tenfold.features import arff
 from tenfold.features.cells import decimal_of, finite, numbers_in, words_removed
 from tenfold.features.dialect import (
     NAMES,
@@ -42,7 +43,7 @@ class Reading:
     source : str
         The file, "standard input" or the kind of frame.
     format : str
-        csv, jsonl, json, parquet, arrow or frame.
+        csv, arff, jsonl, json, parquet, arrow or frame.
     dialect : delimiter, quote, header and decimal sign of a CSV file, else None.
     """
 
@@ -85,8 +86,8 @@ def read_table(
     Parameters
     ----------
     source : path, "-", binary stream, or frame
-        CSV with commas, semicolons, tabs or bars; Parquet, Arrow and Feather; JSON lines. Text may be packed with gzip,
-        Zstandard or zip. "-" is the standard input. A pandas or polars frame, an Arrow table and a `Reading` are
+        CSV with commas, semicolons, tabs or bars; ARFF and KEEL, whose headers declare the columns; Parquet, Arrow and
+        Feather; JSON lines. Text may be packed with gzip, Zstandard or zip. "-" is the standard input. A pandas or polars frame, an Arrow table and a `Reading` are
         passed on as they are. The format is seen from the first bytes, not from the name.
     delimiter, quote, header, decimal : default="auto"
         How a CSV file is written, where it should not be found out. ``quote=None``: quotes mean nothing.
@@ -147,6 +148,8 @@ def read_table(
     asked = _Asked(delimiter, quote, header, decimal, frozenset(missing), infinite)
     if found.format == "csv":
         return _csv(found, asked)
+    if found.format == "arff":
+        return _arff(found, asked)
     return _typed_file(found, asked)
 
 
@@ -255,6 +258,41 @@ def _csv(found: Opened, asked: _Asked) -> Reading:
 
     frame, more = finite(frame, asked.infinite, fault)
     return Reading(frame, (*said, *words, *kept, *more), found.name, "csv", dialect)
+
+
+def _arff(found: Opened, asked: _Asked) -> Reading:
+    """A file whose header declares the columns."""
+    data = found.data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    header = arff.read_header(data, found.name)
+    data = arff.without_comments(data, header.start)
+    names, renamed = _names(header.names)
+    header = header.renamed(names)
+    body = data[header.start :]
+    if body.lstrip().startswith(b"{"):
+        frame = arff.sparse_cells(data, header, found.name)
+    elif b"'" in body or b'"' in body:
+        frame = arff.quoted_cells(data, header, found.name)
+    else:
+        tabs = b"," not in body.lstrip().partition(b"\n")[0] and b"\t" in body
+        dialect = Dialect("\t" if tabs else ",", None, header=False)
+        frame, _ = _cells(data, header.start, header.line, dialect, names, found.name)
+    frame = frame.select(pl.all().str.strip_chars())
+    # the header says what is a value: '-' or 'none' may be one
+    words = arff.MISSING | (asked.missing - frozenset(MISSING))
+    frame, removed = words_removed(frame, names, words)
+
+    def line_of(row: int) -> int | None:
+        return next((line for number, (line, _) in enumerate(arff.rows_of(data, header), 1) if number == row), None)
+
+    def fault(sentence: str, column: str, row: int) -> TableError:
+        return TableError(sentence, source=found.name, line=line_of(row), column=column, row=row)
+
+    frame = arff.as_declared(frame, header, fault)
+    kind = "KEEL" if header.inputs or header.outputs else "ARFF"
+    declared = f"{kind}: the header declares {len(names)} attribute{'s' * (len(names) > 1)} of {header.relation!r}"
+    said = [*found.decisions, Decision("format", declared), *renamed, *removed]
+    said += [Decision("target", f"the header names it as an output: --target {n}", n) for n in header.outputs]
+    return _finished(frame, said, found.name, "arff", asked.infinite)
 
 
 def _padded(data: bytes, dialect: Dialect) -> bool:
