@@ -73,7 +73,8 @@ def certify(run: Path, data: Path) -> int:
     """Judge the saved model on its data."""
     record, model = record_of(run), load(run / MODEL)
     task = {"regression": "regression", "structure": "auto"}.get(record["task"], "classification")
-    roles = Roles(**{role: record[role] for role in ("target", "group", "weight", "time", "drop", "types", "ordinal")})
+    said = ("target", "group", "weight", "time", "drop", "types", "ordinal", "missing")
+    roles = Roles(**{role: record[role] for role in said if role in record})
     table = prepared(data, roles, task)
     if table.sha256 != record["data"]["sha256"]:
         screen.errors().print(

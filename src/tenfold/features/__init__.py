@@ -9,6 +9,7 @@ from tenfold.features.leaks import Suspect, suspects
 from tenfold.features.levels import Levels, TargetMeans
 from tenfold.features.profiles import profile
 from tenfold.features.reading import Reading, read_table
+from tenfold.features.sentinels import find_sentinels
 from tenfold.features.task import Target, infer_task, split_target
 from tenfold.features.text import Texts, count_vocabulary, text_vectoriser
 
@@ -32,6 +33,7 @@ __all__ = [
     "Texts",
     "check_table",
     "count_vocabulary",
+    "find_sentinels",
     "infer_schema",
     "infer_task",
     "profile",

@@ -1,6 +1,6 @@
 """From cells of text to columns: missing values, decimal signs, numbers, and what is not finite."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tenfold.features.dialect import Dialect
@@ -146,3 +146,33 @@ def finite(frame: pl.DataFrame, infinite: str, fault: Any) -> tuple[pl.DataFrame
         column=name,
         row=where.row,
     )
+
+
+def set_missing(frame: pl.DataFrame, missing: Mapping[str, Sequence[object]]) -> tuple[pl.DataFrame, list[Decision]]:
+    """The table with these values of its columns missing, numbers compared as numbers; which were, how often."""
+    columns, said = [], []
+    for name, values in missing.items():
+        series = frame.get_column(name)
+        hit = _equal(series, values)
+        count = int(hit.sum())
+        words = " and ".join(map(str, values))
+        said.append(
+            Decision("missing", f"{count:,} value{'s' * (count != 1)} {words} taken as missing, as asked", name)
+        )
+        if count:
+            columns.append(series.set(hit, None))
+    return frame.with_columns(columns) if columns else frame, said
+
+
+def _equal(series: pl.Series, values: Sequence[object]) -> pl.Series:
+    if series.dtype.is_numeric():
+        numbers = [number for value in values if (number := _number(str(value))) is not None]
+        return series.cast(pl.Float64).is_in(numbers).fill_null(False)
+    return series.cast(pl.String).str.strip_chars().is_in([str(value) for value in values]).fill_null(False)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from tenfold.features.cells import set_missing
 from tenfold.features.dates import date_formats
 from tenfold.features.faults import TableError, some
 from tenfold.features.frames import frame_of, pl
@@ -48,6 +49,7 @@ class ColumnType:
     formats : of dates in text.
     numerals : how numbers in text are written: (thousands, decimal sign, unit), or None.
     levels : of an ordinal, from the lowest.
+    missing_values : values that stand for nothing, such as -999, as declared.
     declared : whether the user said so.
     """
 
@@ -59,6 +61,7 @@ class ColumnType:
     formats: tuple[str, ...] = ()
     numerals: tuple[str, str, str] | None = None
     levels: tuple[str, ...] = ()
+    missing_values: tuple[str, ...] = ()
     declared: bool = False
 
     def __str__(self) -> str:
@@ -139,6 +142,7 @@ def infer_schema(
     types: Declared = None,
     ordinal: Mapping[str, Sequence[Any]] | None = None,
     dayfirst: bool | None = None,
+    missing: Mapping[str, Sequence[Any]] | None = None,
 ) -> Schema:
     """What each column of a table is, and why.
 
@@ -151,6 +155,9 @@ def infer_schema(
     ordinal : name -> levels from the lowest to the highest, default=None
     dayfirst : bool, default=None
         Whether the day comes first in dates such as 3/4/2013; None lets the whole column decide.
+    missing : name -> values, default=None
+        Values of columns that stand for nothing, ``{"age": [-999]}``. The schema remembers them, and with it every
+        encoder and profile.
 
     Returns
     -------
@@ -169,7 +176,10 @@ def infer_schema(
     frame = frame_of(table)
     known = Schema.from_text(types) if isinstance(types, str) else types or {}
     ordinal = dict(ordinal or {})
-    _check_declared(frame, known, ordinal)
+    given = {name: tuple(label(value) for value in values) for name, values in (missing or {}).items()}
+    _check_declared(frame, known, ordinal, given)
+    given |= {c.name: c.missing_values for c in known.values() if isinstance(c, ColumnType) and c.missing_values}
+    frame, _ = set_missing(frame, given)
     facts = _facts(frame, [name for name in frame.columns if not isinstance(known.get(name), ColumnType)], known)
     strings = _text_facts(frame.select([name for name in frame.columns if name not in known and name not in ordinal]))
     found = []
@@ -184,7 +194,9 @@ def infer_schema(
             column = said if isinstance(said, ColumnType) else _declared(series, said, dayfirst)
         else:
             column = _inferred(series, facts, strings.get(name), dayfirst)
-        found.append(replace(column, missing=facts.missing[name], distinct=facts.distinct.get(name, column.distinct)))
+        distinct = facts.distinct.get(name, column.distinct)
+        absent = given.get(name, ())
+        found.append(replace(column, missing=facts.missing[name], distinct=distinct, missing_values=absent))
     return Schema(tuple(found))
 
 
@@ -211,9 +223,14 @@ def label(value: Any) -> str:
     return str(value)
 
 
-def _check_declared(frame: pl.DataFrame, types: Mapping[str, str] | Schema, ordinal: dict[str, Sequence[Any]]) -> None:
+def _check_declared(
+    frame: pl.DataFrame,
+    types: Mapping[str, str] | Schema,
+    ordinal: dict[str, Sequence[Any]],
+    missing: Mapping[str, Sequence[Any]],
+) -> None:
     names = set(frame.columns)
-    for what, declared in (("types", types), ("ordinal", ordinal)):
+    for what, declared in (("types", types), ("ordinal", ordinal), ("missing", missing)):
         for name in declared:
             if name not in names:
                 raise TableError(

@@ -45,7 +45,7 @@ PACKED = {".gz", ".zst", ".zip", ".zstd"}
 
 @dataclass(frozen=True)
 class Opened:
-    """Bytes of a table: its name for messages, its format (csv, arff, jsonl, json, parquet, arrow), what was decided."""
+    """Bytes of a table: its name for messages, its format (csv, arff, jsonl, json, parquet, arrow), decisions."""
 
     name: str
     format: str
