@@ -57,7 +57,9 @@ def test_header_and_quotes(ends: str) -> None:
 def test_declared_values_are_categories() -> None:
     """Whatever they look like: 0 and 1 are labels here, and '-' is no missing value."""
     rows = "\n".join(f"{'1' if i % 3 else '0'}, {'-' if i % 2 else 'x'}, {i % 5}" for i in range(60))
-    reading = read(f"@relation r\n@attribute class {{0, 1}}\n@attribute sign {{-, x}}\n@attribute k {{0,1,2,3,4}}\n@data\n{rows}")
+    reading = read(
+        f"@relation r\n@attribute class {{0, 1}}\n@attribute sign {{-, x}}\n@attribute k {{0,1,2,3,4}}\n@data\n{rows}"
+    )
     schema = infer_schema(reading.frame)
     assert {column.kind for column in schema.columns} == {"category"}
     found = split_target(reading, "class")

@@ -190,7 +190,10 @@ def test_tasks(name):
 @pytest.mark.parametrize(
     ("y", "sentence"),
     [
-        ([1, 2, 3, 4, 5, 7] * 30, "whole numbers 1, 2, 3, 4, 5 and 7, taken for codes of 6 classes; .*--task regression"),
+        (
+            [1, 2, 3, 4, 5, 7] * 30,
+            "whole numbers 1, 2, 3, 4, 5 and 7, taken for codes of 6 classes; .*--task regression",
+        ),
         ([1, 2, 3, 4, 5] * 30, "whole numbers 1 to 5, .* ratings, .* say --task regression"),
         ([1, 5, 9] * 10, "3 different ones from 1 to 9, all whole; .*classes, say --task classification"),
     ],

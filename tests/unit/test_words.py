@@ -40,7 +40,9 @@ def test_weights_are_those_of_scikit_learn(texts: list[str | None], new: list[st
 
 def corpus(rows: int, seed: int = 0) -> pl.Series:
     rng = np.random.default_rng(seed)
-    return pl.Series("t", [" ".join(f"w{i}" for i in rng.zipf(1.4, rng.integers(1, 40)) if i < 5000) for _ in range(rows)])
+    return pl.Series(
+        "t", [" ".join(f"w{i}" for i in rng.zipf(1.4, rng.integers(1, 40)) if i < 5000) for _ in range(rows)]
+    )
 
 
 def test_chunks_and_kept_counts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,6 +93,4 @@ def test_features_are_counted_not_bounded(tmp_path) -> None:
         assert not hasattr(encoder, "columns_")
         tenfold.save(model, tmp_path / "encoder.tenfold")
         loaded = tenfold.load(tmp_path / "encoder.tenfold")
-        np.testing.assert_array_equal(
-            np.asarray(loaded.transform(table[:50])), np.asarray(model.transform(table[:50]))
-        )
+        np.testing.assert_array_equal(np.asarray(loaded.transform(table[:50])), np.asarray(model.transform(table[:50])))

@@ -153,7 +153,7 @@ def _date(series: pl.Series, column: ColumnType) -> pl.Series:
     if isinstance(kind, pl.Datetime):
         moments = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if kind.time_zone else series
         return moments.cast(pl.Datetime("us"))
-    text = series.cast(pl.String)
+    text = as_text(series)
     text = text.set(text.str.strip_chars() == "", None) if (text == "").any() else text
     moments = parsed(text, column.formats or ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S"))
     wrong = moments.is_null() & text.is_not_null()

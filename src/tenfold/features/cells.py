@@ -9,6 +9,7 @@ from tenfold.features.frames import pl
 
 COMMA_NUMBER = r"^[+-]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][+-]?\d+)?$|^[+-]?\d{1,3}(\.\d{3})+$|^[+-]?\d+$"
 WHOLE = r"^[+-]?\d+$"
+PLUS = r"^\+\d{7,}$"
 
 
 def words_removed(
@@ -97,6 +98,11 @@ def numbers_in(frame: pl.DataFrame, decimal: str) -> tuple[pl.DataFrame, list[De
         text = frame.get_column(name)
         example = text.filter(text.str.starts_with("0") & (text.str.len_bytes() > 1))[0]
         said.append(Decision("types", f"kept as text, because of leading zeros such as {example!r}", name))
+    for name in _where(frame, list(whole), lambda text: text.str.contains(PLUS).any() & ~text.str.contains("^-").any()):
+        del whole[name]
+        text = frame.get_column(name)
+        example = text.filter(text.str.contains(PLUS))[0]
+        said.append(Decision("types", f"kept as text, because of a plus before many digits such as {example!r}", name))
     columns = [*whole.values(), *(series.fill_nan(None) for series in floats.values())]
     return frame.with_columns(columns) if columns else frame, said
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from tenfold.features.cells import set_missing
+from tenfold.features.codes import NEARLY_ALL, date_format, text_code, whole_number_code
 from tenfold.features.dates import date_formats
 from tenfold.features.faults import TableError, some
 from tenfold.features.frames import frame_of, pl
@@ -336,8 +337,22 @@ def _number(series: pl.Series, facts: _Facts) -> ColumnType:
             return ColumnType(name, "identifier", f"the numbers {low} to {high} in order: a row number")
         if ID_NAME.search(name):
             return ColumnType(name, "identifier", "a different whole number in every row, and named like a key")
+    if whole:
+        low, high = int(facts.low[name]), int(facts.high[name])
+        form = date_format(series, low, high)
+        if form:
+            return ColumnType(name, "date", f"whole numbers such as {low}: {_spelt(form)}", formats=(form,))
+        code = whole_number_code(name, low, high, distinct, rows - missing)
+        if code:
+            return _code(name, f"{code}; say number where they are amounts", distinct, rows - missing)
     about = f"{distinct} different, {facts.low[name]:g} to {facts.high[name]:g}"
     return ColumnType(name, "number", "whole numbers, " * whole + about)
+
+
+def _code(name: str, reason: str, distinct: int, given: int) -> ColumnType:
+    """Codes that come again are categories; those that are different in nearly every row say nothing about another."""
+    kind = "identifier" if given >= FEW_ROWS and distinct > NEARLY_ALL * given else "category"
+    return ColumnType(name, kind, f"{distinct} different codes in {given} rows: {reason}")
 
 
 def _text_kind(series: pl.Series, facts: _Facts, text: _TextFacts, dayfirst: bool | None) -> ColumnType:
@@ -351,6 +366,9 @@ def _text_kind(series: pl.Series, facts: _Facts, text: _TextFacts, dayfirst: boo
     values = None
     if text.digits:
         values = series.drop_nulls().unique(maintain_order=True)
+        code = text_code(name, values)
+        if code:
+            return _code(name, code, distinct, given)
         how = numerals_of(values.head(200)) and numerals_of(values)
         if how:
             written = (how.thousands, how.decimal, how.unit)
@@ -365,11 +383,11 @@ def _text_kind(series: pl.Series, facts: _Facts, text: _TextFacts, dayfirst: boo
         row = wrong.arg_max() or 0
         hint = f"; nearly all are numbers, but {series[row]!r} in row {row + 1} is not"
     share = distinct / given
-    if given >= FEW_ROWS and share > 0.95 and text.blanks < 0.5:
+    if given >= FEW_ROWS and share > NEARLY_ALL and text.blanks < 0.5:
         return ColumnType(name, "identifier", f"{distinct} different words in {given} rows{hint}")
     if (text.words >= 3 and share > 0.5 and distinct > 10) or (text.words >= 8 and share > 0.1):
         return ColumnType(name, "text", f"{distinct} different texts of {text.words:.0f} words on average")
-    if given >= FEW_ROWS and share > 0.95:
+    if given >= FEW_ROWS and share > NEARLY_ALL:
         return ColumnType(name, "identifier", f"{distinct} different names in {given} rows{hint}")
     return ColumnType(name, "category", f"{distinct} different values in {facts.rows} rows{hint}")
 
