@@ -22,7 +22,6 @@ from tenfold.features import check_table, find_sentinels, infer_schema, split_ta
 from tenfold.persist import load
 from tenfold.report import page
 
-
 QUIET = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
 """Warnings for those who write programs."""
 
