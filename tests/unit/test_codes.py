@@ -89,7 +89,7 @@ def test_a_plus_before_many_digits_is_read_as_text() -> None:
 def test_declared_numbers_stay_numbers() -> None:
     schema = infer_schema(pl.DataFrame({"zip": FIVE}), types={"zip": "number"})
     assert schema["zip"].kind == "number"
-    assert "say number where they are amounts" in infer_schema(pl.DataFrame({"zip": FIVE}))["zip"].reason
+    assert "where they are amounts, say --type zip=number" in infer_schema(pl.DataFrame({"zip": FIVE}))["zip"].reason
 
 
 def test_months_as_whole_numbers_are_encoded_as_dates() -> None:

@@ -34,6 +34,7 @@ PAIRS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"})
 ID_NAME = re.compile(
     r"(?i)(^|[_\s.-])(id|ids|uuid|guid|key|index|idx|rowid|rownumber|nr|no)$|^unnamed|^column_1$|[a-z]I[dD]$"
 )
+WRITTEN_TOGETHER = {"%Y%m": "year and month", "%Y%m%d": "year, month and day"}
 FEW_ROWS = 20
 COUNTED = ("ordinal", "category", "boolean", "text")
 
@@ -341,10 +342,10 @@ def _number(series: pl.Series, facts: _Facts) -> ColumnType:
         low, high = int(facts.low[name]), int(facts.high[name])
         form = date_format(series, low, high)
         if form:
-            return ColumnType(name, "date", f"whole numbers such as {low}: {_spelt(form)}", formats=(form,))
+            return ColumnType(name, "date", f"whole numbers such as {low}: {WRITTEN_TOGETHER[form]}", formats=(form,))
         code = whole_number_code(name, low, high, distinct, rows - missing)
         if code:
-            return _code(name, f"{code}; say number where they are amounts", distinct, rows - missing)
+            return _code(name, f"{code}; where they are amounts, say --type {name}=number", distinct, rows - missing)
     about = f"{distinct} different, {facts.low[name]:g} to {facts.high[name]:g}"
     return ColumnType(name, "number", "whole numbers, " * whole + about)
 
