@@ -47,6 +47,14 @@ def test_leaks_are_found_in_any_order(classes: int) -> None:
         assert found == {"copy": "leak", "noisy": "leak", "gaps": "leak"}
 
 
+def test_the_task_that_was_asked_for_decides_what_is_measured() -> None:
+    y = np.repeat([10, 20, 40, 80], 30)
+    frame = pl.DataFrame({"copy": y + 0.5})
+    assert "of the variance" in suspects(frame, y)[0].sentence
+    assert "of the errors" in suspects(frame, y, task="multiclass")[0].sentence
+    assert "of the errors" in suspects(frame.with_columns(y=y), "y", task="classification")[0].sentence
+
+
 @given(
     seed=st.integers(0, 2**32 - 1),
     rows=st.integers(5, 120),

@@ -47,11 +47,11 @@ def corpus(rows: int, seed: int = 0) -> pl.Series:
 
 def test_chunks_and_kept_counts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = corpus(300)
-    monkeypatch.setattr(words, "_recent", type(words._recent)(maxlen=2))
+    monkeypatch.setattr(words, "_recent", type(words._recent)())
     whole = count_words(texts, keep=True)
     part = texts[np.random.default_rng(1).integers(300, size=100)]
     looked_up = count_words(part)
-    monkeypatch.setattr(words, "_recent", type(words._recent)(maxlen=2))
+    monkeypatch.setattr(words, "_recent", type(words._recent)())
     monkeypatch.setattr(words, "CHUNK_BYTES", 100)
     chunked = count_words(texts)
     anew = count_words(part)
@@ -60,6 +60,20 @@ def test_chunks_and_kept_counts_change_nothing(monkeypatch: pytest.MonkeyPatch) 
     used = np.flatnonzero(looked_up.counts.sum(axis=0))
     assert [looked_up.words[j] for j in used] == anew.words
     np.testing.assert_array_equal(looked_up.counts.toarray()[:, used], anew.counts.toarray())
+
+
+def test_no_more_is_kept_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "_recent", type(words._recent)())
+    columns = [corpus(100, seed) for seed in range(3)]
+    count_words(columns[0], keep=True)
+    monkeypatch.setattr(words, "KEPT_BYTES", 5 * words._recent[0][0].estimated_size())
+    for texts in columns:
+        count_words(texts, keep=True)
+    assert 1 <= len(words._recent) < 3
+    assert words._recent[-1][0].to_list() == columns[-1].unique(maintain_order=True).to_list()
+    monkeypatch.setattr(words, "KEPT_BYTES", 0)
+    count_words(corpus(100, 9), keep=True)
+    assert not words._recent
 
 
 def test_the_most_frequent_words_are_kept() -> None:

@@ -181,7 +181,7 @@ def prepared(path: Path, roles: Roles, task: str = "auto") -> Prepared:
     absent = {column: values for column, values in roles.missing.items() if column in frame.columns}
     schema = infer_schema(frame, types=dict(roles.types), ordinal=roles.ordinal, missing=absent)
     if y is not None:
-        warnings = [str(suspect) for suspect in suspects(frame, y, types=schema)]
+        warnings = [str(suspect) for suspect in suspects(frame, y, types=schema, task=kind)]
     warnings += map(str, [*of_target, *find_sentinels(frame, types=schema)])
     weight = _weight(aside["weight"], name) if "weight" in aside else None
     groups, time = (aside[role].to_numpy() if role in aside else None for role in ("group", "time"))

@@ -145,7 +145,7 @@ def info(data: Path, target: str | None, *, as_json: bool) -> int:
     roles = Roles(target)
     roles.check(frame.columns, name)
     task = None if target is None else split_target(frame, target)
-    leaks = () if task is None else suspects(task.frame, task.y)
+    leaks = () if task is None else suspects(task.frame, task.y, task=task.task)
     found = {
         "name": name,
         "sha256": sha256,

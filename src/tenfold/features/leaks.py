@@ -49,7 +49,9 @@ class Suspect:
         return f"{self.column}: {self.sentence}"
 
 
-def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = None) -> tuple[Suspect, ...]:
+def suspects(
+    table: Any, target: Any, *, types: Declared = None, ordinal: Any = None, task: str = "auto"
+) -> tuple[Suspect, ...]:
     """Columns that predict the target alone almost perfectly, or strongly: the worst first.
 
     Parameters
@@ -57,6 +59,7 @@ def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = 
     table : frame or `Reading`
     target : name of a column, or an array beside the table.
     types, ordinal : see `infer_schema`.
+    task : "auto", "regression", "classification", "binary" or "multiclass"
 
     Returns
     -------
@@ -76,13 +79,13 @@ def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = 
     has it been computed from it?
     """
     if isinstance(target, str):
-        found = split_target(table, target)
+        found = split_target(table, target, task=task)
         frame, y, task = found.frame, found.y, found.task
     else:
         frame, y = frame_of(getattr(table, "frame", table)), np.asarray(target)
         if len(y) != frame.height:
             raise TableError(f"the target has {len(y)} values, but the table has {frame.height} rows.")
-        task = infer_task(y)[0]
+        task = infer_task(y)[0] if task == "auto" else task
     if task == "regression":
         about = _Target(y.astype(np.float64), _ranks(y.astype(np.float64)))
     else:

@@ -18,8 +18,7 @@ from tenfold.features.frames import pl
 
 WORD = r"[\p{L}\p{N}_]{2,}"  # what \w\w+ is in Python's regular expressions
 CHUNK_BYTES = 1 << 26  # text that is tokenised at a time: its words take about ten times as much memory
-KEPT_BYTES = 1 << 28  # counts of a larger column are not kept
-KEPT_COLUMNS = 4
+KEPT_BYTES = 1 << 28  # of all that is kept, texts included
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +65,8 @@ class WordCounts:
         return found
 
 
-_recent: deque[tuple[pl.Series, WordCounts]] = deque(maxlen=KEPT_COLUMNS)
-"""The different texts of columns, and their counts."""
+_recent: deque[tuple[pl.Series, WordCounts]] = deque()
+"""The different texts of columns, and their counts; the oldest first."""
 
 
 def count_words(texts: pl.Series, *, keep: bool = False) -> WordCounts:
@@ -80,7 +79,7 @@ def count_words(texts: pl.Series, *, keep: bool = False) -> WordCounts:
         Whether the counts are kept for texts that come again.
     """
     texts = texts.fill_null("")
-    for known, found in _recent:
+    for known, found in tuple(_recent):
         if len(texts) and not (known == texts[-1]).any():  # a quick look before all are looked up
             continue
         places = _places(texts, known)
@@ -88,8 +87,10 @@ def count_words(texts: pl.Series, *, keep: bool = False) -> WordCounts:
             return WordCounts(found.words, found.counts[places.to_numpy()])
     different = texts.unique(maintain_order=True)
     found = _tokenise(different)
-    if keep and found.nbytes <= KEPT_BYTES:
+    if keep:
         _recent.append((different, found))
+        while sum(texts.estimated_size() + counts.nbytes for texts, counts in _recent) > KEPT_BYTES:
+            _recent.popleft()
     if len(different) == len(texts):
         return found
     return WordCounts(found.words, found.counts[_places(texts, different).to_numpy()])
