@@ -91,13 +91,15 @@ def test_features_are_counted_not_bounded(tmp_path) -> None:
             "n": np.where(rng.random(rows) < 0.1, np.nan, rng.standard_normal(rows)),
             "colour": rng.choice(["red", "green", "blue"], rows),
             "shop": [f"s{i}" for i in rng.integers(200, size=rows)],
+            "many": pl.Series([None if i % 7 == 0 else i % 4 for i in range(rows)]),
+            "size": rng.choice(["S", "M", "L"], rows),
             "on": [f"2020-{month:02d}-01" for month in rng.integers(1, 13, rows)],
             "note": [" ".join(rng.choice(["good", "bad", "fair", "ill", "well", "so", "not"], 6)) for _ in range(rows)],
             "letter": corpus(rows),
         }
     )
     y = rng.integers(0, 3, rows)
-    types = infer_schema(table)
+    types = infer_schema(table, types={"many": "count"}, ordinal={"size": ["S", "M", "L"]})
     assert types.of("text") == ["note", "letter"]
     assert count_vocabulary(table["note"]) == 7
     for parameters in ({}, {"max_words": 20}, {"many_levels": "group", "max_levels": 50}):

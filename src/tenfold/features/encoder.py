@@ -163,6 +163,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             columns = typed(frame, [schema[one] for one in names])
             if name == "texts":
                 found += sum(min(count_vocabulary(series), self.max_words) for series in columns.get_columns())
+            elif name in ("numbers", "counts", "ordinals"):  # and a mark for each that has missing values
+                found += columns.width + sum(series.null_count() > 0 for series in columns.get_columns())
             else:
                 found += len(step.fit(columns, y).get_feature_names_out())
         return found
