@@ -39,7 +39,8 @@ def run(tmp_path_factory):
     """A run on a table where -999 means missing."""
     folder = tmp_path_factory.mktemp("sentinels")
     write_csv(columns_of(), folder / "old.csv")
-    options = ("--target", "y", "--models", "ridge", "--missing", "x=-999", "--out", folder / "run", "--quiet")
+    missing = ("--missing", "x=-999", "--missing", "x=-99", "--missing", "colour=unknown,none")
+    options = ("--target", "y", "--models", "ridge", *missing, "--out", folder / "run", "--quiet")
     called("fit", folder / "old.csv", *options)
     return folder
 
@@ -53,7 +54,8 @@ def test_declared_missing_values_hold_for_new_tables(run):
     assert "is like the old one" in called("check", run / "new.csv", "--against", run / "run")
     assert "ridge: " in called("certify", run / "run", run / "old.csv")
     record = json.loads((run / "run" / "run.json").read_text(encoding="utf-8"))
-    assert "x: 15 values -999 taken as missing, as asked" in record["decisions"]
+    assert "x: 15 values -999 and -99 taken as missing, as asked" in record["decisions"]
+    assert record["missing"] == {"x": ["-999", "-99"], "colour": ["unknown", "none"]}
     predictions = (run / "run" / "predictions.csv").read_text(encoding="utf-8")
     subprocess.run([sys.executable, "run/reproduce.py", "old.csv"], cwd=run, check=True)
     assert (run / "predictions.csv").read_text(encoding="utf-8") == predictions

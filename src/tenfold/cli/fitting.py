@@ -46,7 +46,9 @@ def run(
     begin = time.perf_counter()
     refuse_other(out)
     levels = {column: [level.strip() for level in words.split(",")] for column, words in ordinal}
-    absent = {column: [value.strip() for value in words.split(",")] for column, words in missing}
+    absent: dict[str, list[str]] = {}
+    for column, words in missing:
+        absent.setdefault(column, []).extend(value.strip() for value in words.split(","))
     roles = Roles(target, group, weight, time_column, drop, dict(types), levels, absent)
     table = prepared(data, roles, task)
     job = Task(data, roles, test, out, seed, datetime.now(UTC).isoformat(timespec="seconds"))
