@@ -1,6 +1,7 @@
 """Unit tests for data: what is pointed out, what is not, and how often by mistake."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -171,6 +172,9 @@ TASKS = {
     "digits, floats": ([0.0, 1.0, 2.0] * 5, "multiclass"),
     "few rows": (list(range(10)), "regression"),
     "gaps": ([1, 5, 9] * 10, "regression"),
+    "codes with a gap": ([1, 2, 3, 4, 5, 7] * 30, "multiclass"),
+    "codes with a gap, few rows": ([1, 2, 3, 4, 5, 7] * 5, "regression"),
+    "amounts": ([0, 10, 20, 50, 100] * 100, "regression"),
     "decimals": ([0.5, 1.5, 2.5] * 10, "regression"),
     "many": (list(range(30)) * 9, "regression"),
 }
@@ -181,6 +185,21 @@ def test_tasks(name):
     y, expected = TASKS[name]
     assert infer_task(y)[0] == expected
     assert infer_task(np.asarray(y, dtype=object))[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        (
+            [1, 2, 3, 4, 5, 7] * 30,
+            "whole numbers 1, 2, 3, 4, 5 and 7, taken for codes of 6 classes; .*--task regression",
+        ),
+        ([1, 2, 3, 4, 5] * 30, "whole numbers 1 to 5, .* ratings, .* say --task regression"),
+        ([1, 5, 9] * 10, "3 different ones from 1 to 9, all whole; .*classes, say --task classification"),
+    ],
+)
+def test_few_whole_numbers_say_how_to_overrule_the_task(y, sentence):
+    assert re.search(sentence, infer_task(y)[1])
 
 
 @pytest.mark.parametrize(

@@ -266,6 +266,8 @@ def test_many_columns(wide):
 
 names = st.lists(st.from_regex(r"[a-z][a-z_]{0,6}", fullmatch=True), min_size=2, max_size=5, unique=True)
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"], include_characters="\n"), max_size=12)
+# a word for infinity is a number that is refused
+words = words.filter(lambda word: word.strip().lstrip("+-").lower() not in ("inf", "infinity"))
 cells = st.one_of(st.integers(-9999, 9999).map(str), words)
 
 

@@ -123,6 +123,13 @@ def tenfold() -> None:
     metavar="COLUMN=LOW,...,HIGH",
     help="The levels of a column in order, the lowest first; may be repeated.",
 )
+@click.option(
+    "--missing",
+    type=Said(),
+    multiple=True,
+    metavar="COLUMN=VALUE,...",
+    help="Values of a column that stand for nothing, such as -999; may be repeated.",
+)
 @click.option("--test", type=TABLE, help="Another table, to predict and, if it has the target, to score.")
 @click.option(
     "--out",

@@ -35,6 +35,7 @@ def run(
     drop: tuple[str, ...],
     types: tuple[tuple[str, str], ...],
     ordinal: tuple[tuple[str, str], ...],
+    missing: tuple[tuple[str, str], ...],
     test: Path | None,
     out: Path,
     seed: int,
@@ -45,7 +46,10 @@ def run(
     begin = time.perf_counter()
     refuse_other(out)
     levels = {column: [level.strip() for level in words.split(",")] for column, words in ordinal}
-    roles = Roles(target, group, weight, time_column, drop, dict(types), levels)
+    absent: dict[str, list[str]] = {}
+    for column, words in missing:
+        absent.setdefault(column, []).extend(value.strip() for value in words.split(","))
+    roles = Roles(target, group, weight, time_column, drop, dict(types), levels, absent)
     table = prepared(data, roles, task)
     job = Task(data, roles, test, out, seed, datetime.now(UTC).isoformat(timespec="seconds"))
     if not quiet:
@@ -131,6 +135,7 @@ def demo(out: Path, *, quiet: bool) -> int:
         drop=(),
         types=(),
         ordinal=(),
+        missing=(),
         test=None,
         out=out,
         seed=0,

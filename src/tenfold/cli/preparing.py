@@ -2,16 +2,29 @@
 
 import hashlib
 import sys
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tenfold.features import Schema, TableEncoder, TableError, infer_schema, read_table, split_target, suspects
+from tenfold.features import (
+    Reading,
+    Schema,
+    TableEncoder,
+    TableError,
+    count_vocabulary,
+    find_sentinels,
+    infer_schema,
+    read_table,
+    split_target,
+    suspects,
+)
 
 ASIDE = ("group", "weight", "time")
 LABELS = ("target", *ASIDE)
@@ -47,11 +60,33 @@ class Prepared:
 
     @property
     def width(self) -> int:
-        """About how many columns of numbers the table becomes."""
-        many = TableEncoder().get_params()
-        levels = sum(min(self.schema[name].distinct, many["max_levels"]) for name in self.schema.of("category"))
-        words = many["max_words"] * len(self.schema.of("text"))
-        return len(self.schema.of("number", "boolean")) + 6 * len(self.schema.of("date")) + levels + words
+        """How many features the table becomes."""
+        return self.width_at(TableEncoder().max_words)
+
+    def width_at(self, max_words: int) -> int:
+        """How many features the table becomes with at most so many words of each column of text."""
+        return self._features_without_words + sum(min(words, max_words) for words in self.vocabularies)
+
+    def words_within(self, features: int) -> int:
+        """The largest `max_words` of an encoder with which the table becomes at most so many features.
+
+        At least 1, where the table is too wide without any word, and at most the default of `TableEncoder`.
+        """
+        default = TableEncoder().max_words
+        most = min(max(self.vocabularies, default=0), default)
+        fits = bisect_right(range(1, most + 1), features, key=self.width_at)
+        return default if fits == most else max(1, fits)
+
+    @cached_property
+    def vocabularies(self) -> list[int]:
+        """How many words each column of text has a feature for, where their number is not limited."""
+        return [count_vocabulary(self.frame[name]) for name in self.schema.of("text")]
+
+    @cached_property
+    def _features_without_words(self) -> int:
+        others = [column for column in self.schema.columns if column.kind != "text"]
+        encoder = TableEncoder(types=Schema(tuple(others)), task=self.family)
+        return encoder.count_features(self.frame.select([column.name for column in others]), self.y) if others else 0
 
     @property
     def family(self) -> str:
@@ -70,13 +105,15 @@ class Roles:
     drop: Sequence[str] = ()
     types: Mapping[str, str] = field(default_factory=dict)
     ordinal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def check(self, columns: Sequence[str], source: str, *, needed: Sequence[str] = LABELS) -> None:
         """Refuse names that the table does not have, and one column in two roles."""
         named = [(role, name) for role in LABELS if (name := getattr(self, role)) is not None]
         declared = [*(("type", name) for name in self.types), *(("ordinal", name) for name in self.ordinal)]
         dropped = [("drop", name) for name in self.drop]
-        for role, name in [*((r, n) for r, n in named if r in needed), *dropped, *declared]:
+        absent = [("missing", name) for name in self.missing]
+        for role, name in [*((r, n) for r, n in named if r in needed), *dropped, *declared, *absent]:
             if name not in columns:
                 raise TableError(
                     f"--{role} names a column {name!r}, which the table does not have. {_hint(name, columns)}",
@@ -99,7 +136,7 @@ def _hint(name: str, columns: Sequence[str]) -> str:
     return f"Did you mean {alike[0]!r}?" if alike else f"It has {', '.join(map(repr, columns[:10]))}."
 
 
-def opened(path: Path) -> tuple[Any, str, str]:
+def opened(path: Path) -> tuple[Reading, str, str]:
     """A table, the name of its file and the SHA-256 of its bytes; "-" is the standard input."""
     if str(path) == "-":
         content = sys.stdin.buffer.read()
@@ -112,8 +149,9 @@ def opened(path: Path) -> tuple[Any, str, str]:
 def prepared(path: Path, roles: Roles, task: str = "auto") -> Prepared:
     """Read a table and set its columns apart."""
     reading, name, sha256 = opened(path)
+    roles.check(reading.frame.columns, name)
+    reading = reading.without(roles.missing)
     frame = reading.frame
-    roles.check(frame.columns, name)
     decisions = [str(decision) for decision in reading.decisions]
     rows = np.arange(1, frame.height + 1)
     frame = frame.drop(roles.drop)
@@ -127,20 +165,24 @@ def prepared(path: Path, roles: Roles, task: str = "auto") -> Prepared:
         if not there.all():
             decisions.append(f"{column}: {np.count_nonzero(~there):,} rows without {role} were left out")
             frame, rows = frame.filter(there), rows[there]
-    y, kind, warnings = None, "structure", []
+    y, kind, warnings, of_target = None, "structure", [], []
     aside = {role: frame[name] for role, name in vars(roles).items() if role in ASIDE and name is not None}
     frame = frame.drop([column.name for column in aside.values()])
     if roles.target is not None:
         found = split_target(frame, roles.target, task=task)
         y, kind = found.y, found.task
+        if kind == "regression":
+            of_target = find_sentinels(frame.select(roles.target), types={roles.target: "number"})
         decisions += [str(decision) for decision in found.decisions]
         frame, rows = found.frame, rows[found.rows]
         aside = {role: column[found.rows] for role, column in aside.items()}
     if frame.width == 0:
         raise TableError("no column is left to learn from.", source=name)
-    schema = infer_schema(frame, types=dict(roles.types), ordinal=roles.ordinal)
+    absent = {column: values for column, values in roles.missing.items() if column in frame.columns}
+    schema = infer_schema(frame, types=dict(roles.types), ordinal=roles.ordinal, missing=absent)
     if y is not None:
-        warnings = [str(suspect) for suspect in suspects(frame, y, types=schema)]
+        warnings = [str(suspect) for suspect in suspects(frame, y, types=schema, task=kind)]
+    warnings += map(str, [*of_target, *find_sentinels(frame, types=schema)])
     weight = _weight(aside["weight"], name) if "weight" in aside else None
     groups, time = (aside[role].to_numpy() if role in aside else None for role in ("group", "time"))
     return Prepared(frame, y, groups, weight, time, schema, kind, rows, name, sha256, decisions, warnings)

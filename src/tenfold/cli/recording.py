@@ -43,7 +43,11 @@ class Task:
     @cached_property
     def new(self) -> Any:
         """The frame of the test table, or None."""
-        return None if self.test is None else opened(self.test)[0].frame
+        if self.test is None:
+            return None
+        reading = opened(self.test)[0]
+        absent = {name: values for name, values in self.roles.missing.items() if name in reading.frame.columns}
+        return reading.without(absent).frame
 
 
 def describe(table: Prepared, console: Any) -> None:
@@ -79,6 +83,7 @@ def _common(job: Task, table: Prepared, encoder: TableEncoder | None) -> dict[st
         "drop": list(job.roles.drop),
         "types": dict(job.roles.types),
         "ordinal": dict(job.roles.ordinal),
+        "missing": dict(job.roles.missing),
         "task": table.task,
         "columns": [] if encoder is None else _columns(encoder),
         "decisions": [*table.decisions, *decisions],

@@ -36,7 +36,7 @@ with open(DATA, "rb") as file:
     if hashlib.file_digest(file, "sha256").hexdigest() != {sha256!r}:
         print("the data are not those of the run: predictions will differ", file=sys.stderr)
 
-frame = read_table(DATA).frame{drop}
+frame = read_table(DATA{missing}).frame{drop}
 '''
 
 ASIDE = """\
@@ -120,6 +120,7 @@ def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, met
             sha256=record["data"]["sha256"],
             imports=", ".join(imports),
             more=LEAGUE if league else "from tenfold.features import infer_schema\n",
+            missing=f", missing={record['missing']!r}" if record["missing"] else "",
             drop=f".drop({record['drop']!r})" if record["drop"] else "",
         )
     ]
@@ -129,7 +130,9 @@ def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, met
         parts.append(ASIDE.format(**names, labels=[ROW, *aside]))
     else:
         parts.append("X = frame\n")
-    kinds = "".join(f", {name}={record[name]!r}" for name in ("types", "ordinal") if record[name])
+    absent = {name: values for name, values in record["missing"].items() if name in table.frame.columns}
+    declared = {**record, "missing": absent}
+    kinds = "".join(f", {name}={declared[name]!r}" for name in ("types", "ordinal", "missing") if declared[name])
     encoder = f"{constructed(encoder)[:-1]}, types=infer_schema(X{kinds}).text())"
     parts.append(MODEL.format(encoder=encoder, model=constructed(last)))
     if given is not None and metric is not None:

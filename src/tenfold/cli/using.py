@@ -1,7 +1,11 @@
 """What is done with a run, and with tables beside it: predict, report, certify, info, check."""
 
+import shlex
 import sys
+import warnings
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +17,56 @@ from tenfold.cli.commands import DATA, GOOD
 from tenfold.cli.folder import MODEL, PAGE, as_json, record_of, replaced
 from tenfold.cli.preparing import Roles, opened, prepared
 from tenfold.cli.writing import known, predicted, put_rows, write_rows
-from tenfold.features import check_table, infer_schema, infer_task, suspects
+from tenfold.cli.zoo import BASELINE, CHALLENGER
+from tenfold.features import check_table, find_sentinels, infer_schema, split_target, suspects
 from tenfold.persist import load
 from tenfold.report import page
 
+QUIET = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
+"""Warnings for those who write programs."""
 
+
+@contextmanager
+def warnings_in_words() -> Iterator[None]:
+    """Warnings of Python as sentences on standard error, each once, without the places in programs they come from."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for category in QUIET:
+            warnings.simplefilter("ignore", category)
+        try:
+            yield
+        finally:
+            for words in dict.fromkeys(" ".join(str(one.message).split()) for one in caught):
+                screen.errors().print(f"note: {words}", style="yellow", markup=False, soft_wrap=True)
+
+
+def model_of(run: Path, record: dict[str, Any]) -> Any:
+    """The saved model of a run; where there is none, an error that says how to come by one."""
+    if (run / MODEL).is_file():
+        return load(run / MODEL)
+    again = f"tenfold fit {shlex.quote(record['data']['name'])}"
+    if record["target"] is not None:
+        again += f" --target {shlex.quote(record['target'])}"
+    again += f" --out {shlex.quote(str(run))}"
+    if record["best"] is not None:
+        raise ValueError(f"{run} has no {MODEL}: it was removed. Fit again: {again}")
+    names = [row["name"] for row in record["board"] if row["name"] not in (BASELINE, CHALLENGER)]
+    quick = f", or try one model alone: --models {names[0]}" if names else ""
+    raise ValueError(
+        f"{run} has no finished model: none of ours was done in the time there was. Give more time: {again} --time "
+        f"{_more_time(record['seconds'])}{quick}."
+    )
+
+
+def _more_time(seconds: float) -> str:
+    return f"{max(5, int(np.ceil(4 * seconds / 60)))}m"
+
+
+@warnings_in_words()
 def predict(run: Path, data: Path, output: Path | None, *, proba: bool, interval: float | None) -> int:
     """Predict the rows of a new table."""
-    record, model = record_of(run), load(run / MODEL)
+    record = record_of(run)
+    model = model_of(run, record)
     reading, _, _ = opened(data)
     frame = reading.frame
     if proba and not hasattr(model, "predict_proba"):
@@ -57,6 +103,7 @@ def interval_of(model: Any, record: dict[str, Any], frame: Any, coverage: float)
     return middle - errors[place], middle + errors[place], how
 
 
+@warnings_in_words()
 def report(run: Path, *, show: bool) -> int:
     """Write the page again from the record."""
     record = record_of(run)
@@ -69,11 +116,14 @@ def report(run: Path, *, show: bool) -> int:
     return GOOD
 
 
+@warnings_in_words()
 def certify(run: Path, data: Path) -> int:
     """Judge the saved model on its data."""
-    record, model = record_of(run), load(run / MODEL)
+    record = record_of(run)
+    model = model_of(run, record)
     task = {"regression": "regression", "structure": "auto"}.get(record["task"], "classification")
-    roles = Roles(**{role: record[role] for role in ("target", "group", "weight", "time", "drop", "types", "ordinal")})
+    said = ("target", "group", "weight", "time", "drop", "types", "ordinal", "missing")
+    roles = Roles(**{role: record[role] for role in said if role in record})
     table = prepared(data, roles, task)
     if table.sha256 != record["data"]["sha256"]:
         screen.errors().print(
@@ -86,6 +136,7 @@ def certify(run: Path, data: Path) -> int:
     return GOOD if certificate.ok else DATA
 
 
+@warnings_in_words()
 def info(data: Path, target: str | None, *, as_json: bool) -> int:
     """Say what is in a table."""
     reading, name, sha256 = opened(data)
@@ -93,6 +144,8 @@ def info(data: Path, target: str | None, *, as_json: bool) -> int:
     schema = infer_schema(frame)
     roles = Roles(target)
     roles.check(frame.columns, name)
+    task = None if target is None else split_target(frame, target)
+    leaks = () if task is None else suspects(task.frame, task.y, task=task.task)
     found = {
         "name": name,
         "sha256": sha256,
@@ -101,9 +154,9 @@ def info(data: Path, target: str | None, *, as_json: bool) -> int:
             {"name": c.name, "kind": c.kind, "missing": c.missing, "distinct": c.distinct, "reason": c.reason}
             for c in schema.columns
         ],
-        "decisions": [str(decision) for decision in reading.decisions],
-        "warnings": [] if target is None else [str(finding) for finding in suspects(frame, target)],
-        "task": None if target is None else infer_task(frame[target].drop_nulls())[0],
+        "decisions": [str(decision) for decision in (*reading.decisions, *(() if task is None else task.decisions))],
+        "warnings": [str(finding) for finding in (*leaks, *find_sentinels(frame, types=schema))],
+        "task": None if task is None else task.task,
     }
     if as_json:
         sys.stdout.write(_json(found))
@@ -115,6 +168,7 @@ def info(data: Path, target: str | None, *, as_json: bool) -> int:
 _json = as_json
 
 
+@warnings_in_words()
 def check(data: Path, against: Path) -> int:
     """Test a new table against the one of a run."""
     record = record_of(against)

@@ -9,8 +9,9 @@ from tenfold.features.leaks import Suspect, suspects
 from tenfold.features.levels import Levels, TargetMeans
 from tenfold.features.profiles import profile
 from tenfold.features.reading import Reading, read_table
+from tenfold.features.sentinels import find_sentinels
 from tenfold.features.task import Target, infer_task, split_target
-from tenfold.features.text import Texts, text_vectoriser
+from tenfold.features.text import Texts, count_vocabulary, text_vectoriser
 
 __all__ = [
     "ColumnType",
@@ -31,6 +32,8 @@ __all__ = [
     "TargetMeans",
     "Texts",
     "check_table",
+    "count_vocabulary",
+    "find_sentinels",
     "infer_schema",
     "infer_task",
     "profile",

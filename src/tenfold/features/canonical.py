@@ -1,10 +1,11 @@
 """The columns of a table as their types say: numbers in float64, dates as moments, the rest as text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tenfold.features.cells import set_missing
 from tenfold.features.dates import parsed
 from tenfold.features.faults import TableError
 from tenfold.features.frames import has_nan, pl
@@ -21,6 +22,8 @@ HINTS = {
 
 def canonical(series: pl.Series, column: ColumnType) -> pl.Series:
     """A column as its type says; a value that is not so is an error with its row."""
+    if column.missing_values:
+        series = without_missing(series.to_frame(), [column]).get_column(series.name)
     if column.kind in ("number", "count"):
         return _number(series, column)
     if column.kind == "boolean":
@@ -32,7 +35,7 @@ def canonical(series: pl.Series, column: ColumnType) -> pl.Series:
 
 def typed(frame: pl.DataFrame, columns: Sequence[ColumnType]) -> pl.DataFrame:
     """These columns of a frame as their types say. Columns that need nothing but a cast are done all at once."""
-    given = frame.select([column.name for column in columns])
+    given = without_missing(frame.select([column.name for column in columns]), columns)
     kinds = dict(given.schema)
     plain = [column.name for column in columns if column.kind == "number" and kinds[column.name].is_numeric()]
     other = [name for name in plain if kinds[name] != pl.Float64]
@@ -49,6 +52,13 @@ def typed(frame: pl.DataFrame, columns: Sequence[ColumnType]) -> pl.DataFrame:
         if column.name not in done and not (column.kind in text and series.dtype == pl.String)
     ]
     return given.with_columns(others) if others else given
+
+
+def without_missing(frame: pl.DataFrame, columns: Iterable[ColumnType]) -> pl.DataFrame:
+    """The table with the values that stand for nothing in these columns missing."""
+    names = set(frame.columns)
+    declared = {c.name: c.missing_values for c in columns if c.missing_values and c.name in names}
+    return set_missing(frame, declared)[0] if declared else frame
 
 
 def as_text(series: pl.Series) -> pl.Series:
@@ -143,7 +153,7 @@ def _date(series: pl.Series, column: ColumnType) -> pl.Series:
     if isinstance(kind, pl.Datetime):
         moments = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if kind.time_zone else series
         return moments.cast(pl.Datetime("us"))
-    text = series.cast(pl.String)
+    text = as_text(series)
     text = text.set(text.str.strip_chars() == "", None) if (text == "").any() else text
     moments = parsed(text, column.formats or ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S"))
     wrong = moments.is_null() & text.is_not_null()

@@ -1,6 +1,6 @@
 """From cells of text to columns: missing values, decimal signs, numbers, and what is not finite."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tenfold.features.dialect import Dialect
@@ -9,6 +9,7 @@ from tenfold.features.frames import pl
 
 COMMA_NUMBER = r"^[+-]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][+-]?\d+)?$|^[+-]?\d{1,3}(\.\d{3})+$|^[+-]?\d+$"
 WHOLE = r"^[+-]?\d+$"
+PLUS = r"^\+\d{7,}$"
 
 
 def words_removed(
@@ -97,6 +98,11 @@ def numbers_in(frame: pl.DataFrame, decimal: str) -> tuple[pl.DataFrame, list[De
         text = frame.get_column(name)
         example = text.filter(text.str.starts_with("0") & (text.str.len_bytes() > 1))[0]
         said.append(Decision("types", f"kept as text, because of leading zeros such as {example!r}", name))
+    for name in _where(frame, list(whole), lambda text: text.str.contains(PLUS).any() & ~text.str.contains("^-").any()):
+        del whole[name]
+        text = frame.get_column(name)
+        example = text.filter(text.str.contains(PLUS))[0]
+        said.append(Decision("types", f"kept as text, because of a plus before many digits such as {example!r}", name))
     columns = [*whole.values(), *(series.fill_nan(None) for series in floats.values())]
     return frame.with_columns(columns) if columns else frame, said
 
@@ -146,3 +152,33 @@ def finite(frame: pl.DataFrame, infinite: str, fault: Any) -> tuple[pl.DataFrame
         column=name,
         row=where.row,
     )
+
+
+def set_missing(frame: pl.DataFrame, missing: Mapping[str, Sequence[object]]) -> tuple[pl.DataFrame, list[Decision]]:
+    """The table with these values of its columns missing, numbers compared as numbers; which were, how often."""
+    columns, said = [], []
+    for name, values in missing.items():
+        series = frame.get_column(name)
+        hit = _equal(series, values)
+        count = int(hit.sum())
+        words = " and ".join(map(str, values))
+        said.append(
+            Decision("missing", f"{count:,} value{'s' * (count != 1)} {words} taken as missing, as asked", name)
+        )
+        if count:
+            columns.append(series.set(hit, None))
+    return frame.with_columns(columns) if columns else frame, said
+
+
+def _equal(series: pl.Series, values: Sequence[object]) -> pl.Series:
+    if series.dtype.is_numeric():
+        numbers = [number for value in values if (number := _number(str(value))) is not None]
+        return series.cast(pl.Float64).is_in(numbers).fill_null(False)
+    return series.cast(pl.String).str.strip_chars().is_in([str(value) for value in values]).fill_null(False)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special, stats
 from sklearn.pipeline import Pipeline
 
+from tenfold.features.canonical import without_missing
 from tenfold.features.encoder import TableEncoder
 from tenfold.features.faults import TableError, some
 from tenfold.features.frames import frame_of, pl
@@ -113,6 +114,7 @@ def check_table(new: Any, against: Any, *, level: float = 0.01) -> TableCheck:
     frame = frame_of(getattr(new, "frame", new))
     old = _profile_of(against)
     schema = schema_of(old)
+    frame = without_missing(frame, schema.columns)
     found = _columns(frame, schema)
     given = set(frame.columns)
     for name in schema:

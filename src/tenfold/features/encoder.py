@@ -22,7 +22,7 @@ from tenfold.features.frames import frame_of, is_frame, pl
 from tenfold.features.kinds import ColumnType, Declared, Schema, infer_schema
 from tenfold.features.levels import Levels, TargetMeans
 from tenfold.features.reading import Reading
-from tenfold.features.text import Texts
+from tenfold.features.text import Texts, count_vocabulary
 
 SPARSE_SHARE, SPARSE_BYTES = 0.2, 1 << 25
 
@@ -152,6 +152,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         frame, rows = self._frame(X)
         return self._as_asked(None if self.columns_ is None else self.columns_.transform(frame), rows)
+
+    def count_features(self, X: Any, y: Any = None) -> int:
+        """How many features `fit` would give: the words of texts are counted, and nothing is kept."""
+        self._check_parameters()
+        frame, _ = self._given(X)
+        schema = infer_schema(frame, types=self.types, ordinal=self.ordinal, dayfirst=self.dayfirst)
+        found = 0
+        for name, step, names in self._plan(schema, frame.height, y):
+            columns = typed(frame, [schema[one] for one in names])
+            if name == "texts":
+                found += sum(min(count_vocabulary(series), self.max_words) for series in columns.get_columns())
+            elif name in ("numbers", "counts", "ordinals"):  # and a mark for each that has missing values
+                found += columns.width + sum(series.null_count() > 0 for series in columns.get_columns())
+            else:
+                found += len(step.fit(columns, y).get_feature_names_out())
+        return found
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the encoded columns."""

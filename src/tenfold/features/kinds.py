@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from tenfold.features.cells import set_missing
+from tenfold.features.codes import NEARLY_ALL, date_format, text_code, whole_number_code
 from tenfold.features.dates import date_formats
 from tenfold.features.faults import TableError, some
 from tenfold.features.frames import frame_of, pl
@@ -32,6 +34,7 @@ PAIRS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"})
 ID_NAME = re.compile(
     r"(?i)(^|[_\s.-])(id|ids|uuid|guid|key|index|idx|rowid|rownumber|nr|no)$|^unnamed|^column_1$|[a-z]I[dD]$"
 )
+WRITTEN_TOGETHER = {"%Y%m": "year and month", "%Y%m%d": "year, month and day"}
 FEW_ROWS = 20
 COUNTED = ("ordinal", "category", "boolean", "text")
 
@@ -48,6 +51,7 @@ class ColumnType:
     formats : of dates in text.
     numerals : how numbers in text are written: (thousands, decimal sign, unit), or None.
     levels : of an ordinal, from the lowest.
+    missing_values : values that stand for nothing, such as -999, as declared.
     declared : whether the user said so.
     """
 
@@ -59,6 +63,7 @@ class ColumnType:
     formats: tuple[str, ...] = ()
     numerals: tuple[str, str, str] | None = None
     levels: tuple[str, ...] = ()
+    missing_values: tuple[str, ...] = ()
     declared: bool = False
 
     def __str__(self) -> str:
@@ -139,6 +144,7 @@ def infer_schema(
     types: Declared = None,
     ordinal: Mapping[str, Sequence[Any]] | None = None,
     dayfirst: bool | None = None,
+    missing: Mapping[str, Sequence[Any]] | None = None,
 ) -> Schema:
     """What each column of a table is, and why.
 
@@ -151,6 +157,9 @@ def infer_schema(
     ordinal : name -> levels from the lowest to the highest, default=None
     dayfirst : bool, default=None
         Whether the day comes first in dates such as 3/4/2013; None lets the whole column decide.
+    missing : name -> values, default=None
+        Values of columns that stand for nothing, ``{"age": [-999]}``. The schema remembers them, and with it every
+        encoder and profile.
 
     Returns
     -------
@@ -169,7 +178,10 @@ def infer_schema(
     frame = frame_of(table)
     known = Schema.from_text(types) if isinstance(types, str) else types or {}
     ordinal = dict(ordinal or {})
-    _check_declared(frame, known, ordinal)
+    given = {name: tuple(label(value) for value in values) for name, values in (missing or {}).items()}
+    _check_declared(frame, known, ordinal, given)
+    given |= {c.name: c.missing_values for c in known.values() if isinstance(c, ColumnType) and c.missing_values}
+    frame, _ = set_missing(frame, given)
     facts = _facts(frame, [name for name in frame.columns if not isinstance(known.get(name), ColumnType)], known)
     strings = _text_facts(frame.select([name for name in frame.columns if name not in known and name not in ordinal]))
     found = []
@@ -184,7 +196,9 @@ def infer_schema(
             column = said if isinstance(said, ColumnType) else _declared(series, said, dayfirst)
         else:
             column = _inferred(series, facts, strings.get(name), dayfirst)
-        found.append(replace(column, missing=facts.missing[name], distinct=facts.distinct.get(name, column.distinct)))
+        distinct = facts.distinct.get(name, column.distinct)
+        absent = given.get(name, ())
+        found.append(replace(column, missing=facts.missing[name], distinct=distinct, missing_values=absent))
     return Schema(tuple(found))
 
 
@@ -211,9 +225,14 @@ def label(value: Any) -> str:
     return str(value)
 
 
-def _check_declared(frame: pl.DataFrame, types: Mapping[str, str] | Schema, ordinal: dict[str, Sequence[Any]]) -> None:
+def _check_declared(
+    frame: pl.DataFrame,
+    types: Mapping[str, str] | Schema,
+    ordinal: dict[str, Sequence[Any]],
+    missing: Mapping[str, Sequence[Any]],
+) -> None:
     names = set(frame.columns)
-    for what, declared in (("types", types), ("ordinal", ordinal)):
+    for what, declared in (("types", types), ("ordinal", ordinal), ("missing", missing)):
         for name in declared:
             if name not in names:
                 raise TableError(
@@ -319,8 +338,22 @@ def _number(series: pl.Series, facts: _Facts) -> ColumnType:
             return ColumnType(name, "identifier", f"the numbers {low} to {high} in order: a row number")
         if ID_NAME.search(name):
             return ColumnType(name, "identifier", "a different whole number in every row, and named like a key")
+    if whole:
+        low, high = int(facts.low[name]), int(facts.high[name])
+        form = date_format(series, low, high)
+        if form:
+            return ColumnType(name, "date", f"whole numbers such as {low}: {WRITTEN_TOGETHER[form]}", formats=(form,))
+        code = whole_number_code(name, low, high, distinct, rows - missing)
+        if code:
+            return _code(name, f"{code}; where they are amounts, say --type {name}=number", distinct, rows - missing)
     about = f"{distinct} different, {facts.low[name]:g} to {facts.high[name]:g}"
     return ColumnType(name, "number", "whole numbers, " * whole + about)
+
+
+def _code(name: str, reason: str, distinct: int, given: int) -> ColumnType:
+    """Codes that come again are categories; those that are different in nearly every row say nothing about another."""
+    kind = "identifier" if given >= FEW_ROWS and distinct > NEARLY_ALL * given else "category"
+    return ColumnType(name, kind, f"{distinct} different codes in {given} rows: {reason}")
 
 
 def _text_kind(series: pl.Series, facts: _Facts, text: _TextFacts, dayfirst: bool | None) -> ColumnType:
@@ -334,6 +367,9 @@ def _text_kind(series: pl.Series, facts: _Facts, text: _TextFacts, dayfirst: boo
     values = None
     if text.digits:
         values = series.drop_nulls().unique(maintain_order=True)
+        code = text_code(name, values)
+        if code:
+            return _code(name, code, distinct, given)
         how = numerals_of(values.head(200)) and numerals_of(values)
         if how:
             written = (how.thousands, how.decimal, how.unit)
@@ -348,11 +384,11 @@ def _text_kind(series: pl.Series, facts: _Facts, text: _TextFacts, dayfirst: boo
         row = wrong.arg_max() or 0
         hint = f"; nearly all are numbers, but {series[row]!r} in row {row + 1} is not"
     share = distinct / given
-    if given >= FEW_ROWS and share > 0.95 and text.blanks < 0.5:
+    if given >= FEW_ROWS and share > NEARLY_ALL and text.blanks < 0.5:
         return ColumnType(name, "identifier", f"{distinct} different words in {given} rows{hint}")
     if (text.words >= 3 and share > 0.5 and distinct > 10) or (text.words >= 8 and share > 0.1):
         return ColumnType(name, "text", f"{distinct} different texts of {text.words:.0f} words on average")
-    if given >= FEW_ROWS and share > 0.95:
+    if given >= FEW_ROWS and share > NEARLY_ALL:
         return ColumnType(name, "identifier", f"{distinct} different names in {given} rows{hint}")
     return ColumnType(name, "category", f"{distinct} different values in {facts.rows} rows{hint}")
 

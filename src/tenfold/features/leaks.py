@@ -1,7 +1,8 @@
 """Columns that predict the target alone: a leak, or at least a question.
 
 What a column explains alone is measured by leaving one row out: numbers are cut into bins of equal counts, missing
-values are a bin of their own, and a row is predicted by the other rows of its bin or level.
+values are a bin of their own, and a row is predicted by the other rows of its bin or level. Rows with equal values
+count by the shares of their classes, so that the order of the rows, sorted by class or not, changes nothing.
 """
 
 from dataclasses import dataclass, replace
@@ -48,7 +49,9 @@ class Suspect:
         return f"{self.column}: {self.sentence}"
 
 
-def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = None) -> tuple[Suspect, ...]:
+def suspects(
+    table: Any, target: Any, *, types: Declared = None, ordinal: Any = None, task: str = "auto"
+) -> tuple[Suspect, ...]:
     """Columns that predict the target alone almost perfectly, or strongly: the worst first.
 
     Parameters
@@ -56,6 +59,7 @@ def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = 
     table : frame or `Reading`
     target : name of a column, or an array beside the table.
     types, ordinal : see `infer_schema`.
+    task : "auto", "regression", "classification", "binary" or "multiclass"
 
     Returns
     -------
@@ -75,13 +79,13 @@ def suspects(table: Any, target: Any, *, types: Declared = None, ordinal: Any = 
     has it been computed from it?
     """
     if isinstance(target, str):
-        found = split_target(table, target)
+        found = split_target(table, target, task=task)
         frame, y, task = found.frame, found.y, found.task
     else:
         frame, y = frame_of(getattr(table, "frame", table)), np.asarray(target)
         if len(y) != frame.height:
             raise TableError(f"the target has {len(y)} values, but the table has {frame.height} rows.")
-        task = infer_task(y)[0]
+        task = infer_task(y)[0] if task == "auto" else task
     if task == "regression":
         about = _Target(y.astype(np.float64), _ranks(y.astype(np.float64)))
     else:
@@ -112,10 +116,11 @@ def _measurable(column: ColumnType, kind: Any) -> ColumnType:
 def _far_from_suspicion(frame: pl.DataFrame, names: list[str], target: _Target) -> set[str]:
     """Columns of numbers, none missing, that are no suspects: many at once, so that few need a long look.
 
-    Rows stand in the order of a column. A number: what its bins explain of the target. A class: how many rows are like
-    one of their neighbours.
+    Rows stand in the order of a column, equal values in the order of the target: the most that any order of them could
+    show. A number: what its bins explain of the target. A class: how many rows are like one of their neighbours.
     """
-    y, n = target.values, frame.height
+    order = np.argsort(target.values, kind="stable")
+    y, n = target.values[order], frame.height
     found: set[str] = set()
     full = [name for name in names if not frame.get_column(name).null_count()] if n >= ROWS_A_BIN else []
     bins = _bins_of(n)
@@ -123,7 +128,7 @@ def _far_from_suspicion(frame: pl.DataFrame, names: list[str], target: _Target) 
     many = max(1, BLOCK // max(n, 1))
     for first in range(0, len(full), many):
         block = full[first : first + many]
-        ordered = y[np.argsort(frame.select(block).to_numpy(), axis=0)]
+        ordered = y[np.argsort(frame.select(block).to_numpy()[order], axis=0, kind="stable")]
         if target.ranks is not None:
             sums = np.add.reduceat(ordered - y.mean(), starts, axis=0)
             between = np.sum(sums**2 / np.diff(starts, append=n)[:, None], axis=0)
@@ -159,7 +164,7 @@ def _looked_at(series: pl.Series, column: ColumnType, target: _Target) -> Suspec
     shares = {"": _variance_explained(group, y) if number else _errors_removed(group, y), **shares}
     # the first of equals: a straight line before an order of ranks
     shown = max(shares, key=lambda how: round(shares[how], 6))
-    explained = shares[shown]
+    explained = round(shares[shown], 12)  # sums in another order differ in their last digits
     if explained < (STRONG if number else STRONG_CLASSES):
         return None
     what = "of the variance of the target" if number else "of the errors of always guessing the most frequent class"
@@ -181,18 +186,35 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _errors_of_neighbours(values: Floats, y: Integers) -> float:
-    """As `_errors_removed`, each row guessed to be what the row with the nearest value is."""
-    known = np.flatnonzero(~np.isnan(values))
+    """As `_errors_removed`, each row predicted by a random one of the other rows with the nearest value.
+
+    The expected number of right predictions: rows with equal values count by the shares of their classes, whatever
+    their order.
+    """
+    known = ~np.isnan(values)
     wrong = len(y) - int(np.bincount(y).max())
-    if len(known) < 3 or not wrong:
+    if known.sum() < 3 or not wrong:
         return 0.0
-    order = known[np.argsort(values[known], kind="stable")]
-    steps = np.diff(values[order])
-    before, after = np.concatenate([[np.inf], steps]), np.concatenate([steps, [np.inf]])
-    place = np.arange(len(order))
-    near = np.where(before <= after, np.maximum(place - 1, 0), np.minimum(place + 1, len(order) - 1))
-    right = int((y[order] == y[order[near]]).sum())
-    return (right - (len(y) - wrong)) / wrong
+    levels, code, sizes = np.unique(values[known], return_inverse=True, return_counts=True)
+    classes = int(y.max()) + 1
+    pairs, counts = np.unique(code * classes + y[known], return_counts=True)
+    level, label = np.divmod(pairs, classes)
+    size = sizes[level]
+    many = size > 1
+    right = np.sum(counts[many] * (counts[many] - 1.0) / (size[many] - 1.0))
+
+    def share(of: Integers, label: Integers) -> Floats:
+        place = np.minimum(np.searchsorted(pairs, of * classes + label), len(pairs) - 1)
+        return np.where(pairs[place] == of * classes + label, counts[place] / sizes[of], 0.0)
+
+    level, label = level[~many], label[~many]
+    if len(levels) > 1:
+        steps = np.diff(0.5 * levels)  # halved: the difference of two large numbers stays finite
+        below, above = np.append(np.inf, steps)[level], np.append(steps, np.inf)[level]
+        lower = np.where(below <= above, share(np.maximum(level - 1, 0), label), 0.0)
+        upper = np.where(above <= below, share(np.minimum(level + 1, len(levels) - 1), label), 0.0)
+        right += np.sum((lower + upper) / np.where(below == above, 2.0, 1.0))
+    return float(right - (len(y) - wrong)) / wrong
 
 
 def _bins(values: Floats) -> Integers:
@@ -212,7 +234,7 @@ def _correlation(values: Floats, y: Floats) -> float:
     a, b = values[known] - values[known].mean(), y[known] - y[known].mean()
     scale = np.sqrt(np.sum(a * a) * np.sum(b * b))
     # rows without a value are not explained
-    return float(np.sum(a * b) / scale) * float(np.sqrt(known.mean())) if scale > 0 else 0.0
+    return round(float(np.sum(a * b) / scale * np.sqrt(known.mean())), 12) if scale > 0 else 0.0
 
 
 def _variance_explained(group: Integers, y: Floats) -> float:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
+from tenfold.features.arff import is_arff
 from tenfold.features.faults import Decision, TableError, some
 from tenfold.features.frames import unzstd
 
@@ -44,7 +45,7 @@ PACKED = {".gz", ".zst", ".zip", ".zstd"}
 
 @dataclass(frozen=True)
 class Opened:
-    """Bytes of a table: its name for messages, its format (csv, jsonl, json, parquet, arrow), what was decided."""
+    """Bytes of a table: its name for messages, its format (csv, arff, jsonl, json, parquet, arrow), decisions."""
 
     name: str
     format: str
@@ -83,7 +84,8 @@ def opened(source: Any, *, encoding: str | None = None) -> Opened:
     suffix = suffixes[-1] if suffixes else ""
     start = text[:1000].lstrip()[:1]
     kinds = {b"{": "jsonl", b"[": "json" if suffix == ".json" else "csv"}
-    return Opened(name, kinds.get(start, "csv"), text, suffix, (*decisions, *said))
+    format = "arff" if is_arff(text) else kinds.get(start, "csv")
+    return Opened(name, format, text, suffix, (*decisions, *said))
 
 
 def _bytes_of(source: Any) -> tuple[str, list[str], bytes]:

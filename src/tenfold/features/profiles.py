@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.features.canonical import as_text, canonical
+from tenfold.features.canonical import as_text, canonical, without_missing
 from tenfold.features.frames import frame_of, pl
 from tenfold.features.kinds import DROPPED, ColumnType, Declared, Schema, infer_schema
 
@@ -38,6 +38,7 @@ def profile(table: Any, *, types: Declared = None, ordinal: Any = None, dayfirst
     """
     frame = frame_of(getattr(table, "frame", table))
     schema = infer_schema(frame, types=types, ordinal=ordinal, dayfirst=dayfirst)
+    frame = without_missing(frame, schema.columns)
     points = max(FEWEST_POINTS, min(POINTS, POINTS_OF_ALL // max(1, frame.width)))
     return {
         "rows": frame.height,

@@ -3,13 +3,14 @@
 import codecs
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from tenfold.features.cells import decimal_of, finite, numbers_in, words_removed
+from tenfold.features import arff
+from tenfold.features.cells import decimal_of, finite, numbers_in, set_missing, words_removed
 from tenfold.features.dialect import (
     NAMES,
     Dialect,
@@ -42,7 +43,7 @@ class Reading:
     source : str
         The file, "standard input" or the kind of frame.
     format : str
-        csv, jsonl, json, parquet, arrow or frame.
+        csv, arff, jsonl, json, parquet, arrow or frame.
     dialect : delimiter, quote, header and decimal sign of a CSV file, else None.
     """
 
@@ -51,6 +52,18 @@ class Reading:
     source: str
     format: str
     dialect: Dialect | None = None
+
+    def without(self, missing: Mapping[str, Sequence[Any]]) -> "Reading":
+        """The table with these values of its columns, such as ``{"age": [-999]}``, taken as missing."""
+        for name in missing:
+            if name not in self.frame.columns:
+                raise TableError(
+                    f"missing values are given of a column {name!r}, which the table does not have. It has "
+                    f"{some(self.frame.columns, 10)}.",
+                    source=self.source,
+                )
+        frame, said = set_missing(self.frame, missing)
+        return replace(self, frame=frame, decisions=(*self.decisions, *said))
 
     def __repr__(self) -> str:
         rows, columns = self.frame.shape
@@ -77,7 +90,7 @@ def read_table(
     header: bool | Literal["auto"] = "auto",
     decimal: Literal["auto", ".", ","] = "auto",
     encoding: str | None = None,
-    missing: Collection[str] = MISSING,
+    missing: Collection[str] | Mapping[str, Sequence[Any]] = MISSING,
     infinite: Literal["error", "missing"] = "error",
 ) -> Reading:
     """Read a table of mixed types, find out how it is written, and say so.
@@ -85,15 +98,17 @@ def read_table(
     Parameters
     ----------
     source : path, "-", binary stream, or frame
-        CSV with commas, semicolons, tabs or bars; Parquet, Arrow and Feather; JSON lines. Text may be packed with gzip,
-        Zstandard or zip. "-" is the standard input. A pandas or polars frame, an Arrow table and a `Reading` are
-        passed on as they are. The format is seen from the first bytes, not from the name.
+        CSV with commas, semicolons, tabs or bars; ARFF and KEEL, whose headers declare the columns; Parquet, Arrow and
+        Feather; JSON lines. Text may be packed with gzip, Zstandard or zip. "-" is the standard input. A pandas or
+        polars frame, an Arrow table and a `Reading` are passed on as they are. The format is seen from the first bytes,
+        not from the name.
     delimiter, quote, header, decimal : default="auto"
         How a CSV file is written, where it should not be found out. ``quote=None``: quotes mean nothing.
     encoding : str, default=None
         None takes UTF-8 or what a byte-order mark says; text that is no UTF-8 at all is taken for cp1252 (Latin-1).
-    missing : words, default=`MISSING`
-        Cells that stand for nothing, with blanks around them removed.
+    missing : words, or name of a column -> values, default=`MISSING`
+        Cells that stand for nothing, with blanks around them removed. ``{"age": [-999]}`` says so of the values of
+        some columns, beside the words of all.
     infinite : "error" or "missing"
         What to do with inf, -inf and numbers beyond float64.
 
@@ -137,17 +152,20 @@ def read_table(
                 f"and columns; {type(source).__name__} was given."
             )
         frame = frame_of(source)
-        return _finished(frame, [], type(source).__module__.partition(".")[0] + " frame", "frame", infinite)
+        name = type(source).__module__.partition(".")[0] + " frame"
+        reading = _finished(frame, [], name, "frame", infinite)
+        return reading.without(missing) if isinstance(missing, Mapping) else reading
     if encoding is not None:
         try:
             codecs.lookup(encoding)
         except LookupError:
             raise ValueError(f"encoding is a name such as 'utf-8' or 'cp1252'; {encoding!r} is not known.") from None
     found = opened(source, encoding=encoding)
-    asked = _Asked(delimiter, quote, header, decimal, frozenset(missing), infinite)
-    if found.format == "csv":
-        return _csv(found, asked)
-    return _typed_file(found, asked)
+    words = frozenset(MISSING if isinstance(missing, Mapping) else missing)
+    asked = _Asked(delimiter, quote, header, decimal, words, infinite)
+    readers = {"csv": _csv, "arff": _arff}
+    reading = readers.get(found.format, _typed_file)(found, asked)
+    return reading.without(missing) if isinstance(missing, Mapping) else reading
 
 
 def _typed_file(found: Opened, asked: _Asked) -> Reading:
@@ -255,6 +273,41 @@ def _csv(found: Opened, asked: _Asked) -> Reading:
 
     frame, more = finite(frame, asked.infinite, fault)
     return Reading(frame, (*said, *words, *kept, *more), found.name, "csv", dialect)
+
+
+def _arff(found: Opened, asked: _Asked) -> Reading:
+    """A file whose header declares the columns."""
+    data = found.data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    header = arff.read_header(data, found.name)
+    data = arff.without_comments(data, header.start)
+    names, renamed = _names(header.names)
+    header = header.renamed(names)
+    body = data[header.start :]
+    if body.lstrip().startswith(b"{"):
+        frame = arff.sparse_cells(data, header, found.name)
+    elif b"'" in body or b'"' in body:
+        frame = arff.quoted_cells(data, header, found.name)
+    else:
+        tabs = b"," not in body.lstrip().partition(b"\n")[0] and b"\t" in body
+        dialect = Dialect("\t" if tabs else ",", None, header=False)
+        frame, _ = _cells(data, header.start, header.line, dialect, names, found.name)
+    frame = frame.select(pl.all().str.strip_chars())
+    # the header says what is a value: '-' or 'none' may be one
+    words = arff.MISSING | (asked.missing - frozenset(MISSING))
+    frame, removed = words_removed(frame, names, words)
+
+    def line_of(row: int) -> int | None:
+        return next((line for number, (line, _) in enumerate(arff.rows_of(data, header), 1) if number == row), None)
+
+    def fault(sentence: str, column: str, row: int) -> TableError:
+        return TableError(sentence, source=found.name, line=line_of(row), column=column, row=row)
+
+    frame = arff.as_declared(frame, header, fault)
+    kind = "KEEL" if header.inputs or header.outputs else "ARFF"
+    declared = f"{kind}: the header declares {len(names)} attribute{'s' * (len(names) > 1)} of {header.relation!r}"
+    said = [*found.decisions, Decision("format", declared), *renamed, *removed]
+    said += [Decision("target", f"the header names it as an output: --target {n}", n) for n in header.outputs]
+    return _finished(frame, said, found.name, "arff", asked.infinite)
 
 
 def _padded(data: bytes, dialect: Dialect) -> bool:

@@ -13,6 +13,7 @@ from tenfold.features.kinds import infer_schema
 from tenfold.features.numerals import Numerals, numbers_of
 
 MOST_CODES, ROWS_A_CODE = 20, 3
+MOST_GAPPED, ROWS_A_GAPPED = 10, 20  # codes with gaps between them, such as 1, 2, 3, 4, 5, 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +131,9 @@ def infer_task(y: Any) -> tuple[str, str]:
     Notes
     -----
     Text and truth values are classes. So are two different numbers, and whole numbers without a gap, 20 of them at
-    most and each in three rows on average; all other numbers are numbers.
+    most and each in three rows on average. Whole numbers with gaps are, where they begin at 0 or 1, at most a third of
+    those up to the highest is left out, and they are 10 at most, each in twenty rows on average: 1, 2, 3, 4, 5, 7. All
+    other numbers are numbers. Ratings from 1 to 5 may be either: the reason says how to overrule it.
 
     Examples
     --------
@@ -173,10 +176,31 @@ def _number_task(given: Any) -> tuple[str, str]:
         raise TableError(_constant(f"{low:g}", len(given)))
     if len(distinct) == 2:
         return "binary", f"2 different values, {low:g} and {high:g}"
-    whole = bool((distinct == np.floor(distinct)).all()) and high - low + 1 == len(distinct)
-    if whole and len(distinct) <= MOST_CODES and len(distinct) * ROWS_A_CODE <= len(given):
-        return "multiclass", f"the whole numbers {low:g} to {high:g}, taken for codes of {len(distinct)} classes"
-    return "regression", f"numbers, {len(distinct)} different ones from {low:g} to {high:g}"
+    if not bool((distinct == np.floor(distinct)).all()) or len(distinct) > MOST_CODES:
+        return "regression", f"numbers, {len(distinct)} different ones from {low:g} to {high:g}"
+    if _are_codes(distinct, len(given)):
+        reason = f"the whole numbers {_listed(distinct)}, taken for codes of {len(distinct)} classes"
+        return "multiclass", f"{reason}; where they are ratings, counts or amounts, say --task regression"
+    reason = f"numbers, {len(distinct)} different ones from {low:g} to {high:g}"
+    return "regression", f"{reason}, all whole; where they are codes of classes, say --task classification"
+
+
+def _are_codes(distinct: Any, rows: int) -> bool:
+    """Whether few whole numbers are codes of classes: none is left out between them; or few are, of codes from 0 or 1
+    on that come often."""
+    low, high = distinct[0], distinct[-1]
+    span = high - low + 1
+    if span == len(distinct):
+        return bool(len(distinct) * ROWS_A_CODE <= rows)
+    gapped = low in (0, 1) and len(distinct) <= MOST_GAPPED and 2 * span <= 3 * len(distinct)
+    return bool(gapped and len(distinct) * ROWS_A_GAPPED <= rows)
+
+
+def _listed(distinct: Any) -> str:
+    low, high = distinct[0], distinct[-1]
+    if high - low + 1 == len(distinct):
+        return f"{low:g} to {high:g}"
+    return ", ".join(f"{value:g}" for value in distinct[:-1]) + f" and {high:g}"
 
 
 def _constant(value: str, rows: int) -> str:

@@ -5,19 +5,31 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 
 from tenfold.features.canonical import as_text
-from tenfold.features.frames import frame_of
+from tenfold.features.frames import frame_of, pl
+from tenfold.features.words import WordCounts, count_words
+
+MANY_ROWS = 100
 
 
-def text_vectoriser(*, max_words: int, min_rows: int) -> Any:
+def text_vectoriser(*, max_words: int, min_rows: int) -> TfidfVectorizer:
     """What turns texts into rows of numbers: the one place where it is chosen.
 
-    It has ``fit_transform(texts)`` and ``transform(texts)``, which give sparse matrices, and
-    ``get_feature_names_out()``.
+    `Texts` fills in its vocabulary and inverse document frequencies from counts of words that folds share; it is
+    scikit-learn's own, and transforms texts alone as well.
     """
     return TfidfVectorizer(max_features=max_words, min_df=min_rows, sublinear_tf=True)
+
+
+def count_vocabulary(texts: pl.Series) -> int:
+    """How many words `Texts` has columns for, without a limit: those in two texts, or in one of few texts."""
+    return len(count_words(as_text(texts), keep=True).frequent(_min_rows(len(texts))))
+
+
+def _min_rows(rows: int) -> int:
+    return 2 if rows >= MANY_ROWS else 1
 
 
 class Texts(TransformerMixin, BaseEstimator):
@@ -52,22 +64,26 @@ class Texts(TransformerMixin, BaseEstimator):
         self.names_out_: list[str] = []
         blocks = []
         for series in frame.get_columns():
-            texts = as_text(series).fill_null("").to_list()
-            vectoriser = text_vectoriser(max_words=self.max_words, min_rows=2 if len(texts) >= 100 else 1)
-            try:
-                blocks.append(vectoriser.fit_transform(texts))
-            except ValueError:  # no words at all, or none in two rows
+            found = count_words(as_text(series), keep=True)
+            min_rows = _min_rows(frame.height)
+            places = found.most_frequent(min_rows, self.max_words)
+            if not len(places):
                 self.vectorisers_.append(None)
                 continue
+            vectoriser = text_vectoriser(max_words=self.max_words, min_rows=min_rows)
+            words = [found.words[place] for place in places]
+            vectoriser.vocabulary_ = {word: column for column, word in enumerate(words)}
+            vectoriser.fixed_vocabulary_ = False
+            blocks.append(_fit_weights(vectoriser, found))
             self.vectorisers_.append(vectoriser)
-            self.names_out_ += [f"{series.name}: {word}" for word in vectoriser.get_feature_names_out()]
+            self.names_out_ += [f"{series.name}: {word}" for word in words]
         return _beside(blocks, frame.height)
 
     def transform(self, X: Any) -> sparse.csr_array:
         """Weights of words, sparse."""
         frame = frame_of(X)
         blocks = [
-            vectoriser.transform(as_text(series).fill_null("").to_list())
+            _weigh(vectoriser, _select(vectoriser, count_words(as_text(series))))
             for series, vectoriser in zip(frame.get_columns(), self.vectorisers_, strict=True)
             if vectoriser is not None
         ]
@@ -80,3 +96,22 @@ class Texts(TransformerMixin, BaseEstimator):
 
 def _beside(blocks: list[Any], rows: int) -> sparse.csr_array:
     return sparse.csr_array(sparse.hstack(blocks, format="csr") if blocks else (rows, 0))
+
+
+def _fit_weights(vectoriser: TfidfVectorizer, found: WordCounts) -> sparse.csr_array:
+    """Learn the inverse document frequencies of the vocabulary, and weigh the texts."""
+    counts = _select(vectoriser, found)
+    vectoriser.idf_ = TfidfTransformer(sublinear_tf=vectoriser.sublinear_tf).fit(counts).idf_
+    return _weigh(vectoriser, counts)
+
+
+def _select(vectoriser: TfidfVectorizer, found: WordCounts) -> sparse.csr_array:
+    """Counts of the words of the vocabulary, in its columns."""
+    known = vectoriser.vocabulary_
+    return found.columns(np.asarray([known.get(word, -1) for word in found.words], dtype=np.int64), len(known))
+
+
+def _weigh(vectoriser: TfidfVectorizer, counts: sparse.csr_array) -> sparse.csr_array:
+    weights = TfidfTransformer(sublinear_tf=vectoriser.sublinear_tf)
+    weights.idf_ = vectoriser.idf_
+    return weights.transform(counts, copy=False)

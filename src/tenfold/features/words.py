@@ -1,0 +1,136 @@
+"""Counts of the words of texts: tokenised by polars, once for all folds of a table.
+
+A word is a run of two or more letters, digits or underscores, in small letters, as in scikit-learn's `CountVectorizer`.
+Folds of a table share their texts, and tokenising costs far more than all the rest: the counts of the last columns that
+an encoder was fitted to are kept, and texts that stand there are looked up.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+
+from tenfold.arrays import Integers
+from tenfold.features.frames import pl
+
+WORD = r"[\p{L}\p{N}_]{2,}"  # what \w\w+ is in Python's regular expressions
+CHUNK_BYTES = 1 << 26  # text that is tokenised at a time: its words take about ten times as much memory
+KEPT_BYTES = 1 << 28  # of all that is kept, texts included
+
+
+@dataclass(frozen=True, eq=False)
+class WordCounts:
+    """How often each word stands in each text.
+
+    Attributes
+    ----------
+    words : the different words, in order.
+    counts : csr_array of texts by words.
+    """
+
+    words: list[str]
+    counts: sparse.csr_array
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the counts."""
+        return int(self.counts.data.nbytes + self.counts.indices.nbytes + self.counts.indptr.nbytes)
+
+    def frequent(self, min_rows: int) -> Integers:
+        """Places of the words that stand in at least so many texts."""
+        return np.flatnonzero(np.bincount(self.counts.indices, minlength=len(self.words)) >= min_rows)
+
+    def most_frequent(self, min_rows: int, max_words: int) -> Integers:
+        """Places of the words in at least `min_rows` texts; of more than `max_words`, those that come most often."""
+        places = self.frequent(min_rows)
+        if len(places) > max_words:
+            totals = np.bincount(self.counts.indices, self.counts.data, minlength=len(self.words))[places]
+            places = np.sort(places[np.argsort(-totals, kind="stable")[:max_words]])
+        return places
+
+    def columns(self, new: Integers, width: int) -> sparse.csr_array:
+        """The counts with word j in column ``new[j]`` of `width`; words with -1 are left out."""
+        indices = new[self.counts.indices]
+        kept = indices >= 0
+        ends = np.concatenate([[0], np.cumsum(kept)])[self.counts.indptr]
+        kind = np.int32 if max(int(ends[-1]), width) < 2**31 else np.int64
+        found = sparse.csr_array(
+            (self.counts.data[kept], indices[kept].astype(kind), ends.astype(kind)),
+            shape=(self.counts.shape[0], width),
+        )
+        found.sort_indices()
+        return found
+
+
+_recent: deque[tuple[pl.Series, WordCounts]] = deque()
+"""The different texts of columns, and their counts; the oldest first."""
+
+
+def count_words(texts: pl.Series, *, keep: bool = False) -> WordCounts:
+    """Counts of the words of each text; a missing text is an empty one.
+
+    Parameters
+    ----------
+    texts : column of strings
+    keep : bool, default=False
+        Whether the counts are kept for texts that come again.
+    """
+    texts = texts.fill_null("")
+    for known, found in tuple(_recent):
+        if len(texts) and not (known == texts[-1]).any():  # a quick look before all are looked up
+            continue
+        places = _places(texts, known)
+        if not places.null_count():
+            return WordCounts(found.words, found.counts[places.to_numpy()])
+    different = texts.unique(maintain_order=True)
+    found = _tokenise(different)
+    if keep:
+        _recent.append((different, found))
+        while sum(texts.estimated_size() + counts.nbytes for texts, counts in _recent) > KEPT_BYTES:
+            _recent.popleft()
+    if len(different) == len(texts):
+        return found
+    return WordCounts(found.words, found.counts[_places(texts, different).to_numpy()])
+
+
+def _places(texts: pl.Series, known: pl.Series) -> pl.Series:
+    """Where each text stands among different ones; null where it does not."""
+    return texts.replace_strict(known, np.arange(len(known)), default=None, return_dtype=pl.Int64)
+
+
+def _tokenise(texts: pl.Series) -> WordCounts:
+    parts = []
+    for chunk in _chunks(texts):
+        tokens = chunk.str.to_lowercase().str.extract_all(WORD)
+        flat = tokens.explode().drop_nulls()  # an empty list becomes a null
+        words = flat.unique().sort()
+        parts.append((words, _codes(flat, words), tokens.list.len().to_numpy()))
+    every = pl.concat([words for words, _, _ in parts]).unique().sort()
+    indices = np.concatenate([_codes(words, every)[codes] for words, codes, _ in parts])
+    ends = np.concatenate([[0], np.cumsum(np.concatenate([lengths for _, _, lengths in parts]), dtype=np.int64)])
+    shape = (len(texts), len(every))
+    counts = sparse.csr_array((np.ones(len(indices)), indices, ends), shape=shape)
+    counts.sum_duplicates()
+    if counts.nnz < 2**31:
+        counts.indices, counts.indptr = counts.indices.astype(np.int32), counts.indptr.astype(np.int32)
+    return WordCounts(every.to_list(), counts)
+
+
+def _chunks(texts: pl.Series) -> Iterator[pl.Series]:
+    """Parts of about equal bytes, at least one."""
+    ends = texts.str.len_bytes().cast(pl.Int64).cum_sum().to_numpy()
+    total = int(ends[-1]) if len(ends) else 0
+    cuts = np.searchsorted(ends, np.arange(CHUNK_BYTES, total, CHUNK_BYTES), side="left") + 1
+    edges = [0, *np.unique(np.minimum(cuts, len(texts))).tolist()]
+    for begin, end in pairwise([*edges, len(texts)]):
+        yield texts[begin:end]
+
+
+def _codes(tokens: pl.Series, words: pl.Series) -> Integers:
+    """Places of tokens among the words, which are sorted and different."""
+    if not len(words):
+        return np.zeros(0, dtype=np.int64)
+    return tokens.cast(pl.Enum(words)).to_physical().cast(pl.Int64).to_numpy()
