@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import tenfold
 from tenfold import TableEncoder
 from tenfold.features import Texts, count_vocabulary, infer_schema, words
-from tenfold.features.words import count_words
+from tenfold.features.words import count_words, share_counts
 
 SIGNS = st.sampled_from(list("abcABC éÉßΣσçñ_-'.,;:!?\n\t0123456789٣²½日本語İı"))
 TEXTS = st.lists(st.none() | st.text(SIGNS, max_size=40), min_size=1, max_size=12)
@@ -47,11 +47,11 @@ def corpus(rows: int, seed: int = 0) -> pl.Series:
 
 def test_chunks_and_kept_counts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = corpus(300)
-    monkeypatch.setattr(words, "_recent", type(words._recent)())
-    whole = count_words(texts, keep=True)
-    part = texts[np.random.default_rng(1).integers(300, size=100)]
-    looked_up = count_words(part)
-    monkeypatch.setattr(words, "_recent", type(words._recent)())
+    with share_counts() as shared:
+        whole = count_words(texts, keep=True)
+        part = texts[np.random.default_rng(1).integers(300, size=100)]
+        looked_up = count_words(part)
+        assert len(shared) == 1
     monkeypatch.setattr(words, "CHUNK_BYTES", 100)
     chunked = count_words(texts)
     anew = count_words(part)
@@ -63,17 +63,24 @@ def test_chunks_and_kept_counts_change_nothing(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_no_more_is_kept_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "_recent", type(words._recent)())
     columns = [corpus(100, seed) for seed in range(3)]
-    count_words(columns[0], keep=True)
-    monkeypatch.setattr(words, "KEPT_BYTES", 5 * words._recent[0][0].estimated_size())
-    for texts in columns:
-        count_words(texts, keep=True)
-    assert 1 <= len(words._recent) < 3
-    assert words._recent[-1][0].to_list() == columns[-1].unique(maintain_order=True).to_list()
-    monkeypatch.setattr(words, "KEPT_BYTES", 0)
-    count_words(corpus(100, 9), keep=True)
-    assert not words._recent
+    with share_counts() as shared:
+        count_words(columns[0], keep=True)
+        monkeypatch.setattr(words, "KEPT_BYTES", 5 * shared[0][0].estimated_size())
+        for texts in columns:
+            count_words(texts, keep=True)
+        assert 1 <= len(shared) < 3
+        assert shared[-1][0].to_list() == columns[-1].unique(maintain_order=True).to_list()
+        monkeypatch.setattr(words, "KEPT_BYTES", 0)
+        count_words(corpus(100, 9), keep=True)
+        assert not shared
+
+
+def test_nothing_is_kept_outside_of_the_context() -> None:
+    with share_counts() as shared:
+        count_words(corpus(10), keep=True)
+    count_words(corpus(20), keep=True)
+    assert len(shared) == 1
 
 
 def test_the_most_frequent_words_are_kept() -> None:

@@ -17,9 +17,11 @@ from tenfold.cli.structure import found as found_structure
 from tenfold.cli.writing import write
 from tenfold.cli.zoo import BASELINE, lines
 from tenfold.datasets import load_demo, write_csv
+from tenfold.features import share_counts
 from tenfold.selection import Event
 
 
+@share_counts()
 def run(
     *,
     data: Path,

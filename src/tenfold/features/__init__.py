@@ -12,6 +12,7 @@ from tenfold.features.reading import Reading, read_table
 from tenfold.features.sentinels import find_sentinels
 from tenfold.features.task import Target, infer_task, split_target
 from tenfold.features.text import Texts, count_vocabulary, text_vectoriser
+from tenfold.features.words import share_counts
 
 __all__ = [
     "ColumnType",
@@ -38,6 +39,7 @@ __all__ = [
     "infer_task",
     "profile",
     "read_table",
+    "share_counts",
     "split_target",
     "suspects",
     "text_vectoriser",

@@ -1,12 +1,14 @@
 """Counts of the words of texts: tokenised by polars, once for all folds of a table.
 
 A word is a run of two or more letters, digits or underscores, in small letters, as in scikit-learn's `CountVectorizer`.
-Folds of a table share their texts, and tokenising costs far more than all the rest: the counts of the last columns that
-an encoder was fitted to are kept, and texts that stand there are looked up.
+Folds of a table share their texts, and tokenising costs far more than all the rest: inside `share_counts` the counts of
+the columns that an encoder was fitted to are kept, and texts that stand there are looked up.
 """
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -65,8 +67,20 @@ class WordCounts:
         return found
 
 
-_recent: deque[tuple[pl.Series, WordCounts]] = deque()
-"""The different texts of columns, and their counts; the oldest first."""
+Kept = deque[tuple[pl.Series, WordCounts]]
+_shared: ContextVar[Kept | None] = ContextVar("_shared", default=None)
+"""The different texts of columns, and their counts, the oldest first; None outside of `share_counts`."""
+
+
+@contextmanager
+def share_counts() -> Iterator[Kept]:
+    """A context in which the counts of texts that encoders are fitted to are kept, for folds of the same table."""
+    shared: Kept = deque()
+    token = _shared.set(shared)
+    try:
+        yield shared
+    finally:
+        _shared.reset(token)
 
 
 def count_words(texts: pl.Series, *, keep: bool = False) -> WordCounts:
@@ -76,10 +90,11 @@ def count_words(texts: pl.Series, *, keep: bool = False) -> WordCounts:
     ----------
     texts : column of strings
     keep : bool, default=False
-        Whether the counts are kept for texts that come again.
+        Whether the counts are kept for texts that come again, inside `share_counts`.
     """
     texts = texts.fill_null("")
-    for known, found in tuple(_recent):
+    shared = _shared.get()
+    for known, found in tuple(shared or ()):
         if len(texts) and not (known == texts[-1]).any():  # a quick look before all are looked up
             continue
         places = _places(texts, known)
@@ -87,10 +102,10 @@ def count_words(texts: pl.Series, *, keep: bool = False) -> WordCounts:
             return WordCounts(found.words, found.counts[places.to_numpy()])
     different = texts.unique(maintain_order=True)
     found = _tokenise(different)
-    if keep:
-        _recent.append((different, found))
-        while sum(texts.estimated_size() + counts.nbytes for texts, counts in _recent) > KEPT_BYTES:
-            _recent.popleft()
+    if keep and shared is not None:
+        shared.append((different, found))
+        while sum(texts.estimated_size() + counts.nbytes for texts, counts in shared) > KEPT_BYTES:
+            shared.popleft()
     if len(different) == len(texts):
         return found
     return WordCounts(found.words, found.counts[_places(texts, different).to_numpy()])
