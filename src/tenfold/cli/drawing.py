@@ -1,4 +1,4 @@
-"""The numbers behind the pictures of a run, and the weights of a linear model in the units of its columns."""
+"""The numbers behind the pictures of a run."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tenfold.plots import LeaveOneOutDisplay, PathDisplay
 from tenfold.report.svg import thinned
 from tenfold.selection import Result
 
-MOST_POINTS, MOST_CURVES, MOST_WEIGHTS = 500, 12, 200
+MOST_POINTS, MOST_CURVES, SCORE_BINS = 500, 10, 25
 
 
 def confusion_of(evaluation: Evaluation) -> dict[str, Any] | None:
@@ -26,6 +26,9 @@ def pictures_of(result: Result, evaluation: Evaluation, table: Prepared) -> dict
     if evaluation.roc:
         curves = list(evaluation.roc.items())[:MOST_CURVES]
         held["roc"] = {"curves": [_roc(str(name), curve) for name, curve in curves]}
+    if table.task == "binary" and evaluation.roc:
+        held["precision_recall"] = _precision_recall(evaluation)
+        held["scores"] = _score_histogram(result, table)
     if evaluation.calibration is not None:
         found = evaluation.calibration
         held["reliability"] = {
@@ -70,37 +73,45 @@ def _roc(name: str, curve: Any) -> dict[str, Any]:
     return {"x": x, "y": y, "label": name}
 
 
+def _precision_recall(evaluation: Evaluation) -> dict[str, Any]:
+    """Precision by recall, from the ROC curve and the share p of the class: p t / (p t + (1 - p) f)."""
+    name, curve = next(iter(evaluation.roc.items()))
+    assert evaluation.confusion is not None
+    share = float(evaluation.confusion[-1].sum() / evaluation.confusion.sum())
+    found, false = share * curve.true_positives, (1.0 - share) * curve.false_positives
+    some = found + false > 0.0
+    recall, precision = thinned(curve.true_positives[some].tolist(), (found[some] / (found + false)[some]).tolist())
+    return {"recall": recall, "precision": precision, "prevalence": share, "class": str(name)}
+
+
+def _score_histogram(result: Result, table: Prepared) -> dict[str, Any]:
+    """Out-of-fold scores of the two classes, each as shares of its own samples."""
+    seen = result.tested
+    if result.probabilities is not None:
+        scores, name = result.probabilities[seen][:, -1], f"predicted probability of {result.classes[-1]}"
+        low, high = 0.0, 1.0
+    else:
+        scores, name = result.decisions[seen], f"score of {result.classes[-1]}"
+        low, high = np.quantile(scores, [0.005, 0.995])
+    edges = np.linspace(low, high, SCORE_BINS + 1)
+    y = table.y[seen]
+    counts = [np.histogram(np.clip(scores[y == label], low, high), edges)[0] for label in result.classes]
+    return {
+        "edges": edges.tolist(),
+        "classes": [str(label) for label in result.classes],
+        "counts": [int(part.sum()) for part in counts],
+        "shares": [(part / max(1, part.sum())).tolist() for part in counts],
+        "x_name": name,
+    }
+
+
 def _residuals(result: Result, table: Prepared) -> dict[str, Any]:
     seen = np.flatnonzero(result.tested)
     if len(seen) > MOST_POINTS:
         seen = np.sort(np.random.default_rng(0).choice(seen, MOST_POINTS, replace=False))
     predicted = result.predictions[seen].astype(np.float64)
-    return {"predicted": predicted.tolist(), "residual": (table.y[seen] - predicted).tolist()}
-
-
-def weights_of(model: Any, classes: Any) -> dict[str, Any] | None:
-    """The weights of a linear model, largest effects first, in the units of the columns and of standardised ones."""
-    encoder, last = model.steps[0][1], model.steps[-1][1]
-    if not hasattr(last, "coef_") or np.ndim(last.coef_) > 2:
-        return None
-    names = encoder.get_feature_names_out()
-    coef = np.atleast_2d(np.asarray(last.coef_, dtype=np.float64))
-    if coef.shape[1] != len(names):
-        return None
-    scale = encoder.scales_
-    size = np.abs(coef).max(axis=0)
-    order = np.argsort(-size, kind="stable")[:MOST_WEIGHTS]
-    several = len(coef) > 1
-    head = [str(name) for name in classes] if several else ["for one unit more", "for one standard deviation more"]
-    rows = [
-        {
-            "feature": str(names[j]),
-            "weights": (coef[:, j] / scale[j]).tolist() if several else [coef[0, j] / scale[j], coef[0, j]],
-        }
-        for j in order
-    ]
-    effect = (
-        "the prediction" if classes is None else "the score of a class" if several else f"the score of {classes[-1]}"
-    )
-    words = f"By how much {effect} changes when a column grows by one of its units and the others stay."
-    return {"head": head, "rows": rows, "words": words}
+    return {
+        "predicted": predicted.tolist(),
+        "residual": (table.y[seen] - predicted).tolist(),
+        "rows": table.rows[seen].tolist(),
+    }

@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 import tenfold
-from tenfold.cli.drawing import confusion_of, pictures_of, weights_of
+from tenfold.cli.drawing import confusion_of, pictures_of
+from tenfold.cli.explain import SECONDS, describe_groups, explain, explain_weights, profile_columns
 from tenfold.cli.folder import FORMAT
-from tenfold.cli.league import EMPTY, Standing, board, certified
+from tenfold.cli.league import EMPTY, Standing, board, candidate, certified
 from tenfold.cli.preparing import Prepared, Roles, opened
 from tenfold.cli.scoring import Metric, evaluated
 from tenfold.cli.structure import Found
@@ -106,8 +107,9 @@ def record_of_league(
     best: Standing | None,
     away: dict[str, str],
     outer: Any,
+    explain_seconds: float = SECONDS,
 ) -> dict[str, Any]:
-    """The record of a leaderboard."""
+    """The record of a leaderboard; importance and the learning curve may take `explain_seconds`."""
     encoder = None if best is None else best.result.model.steps[0][1]
     seconds = sum(one.result.seconds for one in standing)
     record = {
@@ -133,7 +135,16 @@ def record_of_league(
         "figures": [figure.to_dict() for figure in evaluation.figures.values()],
         "confusion": confusion_of(evaluation),
         "pictures": pictures_of(best.result, evaluation, table),
-        "weights": weights_of(best.result.model, found.classes),
+        **explain_weights(best, table),
+        "explain": explain(
+            best,
+            standing,
+            table,
+            metric,
+            candidate(table, best.line),
+            seed=job.seed,
+            seconds=0.0 if found.interrupted else explain_seconds,
+        ),
         "residuals": _residuals(best, table),
         "test": _tested(job, table, best.result.model),
     }
@@ -264,5 +275,9 @@ def record_of_structure(
             {"principal-components": "spectrum", "k-means": "errors", "mixture": "criterion"}[one.name]: one.picture
             for one in found
         },
+        "explain": {"profiles": profile_columns(table, deadline=begin + seconds)},
+        "groups": describe_groups(
+            [one.model for one in found], Z, encoder.get_feature_names_out().tolist(), table.rows
+        ),
     }
     return record, Pipeline([("table", encoder), ("model", kept.model)])

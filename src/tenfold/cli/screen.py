@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from tenfold.report.words import scored, value_said
+from tenfold.report.words import round_to, scored, value_said
 
 Row = Mapping[str, Any]
 
@@ -63,7 +63,7 @@ def _cells(row: Row) -> Sequence[Text]:
         ", ".join(f"{name}={value_said(value)}" for name, value in row["chosen"].items()),
         tried,
         "" if row["fit_seconds"] is None else f"{row['fit_seconds']:.3g}",
-        "" if row["predict_us"] is None else f"{row['predict_us']:.2g}",
+        "" if row["predict_us"] is None else round_to(row["predict_us"], 2),
         "" if row["memory_mb"] is None else f"{row['memory_mb']:.0f}",
         shortened(row["note"]),
     )

@@ -62,7 +62,7 @@ RULES = {
     "fixed point": Rule(
         1e-6,
         "fall of the objective in one exact step",
-        "the objective; of a likelihood one nat a row",
+        "objective; of a likelihood one nat a row",
         "rounding of the objective and of the stored parameters",
         "one more step from here lowers the objective by {value}; another start may find a better place",
     ),

@@ -6,32 +6,22 @@ from typing import Any
 
 from jinja2 import Environment
 
-from tenfold.report.pictures import pictures
-from tenfold.report.svg import Range, ranges
-from tenfold.report.words import said, scored, seconds_said, value_said
+from tenfold.report import board, depth
+from tenfold.report.cards import draw_cards
+from tenfold.report.pictures import draw_map, draw_predicted, draw_score_histogram, pictures
+from tenfold.report.svg import TONES, legend
 
-MOST_COLUMNS, MOST_WEIGHTS, MOST_CLASSES = 200, 40, 30
+MOST_COLUMNS = 200
 Record = Mapping[str, Any]
-
-BOARD_HEAD = (
-    "model",
-    "score",
-    "interval",
-    "over the baseline",
-    "certificate",
-    "chosen",
-    "tried",
-    "fit",
-    "a row",
-    "memory",
-    "note",
-)
 
 
 def page(record: Record) -> str:
-    """The whole page, one file: no script, no font, no request to anywhere."""
-    template = Environment(autoescape=True, trim_blocks=True).from_string(_text("page.html"))
-    return template.render(style=_text("page.css"), **_context(record)) + "\n"
+    """The whole page, one file: no font, no request to anywhere, and a script that only sorts the leaderboard.
+
+    Keys that an older record does not have leave their section out.
+    """
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_text("page.html"))
+    return template.render(style=_text("page.css"), script=_text("page.js"), **_context(record)) + "\n"
 
 
 def _text(name: str) -> str:
@@ -39,110 +29,97 @@ def _text(name: str) -> str:
 
 
 def _context(record: Record) -> dict[str, Any]:
-    board: Sequence[Record] = record["board"]
-    metric = record["metric"]
-    weights = record.get("weights") or {}
-    columns = record["columns"]
+    metric, best, rows = record["metric"], record["best"], record["board"]
+    explained = record.get("explain") or {}
+    first, rest = board.headline(record)
+    test = record.get("test") or {}
     return {
         "title": f"{record['target'] or 'Structure'} in {record['data']['name']}",
-        "lead": record["lead"],
+        "headline": first,
+        "lead": rest,
+        "tiles": board.tiles(record),
         "warnings": record["warnings"],
+        "hero": _hero(record),
         "protocol": record["protocol"],
-        "picture_board": _board_picture(board, metric),
-        "board_head": BOARD_HEAD,
-        "board": [_board_row(row, record["best"]) for row in board],
-        "board_notes": record["notes"],
-        "best": record["best"],
+        "board_picture": board.draw_board(rows, metric, best) if record["target"] else "",
+        "board": board.board_table(rows, best),
+        "board_notes": [*record["notes"]],
+        "model_notes": board.board_notes(rows),
+        "best": best,
+        "target": record["target"],
         "certificate": record.get("certificate"),
-        "figures": [_figure_row(figure) for figure in record.get("figures", ())],
-        "tests": [_figure_row(figure) for figure in (record.get("test") or {}).get("figures", ())],
-        "tests_rows": f"{(record.get('test') or {}).get('rows', 0):,}",
-        "confusion": _confusion(record.get("confusion")),
+        "figures": [depth.figure_row(figure) for figure in record.get("figures", ())],
+        "tests": [depth.figure_row(figure) for figure in test.get("figures", ())],
+        "tests_rows": f"{test.get('rows', 0):,}",
+        "confusion": depth.confusion(record.get("confusion")),
         "pictures": pictures(record),
-        "weights": [
-            {"name": row["feature"], "cells": [said(value) for value in row["weights"]]}
-            for row in weights.get("rows", ())[:MOST_WEIGHTS]
-        ],
-        "weights_head": weights.get("head", ()),
-        "weights_words": weights.get("words", ""),
-        "columns": columns[:MOST_COLUMNS],
-        "columns_more": _more(columns, "columns"),
-        "decisions_more": _more(record["decisions"], "decisions"),
+        "columns": record["columns"][:MOST_COLUMNS],
+        "columns_more": _more(record["columns"], "columns"),
         "decisions": record["decisions"][:MOST_COLUMNS],
+        "decisions_more": _more(record["decisions"], "decisions"),
         "footer": _footer(record),
+        **_explained(record, explained),
     }
+
+
+def _explained(record: Record, explained: Record) -> dict[str, Any]:
+    """The sections of a run that was explained; None for those of an older one."""
+    metric, best, classes = record["metric"], record["best"] or "", record.get("classes")
+    effect = "the prediction" if classes is None else f"the score of {classes[-1]}"
+    profiles: Sequence[Record] = explained.get("profiles") or ()
+    stacked = next((one["classes"] for one in profiles if one.get("stack")), None)
+    return {
+        "differences": depth.differences(explained.get("differences"), best, metric),
+        "importance": depth.importance(explained.get("importance"), metric),
+        "contributions": depth.contributions(record.get("contributions"), effect),
+        "weights": depth.weights(record.get("weights")),
+        "growth": depth.growth(explained.get("curve"), metric),
+        "wrong": depth.wrong_samples(explained.get("wrong"), record["task"]),
+        "groups": depth.groups(record.get("groups")),
+        "cards": draw_cards(profiles, record["target"]),
+        "cards_words": _cards_words(record, profiles),
+        "cards_legend": legend([(name, f"t{k % TONES}") for k, name in enumerate(stacked)]) if stacked else "",
+        "explain_notes": explained.get("notes", ()),
+    }
+
+
+def _cards_words(record: Record, profiles: Sequence[Record]) -> str:
+    if record["target"] is None:
+        return "The distribution of each column."
+    if record["task"] == "multiclass":
+        line = "coloured by class"
+    elif record["task"] == "binary":
+        of = next((one["of"] for one in profiles if one.get("of")), "the second class")
+        line = f"and, as the line or the number, the share of {of} along it, on one scale for all columns"
+    else:
+        line = f"and, as the line or the number, the mean of {record['target']} along it, on one scale for all columns"
+    return (
+        f"The distribution of each column, {line}. “Explains” is the share of the "
+        f"variance of {record['target']} that the column explains alone, by bins or by a line; the strongest come "
+        "first."
+    )
+
+
+def _hero(record: Record) -> dict[str, str] | None:
+    """The picture that explains the answer; a matrix of classes stands for itself below."""
+    held: Record = record.get("pictures", {})
+    grouped = (record.get("groups") or {}).get("map")
+    if grouped:
+        chart, caption = draw_map(grouped), "Every point is a sample, close to those that are like it."
+    elif record["task"] == "regression" and held.get("residuals"):
+        chart = draw_predicted(held["residuals"], record["target"])
+        caption = "Every point is a sample that the model had not seen. On the dashed line it would be right."
+    elif held.get("scores"):
+        chart = draw_score_histogram(held["scores"])
+        caption = "Samples that the model had not seen. The less the classes overlap, the better it tells them apart."
+    else:
+        return None
+    return {"title": chart.title, "svg": chart.svg(), "caption": caption}
 
 
 def _more(listed: Sequence[Any], what: str) -> str:
     more = len(listed) - MOST_COLUMNS
     return f"... and {more:,} {what} more, in run.json." if more > 0 else ""
-
-
-def _board_picture(board: Sequence[Record], metric: Record) -> str:
-    scored = [row for row in board if row["score"] is not None]
-    if not scored:
-        return ""
-    baseline = next((row["score"] for row in scored if row["status"] == "baseline"), None)
-    rows = [
-        Range(row["name"], row["score"], _number(row["low"]), _number(row["high"]), best=k == 0)
-        for k, row in enumerate(scored)
-    ]
-    return ranges(rows, f"{metric['words']} of each model with its interval", metric["words"], baseline)
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value
-
-
-def _board_row(row: Record, best: str | None) -> dict[str, Any]:
-    score, interval = ("", "") if row["score"] is None else scored(row["score"], row["low"], row["high"])
-    cells = (
-        row["name"],
-        score,
-        interval,
-        "" if row["gap"] is None else f"{row['gap']:+.3g}",
-        row["certificate"] or "",
-        ", ".join(f"{name} {value_said(value)}" for name, value in row["chosen"].items()),
-        _tried(row),
-        seconds_said(row["fit_seconds"]),
-        "" if row["predict_us"] is None else f"{row['predict_us']:.2g} µs",
-        "" if row["memory_mb"] is None else f"{row['memory_mb']:.0f} MB",
-        row["note"],
-    )
-    look = "best" if row["name"] == best else row["status"]
-    return {"look": look, "cells": cells}
-
-
-def _tried(row: Record) -> str:
-    if not row["tried"]:
-        return ""
-    return f"{row['tried']}, {row['free']} free" if row["free"] else str(row["tried"])
-
-
-def _figure_row(figure: Record) -> dict[str, str]:
-    known = figure["value"] is not None
-    value, interval = scored(figure["value"], figure["low"], figure["high"]) if known else ("", "")
-    return {
-        "name": figure["name"].replace("_", " "),
-        "value": value,
-        "interval": interval,
-        "method": figure["method"] if interval else "",
-    }
-
-
-def _confusion(found: Record | None) -> dict[str, Any] | None:
-    if not found or len(found["classes"]) > MOST_CLASSES:
-        return None
-    rows = [
-        {
-            "name": name,
-            "cells": [
-                {"count": f"{count:g}", "look": "right" if i == j else ""} for j, count in enumerate(found["counts"][i])
-            ],
-        }
-        for i, name in enumerate(found["classes"])
-    ]
-    return {"classes": found["classes"], "rows": rows}
 
 
 def _footer(record: Record) -> str:

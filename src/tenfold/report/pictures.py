@@ -4,69 +4,137 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tenfold.report.svg import Chart, Mark
+from tenfold.report.words import format_share, said
 
 Record = Mapping[str, Any]
 
 
 def pictures(record: Record) -> list[dict[str, str]]:
-    """The pictures whose numbers the record holds, in the order of `DRAWN`."""
+    """The pictures whose numbers the record holds, in the order of `DRAWN`; the one at the top of the page left out."""
     held: Record = record.get("pictures", {})
     drawn = []
     for name, (draw, caption) in DRAWN.items():
         if held.get(name):
-            drawn.append({"svg": draw(held[name]).svg(), "caption": held[name].get("caption") or caption})
+            chart = draw(held[name])
+            drawn.append({"title": chart.title, "svg": chart.svg(), "caption": held[name].get("caption") or caption})
     return drawn
 
 
+def draw_predicted(held: Record, target: str) -> Chart:
+    """The true target against the predicted one."""
+    true = [p + r for p, r in zip(held["predicted"], held["residual"], strict=True)]
+    ends = (min(*held["predicted"], *true), max(*held["predicted"], *true))
+    rows = held.get("rows") or [None] * len(true)
+    hints = [
+        f"{'' if row is None else f'row {row:,}: '}{said(t)}, predicted {said(p)}"
+        for row, t, p in zip(rows, true, held["predicted"], strict=True)
+    ]
+    marks = [Mark("points", held["predicted"], true, hints=hints), Mark("dashes", ends, ends)]
+    words = f"True {target} against predicted, {len(true):,} held-out samples; on the dashed line both are equal."
+    return Chart(f"{target}: predicted and true", "predicted", "true", marks, words)
+
+
+def draw_score_histogram(held: Record) -> Chart:
+    """The scores of the two classes."""
+    marks = [
+        Mark("bars", held["edges"], shares, label=f"{name} ({count:,})", tone=tone)
+        for tone, (name, shares, count) in enumerate(zip(held["classes"], held["shares"], held["counts"], strict=True))
+    ]
+    words = f"Distribution of the {held['x_name']} on held-out samples, one histogram for each true class."
+    return Chart("How well the classes separate", held["x_name"], "share of the class", marks, words)
+
+
+def draw_map(held: Record) -> Chart:
+    """The samples in the plane of the first two components, coloured by cluster."""
+    cluster = held.get("cluster") or [0] * len(held["x"])
+    marks = []
+    for tone, name in enumerate(sorted(set(cluster))):
+        own = [i for i, label in enumerate(cluster) if label == name]
+        hints = [f"row {held['rows'][i]:,}" for i in own]
+        label = f"cluster {name}" if held.get("cluster") else ""
+        x, y = [held["x"][i] for i in own], [held["y"][i] for i in own]
+        marks.append(Mark("points", x, y, label=label, tone=tone, hints=hints))
+    first, second = (format_share(share) for share in held["shares"])
+    words = f"{len(cluster):,} samples by their first two components, coloured by cluster."
+    return Chart("Map of the samples", f"component 1 ({first})", f"component 2 ({second})", marks, words)
+
+
+def draw_curve(held: Record, metric: Record) -> Chart:
+    """Scores by numbers of training samples, and the extrapolation to twice as many."""
+    sign = -1.0 if metric["better"] == "smaller" else 1.0
+    end = held["scores"][-1]
+    beyond = [end + sign * gain for gain in held["gains"]]
+    folds = [Mark("line", held["sizes"], fold, tone=7) for fold in held["of_folds"] if len(held["of_folds"]) > 1]
+    marks = [*folds, Mark("line", held["sizes"], held["scores"]), Mark("points", held["sizes"], held["scores"])]
+    marks.append(Mark("dashes", held["beyond"], beyond))
+    shown = "; ".join(f"{n:,.0f}: {said(s)}" for n, s in zip(held["sizes"], held["scores"], strict=True))
+    words = f"{metric['words']} by training samples: {shown}. Dashed: extrapolated."
+    return Chart("Learning curve", "training samples", metric["words"], marks, words, log_x=True)
+
+
 def _roc(held: Record) -> Chart:
+    several = len(held["curves"]) > 1
     marks = [
         Mark("dashes", (0, 1), (0, 1)),
         *(
-            Mark("line", curve["x"], curve["y"], label=curve["label"], tone=k % 3)
+            Mark("line", curve["x"], curve["y"], label=curve["label"] if several else "", tone=k if several else None)
             for k, curve in enumerate(held["curves"])
         ),
     ]
-    return Chart("ROC curve", "share of false alarms", "share found", marks, square=True)
+    words = "True positive rate against false positive rate; the diagonal is guessing."
+    return Chart("ROC curve", "false positive rate", "true positive rate", marks, words, square=True)
+
+
+def _precision_recall(held: Record) -> Chart:
+    share = held["prevalence"]
+    marks = [Mark("dashes", (0, 1), (share, share)), Mark("line", held["recall"], held["precision"])]
+    words = f"Precision against recall of {held['class']}; the dashed line is its share, {format_share(share)}."
+    return Chart("Precision and recall", "recall", "precision", marks, words, square=True)
 
 
 def _reliability(held: Record) -> Chart:
     marks = [
         Mark("dashes", (0, 1), (0, 1)),
-        Mark("intervals", held["said"], held["low"], held["high"], tone=0),
-        Mark("points", held["said"], held["seen"], tone=0),
+        Mark("intervals", held["said"], held["low"], held["high"]),
+        Mark("points", held["said"], held["seen"]),
     ]
-    return Chart("Calibration", "probability said", "share seen", marks, square=True)
+    words = "Observed share against predicted probability, with exact intervals; the diagonal is perfect."
+    return Chart("Calibration", "predicted probability", "observed share", marks, words, square=True)
 
 
 def _residuals(held: Record) -> Chart:
     ends = (min(held["predicted"]), max(held["predicted"]))
     marks = [Mark("points", held["predicted"], held["residual"]), Mark("dashes", ends, (0, 0))]
-    return Chart("Residuals", "predicted", "target minus predicted", marks)
+    words = f"Residuals of {len(held['predicted']):,} held-out samples against the prediction."
+    return Chart("Residuals", "predicted", "true minus predicted", marks, words)
 
 
 def _errors(held: Record) -> Chart:
     marks = [Mark("line", held["x"], held["y"])]
     if held.get("chosen") is not None:
         marks.append(Mark("dashes", (held["chosen"],) * 2, (min(held["y"]), max(held["y"]))))
-    return Chart(held["title"], held["x_name"], held["y_name"], marks, log_x=held["log"])
+    words = f"{held['y_name']} for every {held['x_name']} tried; the dashed line is the one chosen."
+    return Chart(held["title"], held["x_name"], held["y_name"], marks, words, log_x=held["log"])
 
 
 def _path(held: Record) -> Chart:
-    marks = [Mark("line", held["x"], curve, tone=k % 3) for k, curve in enumerate(held["curves"])]
-    return Chart("Path of the weights", held["x_name"], "weight of a standardised column", marks, log_x=True)
+    marks = [Mark("line", held["x"], curve, tone=k) for k, curve in enumerate(held["curves"])]
+    words = f"Weights of the {len(held['curves'])} largest features along the penalty."
+    return Chart("Path of the weights", held["x_name"], "weight", marks, words, log_x=True)
 
 
 def _spectrum(held: Record) -> Chart:
     marks = [Mark("line", held["x"], held["y"]), Mark("points", held["x"], held["y"])]
-    return Chart(held["title"], held["x_name"], held["y_name"], marks)
+    return Chart(held["title"], held["x_name"], held["y_name"], marks, held.get("caption", ""))
 
 
 DRAWN: dict[str, tuple[Callable[[Record], Chart], str]] = {
-    "roc": (_roc, "How many are found for how many false alarms, on rows the model has not seen."),
-    "reliability": (_reliability, "Probabilities that were said, and how often they came true, with exact intervals."),
-    "residuals": (_residuals, "Errors on rows the model has not seen."),
+    "roc": (_roc, "True positives for false positives, on held-out samples. The diagonal is guessing."),
+    "precision_recall": (_precision_recall, "On held-out samples. The dashed line is guessing."),
+    "reliability": (_reliability, "Predicted probabilities and how often they came true, with exact intervals."),
+    "residuals": (_residuals, "Held-out samples. A trend or a funnel means that something is left to explain."),
     "errors": (_errors, "Error of every value tried; the dashed line is the one chosen."),
     "criterion": (_errors, "The criterion of every value tried; the dashed line is the one chosen."),
-    "path": (_path, "How the weights shrink as the penalty grows."),
+    "path": (_path, "How the weights of standardised features shrink as the penalty grows."),
     "spectrum": (_spectrum, "Variance by direction."),
 }

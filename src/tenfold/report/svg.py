@@ -1,4 +1,7 @@
-"""Pictures as inline SVG: lines, points and intervals on one pair of axes; colours are classes of the page's style."""
+"""Charts as inline SVG: lines, points, bars and intervals on one pair of axes; colours are classes of the page's style.
+
+A chart is as wide as a phone, so that its text is as large there as the page's; wide screens put charts side by side.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,37 +10,49 @@ from math import ceil, floor, isfinite, log10
 
 from tenfold.report.words import said
 
-WIDTH, HEIGHT = 380, 300
-LEFT, RIGHT, TOP, BOTTOM = 62, 12, 14, 46
+WIDTH, HEIGHT = 360, 280
+LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 44
+TONES = 10
+"""How many colours there are; accent is the page's own, `t0` to `t9` tell series apart."""
+
 Numbers = Sequence[float]
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What is drawn: `kind` is line, dashes, points, or band and intervals (from y to y2)."""
+    """What is drawn: `kind` is line, dashes, points, band or intervals (from y to y2), or bars (from 0; x are edges).
+
+    `tone` is a number of a colour, or None for the accent; `hints` are shown when a point is hovered over.
+    """
 
     kind: str
     x: Numbers
     y: Numbers
     y2: Numbers = ()
     label: str = ""
-    tone: int = 0
+    tone: int | None = None
+    hints: Sequence[str] = ()
+
+    @property
+    def look(self) -> str:
+        return "ta" if self.tone is None else f"t{self.tone % TONES}"
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Axes with marks: `title` is what a reader who cannot see the picture is told."""
+    """Axes with marks: `title` names the picture, `words` say what it shows to a reader who cannot see it."""
 
     title: str
     x: str
     y: str
     marks: Sequence[Mark] = field(default_factory=tuple)
+    words: str = ""
     log_x: bool = False
     square: bool = False
 
     def svg(self) -> str:
-        """The picture, readable at any width."""
-        return _drawn(self)
+        """The picture with its legend."""
+        return _draw(self)
 
 
 class Axis:
@@ -67,66 +82,98 @@ class Axis:
     def ticks(self, about: int = 5) -> list[float]:
         """Round numbers inside the range, about so many."""
         if self.log:
-            powers = range(ceil(self.start), floor(self.end) + 1)
-            every = max(1, ceil(len(powers) / about))
-            return [10.0**power for power in powers[::every]]
+            return self._log_ticks(about)
         raw = (self.end - self.start) / about
         size = 10.0 ** floor(log10(raw))
         step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw)
         first = ceil(self.start / step)
         return [step * k for k in range(first, floor(self.end / step) + 1)]
 
+    def _log_ticks(self, about: int) -> list[float]:
+        powers = range(ceil(self.start), floor(self.end) + 1)
+        if len(powers) >= 2:
+            every = max(1, ceil(len(powers) / about))
+            return [10.0**power for power in powers[::every]]
+        # within a decade or two: 1, 2 and 5 of each
+        fine = [f * 10.0**p for p in range(floor(self.start), ceil(self.end) + 1) for f in (1, 2, 5)]
+        return [value for value in fine if self.start <= log10(value) <= self.end]
 
-def _drawn(chart: Chart) -> str:
+
+def _draw(chart: Chart) -> str:
     width = HEIGHT + 20 if chart.square else WIDTH
     across = [value for mark in chart.marks for value in mark.x]
-    along = [value for mark in chart.marks for value in (*mark.y, *mark.y2)]
+    along = [value for mark in chart.marks for value in (*mark.y, *mark.y2, *([0.0] if mark.kind == "bars" else []))]
     x = Axis(across, LEFT, width - RIGHT, chart.log_x)
     y = Axis(along, HEIGHT - BOTTOM, TOP)
+    words = escape(f"{chart.title}. {chart.words}".strip(), quote=True)
     parts = [
-        f'<svg viewBox="0 0 {width} {HEIGHT}" role="img" aria-label="{escape(chart.title)}">',
-        f"<title>{escape(chart.title)}</title>",
+        f'<svg viewBox="0 0 {width} {HEIGHT}" role="img" aria-label="{words}">',
         *_frame(chart, x, y, width),
-        *(_drawn_mark(mark, x, y) for mark in chart.marks),
+        *(_draw_mark(mark, x, y) for mark in chart.marks),
         "</svg>",
     ]
-    named = [mark for mark in chart.marks if mark.label]
-    legend = "".join(f'<span class="key t{mark.tone}">{escape(mark.label)}</span>' for mark in named)
-    return "".join(parts) + (f'<p class="legend">{legend}</p>' if legend else "")
+    return "".join(parts) + legend([(mark.label, mark.look) for mark in chart.marks if mark.label])
+
+
+def legend(keys: Sequence[tuple[str, str]]) -> str:
+    """Names beside dots in their colours."""
+    shown = "".join(f'<span class="key {look}">{escape(label)}</span>' for label, look in keys)
+    return f'<p class="legend">{shown}</p>' if shown else ""
 
 
 def _frame(chart: Chart, x: Axis, y: Axis, width: int) -> list[str]:
     bottom = HEIGHT - BOTTOM
-    parts = [f'<path class="axis" d="M{LEFT} {TOP}V{bottom}H{width - RIGHT}"/>']
-    for tick in x.ticks(3 if chart.square else 5):
+    parts = []
+    for tick in x.ticks(4 if chart.square else 5):
         parts.append(f'<path class="grid" d="M{x(tick):.1f} {TOP}V{bottom}"/>')
         parts.append(f'<text x="{x(tick):.1f}" y="{bottom + 16}" text-anchor="middle">{said(tick)}</text>')
     for tick in y.ticks():
         parts.append(f'<path class="grid" d="M{LEFT} {y(tick):.1f}H{width - RIGHT}"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{said(tick)}</text>')
+    parts.append(f'<path class="axis" d="M{LEFT} {TOP}V{bottom}H{width - RIGHT}"/>')
     middle = (LEFT + width - RIGHT) / 2
-    parts.append(f'<text x="{middle:.0f}" y="{HEIGHT - 8}" text-anchor="middle">{escape(chart.x)}</text>')
+    parts.append(f'<text class="name" x="{middle:.0f}" y="{HEIGHT - 8}" text-anchor="middle">{escape(chart.x)}</text>')
     height = (TOP + bottom) / 2
-    turned = f'text-anchor="middle" transform="rotate(-90 14 {height:.0f})"'
-    parts.append(f'<text x="14" y="{height:.0f}" {turned}>{escape(chart.y)}</text>')
+    turned = f'text-anchor="middle" transform="rotate(-90 13 {height:.0f})"'
+    parts.append(f'<text class="name" x="13" y="{height:.0f}" {turned}>{escape(chart.y)}</text>')
     return parts
 
 
-def _drawn_mark(mark: Mark, x: Axis, y: Axis) -> str:
-    places = [(x(a), y(b)) for a, b in zip(mark.x, mark.y, strict=True) if x.shows(a) and y.shows(b)]
+def _draw_mark(mark: Mark, x: Axis, y: Axis) -> str:
+    if mark.kind == "bars":
+        return _draw_bars(mark, x, y)
+    shown = [place for place, (a, b) in enumerate(zip(mark.x, mark.y, strict=True)) if x.shows(a) and y.shows(b)]
+    places = [(x(mark.x[i]), y(mark.y[i])) for i in shown]
     if mark.kind == "points":
-        return "".join(f'<circle class="t{mark.tone}" cx="{a:.1f}" cy="{b:.1f}" r="2"/>' for a, b in places)
+        return "".join(
+            f'<circle class="{mark.look}" cx="{a:.1f}" cy="{b:.1f}" r="2.5">{_hint(mark, i)}</circle>'
+            for i, (a, b) in zip(shown, places, strict=True)
+        )
     if mark.kind in ("band", "intervals"):
-        upper = [(x(a), y(b)) for a, b in zip(mark.x, mark.y2, strict=True) if x.shows(a) and y.shows(b)]
+        upper = [(x(mark.x[i]), y(mark.y2[i])) for i in shown]
         if mark.kind == "band":
             outline = " ".join(f"{a:.1f},{b:.1f}" for a, b in [*places, *reversed(upper)])
-            return f'<polygon class="t{mark.tone}" points="{outline}"/>'
+            return f'<polygon class="{mark.look}" points="{outline}"/>'
         bars = "".join(f"M{a:.1f} {b:.1f}V{c:.1f}" for (a, b), (_, c) in zip(places, upper, strict=True))
-        return f'<path class="line t{mark.tone}" d="{bars}"/>'
-    if mark.kind == "dashes":
-        return f'<polyline class="dashes" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in places)}"/>'
+        return f'<path class="line {mark.look}" d="{bars}"/>'
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
-    return f'<polyline class="line t{mark.tone}" points="{points}"/>'
+    look = "dashes" if mark.kind == "dashes" else f"line {mark.look}"
+    return f'<polyline class="{look}" points="{points}"/>'
+
+
+def _hint(mark: Mark, place: int) -> str:
+    return f"<title>{escape(mark.hints[place])}</title>" if mark.hints else ""
+
+
+def _draw_bars(mark: Mark, x: Axis, y: Axis) -> str:
+    """Bars between consecutive edges, as one outline."""
+    floor_ = y(0.0)
+    steps = "".join(
+        f"M{x(a):.1f} {floor_:.1f}V{y(h):.1f}H{x(b):.1f}V{floor_:.1f}Z"
+        for a, b, h in zip(mark.x[:-1], mark.x[1:], mark.y, strict=True)
+        if h
+    )
+    return f'<path class="bars {mark.look}" d="{steps}"/>'
 
 
 def thinned(x: Numbers, y: Numbers, most: int = 400) -> tuple[list[float], list[float]]:
@@ -134,42 +181,3 @@ def thinned(x: Numbers, y: Numbers, most: int = 400) -> tuple[list[float], list[
     step = max(1, ceil(len(x) / most))
     kept = [*range(0, len(x) - 1, step), len(x) - 1] if len(x) else []
     return [float(x[i]) for i in kept], [float(y[i]) for i in kept]
-
-
-@dataclass(frozen=True)
-class Range:
-    """A line of a leaderboard's picture: a value with its interval."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-    best: bool = False
-
-
-def ranges(rows: Sequence[Range], title: str, unit: str, mark: float | None = None) -> str:
-    """Values with their intervals, one below the other; a dashed line at `mark`, the baseline."""
-    height = 30 + 24 * len(rows)
-    left, width = 220, 640
-    ends = [v for row in rows for v in (row.low, row.high, row.value) if isfinite(v)]
-    x = Axis([*ends, *([] if mark is None else [mark])], left, width - 16)
-    parts = [
-        f'<svg viewBox="0 0 {width} {height + 24}" role="img" aria-label="{escape(title)}">',
-        f"<title>{escape(title)}</title>",
-    ]
-    for tick in x.ticks():
-        parts.append(f'<path class="grid" d="M{x(tick):.1f} 6V{height - 14}"/>')
-        parts.append(f'<text x="{x(tick):.1f}" y="{height + 2}" text-anchor="middle">{said(tick)}</text>')
-    if mark is not None:
-        parts.append(f'<path class="dashes" d="M{x(mark):.1f} 6V{height - 14}"/>')
-    for k, row in enumerate(rows):
-        if not isfinite(row.value):
-            continue
-        at, tone = 20 + 24 * k, 1 if row.best else 0
-        parts.append(f'<text x="{left - 10}" y="{at + 4}" text-anchor="end">{escape(row.name)}</text>')
-        if isfinite(row.low) and isfinite(row.high):
-            parts.append(f'<path class="line t{tone}" d="M{x(row.low):.1f} {at}H{x(row.high):.1f}"/>')
-        parts.append(f'<circle class="t{tone}" cx="{x(row.value):.1f}" cy="{at}" r="4"/>')
-    middle = (left + width) / 2
-    parts.append(f'<text x="{middle:.0f}" y="{height + 20}" text-anchor="middle">{escape(unit)}</text></svg>')
-    return "".join(parts)

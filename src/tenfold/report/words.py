@@ -28,8 +28,38 @@ def value_said(value: object) -> str:
     return said(value)
 
 
-def seconds_said(value: float | None) -> str:
-    """A time."""
+def format_seconds(value: float | None) -> str:
+    """A time with two digits in a unit that needs no exponent."""
     if value is None:
         return ""
-    return f"{value * 1e3:.0f} ms" if value < 1 else f"{value:.3g} s"
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= size or unit == "µs":
+            return f"{round_to(value / size, 2)} {unit}"
+    raise AssertionError("every time has a unit")
+
+
+def round_to(value: float, digits: int) -> str:
+    """A number with so many significant digits, never with an exponent."""
+    if value == 0 or not isfinite(value):
+        return f"{value:g}"
+    places = max(digits - 1 - floor(log10(abs(value))), 0)
+    return f"{float(f'{value:.{digits - 1}e}'):,.{places}f}"
+
+
+def format_cell(value: object) -> str:
+    """A value of a table; nothing where it is missing."""
+    return "" if value is None else value_said(value)
+
+
+def format_share(value: float) -> str:
+    """A share in percent; neither what is not zero nor what is not one is rounded to it."""
+    if 0.0 < value < 0.001:
+        return "< 0.1 %"
+    if 0.999 < value < 1.0:
+        return "> 99.9 %"
+    return f"{100.0 * value:.0f} %" if value in (0.0, 1.0) or 0.1 <= value <= 0.99 else f"{100.0 * value:.1f} %"
+
+
+def cut(text: str, most: int) -> str:
+    """The begin of a long text."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.base import is_classifier
 
 from tenfold.arrays import Floats, Integers
 from tenfold.selection.automatic import splits_of
-from tenfold.selection.choosing import Candidate, choose
+from tenfold.selection.choosing import Candidate, Choice, choose
 from tenfold.selection.fitting import Data
 from tenfold.selection.nesting import nested
 from tenfold.selection.protocols import Protocol, hold_out, repeated
@@ -83,15 +84,11 @@ def learning_curve(
     trained, tested = np.empty((2, len(shares), len(protocol)))
     counts = np.empty((len(shares), len(protocol)))
     for split, (train, test) in enumerate(protocol):
-        order = _order(protocol, train, random_state + split)
+        order = growing_order(protocol, train, random_state + split)
         for place, share in enumerate(shares):
             rows = np.sort(order[: max(2, int(share * len(order)))])
             part = data.part(rows)
-            inner = partial(
-                splits_of, part.X, part.y, None if classes is None else part.y, cv=min(5, max(2, len(rows) // 2)),
-                groups=_some(protocol.groups, rows), time=_some(protocol.time, rows), random_state=random_state,
-            )  # fmt: skip
-            fitted = choose(candidate, part, inner, score, seed=random_state).model
+            fitted = fit_part(candidate, part, protocol, rows, score, seed=random_state).model
             trained[place, split], tested[place, split] = score(fitted, part), score(fitted, data.part(test))
             counts[place, split] = len(rows)
     words = f"{score.name} by {protocol.words}, on growing parts of the training rows"
@@ -102,7 +99,26 @@ def _some(ties: Any, rows: Integers) -> Any:
     return None if ties is None else ties[rows]
 
 
-def _order(protocol: Protocol, train: Integers, seed: int) -> Integers:
+def fit_part(
+    candidate: Candidate,
+    part: Data,
+    protocol: Protocol,
+    rows: Integers,
+    scoring: Scoring,
+    *,
+    seed: int = 0,
+    deadline: float = inf,
+) -> Choice:
+    """A candidate on a part of the training rows: its hyper-parameters are chosen within these `rows` of `protocol`."""
+    strata = part.y if is_classifier(last_step(candidate.model)) else None
+    inner = partial(
+        splits_of, part.X, part.y, strata, cv=min(5, max(2, len(rows) // 2)), groups=_some(protocol.groups, rows),
+        time=_some(protocol.time, rows), random_state=seed,
+    )  # fmt: skip
+    return choose(candidate, part, inner, scoring, seed=seed, deadline=deadline)
+
+
+def growing_order(protocol: Protocol, train: Integers, seed: int) -> Integers:
     """In which order training rows are added: at random, classes in turn by their shares; in time the latest first."""
     if protocol.time is not None:
         return train[np.argsort(protocol.time[train], kind="stable")[::-1]]

@@ -1,0 +1,145 @@
+"""The top of the page: the answer, the figures beside it, and the leaderboard."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tenfold.report.ranges import Range, draw_ranges
+from tenfold.report.words import format_seconds, said, scored, value_said
+
+Record = Mapping[str, Any]
+
+HEAD = (
+    ("model", "text"),
+    ("score", "number"),
+    ("95 % interval", "text"),
+    ("over baseline", "number"),
+    ("certificate", "text"),
+    ("fit", "number"),
+    ("a sample", "number"),
+    ("memory", "number"),
+    ("chosen", "text"),
+)
+"""The columns of the board and how each is sorted."""
+
+
+def headline(record: Record) -> tuple[str, str]:
+    """The answer in a sentence, and what else is to be said of it."""
+    if record["target"] is None:
+        return _headline_of_groups(record["board"])
+    first, *rest = re.split(r"(?<=[.!?])\s+(?=[A-Z])", record["lead"], maxsplit=1)
+    return first, " ".join(rest)
+
+
+def _headline_of_groups(board: Sequence[Record]) -> tuple[str, str]:
+    """How many clusters and components there are."""
+    rows = {row["name"]: row for row in board}
+    words = []
+    if "k-means" in rows:
+        words.append(f"{rows['k-means']['chosen']['clusters']} clusters")
+    if "principal-components" in rows:
+        words.append(rows["principal-components"]["note"].replace("%", " %"))
+    return ("; ".join(words) + "." if words else "No method finished in time."), ""
+
+
+def tiles(record: Record) -> list[dict[str, str]]:
+    """The figures beside the headline."""
+    metric, board = record["metric"], record["board"]
+    rows = {row["status"]: row for row in board if row["status"] in ("baseline", "challenger")}
+    best = next((row for row in board if row["name"] == record["best"]), None)
+    shown = []
+    if best is not None and best["score"] is not None and record["target"]:
+        value, interval = scored(best["score"], best["low"], best["high"])
+        shown.append(_tile(metric["words"], value, f"{best['name']}, {interval}" if interval else best["name"], "main"))
+        for status, name in (("baseline", "baseline"), ("challenger", "gradient boosting")):
+            row = rows.get(status)
+            if row is not None and row["score"] is not None:
+                value, _ = scored(row["score"], row["low"], row["high"])
+                shown.append(_tile(name, value, _against(best["score"], row["score"], metric), ""))
+    if best is not None and best.get("certified") is not None:
+        word = "certified" if best["certified"] else "not certified"
+        shown.append(_tile("certificate", word, best["certificate"], "good" if best["certified"] else "bad"))
+    data = record["data"]
+    shown.append(_tile("data", f"{data['rows']:,}", f"samples, {data['columns']:,} columns", ""))
+    return shown
+
+
+def _tile(name: str, value: str, words: str, look: str) -> dict[str, str]:
+    return {"name": name, "value": value, "words": words, "look": look}
+
+
+def _against(best: float, other: float, metric: Record) -> str:
+    """How much better or worse the best of ours is."""
+    gap = other - best if metric["better"] == "smaller" else best - other
+    word = "better" if gap > 0 else "worse"
+    if metric["better"] == "smaller" and other > 0:
+        return f"ours is {abs(gap) / other:.0%} {word}".replace("%", " %")
+    return f"ours is {abs(gap):.3g} {word}"
+
+
+def draw_board(board: Sequence[Record], metric: Record, best: str | None) -> str:
+    """Scores with their intervals; a baseline that would leave no room for the others is said, not drawn."""
+    ranked = [row for row in board if row["score"] is not None]
+    baseline = next((row["score"] for row in ranked if row["status"] == "baseline"), None)
+    shown = [row for row in ranked if row["status"] != "baseline"]
+    if not shown:
+        return ""
+    ends = [v for row in shown for v in (row["score"], row["low"], row["high"]) if v is not None]
+    far = baseline is not None and (
+        max(min(ends) - baseline, baseline - max(ends)) > 1.5 * max(max(ends) - min(ends), 1e-12)
+    )
+    unit = f"{metric['words']}, {metric['better']} is better"
+    if baseline is not None:
+        unit += f"; baseline {said(baseline)}, off the scale" if far else f"; line: baseline {said(baseline)}"
+    rows = [
+        Range(row["name"], row["score"], _number(row["low"]), _number(row["high"]), look(row, best)) for row in shown
+    ]
+    return draw_ranges(rows, f"{metric['words']} of each model with its interval", unit, None if far else baseline)
+
+
+def look(row: Record, best: str | None) -> str:
+    return "best" if row["name"] == best else str(row["status"])
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def board_table(board: Sequence[Record], best: str | None) -> dict[str, Any]:
+    """The models that have a score or a fit, each cell with the value that it is sorted by; no empty column."""
+    shown = [row for row in board if row["score"] is not None or row["fit_seconds"] is not None]
+    cells = [_cells(row) for row in shown]
+    used = [j for j in range(len(HEAD)) if any(row[j]["text"] for row in cells)]
+    rows = [{"look": look(row, best), "cells": [own[j] for j in used]} for row, own in zip(shown, cells, strict=True)]
+    return {"head": [HEAD[j] for j in used], "rows": rows}
+
+
+def _cells(row: Record) -> list[dict[str, Any]]:
+    score, interval = ("", "") if row["score"] is None else scored(row["score"], row["low"], row["high"])
+    chosen = ", ".join(f"{name} {value_said(value)}" for name, value in row["chosen"].items())
+    if row["tried"]:
+        chosen += f" (of {row['tried']}" + (f", {row['free']} free)" if row["free"] else ")")
+    microseconds = row["predict_us"]
+    cells = (
+        (row["name"], None),
+        (score, row["score"]),
+        (interval, None),
+        ("" if row["gap"] is None else f"{row['gap']:+.3g}", row["gap"]),
+        (row["certificate"] or "", None),
+        (format_seconds(row["fit_seconds"]), row["fit_seconds"]),
+        ("" if microseconds is None else format_seconds(microseconds * 1e-6), microseconds),
+        (_megabytes(row["memory_mb"]), row["memory_mb"]),
+        (chosen, None),
+    )
+    return [{"text": text, "sort": value} for text, value in cells]
+
+
+def _megabytes(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f} MB" if value >= 1.0 else "< 1 MB"
+
+
+def board_notes(board: Sequence[Record]) -> list[dict[str, str]]:
+    """What is said of single models."""
+    return [{"name": row["name"], "text": row["note"]} for row in board if row["note"]]
