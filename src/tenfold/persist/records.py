@@ -77,7 +77,7 @@ STATISTICS = (
 
 RECORDS: dict[str, Record] = {
     "Certificate": Record(
-        "tenfold.judge",
+        "tenfold.judge.certificate",
         {
             "kind": text(),
             **dict.fromkeys(("value", "scale", "tol", "floor", "objective"), real),
