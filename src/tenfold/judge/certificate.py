@@ -99,7 +99,7 @@ class Certificate:
     ----------
     kind : str
         What the number is: "residual", "gap", "stationarity", "count", "exact", "spectral" or "fixed point", a key of
-        `tenfold.judge.RULES`.
+        `tenfold.judge.certificate.RULES`.
     value : float
         The number, never below `floor`.
     scale : float
