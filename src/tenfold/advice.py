@@ -133,17 +133,28 @@ def recommend(
 
     Parameters
     ----------
-    X, y : the data, for their sizes and the kind of the target; or say `n_samples`, `n_features` and `task`.
-    task : what is wanted. Default: by y; "components" without it.
-    linear : whether the dependence is linear; None: not known, both kinds are proposed, the linear first.
-        `linear_or_not` tries it.
-    probabilities : whether probabilities or intervals are wanted.
-    small : whether prediction must be quick and the model small.
-    n_samples, n_features : sizes.
+    X : array-like of shape (n_samples, n_features), default=None
+        The samples, for their sizes; None: say `n_samples`, `n_features` and `task`.
+    y : array-like of shape (n_samples,), default=None
+        The targets, for their kind; None where there are none.
+    task : {"classification", "regression", "clusters", "components"} or None, default=None
+        What is wanted. None decides by y, and is "components" without it.
+    linear : bool or None, default=None
+        Whether the dependence is linear; None: not known, both kinds are proposed, the linear first. `linear_or_not`
+        tries it.
+    probabilities : bool, default=False
+        Whether probabilities or intervals are wanted.
+    small : bool, default=False
+        Whether prediction must be quick and the model small.
+    n_samples : int, default=None
+        Number of samples, where X is not given.
+    n_features : int, default=None
+        Number of features, where X is not given.
 
     Returns
     -------
     Advice
+        Models in the order in which to try them, each with a reason.
 
     Examples
     --------

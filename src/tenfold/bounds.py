@@ -27,13 +27,29 @@ __all__ = [
 
 
 def kmeans_energy(X: Any, n_clusters: int, sample_weight: Any = None) -> float:
-    """Below which the energy ``sum_i w_i min_k ||x_i - c_k||^2`` of no k centres is.
+    """A lower bound on the energy ``sum_i w_i min_k ||x_i - c_k||^2`` of any k centres.
 
-    That is ``trace S - (l_1 + ... + l_(k-1))`` with S the scatter of the rows about their mean and l its largest
-    eigenvalues (Zha et al. 2001, Ding and He 2004).
+    That is ``trace S - (l_1 + ... + l_(k-1))`` with S the scatter of the samples about their mean and l its largest
+    eigenvalues (Zha et al. 2001, Ding and He 2004). Assumes nothing; zero, which says nothing, where there are more
+    centres than features. `KMeans` has it as ``certificate_.lower_bound`` where it is cheap beside the fit.
 
-    Assumes nothing; zero, which says nothing, where there are more centres than columns. `KMeans` has it as
-    ``certificate_.lower_bound`` where it is cheap beside the fit. n p^2 flops.
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The samples.
+    n_clusters : int
+        Number of centres k.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples; None for ones.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Notes
+    -----
+    n p^2 operations.
 
     Examples
     --------
@@ -78,6 +94,18 @@ def mistake_bound(radius: float, margin: float) -> float:
     equal weight; a tie may be a mistake or not. Block 1962, Novikoff 1962; CMU lecture 11, slide 18; Seeger, theorem
     2.1 (rows of length one: 1 / gamma^2).
 
+    Parameters
+    ----------
+    radius : float
+        The length R of the longest sample.
+    margin : float
+        The margin gamma, above zero.
+
+    Returns
+    -------
+    float
+        (R / gamma)^2.
+
     Examples
     --------
     >>> from tenfold.bounds import mistake_bound
@@ -98,6 +126,20 @@ def mistake_bound_inseparable(radius: float, margin: float, shortfalls: Floats) 
     `margin` gamma > 0, how much each row that is looked at falls short of it, ``d_i = max(0, gamma - y_i w.x_i)``; D is
     the square root of the sum of their squares. Every row counts as often as it is looked at. Freund and Schapire 1999,
     theorem 2; CMU lecture 11, slide 30.
+
+    Parameters
+    ----------
+    radius : float
+        The length R of the longest sample.
+    margin : float
+        The margin gamma, above zero.
+    shortfalls : array-like of shape (n_samples,)
+        How much each sample falls short of the margin.
+
+    Returns
+    -------
+    float
+        ((R + D) / gamma)^2.
     """
     short = np.asarray(shortfalls, dtype=np.float64)
     if np.any(short < 0.0) or not np.isfinite(short).all():
@@ -110,9 +152,14 @@ class MistakeTrace(NamedTuple):
 
     Attributes
     ----------
-    along : (K,) ``w_k . w*``, at least k gamma.
-    squares : (K,) ``||w_k||^2``, at most k R^2.
-    margin, radius : gamma, the smallest ``y w*.x`` of the mistakes, and R, the longest of them.
+    along : ndarray of shape (K,)
+        ``w_k . w*``, at least k gamma.
+    squares : ndarray of shape (K,)
+        ``||w_k||^2``, at most k R^2.
+    margin : float
+        gamma, the smallest ``y w*.x`` of the mistakes.
+    radius : float
+        R, the length of the longest of them.
     """
 
     along: Floats
@@ -135,9 +182,16 @@ def mistake_trace(updates: Floats, direction: Floats) -> MistakeTrace:
 
     Parameters
     ----------
-    updates : (K, p), ``y x`` of every mistake in order, with y as one more column where there is an intercept:
-        ``X[mistakes_]`` of a perceptron with `record`, times the signs of their classes.
-    direction : (p,), weights to compare with; taken to length one.
+    updates : array-like of shape (K, p)
+        ``y x`` of every mistake in order, with y as one more feature where there is an intercept: ``X[mistakes_]`` of a
+        perceptron with `record`, times the signs of their classes.
+    direction : array-like of shape (p,)
+        Weights to compare with; taken to length one.
+
+    Returns
+    -------
+    MistakeTrace
+        Both sides of the inequalities, and whether they hold.
 
     Examples
     --------
@@ -161,7 +215,17 @@ def mistake_trace(updates: Floats, direction: Floats) -> MistakeTrace:
 
 
 class BayesError(NamedTuple):
-    """The least error of any classifier, its standard error (zero of a formula), and how it was found."""
+    """The least error of any classifier.
+
+    Attributes
+    ----------
+    value : float
+        The least error of any classifier.
+    standard_error : float
+        Its standard error; zero of a formula.
+    method : str
+        How it was computed.
+    """
 
     value: float
     standard_error: float
@@ -180,12 +244,19 @@ def bayes_error(
 
     Parameters
     ----------
-    densities : frozen distributions of scipy.stats, or objects with `logpdf` and `rvs`, one a class.
+    densities : sequence of frozen distributions of scipy.stats, or of objects with `logpdf` and `rvs`
+        The densities of the classes.
     priors : array-like of shape (n_classes,), default=None
         Equal where None.
-    n_samples : int
-        Rows that are drawn where there is no formula.
-    random_state : seed of the draw.
+    n_samples : int, default=100000
+        Samples that are drawn where there is no formula.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    BayesError
+        The error, its standard error, and how it was computed.
 
     Examples
     --------

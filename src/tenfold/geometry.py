@@ -24,10 +24,16 @@ class Margins:
 
     Attributes
     ----------
-    functional : (n,) ``y (w.x + b)``, which grows with the weights.
-    geometric : (n,) signed distances from the hyperplane: functional / ||w||.
-    normalised : (n,) cosines, functional / (||(w, b)|| ||(x, 1)||), without the ones where there is no intercept.
-    coef, intercept : the weights.
+    functional : ndarray of shape (n,)
+        ``y (w.x + b)``, which grows with the weights.
+    geometric : ndarray of shape (n,)
+        Signed distances from the hyperplane: functional / ||w||.
+    normalised : ndarray of shape (n,)
+        Cosines, functional / (||(w, b)|| ||(x, 1)||), without the ones where there is no intercept.
+    coef : ndarray of shape (p,)
+        The weights w.
+    intercept : float
+        The intercept b.
 
     Examples
     --------
@@ -76,12 +82,14 @@ class Margins:
         return -self.intercept * self.coef / float(np.sum(np.square(self.coef)))
 
     def distances(self, X: Any) -> Floats:
-        """(n,) signed distances of rows from the hyperplane, positive on the side of w."""
+        """Signed distances (n,) of samples X (n, p) from the hyperplane, positive on the side of w."""
         z = times(_rows(X), Params(self.coef[None, :], np.array([self.intercept])))[:, 0]
         return z / float(np.sqrt(np.sum(np.square(self.coef))))
 
     def projections(self, X: Any) -> Floats:
-        """(n, p) the points of the hyperplane next to rows, dense: x - d w / ||w||, d being the signed distance."""
+        """The points (n, p) of the hyperplane next to samples X, dense: x - d w / ||w||, d being the signed
+        distance.
+        """
         X = _rows(X)
         unit = self.coef / float(np.sqrt(np.sum(np.square(self.coef))))
         dense = X.toarray() if is_sparse(X) else X
@@ -93,14 +101,19 @@ def margins(X: Any, y: Any, coef: Any, intercept: float | None = None) -> Margin
 
     Parameters
     ----------
-    X : (n, p), dense or sparse.
-    y : (n,), two classes; the second of them, in sorted order, belongs on the positive side.
-    coef : (p,) or (1, p), not all zero; a fitted model's `coef_`.
-    intercept : a number, or None for a hyperplane through the origin.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The samples.
+    y : array-like of shape (n_samples,)
+        Two classes; the second of them, in sorted order, belongs on the positive side.
+    coef : array-like of shape (n_features,) or (1, n_features)
+        Weights, not all zero; a fitted model's `coef_`.
+    intercept : float or None, default=None
+        The intercept, or None for a hyperplane through the origin.
 
     Returns
     -------
     Margins
+        Functional, geometric and normalised margins of the samples, and of the set.
 
     Examples
     --------

@@ -66,7 +66,14 @@ def certify(
         One of tenfold's or of scikit-learn's of the same name (the TypeError of any other lists them), or a Pipeline of
         scikit-learn that ends in one. The delta rule is judged with a convex loss. What scikit-learn's solver
         "liblinear" minimises has a penalty on the intercept, and is judged with it.
-    X, y, sample_weight, offset : as in the model's ``fit``.
+    X : array-like, sparse matrix, table, Dask collection, or an array on a device, of shape (n_samples, n_features)
+        The samples, as `fit` takes them.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+        The targets, as `fit` takes them; None where there are none, or a table brings its own.
+    sample_weight : float or array-like of shape (n_samples,), default=None
+        Weights of the samples, as `fit` takes them; None for ones.
+    offset : array-like of shape (n_samples,), default=None
+        The known part of the raw predictions, for models that were fitted with one.
     budget : float, default=1000
         The most passes over X that judging may take; where classes are told apart one against the others, for each of
         them. Where they do not suffice, the certificate is not ok, and says that the model was not judged within the
@@ -76,7 +83,8 @@ def certify(
     -------
     Certificate
         Kind residual for least squares, gap for logistic regression, support vector machines and the delta rule, count
-        for perceptrons, fixed point for mixtures.
+        for perceptrons, exact for naive Bayes, discriminants and neighbours, spectral for components, fixed point for
+        k-means and mixtures.
 
     Raises
     ------
@@ -84,6 +92,10 @@ def certify(
         If the model is not fitted.
     TypeError
         If the model cannot be judged.
+
+    Notes
+    -----
+    Some passes over the data, at most `budget`; the memory of a fit. Runs wherever the estimator reads its data.
 
     Examples
     --------
@@ -162,14 +174,19 @@ def infer(
         LogisticRegression of any number of classes, PoissonRegressor, GammaRegressor or TweedieRegressor, of tenfold or
         of scikit-learn; GeneralizedLinear or GeneralizedLinearClassifier with a loss that is a likelihood;
         LinearRegression; or a Pipeline that ends in one. Without a penalty.
-    X, y, sample_weight, offset : those of the model's ``fit``
-        The fit is judged on them first: on other rows its coefficients maximise nothing. A weight says how often its
-        row is there.
+    X : array-like, sparse matrix, table, Dask collection, or an array on a device, of shape (n_samples, n_features)
+        The samples of the fit. The fit is judged on them first: on other samples its coefficients maximise nothing.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+        The targets, as `fit` takes them; None where there are none, or a table brings its own.
+    sample_weight : float or array-like of shape (n_samples,), default=None
+        How often each sample is there; None for once.
     covariance : {"nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}, default="HC3"
         "nonrobust" where the distribution is right, as in the model's `inference_`; HC0 to HC3 where rows are
         independent; "cluster" where rows of one group depend on each other. Formulas are in the documentation.
-    groups : array-like of shape (n_samples,)
-        The group of each row, for "cluster".
+    groups : array-like of shape (n_samples,), default=None
+        The group of each sample, for "cluster".
+    offset : array-like of shape (n_samples,), default=None
+        The known part of the raw predictions, for models that were fitted with one.
 
     Returns
     -------

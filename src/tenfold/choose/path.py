@@ -12,18 +12,26 @@ from tenfold.data import Rows
 
 @dataclass(frozen=True)
 class RidgePath:
-    """A ridge path.
+    """A path of ridge regression: solutions for many strengths of the penalty, from `ridge_path`.
 
     Attributes
     ----------
-    alphas : (A,)
-    coefs : (A, p), or (A, t, p) for targets (n, t)
-    intercepts : (A,) or (A, t)
-    singular_values : (r,) of the weighted and centred X
-    shrinkage : (A, r), s_j^2 / (s_j^2 + alpha): what is left of each component of least squares
-    degrees_of_freedom : (A,), the sum of the shrinkage factors
-    norms : (A,) or (A, t), Euclidean norms of the weights
-    training_error : (A,) or (A, t), weighted sums of squared residuals
+    alphas : ndarray of shape (n_alphas,)
+        Strengths of the penalty.
+    coefs : ndarray of shape (n_alphas, p) or (n_alphas, n_targets, p)
+        Weights at each alpha; the second shape for targets (n, t).
+    intercepts : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
+        Intercepts at each alpha.
+    singular_values : ndarray of shape (r,)
+        Singular values s_j of the weighted and centred X.
+    shrinkage : ndarray of shape (n_alphas, r)
+        ``s_j^2 / (s_j^2 + alpha)``: what is left of each component of least squares.
+    degrees_of_freedom : ndarray of shape (n_alphas,)
+        Sums of the shrinkage factors.
+    norms : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
+        Euclidean norms of the weights.
+    training_error : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
+        Weighted sums of squared residuals.
     """
 
     alphas: Floats

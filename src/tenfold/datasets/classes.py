@@ -15,6 +15,22 @@ def make_xor(n_samples: int = 200, *, noise: float = 0.3, random_state: Any = No
     Class 1 is about (1, 1) and (-1, -1), class 0 about (1, -1) and (-1, 1), with Gaussian noise. Four rows without
     noise are the exclusive or itself. Cookbook, chapters 21 and 22; Seeger, section 3.1.
 
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of samples.
+    noise : float, default=0.3
+        Standard deviation of the noise.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
+
     Examples
     --------
     >>> from tenfold.datasets import make_xor
@@ -36,6 +52,24 @@ def make_rings(
     The cookbook names no radii: a centred Gaussian kernel of width 1 tells rings apart in its first component where
     they are far from each other, as with (1, 3) or (1, 4), and not with (1, 2). Cookbook, chapter 8; CMU lecture, slide
     37.
+
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of samples.
+    radii : sequence of float, default=(1.0, 4.0)
+        The radius of each ring.
+    noise : float, default=0.1
+        Standard deviation across the rings.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
 
     Examples
     --------
@@ -59,6 +93,24 @@ def make_cigars(
 
     The standard deviation is `length` along and 1 across; their axes are `distance` apart. Principal components and
     k-means take the long axis, Fisher's discriminant the other. Welling, chapter 13; Seeger, figure 11.4.
+
+    Parameters
+    ----------
+    n_samples : int, default=600
+        Number of samples.
+    length : float, default=8.0
+        Standard deviation along the clouds; it is 1 across.
+    distance : float, default=6.0
+        Distance between their axes.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
 
     Examples
     --------
@@ -88,9 +140,23 @@ def make_gaussian_classes(
 
     Parameters
     ----------
-    means : (K, p)
-    covariances : a variance, a matrix (p, p) that all classes share, or (K, p, p), one each.
-    priors : (K,) probabilities of the classes; default: as many rows of each, as far as possible.
+    n_samples : int, default=200
+        Number of samples.
+    means : array-like of shape (K, p), default=((-1.0, 0.0), (1.0, 0.0))
+        Means of the classes.
+    covariances : float or array-like of shape (p, p) or (K, p, p), default=0.36
+        A variance, a covariance that all classes share, or one each.
+    priors : array-like of shape (K,), default=None
+        Probabilities of the classes; None: as many samples of each, as far as possible.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
 
     Examples
     --------
@@ -124,6 +190,22 @@ def make_gaussian_mixture(
 
     With one feature, a density of three bumps on a line. Cookbook, figures 13.1 to 13.3; Seeger, figures 12.2 and 12.3.
 
+    Parameters
+    ----------
+    n_samples : int, default=500
+        Number of samples.
+    n_features : int, default=2
+        Number of features.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The component of each sample.
+
     Examples
     --------
     >>> from tenfold.datasets import make_gaussian_mixture
@@ -155,6 +237,22 @@ def make_cauchy(n_samples: int = 200, *, distance: float = 1.0, random_state: An
     The classes are about -`distance` and +`distance`, in units of their scale: distance = (a1 - a0) / (2 b), and the
     best error is 1/2 - arctan(distance) / pi, with the threshold in the middle. Seeger, section 5.2.3.
 
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of samples.
+    distance : float, default=1.0
+        Half the distance between the classes, in units of their scale.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
+
     Examples
     --------
     >>> from tenfold.datasets import make_cauchy
@@ -173,6 +271,24 @@ def make_separable(
     """Rows in the unit ball, of classes -1 and 1, that a plane through the origin parts by at least `margin`.
 
     A perceptron makes at most 1 / margin^2 mistakes on them. CMU lecture, slides 15 to 18; Seeger, section 2.3.3.
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of samples.
+    n_features : int, default=2
+        Number of features.
+    margin : float, default=0.1
+        The least distance of a sample from the plane.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
 
     Examples
     --------
@@ -205,6 +321,24 @@ def make_chessboard(
 
     Two squares make the exclusive or of uniform rows, whose first and second moments are alike in both classes.
 
+    Parameters
+    ----------
+    n_samples : int, default=400
+        Number of samples.
+    squares : int, default=4
+        Squares along each side of the board.
+    flipped : float, default=0.0
+        Share of samples with the wrong colour.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
+
     Examples
     --------
     >>> from tenfold.datasets import make_chessboard
@@ -225,6 +359,24 @@ def make_informative_and_noise(
 
     All columns look alike, so that distances know no better. Welling, chapter 5.
 
+    Parameters
+    ----------
+    n_samples : int, default=400
+        Number of samples.
+    n_informative : int, default=2
+        Number of features that decide the class.
+    n_noise : int, default=98
+        Number of features that have nothing to do with it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
+
     Examples
     --------
     >>> from tenfold.datasets import make_informative_and_noise
@@ -242,6 +394,22 @@ def make_noise(n_samples: int = 50, n_features: int = 5000, *, random_state: Any
 
     With the 100 columns of the largest correlation chosen on all rows *before* cross-validation, its error is near 0;
     with the choice inside it is near 1/2. Seeger, section 10.2.1.
+
+    Parameters
+    ----------
+    n_samples : int, default=50
+        Number of samples.
+    n_features : int, default=5000
+        Number of features.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
 
     Examples
     --------
@@ -262,6 +430,24 @@ def make_spurious(
     The other columns have a weak signal each. Fitted on aligned rows, a model reads the watermark and is perfect on
     more of them; on rows that are not, it is near chance. Cookbook, chapters 2 and 6.1.
 
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of samples.
+    aligned : bool, default=True
+        Whether the last feature repeats the class.
+    n_features : int, default=10
+        Number of features.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
+
     Examples
     --------
     >>> from tenfold.datasets import make_spurious
@@ -280,6 +466,22 @@ def make_distant(n_samples: int = 128, *, n_distant: int = 8, random_state: Any 
     """Two classes, -1 and 1, and at the end a few rows of the second far on the right side of the boundary.
 
     The squared error turns its boundary for them, the logistic one does not. Seeger, section 8.1.1, figure 8.1.
+
+    Parameters
+    ----------
+    n_samples : int, default=128
+        Number of samples.
+    n_distant : int, default=8
+        Number of samples far away, among all.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
 
     Examples
     --------
@@ -306,6 +508,22 @@ def make_scores(
 
     The cookbook (figures 5.1 and 5.2) prints no parameters: here the classes have Gaussian scores with means 3, 0.5 and
     -3 apart. Returns scores (n,) and classes.
+
+    Parameters
+    ----------
+    n_samples : int, default=400
+        Number of samples.
+    kind : {"separated", "overlapping", "reversed"}, default="separated"
+        How well the score tells the classes apart.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    score : ndarray of shape (n_samples,)
+        The scores.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
 
     Examples
     --------

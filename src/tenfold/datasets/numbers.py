@@ -20,6 +20,24 @@ def make_sine(
     Ten points, evenly spaced, with the standard deviation 0.15 are those of Seeger, figure 4.3; uniform ones with 0 and
     1 among them (`spaced="with_ends"`) and the standard deviation 0.25 those of section 10.1.4. Cookbook 6.1.
 
+    Parameters
+    ----------
+    n_samples : int, default=10
+        Number of samples.
+    noise : float, default=0.15
+        Standard deviation of the noise.
+    spaced : {"evenly", "uniform", "with_ends"}, default="evenly"
+        Whether x is evenly spaced, drawn uniformly, or drawn with 0 and 1 among them.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 1)
+        The samples.
+    y : ndarray of shape (n_samples,)
+        The targets.
+
     Examples
     --------
     >>> from tenfold.datasets import make_sine
@@ -45,6 +63,24 @@ def make_cosine_with_gap(
     """cos x on [0, 2 pi] with Gaussian noise, and no row inside the `gap`, where a model should be unsure.
 
     Cookbook, figures 23.1 and A.1.
+
+    Parameters
+    ----------
+    n_samples : int, default=12
+        Number of samples.
+    noise : float, default=0.05
+        Standard deviation of the noise.
+    gap : tuple of float, default=(2.0, 5.0)
+        Interval of x in which there is no sample.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 1)
+        The samples.
+    y : ndarray of shape (n_samples,)
+        The targets.
 
     Examples
     --------
@@ -74,6 +110,30 @@ def make_linear(
     Rosasco, example 1 of section 1.2; the sparse ones of the cookbook, chapter 18. Returns (X, y), and the weights
     where `coef` asks for them.
 
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of samples.
+    n_features : int, default=5
+        Number of features.
+    n_informative : int, default=None
+        Number of weights that are not zero; None for all.
+    noise : float, default=1.0
+        Standard deviation of the noise.
+    coef : bool, default=False
+        Whether to return the weights, too.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of shape (n_samples,)
+        The targets.
+    w : ndarray of shape (n_features,)
+        The weights; only with `coef`.
+
     Examples
     --------
     >>> from tenfold.datasets import make_linear
@@ -99,6 +159,28 @@ def make_counts(
 
     Seeger, section 8.1.2. Returns (X, y), and the weights where `coef` asks for them.
 
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of samples.
+    n_features : int, default=3
+        Number of features.
+    rate : float, default=2.0
+        Mean of the counts at x = 0.
+    coef : bool, default=False
+        Whether to return the weights, too.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of shape (n_samples,)
+        The counts.
+    w : ndarray of shape (n_features,)
+        The weights; only with `coef`.
+
     Examples
     --------
     >>> from tenfold.datasets import make_counts
@@ -120,6 +202,22 @@ def make_sine_cosine_views(
     """Two views of an angle z, sin z and cos z: their correlation is zero, and each nearly decides the other.
 
     Cookbook, figures 11.1 and 11.2.
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of samples.
+    noise : float, default=0.0
+        Standard deviation of the noise.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 1)
+        The view sin z.
+    Y : ndarray of shape (n_samples, 1)
+        The view cos z.
 
     Examples
     --------
@@ -147,6 +245,28 @@ def make_two_views(
     With the noise of each view in one direction, canonical correlation finds s, however weak it is. With isotropic
     noise, as the cookbook prints it (10.3), the best correlation that exists is about strength^2, 0.01 for 0.1, and
     nothing can be found. Cookbook, figures 10.2 and 10.3. Returns (X, Y), and s where `hidden` asks for it.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of samples.
+    strength : float, default=0.1
+        Share of the hidden variable in both views.
+    noise : {"one_direction", "isotropic"}, default="one_direction"
+        Whether the noise of a view is in one direction or in all.
+    hidden : bool, default=False
+        Whether to return the hidden variable, too.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 2)
+        The first view.
+    Y : ndarray of shape (n_samples, 2)
+        The second view.
+    s : ndarray of shape (n_samples,)
+        The hidden variable; only with `hidden`.
 
     Examples
     --------
@@ -184,6 +304,24 @@ def make_missing(
     above its median, as a doctor orders a test or not; what is missing can still be told from what is there.
     "saturated": the largest values of each column, as of a sensor that saturates; then the missing values differ from
     those seen, and no filling in helps. Seeger, section 12.3.2.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The samples; a copy is made.
+    rate : float, default=0.2
+        Share of values that are missing.
+    pattern : {"at_random", "by_first_column", "saturated"}, default="at_random"
+        Which values are missing.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    ndarray of shape (n_samples
+        The copy, with nan where a value is missing.
+    n_features)
+        The copy, with nan where a value is missing.
 
     Examples
     --------

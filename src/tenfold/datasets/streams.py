@@ -22,6 +22,26 @@ def make_drift(
     no more mistakes than before. "target": the plane itself turns by half a turn over the stream. "jump": it turns all
     at once, in the middle, into its opposite. A share `noise` of the labels is wrong. CMU lecture, slides 10 and 11.
 
+    Parameters
+    ----------
+    n_samples : int, default=2000
+        Number of samples.
+    n_features : int, default=5
+        Number of features.
+    drift : {"inputs", "target", "jump", "none"}, default="inputs"
+        What changes along the stream.
+    noise : float, default=0.05
+        Share of wrong labels.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    y : ndarray of int of shape (n_samples,)
+        The classes.
+
     Examples
     --------
     >>> import numpy as np

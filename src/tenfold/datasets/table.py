@@ -39,14 +39,19 @@ def make_table(
 
     Parameters
     ----------
-    n_samples : rows.
-    task : which of the two tables.
-    missing : share.
-    random_state : seed.
+    n_samples : int, default=1000
+        Number of samples.
+    task : {"classification", "regression"}, default="classification"
+        Which of the two tables.
+    missing : float, default=0.03
+        Share of values that are missing.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the draw.
 
     Returns
     -------
-    dict from names of columns to lists, None where a value is missing; dates as text (2024-03-01).
+    dict of str to list
+        Columns by name, None where a value is missing; dates as text (2024-03-01).
 
     Examples
     --------
@@ -74,6 +79,18 @@ def make_table(
 def load_demo(task: Literal["classification", "regression"] = "classification") -> tuple[Columns, str]:
     """The table of the demonstration, the same everywhere: its columns, and the name of the target.
 
+    Parameters
+    ----------
+    task : {"classification", "regression"}, default="classification"
+        Which of the two tables: customers of whom some leave, or houses and their prices.
+
+    Returns
+    -------
+    columns : dict of str to list
+        The columns by name.
+    target : str
+        The name of the target.
+
     Examples
     --------
     >>> from tenfold.datasets import load_demo
@@ -85,7 +102,19 @@ def load_demo(task: Literal["classification", "regression"] = "classification") 
 
 
 def write_csv(columns: Columns, path: Any) -> Path:
-    """Write columns to a CSV file, a missing value as nothing; returns its path.
+    """Write columns to a CSV file, a missing value as nothing.
+
+    Parameters
+    ----------
+    columns : dict of str to list
+        Columns by name; None is a missing value.
+    path : str or path
+        The file to write.
+
+    Returns
+    -------
+    Path
+        The file.
 
     Examples
     --------

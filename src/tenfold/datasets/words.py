@@ -28,6 +28,20 @@ def make_boxes_and_fruit(
     P(red) = 2/5; 3 of 4 fruits in the red box are oranges, 1 of 4 in the blue one. Given an orange, the box is red with
     the probability 2/3; given an apple, it is blue with 9/11. Seeger, section 5.1.
 
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of samples.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of str of shape (n_samples, 1)
+        "orange" or "apple".
+    y : ndarray of str of shape (n_samples,)
+        "red" or "blue", the box of each.
+
     Examples
     --------
     >>> from tenfold.datasets import make_boxes_and_fruit
@@ -46,6 +60,15 @@ def load_mails() -> tuple[Integers, Integers, tuple[str, ...]]:
     """The five mails of the cookbook (figure 14.1): words (5, 4), 1 for spam, and the words' names.
 
     The printed table says 1/3 for the words of ham; with two mails of ham it is 1/2, as the text itself uses below it.
+
+    Returns
+    -------
+    X : ndarray of int of shape (5, 4)
+        Whether each mail has each word.
+    y : ndarray of int of shape (5,)
+        1 for spam.
+    words : tuple of str
+        The names of the words.
 
     Examples
     --------
@@ -68,6 +91,24 @@ def make_mail(
     Words are independent given the class, but that "home" comes with "mortgage" where `doubled`: naive Bayes counts the
     same evidence twice. "nigeria" is so rare in spam of this kind that it may never be seen there, and one such word
     then decides against spam without smoothing. Welling, chapter 6.
+
+    Parameters
+    ----------
+    n_samples : int, default=500
+        Number of samples.
+    spam : float, default=0.4
+        Probability of spam.
+    doubled : bool, default=True
+        Whether "home" comes with "mortgage".
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of int of shape (n_samples, 10)
+        Counts of the words: 0, 1, or 2 for more.
+    y : ndarray of int of shape (n_samples,)
+        1 for spam.
 
     Examples
     --------
@@ -98,6 +139,26 @@ def make_topics(
 
     The words' shares are drawn from a Dirichlet distribution, lengths have Poisson distributions. Seeger, section 6.5.
 
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of documents.
+    n_topics : int, default=3
+        Number of topics.
+    n_words : int, default=60
+        Number of different words.
+    length : int, default=40
+        Mean number of words of a document.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : ndarray of int of shape (n_samples, n_words)
+        Counts of the words.
+    y : ndarray of int of shape (n_samples,)
+        The topic of each document.
+
     Examples
     --------
     >>> from tenfold.datasets import make_topics
@@ -126,6 +187,28 @@ def make_sentences(
     A share `missing` of the words is -1: never the first or last, and never two in a row, as the text assumes. Row b of
     the transitions has the probabilities of what follows b. Seeger, section 12.3.2.
 
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of sentences.
+    n_words : int, default=20
+        Number of different words.
+    length : int, default=12
+        Words of a sentence.
+    missing : float, default=0.0
+        Share of words that are missing.
+    transitions : array-like of shape (n_words, n_words), default=None
+        Probabilities of what follows each word; None draws them.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    sentences : list of ndarray of int
+        The words of each sentence, -1 where one is missing.
+    transitions : ndarray of shape (n_words, n_words)
+        Probabilities of what follows each word.
+
     Examples
     --------
     >>> from tenfold.datasets import make_sentences
@@ -151,6 +234,26 @@ def make_tagged_sentences(
     """Sentences with a tag for each word, from a hidden Markov model: words one-hot (length, n_words), and tags.
 
     A tag depends on the one before, a word on its tag, and many words belong to several tags. CMU lecture, slide 28.
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of sentences.
+    n_tags : int, default=8
+        Number of different tags.
+    n_words : int, default=60
+        Number of different words.
+    length : int, default=12
+        Words of a sentence.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    X : list of ndarray of shape (length, n_words)
+        The words of each sentence, one-hot.
+    tags : list of ndarray of int of shape (length,)
+        Their tags.
 
     Examples
     --------

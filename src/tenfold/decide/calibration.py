@@ -39,7 +39,17 @@ class Curve(Protocol):
 
 @dataclass(frozen=True)
 class Sigmoid:
-    """1 / (1 + exp(-(slope s + intercept)))."""
+    """The sigmoid ``1 / (1 + exp(-(slope s + intercept)))`` of a score s.
+
+    Attributes
+    ----------
+    slope : float
+        Factor of the score.
+    intercept : float
+        What is added to it.
+    certificate : Certificate
+        Kind gap: no slope and intercept have a better likelihood by more.
+    """
 
     slope: float
     intercept: float
@@ -47,6 +57,7 @@ class Sigmoid:
 
     @classmethod
     def fit(cls, score: Floats, positive: Any, weight: Floats) -> "Sigmoid":
+        """Fit to scores, `score` (n,), of samples that are `positive` or not, by `weight` (n,)."""
         up, down = float(np.sum(weight[positive])), float(np.sum(weight[~positive]))
         target = np.where(positive, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0))
         # a target between 0 and 1 is a row of each class with the weights target and 1 - target
@@ -63,7 +74,17 @@ class Sigmoid:
 
 @dataclass(frozen=True)
 class Isotonic:
-    """A non-decreasing function, linear between `scores` and constant beyond them."""
+    """A non-decreasing function, linear between `scores` and constant beyond them.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (m,)
+        Scores at which the function is known, rising.
+    values : ndarray of shape (m,)
+        Its values there.
+    certificate : Certificate
+        Kind gap: no other non-decreasing function is nearer by more.
+    """
 
     scores: Floats
     values: Floats
@@ -71,6 +92,7 @@ class Isotonic:
 
     @classmethod
     def fit(cls, score: Floats, positive: Any, weight: Floats) -> "Isotonic":
+        """Fit to scores, `score` (n,), of samples that are `positive` or not, by `weight` (n,)."""
         some = weight > 0.0
         score, positive, weight = score[some], positive[some], weight[some]
         scores, at = np.unique(score, return_inverse=True)
@@ -99,26 +121,36 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : classifier with `decision_function` or `predict_proba`; default: RidgeClassifier(). Of probabilities
-        the log odds are the score.
-    method : {"sigmoid", "isotonic"}
-        Isotonic bends to anything that grows, and needs more rows (some hundreds of the rarer class).
-    cv : "auto", int, splitter or splits
-        "auto": leave-one-out where it is exact and free, else five folds, fewer where a class has fewer rows.
+    estimator : classifier with `decision_function` or `predict_proba`, default=None
+        The classifier; None is RidgeClassifier(). Of probabilities the log odds are the score.
+    method : {"sigmoid", "isotonic"}, default="sigmoid"
+        Isotonic bends to anything that grows, and needs more samples (some hundreds of the rarer class).
+    cv : "auto", int, cross-validation generator or an iterable, default="auto"
+        "auto": leave-one-out where it is exact and free, else five folds, fewer where a class has fewer samples.
 
     Attributes
     ----------
-    estimator_ : fitted on all rows.
-    calibrators_ : list of functions from scores to probabilities; one of two classes, else one a class.
-    left_out_scores_ : (n,) or (n, K) what the curves were fitted on.
-    protocol_ : how rows were left out, in words.
+    estimator_ : classifier
+        Fitted on all samples.
+    calibrators_ : list of Sigmoid or Isotonic
+        Functions from scores to probabilities; one of two classes, else one a class.
+    left_out_scores_ : ndarray of shape (n,) or (n, K)
+        What the curves were fitted on.
+    protocol_ : str
+        How samples were left out, in words.
     certificate_ : Certificate
         Kind gap: of the curve that is proved least well. For the sigmoid no slope and intercept have a better
         likelihood by more, for the isotonic curve no other non-decreasing one is nearer by more.
-    classes_, n_features_in_, feature_names_in_ : as of `estimator_`.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
+    One fit of the classifier to all samples, and one a fold; runs wherever the classifier does.
     scikit-learn's CalibratedClassifierCV(ensemble=False) does the same by folds. A fitted model is calibrated, on rows
     that it has not seen, inside scikit-learn's FrozenEstimator. Seeger, sections 5.2.4 and 9.4.
 
@@ -153,7 +185,7 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return RidgeClassifier() if self.estimator is None else self.estimator
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Calibrator":
-        """Fit the classifier and its calibration."""
+        """Fit the classifier and its calibration to X (n, p), classes y (n,) and optional `sample_weight` (n,)."""
         if self.method not in METHODS:
             raise ValueError(f"method must be 'sigmoid' or 'isotonic'. Got {self.method!r}.")
         inner = self._inner()
@@ -188,7 +220,7 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> Floats:
-        """Calibrated probabilities (n, K)."""
+        """Calibrated probabilities of the samples X, (n, K)."""
         check_is_fitted(self)
         scores = scores_of(self.estimator_, X)
         if len(self.classes_) == 2:
@@ -199,7 +231,7 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return np.where(total > 0.0, proba / np.where(total > 0.0, total, 1.0), 1.0 / len(self.classes_))
 
     def predict(self, X: Any) -> Any:
-        """The likeliest class."""
+        """The likeliest class of each sample of X, (n,)."""
         check_is_fitted(self)
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 

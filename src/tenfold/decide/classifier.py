@@ -33,29 +33,47 @@ class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : classifier with `predict_proba`.
-    loss : matrix (J, K), a row for every decision and a column for every class, in the order of `classes_`; or a dict
-        from (decision, true class) to its cost, in which pairs that are missing cost 1, and 0 where both are the same.
-        Default: one for every mistake.
-    reject_cost : cost of "don't know", a decision of its own; None for none. With one for every mistake, it is taken
-        where the likeliest class has a probability below 1 - reject_cost (Chow).
-    reject_label : what `predict` says then; "auto": -1, or of labels that are text "don't know".
-    decisions : labels of the rows of `loss`, where they are not the classes.
-    priors : shares of the classes where the model is used, (K,) in the order of `classes_` or a dict; None: those of
-        training. `adapt` estimates them from rows without labels.
+    estimator : classifier with `predict_proba`
+        The classifier, whose probabilities are used.
+    loss : array-like of shape (J, K) or dict, default=None
+        Cost of each decision (first axis) where each class is the true one (second axis), in the order of `classes_`;
+        or a dict from (decision, true class) to its cost, in which pairs that are missing cost 1, and 0 where both are
+        the same. None is one for every mistake.
+    reject_cost : float, default=None
+        Cost of "don't know", a decision of its own; None for none. With one for every mistake, it is taken where the
+        likeliest class has a probability below 1 - reject_cost (Chow).
+    reject_label : label, default="auto"
+        What `predict` gives then; "auto": -1, or of labels that are text "don't know".
+    decisions : array-like of shape (J,), default=None
+        Labels of the decisions of `loss`, where they are not the classes. None for the classes.
+    priors : array-like of shape (K,) or dict, default=None
+        Shares of the classes where the model is used, in the order of `classes_`; None: those of training. `adapt`
+        estimates them from samples without labels.
 
     Attributes
     ----------
-    estimator_ : the fitted classifier.
-    classes_ : (K,)
-    decisions_ : (J,) labels of what can be decided.
-    loss_ : (J, K)
-    trained_priors_ : (K,) weighted shares of the classes in training.
-    priors_ : (K,) those that are used.
-    threshold_ : Threshold, of two classes and two decisions; else None.
+    estimator_ : classifier
+        The fitted classifier.
+    classes_ : ndarray of shape (K,)
+        The classes, sorted.
+    decisions_ : ndarray of shape (J,)
+        Labels of what can be decided.
+    loss_ : ndarray of shape (J, K)
+        The loss matrix.
+    trained_priors_ : ndarray of shape (K,)
+        Weighted shares of the classes in training.
+    priors_ : ndarray of shape (K,)
+        The shares that are used.
+    threshold_ : Threshold or None
+        Of two classes and two decisions; else None.
+    n_features_in_ : int
+        Number of features seen in `fit`; only where the classifier has it.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
+    One fit of the classifier; runs wherever it does.
     scikit-learn's FixedThresholdClassifier has the threshold alone, and TunedThresholdClassifierCV looks for it; where
     probabilities are calibrated it follows from the loss. Seeger, section 5.2.4; Welling, section 6.3.
 
@@ -97,7 +115,7 @@ class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DecisionClassifier":
-        """Fit the classifier; the loss needs no data."""
+        """Fit the classifier to X (n, p), classes y (n,) and optional `sample_weight` (n,); the loss needs no data."""
         if y is None:
             raise ValueError("This DecisionClassifier estimator requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
@@ -173,7 +191,7 @@ class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return checked_priors(given, len(classes))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the classes (n, K), under `priors_`."""
+        """Probabilities of the classes for the samples X, (n, K), under `priors_`."""
         check_is_fitted(self)
         proba = np.asarray(self.estimator_.predict_proba(X), dtype=np.float64)
         if np.array_equal(self.priors_, self.trained_priors_):
@@ -181,16 +199,18 @@ class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return reweight(proba, self.priors_, self.trained_priors_)
 
     def expected_loss(self, X: Any) -> Floats:
-        """What each decision is expected to cost (n, J)."""
+        """What each decision is expected to cost for the samples X, (n, J)."""
         return expected_loss(self.predict_proba(X), self.loss_)
 
     def predict(self, X: Any) -> Any:
-        """The decision that is expected to cost least."""
+        """The decision of each sample of X that is expected to cost least, (n,)."""
         check_is_fitted(self)
         return self.decisions_[bayes_decisions(self.predict_proba(X), self.loss_).choice]
 
     def risk(self, X: Any, y: Any, *, confidence: float = 0.95) -> Figure:
-        """What the decisions have cost, in the mean, with its interval; of rows that were not fitted."""
+        """What the decisions for X have cost where the classes are y, in the mean, with its interval at `confidence`;
+        of samples that were not fitted.
+        """
         choice = bayes_decisions(self.predict_proba(X), self.loss_).choice
         place = {label: k for k, label in enumerate(self.classes_.tolist())}
         told = column_or_1d(y).tolist()
@@ -201,7 +221,7 @@ class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return Figure.of("risk", found, confidence, "lower")
 
     def adapt(self, X: Any) -> tuple["DecisionClassifier", Priors]:
-        """A copy for the shares of the classes in X, rows without labels, and how these were estimated."""
+        """A copy for the shares of the classes in X, samples without labels, and how these were estimated."""
         check_is_fitted(self)
         found = estimate_priors(self.estimator_.predict_proba(X), self.trained_priors_)
         other = copy.copy(self)

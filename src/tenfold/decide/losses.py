@@ -19,6 +19,18 @@ def screening_loss(factor: float) -> Floats:
     Seeger, section 5.2.4: the best score is the log odds plus log(factor), the loss moves the threshold and nothing
     else.
 
+    Parameters
+    ----------
+    factor : float
+        Cost of a case that is missed, at least zero.
+
+    Returns
+    -------
+    ndarray of shape (2
+        The loss matrix.
+    2)
+        The loss matrix.
+
     Examples
     --------
     >>> from tenfold.decide import screening_loss
@@ -32,9 +44,21 @@ def screening_loss(factor: float) -> Floats:
 
 
 def with_reject(loss: Any, cost: float) -> Floats:
-    """A loss matrix with the decision "don't know" in its last row, which always costs `cost`.
+    """A loss matrix with the decision "don't know" in its last place, which always costs `cost`.
 
-    `loss` is a matrix, or the number of classes for the loss of one for every mistake.
+    Parameters
+    ----------
+    loss : array-like of shape (J, K) or int
+        A loss matrix, or the number of classes for the loss of one for every mistake.
+    cost : float
+        Cost of "don't know", at least zero.
+
+    Returns
+    -------
+    ndarray of shape (J + 1
+        The loss matrix.
+    K)
+        The loss matrix.
 
     Examples
     --------
@@ -83,14 +107,36 @@ def checked_proba(proba: Any) -> Floats:
 
 
 class Decisions(NamedTuple):
-    """The best decision of each row (n,), a row of the loss matrix, and what it is expected to cost (n,)."""
+    """The best decision of each sample, and what it is expected to cost.
+
+    Attributes
+    ----------
+    choice : ndarray of int of shape (n,)
+        The best decision of each sample, an index of the first axis of the loss matrix.
+    risk : ndarray of shape (n,)
+        What it is expected to cost.
+    """
 
     choice: Integers
     risk: Floats
 
 
 def expected_loss(proba: Any, loss: Any) -> Floats:
-    """(n, J): what each decision is expected to cost in each row.
+    """What each decision is expected to cost for each sample: ``sum_k L[j, k] P(k | x)``.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n, K) or (n,)
+        Probabilities of the classes, or those of the second of two.
+    loss : array-like of shape (J, K)
+        Cost of each decision (first axis) where each class is the true one (second axis).
+
+    Returns
+    -------
+    ndarray of shape (n
+        Expected losses.
+    J)
+        Expected losses.
 
     Examples
     --------
@@ -105,6 +151,18 @@ def expected_loss(proba: Any, loss: Any) -> Floats:
 
 def bayes_decisions(proba: Any, loss: Any) -> Decisions:
     """The decisions of the smallest expected loss; of equal ones the first.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n, K) or (n,)
+        Probabilities of the classes, or those of the second of two.
+    loss : array-like of shape (J, K)
+        Cost of each decision (first axis) where each class is the true one (second axis).
+
+    Returns
+    -------
+    Decisions
+        The index of the best decision of each sample, and what it is expected to cost.
 
     Examples
     --------
@@ -127,8 +185,10 @@ class Threshold:
 
     Attributes
     ----------
-    probability : the second class is decided where its probability is above.
-    log_odds : the same, of log P(1 | x) / P(0 | x): log (L[1, 0] - L[0, 0]) / (L[0, 1] - L[1, 1]).
+    probability : float
+        The second class is decided where its probability is above.
+    log_odds : float
+        The same, of log P(1 | x) / P(0 | x): log (L[1, 0] - L[0, 0]) / (L[0, 1] - L[1, 1]).
     """
 
     probability: float
@@ -140,6 +200,16 @@ def threshold(loss: Any) -> Threshold:
 
     Seeger, section 5.2.4; Welling (6.9): the second class where S_1 > S_0 + theta, and theta is the threshold of the
     log odds. A loss under which one decision is never worse has a threshold at 0 or 1: it is always taken, or never.
+
+    Parameters
+    ----------
+    loss : array-like of shape (2, 2)
+        Cost of each decision (first axis) where each class is the true one (second axis).
+
+    Returns
+    -------
+    Threshold
+        As a probability of the second class, and as log odds.
 
     Examples
     --------
@@ -168,9 +238,14 @@ class BestThreshold:
 
     Attributes
     ----------
-    cut : the second class is decided where the score is above.
-    loss : the mean loss there, on these rows: too good, as always of what was chosen on them.
-    cuts, losses : all cuts between different scores, and their mean losses.
+    cut : float
+        The second class is decided where the score is above.
+    loss : float
+        The mean loss there, on these samples: too good, as always of what was chosen on them.
+    cuts : ndarray of shape (m,)
+        All cuts between different scores.
+    losses : ndarray of shape (m,)
+        Their mean losses.
     """
 
     cut: float
@@ -182,8 +257,23 @@ class BestThreshold:
 def best_threshold(y_true: Any, score: Any, loss: Any, *, sample_weight: Any = None) -> BestThreshold:
     """The cut through the scores of two classes with the smallest mean loss, of all there are, by one sort.
 
-    `y_true` is 1 (or True) for the second class. Scores should be those of rows that were not fitted: out-of-fold ones.
     With calibrated probabilities `threshold` needs no data.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        1 (or True) for the second class.
+    score : array-like of shape (n,)
+        Scores; they should be those of samples that were not fitted, out-of-fold ones.
+    loss : array-like of shape (2, 2)
+        Cost of each decision (first axis) where each class is the true one (second axis).
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the samples; None for ones.
+
+    Returns
+    -------
+    BestThreshold
+        The cut, its mean loss, and those of all cuts.
 
     Examples
     --------

@@ -33,6 +33,22 @@ def checked_priors(priors: Any, n_classes: int, name: str = "priors") -> Floats:
 def reweight(proba: Any, priors: Any, trained: Any) -> Floats:
     """Posteriors for classes with the shares `priors`, of those that were `trained` with other shares.
 
+    Parameters
+    ----------
+    proba : array-like of shape (n, K) or (n,)
+        Probabilities of the classes, or those of the second of two.
+    priors : array-like of shape (K,)
+        Shares of the classes where the probabilities are used.
+    trained : array-like of shape (K,)
+        Shares of the classes in training.
+
+    Returns
+    -------
+    ndarray of shape (n
+        Probabilities under `priors`.
+    K)
+        Probabilities under `priors`.
+
     Examples
     --------
     A test trained on as many ill as healthy people, used where one in a hundred is ill:
@@ -57,12 +73,18 @@ class Priors:
 
     Attributes
     ----------
-    priors : (K,)
-    posteriors : (n, K) of the rows, under them.
-    gap : no shares have a mean log-likelihood that is larger by more.
-    n_iter : steps of EM.
-    log_likelihoods : mean log-likelihood before each step, relative to the shares of training.
-    p_value : of the shares being those of training, by the ratio of likelihoods; small where they have changed.
+    priors : ndarray of shape (K,)
+        The shares.
+    posteriors : ndarray of shape (n, K)
+        Posteriors of the samples under them.
+    gap : float
+        No shares have a mean log-likelihood that is larger by more.
+    n_iter : int
+        Steps of EM.
+    log_likelihoods : tuple of float
+        Mean log-likelihood before each step, relative to the shares of training.
+    p_value : float
+        Of the shares being those of training, by the ratio of likelihoods; small where they have changed.
     """
 
     priors: Floats
@@ -78,10 +100,19 @@ def estimate_priors(proba: Any, trained: Any, *, tol: float = 1e-8, max_iter: in
 
     Parameters
     ----------
-    proba : (n, K) posteriors of the rows, calibrated: of rows that were not fitted.
-    trained : (K,) shares of the classes in training.
-    tol : the gap that is small enough.
-    max_iter : limit of the steps.
+    proba : array-like of shape (n, K) or (n,)
+        Posteriors of the samples under the shares of training, calibrated: of samples that were not fitted.
+    trained : array-like of shape (K,)
+        Shares of the classes in training.
+    tol : float, default=1e-8
+        The gap that is small enough.
+    max_iter : int, default=10000
+        Most steps of EM.
+
+    Returns
+    -------
+    Priors
+        The estimated shares, the posteriors under them, and a test of whether they have changed.
 
     Examples
     --------

@@ -24,6 +24,20 @@ def chow(proba: Any, cost: float) -> Integers:
 
     With two classes, a cost of 1/2 or more rejects nothing: guessing is as cheap.
 
+    Parameters
+    ----------
+    proba : array-like of shape (n, K) or (n,)
+        Probabilities of the classes, or those of the second of two.
+    cost : float
+        Cost of "don't know", where a mistake costs one.
+
+    Returns
+    -------
+    ndarray of int of shape (n
+        Indices of the classes, or -1.
+    )
+        Indices of the classes, or -1.
+
     Examples
     --------
     >>> from tenfold.decide import chow
@@ -43,12 +57,20 @@ class RejectCurve:
 
     Attributes
     ----------
-    certainty : (m,) the smallest probability of the likeliest class that is still decided, falling.
-    coverage : (m,) the share of rows that are decided.
-    error : (m,) the share of mistakes among them.
-    low, high : (m,) the exact binomial interval of the error, for each point alone.
-    confidence : of it.
-    area : the mean of the error over coverages: smaller where certainty tells mistakes from the rest.
+    certainty : ndarray of shape (m,)
+        The smallest probability of the likeliest class that is still decided, falling.
+    coverage : ndarray of shape (m,)
+        The share of samples that are decided.
+    error : ndarray of shape (m,)
+        The share of mistakes among them.
+    low : ndarray of shape (m,)
+        Lower end of the exact binomial interval of the error, for each point alone.
+    high : ndarray of shape (m,)
+        Upper end of it.
+    confidence : float
+        Probability with which it covers.
+    area : float
+        The mean of the error over coverages: smaller where certainty tells mistakes from the rest.
     """
 
     certainty: Floats
@@ -78,7 +100,19 @@ class RejectCurve:
 def reject_curve(y_true: Any, proba: Any, *, confidence: float = 0.95) -> RejectCurve:
     """The curve of coverage and error over all thresholds of certainty, by one sort.
 
-    `y_true` are numbers of columns of `proba`. Rows must not have been used for fitting.
+    Parameters
+    ----------
+    y_true : array-like of int of shape (n,)
+        Indices of the true classes in `proba`, of samples that were not used for fitting.
+    proba : array-like of shape (n, K) or (n,)
+        Probabilities of the classes, or those of the second of two.
+    confidence : float, default=0.95
+        Probability with which the interval covers.
+
+    Returns
+    -------
+    RejectCurve
+        Certainty, coverage and error at each threshold.
 
     Examples
     --------
@@ -109,6 +143,18 @@ def best_error(proba: Any, *, confidence: float = 0.95) -> Figure:
     It is an estimate of the Bayes error only as far as the probabilities are calibrated; the interval is that of the
     mean over rows, and knows nothing of wrong probabilities. Seeger, section 5.2.1.
 
+    Parameters
+    ----------
+    proba : array-like of shape (n, K) or (n,)
+        Probabilities of the classes, or those of the second of two.
+    confidence : float, default=0.95
+        Probability with which the interval covers.
+
+    Returns
+    -------
+    Figure
+        The estimate with its interval.
+
     Examples
     --------
     >>> from tenfold.decide import best_error
@@ -124,6 +170,20 @@ def cover_hart(error: float, n_classes: int = 2) -> tuple[float, float]:
     """Bounds of the Bayes error R from the error E of one nearest neighbour with very many rows (Cover and Hart 1967).
 
     R <= E <= R (2 - R K / (K - 1)), so that R is at least (K - 1) / K (1 - sqrt(1 - K E / (K - 1))), and at most E.
+
+    Parameters
+    ----------
+    error : float
+        Error of one nearest neighbour, with very many samples.
+    n_classes : int, default=2
+        Number of classes K.
+
+    Returns
+    -------
+    low : float
+        Bounds of the Bayes error.
+    high : float
+        Bounds of the Bayes error.
 
     Examples
     --------

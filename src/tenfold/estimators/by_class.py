@@ -69,14 +69,21 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit by one pass over the rows, and judge by another.
+        """Fit by one pass over the data, and judge by another.
 
         Parameters
         ----------
-        X : array-like of shape (n, p), sparse where the class says so, table, Dask collection, or an array elsewhere
-        y : classes of shape (n,)
+        X : array-like of shape (n, p), table, Dask collection, or array on a device
+            The samples; sparse where the class takes them.
+        y : array-like of shape (n,), default=None
+            The classes; None where a table brings its own.
         sample_weight : array-like of shape (n,), default=None
-            Rows of weight zero count as removed.
+            Weights of the samples; one of weight zero counts as removed. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, numeric=False, multi_output=False)
@@ -90,13 +97,23 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to these rows and all that came before, as `fit` on all of them at once.
+        """Fit to these samples and all that came before; gives what `fit` on all of them at once gives.
 
         Parameters
         ----------
-        X, y, sample_weight : as in `fit`.
+        X : array-like of shape (n, p), table, Dask collection, or array on a device
+            The samples; sparse where the class takes them.
+        y : array-like of shape (n,), default=None
+            The classes; None where a table brings its own.
         classes : array-like of shape (n_classes,), default=None
             All classes that may come, needed in the first call.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the samples; one of weight zero counts as removed. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         check_parameters(self, self._constraints)
         self._refuse_parts()
@@ -139,7 +156,7 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
         return as_rows(X, number, weight).grouped(number)
 
     def predict(self, X: Any) -> Array:
-        """The class with the largest score."""
+        """The class with the largest score of each sample of X, (n,)."""
         number = self._raw(X, then=largest)
         return chosen_classes(self.classes_, number)
 

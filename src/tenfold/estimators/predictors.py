@@ -211,7 +211,9 @@ class Scored:
     """scikit-learn's `score`, for tables too; stands before its mixins."""
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """scikit-learn's score, R^2 or accuracy; a table brings its own target and weights."""
+        """scikit-learn's score, R^2 or accuracy, of the predictions for X with targets y and optional `sample_weight`;
+        a table brings its own target and weights.
+        """
         y, sample_weight = own_target(X, y, sample_weight)
         if is_dask(X):
             return clusters().score(self, X, y, sample_weight)

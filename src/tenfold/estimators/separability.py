@@ -49,8 +49,10 @@ def separability(
 
     Parameters
     ----------
-    X : (n, p), dense or sparse.
-    y : (n,), two classes.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The samples.
+    y : array-like of shape (n_samples,)
+        Two classes.
     fit_intercept : bool, default=True
         Whether the hyperplane may be anywhere, or goes through the origin.
     normalize : bool, default=False
@@ -63,6 +65,7 @@ def separability(
     Returns
     -------
     Separability
+        Whether the classes are separable, the bracket of the margin, the hyperplane, and the points of the hulls.
 
     Notes
     -----

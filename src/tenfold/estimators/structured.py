@@ -50,18 +50,24 @@ class StructuredPerceptron(BaseEstimator):
     average : bool, default=True
         Whether the mean of the weights is returned, or the last.
     random_state : int, RandomState instance or None, default=0
+        Seed of the orders.
     time_limit : float, default=None
         Seconds after which no further pass is begun.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_tags,)
+        The tags, sorted.
     coef_ : ndarray of shape (n_tags, n_features)
+        Scores of the features of a token, for each tag.
     transition_ : ndarray of shape (n_tags, n_tags)
         Scores of a tag, the row, followed by another, the column.
-    start_, end_ : ndarray of shape (n_tags,)
-    n_features_in_ : int
+    start_ : ndarray of shape (n_tags,)
+        Scores of a tag at the beginning of a sequence.
+    end_ : ndarray of shape (n_tags,)
+        Scores of a tag at the end of a sequence.
     n_iter_ : int
+        Passes over the sequences.
     n_mistakes_ : int
         Wrong tags in all passes.
     vectorizer_ : DictVectorizer
@@ -69,15 +75,23 @@ class StructuredPerceptron(BaseEstimator):
     certificate_ : Certificate
         Kind count: wrong tags of the returned weights on the sequences of the fit, found again by a recursion of the
         judge's own; ok if there are none. Its note has the smallest margin.
-    status_, trace_ : how the fit ended, and the mistakes of each pass.
+    status_ : str
+        How the fit ended: "converged" (a pass without mistakes), "iteration limit", "time limit", ...
+    trace_ : list
+        The mistakes of each pass.
+    n_features_in_ : int
+        Number of features of a token seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Never set: features of dicts are named by `vectorizer_`.
 
     Notes
     -----
     X is a list of sequences, each an array or a sparse matrix (tokens, features) or a list of dicts of features; y is a
     list of sequences of tags. A weight of a sequence is a factor of its steps; one of weight zero is removed. A pass
-    costs ``tags^2`` steps a token, and the features. Memory: the tokens once more. If some weights of length one score
-    the true tags of every sequence above all others by gamma, there are at most ``(R / gamma)^2`` updates, R being the
-    longest difference of features, however many paths of tags there are. CMU lecture 11, slide 28. Collins 2002.
+    costs ``tags^2`` steps a token, and the features. Memory: the tokens once more. Runs on sequences in memory. If some
+    weights of length one score the true tags of every sequence above all others by gamma, there are at most ``(R /
+    gamma)^2`` updates, R being the longest difference of features, however many paths of tags there are. CMU lecture
+    11, slide 28. Collins 2002.
 
     Examples
     --------
@@ -121,7 +135,7 @@ class StructuredPerceptron(BaseEstimator):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StructuredPerceptron":
-        """Fit to sequences X, their tags y, and optional weights of the sequences."""
+        """Fit to sequences X, their tags y, and optional `sample_weight` of the sequences."""
         check_parameters(self, self._constraints)
         self._claims.refuse(type(self).__name__, X)
         self.__dict__.pop("vectorizer_", None)
@@ -156,18 +170,20 @@ class StructuredPerceptron(BaseEstimator):
             warnings.warn(f"{type(self).__name__} ({self.status_}): {said}", ConvergenceWarning, stacklevel=4)
 
     def predict(self, X: Any) -> list[Array]:
-        """The best tags of each sequence, a list of arrays; of equal ones the first in `classes_`, from the end on."""
+        """The best tags of each sequence of X, a list of arrays; of equal ones the first in `classes_`, from the end
+        on.
+        """
         tokens = self._known(X)
         return np.split(self._tags(tokens), tokens.offsets[1:-1])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of tokens with the right tag; weights are those of sequences."""
+        """The share of tokens of X whose tag is that of y, by `sample_weight` of the sequences."""
         tokens = self._known(X)
         right, weight = self._tags(tokens) == flat_tags(y, tokens), weights_of_sequences(sample_weight, tokens)
         return float(np.average(right, weights=None if weight is None else np.repeat(weight, tokens.lengths)))
 
     def sequence_accuracy(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of sequences all of whose tags are right."""
+        """The share of sequences of X all of whose tags are those of y, by `sample_weight`."""
         tokens = self._known(X)
         wrong = np.append(0, np.cumsum(self._tags(tokens) != flat_tags(y, tokens)))
         right = wrong[tokens.offsets[1:]] == wrong[tokens.offsets[:-1]]

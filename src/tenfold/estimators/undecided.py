@@ -60,16 +60,19 @@ def ambiguity(model: Any, X: Any, *, pairs: Any = None) -> Ambiguity:
 
     Parameters
     ----------
-    model : a fitted classifier of at least three classes with `decision_function`, or scores (n, K) themselves.
-        Scores are those of each class against the rest.
-    X : (n, p), rows to ask about; None where scores are given.
-    pairs : a fitted classifier, or scores (n, K (K - 1) / 2), of the pairs (0, 1), (0, 2), ..., (K - 2, K - 1), each
-        positive for the first of its classes, as of scikit-learn's SVC with ``decision_function_shape="ovo"``. Default:
-        the differences of the scores against the rest, which tie only where these are equal.
+    model : fitted classifier of at least three classes with `decision_function`, or array-like of shape (n, K)
+        The classifier, or its scores: those of each class against the rest.
+    X : array-like of shape (n, p) or None
+        Samples to ask about; None where scores are given.
+    pairs : fitted classifier or array-like of shape (n, K (K - 1) / 2), default=None
+        A classifier, or scores, of the pairs (0, 1), (0, 2), ..., (K - 2, K - 1), each positive for the first of its
+        classes, as of scikit-learn's SVC with ``decision_function_shape="ovo"``. None takes the differences of the
+        scores against the rest, which tie only where these are equal.
 
     Returns
     -------
     Ambiguity
+        Which samples are unclear, and their shares.
 
     Notes
     -----

@@ -60,23 +60,39 @@ def evaluate(
 
     Parameters
     ----------
-    y_true : (n,) true classes or numbers.
-    y_pred : (n,) predicted ones; default: the class of the largest probability or score.
-    proba : (n, K) probabilities in the order of `classes`, or (n,) those of the second of two classes.
-    score : (n,) or (n, K), as of `decision_function`; default for orders of rows: `proba`.
-    classes : in the order of the columns; default: the sorted classes of y_true and y_pred.
-    sample_weight : (n,) not negative; rows of weight zero are left out.
-    task : "classification" or "regression". Default: numbers that are not whole, or of more than 100 different values,
-        are of regression, all else of classification.
-    confidence : of the intervals.
-    interval : "auto", or None for figures without those intervals that need a bootstrap.
-    groups : (n,) what rows belong together, as patients or days.
-    beta : of the F measure.
-    quantile : that y_pred is meant to be, for regression; adds the quantile (pinball) loss and the share of rows below.
-    n_bins : of the probabilities, for calibration.
-    n_resamples : of a bootstrap. More than 2000 rows of R2, or of weighted rows, are drawn in random blocks, and the
-        method says so.
-    random_state : seed or generator of the resamples.
+    y_true : array-like of shape (n,)
+        True classes or numbers.
+    y_pred : array-like of shape (n,), default=None
+        Predicted ones; None takes the class of the largest probability or score.
+    proba : array-like of shape (n, K) or (n,), default=None
+        Probabilities in the order of `classes`, or those of the second of two classes; None where there are none.
+    score : array-like of shape (n,) or (n, K), default=None
+        Scores, those of `decision_function`, for figures of the order of samples; None takes `proba`.
+    classes : array-like of shape (K,), default=None
+        The classes in the order of `proba` and `score`; None is the sorted classes of y_true and y_pred.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the samples, not negative; those of weight zero are left out. None for ones.
+    task : {"classification", "regression"} or None, default=None
+        What is predicted. None: numbers that are not whole, or of more than 100 different values, are of regression,
+        all else of classification.
+    confidence : float, default=0.95
+        Probability with which an interval covers.
+    interval : "auto" or None, default="auto"
+        None leaves out those intervals that need a bootstrap.
+    groups : array-like of shape (n,), default=None
+        Which samples belong together, as of patients or days. None for samples that are independent.
+    beta : float, default=1.0
+        Weight of the sensitivity in the F measure.
+    quantile : float, default=None
+        The quantile that y_pred is meant to be, for regression; adds the quantile (pinball) loss and the share of
+        samples below. None for none.
+    n_bins : int, default=10
+        Number of bins of the probabilities, for calibration.
+    n_resamples : int, default=2000
+        Number of resamples of a bootstrap. More than 2000 samples of R2, or of weighted samples, are drawn in random
+        blocks, and the method says so.
+    random_state : int, RandomState instance, Generator or None, default=0
+        Seed or generator of the resamples.
 
     Returns
     -------

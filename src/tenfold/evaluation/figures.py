@@ -20,12 +20,20 @@ class Figure:
 
     Attributes
     ----------
-    name : what it is.
-    value : of the rows at hand; nan where it is undefined.
-    low, high : the ends of the interval of the figure on new rows of the same kind; nan where there is none.
-    confidence : of the interval.
-    method : how the interval was found, or why the figure is undefined.
-    better : "higher", "lower" or "zero".
+    name : str
+        What it is.
+    value : float
+        Of the samples at hand; nan where it is undefined.
+    low : float
+        Lower end of the interval of the figure on new samples of the same kind; nan where there is none.
+    high : float
+        Upper end of the interval; nan where there is none.
+    confidence : float
+        Probability with which the interval covers.
+    method : str
+        How the interval was computed, or why the figure is undefined.
+    better : {"higher", "lower", "zero"}
+        Which values are better.
 
     Examples
     --------
@@ -44,6 +52,9 @@ class Figure:
 
     @classmethod
     def of(cls, name: str, interval: Interval, confidence: float, better: Better = "higher") -> "Figure":
+        """A figure of this `name` from an `interval`, its value and method, with its `confidence` and what is
+        `better`.
+        """
         return cls(name, interval.value, interval.low, interval.high, confidence, interval.method, better)
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,17 +150,32 @@ class Evaluation(Mapping[str, Figure]):
 
     Attributes
     ----------
-    task : "classification" or "regression".
-    figures : those of all rows, by name; with two classes, also those of the second against the first.
-    per_class : figures of each class against the rest, by class.
-    averages : "macro", "weighted" and "micro" to figures by name.
-    classes : the classes, in the order of `confusion`.
-    confusion : (K, K) rows (weights) of each true class in each predicted one.
-    roc : ROC curves by class; with two classes, that of the second.
-    calibration : `Reliability` of the second of two classes, or of the predicted one of several; None without
-        probabilities.
-    rows, groups, effective_rows : how many; groups is 0 where rows are independent, effective_rows allows for weights.
-    notes : what should be looked at.
+    task : {"classification", "regression"}
+        What was predicted.
+    figures : mapping of str to Figure
+        Figures of all samples, by name; with two classes, also those of the second against the first.
+    rows : int
+        Number of samples.
+    effective_rows : float
+        The same, allowing for unequal weights.
+    groups : int
+        Number of groups of samples; 0 where samples are independent.
+    confidence : float
+        Probability with which intervals cover.
+    per_class : mapping of classes to mappings of str to Figure
+        Figures of each class against the rest.
+    averages : mapping of str to mappings of str to Figure
+        Figures averaged over classes: "macro", "weighted" and "micro".
+    classes : tuple
+        The classes, in the order of `confusion`.
+    confusion : ndarray of shape (n_classes, n_classes) or None
+        Weight of the samples of each true class (first axis) in each predicted one (second axis).
+    roc : mapping of classes to Curve
+        ROC curves by class; with two classes, that of the second.
+    calibration : Reliability or None
+        Calibration of the second of two classes, or of the predicted one of several; None without probabilities.
+    notes : tuple of str
+        What should be looked at.
 
     Examples
     --------

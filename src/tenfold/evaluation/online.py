@@ -195,23 +195,34 @@ def evaluate_online(
 
     Parameters
     ----------
-    model : estimator with `partial_fit`; it is copied, and goes on from where it is if it is fitted. One that is not
-        learns the first batch without being judged.
-    X : (n, p) rows in their order, or with y=None an iterable of pairs (X, y), each a batch.
-    y : (n,) classes or numbers.
-    window : rows of the windowed error.
-    batch_size : rows that are predicted before they are learned.
-    classes : all classes; needed for an iterable, otherwise those of y.
-    loss : "mistakes" (default of classifiers), "squared" (of regressors), "absolute", or a function of true and
-        predicted values that gives a loss a row.
-    alarm : "page_hinkley", "ddm" (for losses of at most one), an object whose `update(loss)` says whether to sound, or
-        None.
-    restart : whether to begin with a new copy of the model after an alarm.
-    confidence : of the interval of the mean loss.
+    model : estimator with `partial_fit`
+        The learner; it is copied, and goes on from where it is if it is fitted. One that is not learns the first batch
+        without being judged.
+    X : array-like of shape (n, p) or iterable of pairs (X, y)
+        Samples in their order, or with ``y=None`` batches.
+    y : array-like of shape (n,), default=None
+        Classes or numbers; None where X is an iterable.
+    window : int, default=200
+        Number of samples of the windowed error.
+    batch_size : int, default=1
+        Number of samples that are predicted before they are learned.
+    classes : array-like of shape (n_classes,), default=None
+        All classes; needed for an iterable. None takes those of y.
+    loss : {"mistakes", "squared", "absolute"}, callable or None, default=None
+        The loss of a prediction, or a function of true and predicted values that gives a loss a sample. None is
+        "mistakes" for classifiers and "squared" for regressors.
+    alarm : {"page_hinkley", "ddm"}, object or None, default="page_hinkley"
+        How a change is noticed; "ddm" is for losses of at most one. An object's `update(loss)` says whether to sound.
+        None for no alarm.
+    restart : bool, default=False
+        Whether to begin with a new copy of the model after an alarm.
+    confidence : float, default=0.95
+        Of the interval of the mean loss.
 
     Returns
     -------
     OnlineEvaluation
+        The losses, the windowed error, the mean with its interval, and the alarms.
 
     Notes
     -----

@@ -75,16 +75,17 @@ def check_table(new: Any, against: Any, *, level: float = 0.01) -> TableCheck:
     Parameters
     ----------
     new : frame or `Reading`
-    against : frame, `Reading`, fitted `TableEncoder` or a pipeline that begins with one, or a `profile`,
-        also as JSON
-        An encoder remembers kinds, levels and missing values, but no distributions: with it, ranges and drift are not
-        checked.
+        The table to check.
+    against : frame, `Reading`, fitted `TableEncoder` or a pipeline that begins with one, or a `profile`
+        What to compare with; a profile also as JSON. An encoder remembers kinds, levels and missing values, but no
+        distributions: with it, ranges and drift are not checked.
     level : float, default=0.01
         The chance of any false alarm, over all tests together.
 
     Returns
     -------
     TableCheck
+        The findings, and whether none of them is an error or a warning.
 
     Notes
     -----

@@ -90,21 +90,38 @@ IMPRECISE = (
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proved about a fit. `value <= max(tol * scale, floor)` makes it `ok`, unless the floor is above a
-    thousandth of the scale: then the precision is too low to judge.
+    """What is proved about a fit: a number of some kind, computed by the judge from the parameters and the data alone.
+
+    ``value <= max(tol * scale, floor)`` makes it `ok`, unless the floor is above a thousandth of the scale: then the
+    precision is too low to judge. `explain` says what the number means in a sentence.
 
     Attributes
     ----------
-    kind : what the number is, a key of `RULES`.
-    value : the number, never below `floor`.
-    scale, tol, floor : the value allowed is max(tol * scale, floor).
-    objective : weighted mean loss + penalty at the parameters, recomputed.
-    lower_bound : a proved lower bound on the best possible objective, or None.
-    radius : no best weights are further from these than this (Euclidean); None without a penalty.
-    condition : condition number of the equilibrated system, or None.
-    status : how the fit ended.
-    parts : the number for each target.
-    note : what else there is to say.
+    kind : str
+        What the number is: "residual", "gap", "stationarity", "count", "exact", "spectral" or "fixed point", a key of
+        `tenfold.judge.certificate.RULES`.
+    value : float
+        The number, never below `floor`.
+    scale : float
+        The unit of the number.
+    tol : float
+        The share of the scale that is allowed: a value of up to max(tol * scale, floor).
+    floor : float
+        The rounding of the computation and of the dtype of the parameters.
+    objective : float
+        Weighted mean loss plus penalty at the parameters, recomputed.
+    lower_bound : float or None
+        A proved lower bound on the best possible objective.
+    radius : float or None
+        No best weights are further from these than this (Euclidean); None without a penalty.
+    condition : float or None
+        Condition number of the equilibrated system.
+    status : str
+        How the fit ended.
+    parts : tuple of float
+        The number for each target, where there are several.
+    note : str
+        What else there is to say.
     """
 
     kind: str

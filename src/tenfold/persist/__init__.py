@@ -31,8 +31,8 @@ def save(model: Any, path: Any) -> None:
 
     Parameters
     ----------
-    model : an estimator of tenfold, fitted or not, or a pipeline of one with scikit-learn's transformers (see
-        docs/persistence.md for the list).
+    model : estimator of tenfold, fitted or not, or a pipeline of one with scikit-learn's transformers
+        The model; docs/persistence.md has the list of transformers.
     path : str or path
         By custom it ends in ``.tenfold``. A file of this name is replaced once the new one is complete.
 
@@ -82,19 +82,22 @@ def load(
     Parameters
     ----------
     path : str or path
-    max_bytes : int, default=4 GiB
-        Of the file, and of all that is in it.
+        A file that `save` wrote.
+    max_bytes : int, default=4294967296
+        The most bytes of the file, and of all that is in it; 4 GiB.
     max_ratio : float, default=100
         How many times smaller compressed data may be.
     max_entries : int, default=65536
+        The most entries of the archive.
     max_depth : int, default=100
-        Of values within values.
-    max_array : int, default=4 GiB
-        Bytes of one array.
+        The most levels of values within values.
+    max_array : int, default=4294967296
+        The most bytes of one array; 4 GiB.
 
     Returns
     -------
-    The model; its predictions are those of the one that was saved, to the bit.
+    model : estimator
+        Its predictions are those of the one that was saved, to the bit.
 
     Raises
     ------

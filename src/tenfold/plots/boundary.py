@@ -19,16 +19,35 @@ BETWEEN = {"decision_function": 0.0, "predict_proba": 0.5}
 
 @dataclass
 class DecisionBoundaryDisplay(Display):
-    """A model's response on a grid over two columns, the others held at given values.
+    """A model's response on a grid over two features, the others held at given values.
 
     Parameters
     ----------
-    xx0, xx1 : (r, r) the grid.
-    response : (r, r) a number, or the number of a class in `classes`.
-    classes : the names of the classes where the response is one of them, or None.
-    between : the response on the boundary of two classes, or None.
-    points, labels : (n, 2) rows, and (n,) their classes or targets, or None.
-    xlabel, ylabel : names of the two columns.
+    xx0 : ndarray of shape (r, r)
+        The grid of the first feature.
+    xx1 : ndarray of shape (r, r)
+        The grid of the second feature.
+    response : ndarray of shape (r, r)
+        A number, or the index of a class in `classes`.
+    classes : array-like of shape (n_classes,) or None, default=None
+        The names of the classes where the response is one of them.
+    between : float or None, default=None
+        The response on the boundary of two classes.
+    points : ndarray of shape (n, 2) or None, default=None
+        Samples to draw.
+    labels : ndarray of shape (n,) or None, default=None
+        Their classes or targets.
+    xlabel : str, default=""
+        Name of the first feature.
+    ylabel : str, default=""
+        Name of the second feature.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        What `plot` has drawn on.
+    figure_ : matplotlib Figure
+        Its figure.
 
     Examples
     --------
@@ -65,7 +84,32 @@ class DecisionBoundaryDisplay(Display):
         eps: float = 1.0,
         response_method: str = "auto",
     ) -> Self:
-        """The numbers alone. Columns other than the two of `columns` are held at `at`, (p,): their medians if None."""
+        """The numbers alone.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            The model to ask.
+        X : array-like of shape (n_samples, n_features)
+            Samples, around which the grid is laid.
+        y : array-like of shape (n_samples,), default=None
+            Their classes or targets, to draw them; None draws no samples.
+        columns : (int, int), default=(0, 1)
+            The two features of the plane.
+        at : array-like of shape (n_features,), default=None
+            Values at which the other features are held; None takes their medians.
+        grid_resolution : int, default=100
+            Points along each axis.
+        eps : float, default=1.0
+            How far the grid goes beyond the samples.
+        response_method : {"auto", "decision_function", "predict_proba", "predict", "score_samples"}, default="auto"
+            What is asked; "auto" takes what suits the model.
+
+        Returns
+        -------
+        display : DecisionBoundaryDisplay
+            The response on the grid.
+        """
         check_is_fitted(estimator)
         names = list(map(str, X.columns)) if hasattr(X, "columns") else None
         rows = check_array(X, dtype=np.float64)
@@ -99,7 +143,36 @@ class DecisionBoundaryDisplay(Display):
         ax: Any = None,
         **settings: Any,
     ) -> Self:
-        """Draw what a fitted estimator says around the rows X, and the rows where y is given; see `of`."""
+        """Draw what a fitted estimator gives around the samples X, and the samples where y is given.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            The model to ask.
+        X : array-like of shape (n_samples, n_features)
+            Samples, around which the grid is laid.
+        y : array-like of shape (n_samples,), default=None
+            Their classes or targets, to draw them; None draws no samples.
+        columns : (int, int), default=(0, 1)
+            The two features of the plane.
+        at : array-like of shape (n_features,), default=None
+            Values at which the other features are held; None takes their medians.
+        grid_resolution : int, default=100
+            Points along each axis.
+        eps : float, default=1.0
+            How far the grid goes beyond the samples.
+        response_method : {"auto", "decision_function", "predict_proba", "predict", "score_samples"}, default="auto"
+            What is asked; "auto" takes what suits the model.
+        ax : matplotlib Axes, default=None
+            What to draw on; None makes new axes.
+        **settings : keyword arguments
+            Go to matplotlib's `pcolormesh` for classes, and to `contourf` for numbers.
+
+        Returns
+        -------
+        display : DecisionBoundaryDisplay
+            The response on the grid.
+        """
         found = cls.of(
             estimator,
             X,
@@ -113,7 +186,7 @@ class DecisionBoundaryDisplay(Display):
         return found.plot(ax, **settings)
 
     def plot(self, ax: Any = None, **settings: Any) -> Self:
-        """Draw on `ax`, or on new axes; settings go to matplotlib's `pcolormesh` for classes, and to `contourf`."""
+        """Draw on `ax`, or on new axes; `settings` go to matplotlib's `pcolormesh` for classes, and to `contourf`."""
         self.ax_, self.figure_ = axes_of(ax)
         if self.classes is not None:
             # cell by cell: contours between the first and the third class would pass through the second

@@ -20,12 +20,27 @@ class LeaveOneOutDisplay(Display):
 
     Parameters
     ----------
-    x : (m,) candidates.
-    error : (m,) error of each, less being better.
-    spread : (m,) standard errors, from folds or rows, or None where they were not kept.
-    chosen : the candidate of the fitted model.
-    x_name, y_name : what candidates and errors are.
-    one_standard_error : the simplest candidate whose error is within one standard error of the least, or None.
+    x : ndarray of shape (m,)
+        The candidates.
+    error : ndarray of shape (m,)
+        The error of each, less being better.
+    spread : ndarray of shape (m,) or None
+        Standard errors, from folds or samples; None where they were not kept.
+    chosen : float or None
+        The candidate of the fitted model.
+    x_name : str
+        What candidates are.
+    y_name : str
+        What errors are.
+    one_standard_error : float or None, default=None
+        The simplest candidate whose error is within one standard error of the least.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        What `plot` has drawn on.
+    figure_ : matplotlib Figure
+        Its figure.
 
     Examples
     --------
@@ -56,7 +71,7 @@ class LeaveOneOutDisplay(Display):
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
-        """The numbers alone, of a fitted estimator that chose something by itself."""
+        """The numbers alone, of a fitted `estimator` that chose something by itself."""
         model = last_of(estimator)
         check_is_fitted(model)
         for attribute, read in READERS.items():
@@ -69,11 +84,13 @@ class LeaveOneOutDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **settings: Any) -> Self:
-        """Draw the errors of what a fitted estimator tried."""
+        """Draw the errors of what a fitted `estimator` tried on `ax`, or on new axes; `settings` go to matplotlib's
+        `plot`.
+        """
         return cls.of(estimator).plot(ax, **settings)
 
     def plot(self, ax: Any = None, **settings: Any) -> Self:
-        """Draw on `ax`, or on new axes; settings go to matplotlib's `plot`."""
+        """Draw on `ax`, or on new axes; `settings` go to matplotlib's `plot`."""
         self.ax_, self.figure_ = axes_of(ax)
         order = np.argsort(self.x)
         x, error = self.x[order], self.error[order]

@@ -24,11 +24,23 @@ class PathDisplay(Display):
 
     Parameters
     ----------
-    x : (m,) penalties, or the steps of a path.
-    coefs : (m, p) weights.
-    names : a name for each column.
-    x_name : what x is: "alpha", "C" or "step".
-    chosen : the penalty of the fitted model, or None.
+    x : ndarray of shape (m,)
+        Penalties, or the steps of a path.
+    coefs : ndarray of shape (m, p)
+        Weights at each of them.
+    names : tuple of str
+        A name for each feature.
+    x_name : {"alpha", "C", "step"}, default="alpha"
+        What x is.
+    chosen : float or None, default=None
+        The penalty of the fitted model.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        What `plot` has drawn on.
+    figure_ : matplotlib Figure
+        Its figure.
 
     Examples
     --------
@@ -49,10 +61,10 @@ class PathDisplay(Display):
 
     @classmethod
     def of(cls, estimator: Any, X: Any = None, y: Any = None, *, target: int = 0) -> Self:
-        """The numbers alone, of a fitted estimator or of what `ridge_path` returns.
+        """The numbers alone, of a fitted `estimator` or of what `ridge_path` returns.
 
-        An estimator that keeps its path has it at hand; others are fitted along their penalties to X and y. Of several
-        targets or classes `target` is shown.
+        An estimator that keeps its path has it at hand; others are fitted along their penalties to X (n, p) and y (n,).
+        Of several targets or classes `target` is shown.
         """
         if isinstance(estimator, RidgePath):
             coefs = estimator.coefs if estimator.coefs.ndim == 2 else estimator.coefs[:, target]
@@ -78,11 +90,15 @@ class PathDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: Any = None, *, target: int = 0, ax: Any = None, **settings: Any
     ) -> Self:
-        """Draw the path of a fitted estimator; see `of`."""
+        """Draw the path of a fitted `estimator` on `ax`, or on new axes; `settings` go to matplotlib's `plot`.
+
+        An estimator that keeps its path has it at hand; others are fitted along their penalties to X (n, p) and y (n,).
+        Of several targets or classes `target` is shown.
+        """
         return cls.of(estimator, X, y, target=target).plot(ax, **settings)
 
     def plot(self, ax: Any = None, **settings: Any) -> Self:
-        """Draw on `ax`, or on new axes; settings go to matplotlib's `plot`."""
+        """Draw on `ax`, or on new axes; `settings` go to matplotlib's `plot`."""
         self.ax_, self.figure_ = axes_of(ax)
         lines = self.ax_.plot(self.x, self.coefs, **settings)
         if np.all(self.x[self.x != 0.0] > 0.0) and np.max(self.x) > 30.0 * np.min(self.x[self.x > 0.0], initial=np.inf):

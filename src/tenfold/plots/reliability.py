@@ -19,10 +19,25 @@ class ReliabilityDisplay(Display):
 
     Parameters
     ----------
-    prob_pred, prob_true : (b,) mean predicted probability and share of positive rows in each bin that has rows.
-    low, high : (b,) ends of the interval of that share.
-    count : (b,) rows.
-    name : of the estimator.
+    prob_pred : ndarray of shape (b,)
+        Mean predicted probability in each bin that has samples.
+    prob_true : ndarray of shape (b,)
+        Share of positive samples in it.
+    low : ndarray of shape (b,)
+        Lower end of the interval of that share.
+    high : ndarray of shape (b,)
+        Upper end of it.
+    count : ndarray of int of shape (b,)
+        Number of samples.
+    name : str, default=""
+        Name of the estimator.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        What `plot` has drawn on.
+    figure_ : matplotlib Figure
+        Its figure.
 
     Examples
     --------
@@ -54,7 +69,30 @@ class ReliabilityDisplay(Display):
         confidence: float = 0.95,
         name: str = "",
     ) -> Self:
-        """The numbers alone. `strategy` is "uniform", bins of equal width, or "quantile", of equally many rows."""
+        """The numbers alone, from true classes and predicted probabilities of the positive one.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True classes.
+        y_prob : array-like of shape (n,)
+            Predicted probabilities of the positive class.
+        n_bins : int, default=10
+            Number of bins.
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Bins of equal width, or of equally many samples.
+        pos_label : label, default=None
+            The positive class; None is the last.
+        confidence : float, default=0.95
+            Probability with which the intervals cover.
+        name : str, default=""
+            Name of the estimator.
+
+        Returns
+        -------
+        display : ReliabilityDisplay
+            The bins, with intervals.
+        """
         y_true, y_prob = column_or_1d(y_true), column_or_1d(check_array(y_prob, ensure_2d=False, dtype=np.float64))
         check_consistent_length(y_true, y_prob)
         if np.min(y_prob) < 0.0 or np.max(y_prob) > 1.0:
@@ -77,12 +115,52 @@ class ReliabilityDisplay(Display):
 
     @classmethod
     def from_predictions(cls, y_true: Any, y_prob: Any, *, ax: Any = None, **options: Any) -> Self:
-        """Draw from true classes and predicted probabilities of the positive one; options as in `of`."""
+        """Draw from true classes and predicted probabilities of the positive one.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True classes.
+        y_prob : array-like of shape (n,)
+            Predicted probabilities of the positive class.
+        ax : matplotlib Axes, default=None
+            What to draw on; None makes new axes.
+        **options : keyword arguments
+            `n_bins` (10), `strategy` ("uniform", bins of equal width, or "quantile", of equally many samples),
+            `pos_label` (the positive class; None, the last), `confidence` of the intervals (0.95), `name` of the
+            estimator.
+
+        Returns
+        -------
+        display : ReliabilityDisplay
+            The bins, with intervals.
+        """
         return cls.of(y_true, y_prob, **options).plot(ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **options: Any) -> Self:
-        """Draw for a fitted classifier and rows that it has not seen; options as in `of`."""
+        """Draw for a fitted classifier and samples that it has not seen.
+
+        Parameters
+        ----------
+        estimator : fitted classifier with `predict_proba`
+            The classifier.
+        X : array-like of shape (n, n_features)
+            Samples.
+        y : array-like of shape (n,)
+            Their classes.
+        ax : matplotlib Axes, default=None
+            What to draw on; None makes new axes.
+        **options : keyword arguments
+            `n_bins` (10), `strategy` ("uniform", bins of equal width, or "quantile", of equally many samples),
+            `pos_label` (the positive class; None, the last), `confidence` of the intervals (0.95), `name` of the
+            estimator.
+
+        Returns
+        -------
+        display : ReliabilityDisplay
+            The bins, with intervals.
+        """
         check_is_fitted(estimator)
         if not hasattr(estimator, "predict_proba"):
             raise ValueError(f"{name_of(estimator)} says no probabilities: it has no predict_proba.")
@@ -96,7 +174,7 @@ class ReliabilityDisplay(Display):
         return cls.of(came, estimator.predict_proba(X)[:, column], **options).plot(ax)
 
     def plot(self, ax: Any = None, *, ref_line: bool = True, **settings: Any) -> Self:
-        """Draw on `ax`, or on new axes; settings go to matplotlib's `errorbar`."""
+        """Draw on `ax`, or on new axes, with the diagonal if `ref_line`; `settings` go to matplotlib's `errorbar`."""
         self.ax_, self.figure_ = axes_of(ax)
         if ref_line:
             self.ax_.plot([0.0, 1.0], [0.0, 1.0], color="0.5", linestyle="--", linewidth=1)

@@ -20,12 +20,21 @@ class ResidualDisplay(Display):
 
     Parameters
     ----------
-    y_true, y_pred : (n,) targets and predictions.
-    name : of the estimator.
+    y_true : ndarray of shape (n,)
+        The targets.
+    y_pred : ndarray of shape (n,)
+        The predictions.
+    name : str, default=""
+        Name of the estimator.
 
     Attributes
     ----------
-    residuals : (n,) targets minus predictions.
+    residuals : ndarray of shape (n,)
+        Targets minus predictions.
+    ax_ : matplotlib Axes
+        What `plot` has drawn on.
+    figure_ : matplotlib Figure
+        Its figure.
 
     Examples
     --------
@@ -44,7 +53,9 @@ class ResidualDisplay(Display):
 
     @classmethod
     def of(cls, y_true: Any, y_pred: Any, *, name: str = "") -> Self:
-        """The numbers alone."""
+        """The numbers alone, from targets `y_true` (n,) and predictions `y_pred` (n,); `name` is that of the
+        estimator.
+        """
         truth, said = (
             check_array(values, ensure_2d=False, dtype=np.float64, input_name=word)
             for values, word in ((y_true, "y_true"), (y_pred, "y_pred"))
@@ -56,12 +67,50 @@ class ResidualDisplay(Display):
 
     @classmethod
     def from_predictions(cls, y_true: Any, y_pred: Any, *, ax: Any = None, **settings: Any) -> Self:
-        """Draw from targets and predictions; settings as in `plot`."""
+        """Draw from targets and predictions.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Targets.
+        y_pred : array-like of shape (n,)
+            Predictions.
+        ax : matplotlib Axes, default=None
+            What to draw on; None makes new axes.
+        **settings : keyword arguments
+            `kind` ("residual_vs_predicted", or "actual_vs_predicted"), `subsample` (1000), how many samples are drawn
+            at most, `random_state` (0), its seed; all others go to matplotlib's `scatter`.
+
+        Returns
+        -------
+        display : ResidualDisplay
+            Targets and predictions.
+        """
         return cls.of(y_true, y_pred).plot(ax, **settings)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **settings: Any) -> Self:
-        """Draw for a fitted estimator and rows that it has not seen; settings as in `plot`."""
+        """Draw for a fitted estimator and samples that it has not seen.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            The model.
+        X : array-like of shape (n, n_features)
+            Samples.
+        y : array-like of shape (n,)
+            Their targets.
+        ax : matplotlib Axes, default=None
+            What to draw on; None makes new axes.
+        **settings : keyword arguments
+            `kind` ("residual_vs_predicted", or "actual_vs_predicted"), `subsample` (1000), how many samples are drawn
+            at most, `random_state` (0), its seed; all others go to matplotlib's `scatter`.
+
+        Returns
+        -------
+        display : ResidualDisplay
+            Targets and predictions.
+        """
         check_is_fitted(estimator)
         return cls.of(y, estimator.predict(X), name=name_of(estimator)).plot(ax, **settings)
 
@@ -74,7 +123,26 @@ class ResidualDisplay(Display):
         random_state: Any = 0,
         **settings: Any,
     ) -> Self:
-        """Draw on `ax`, or on new axes, at most `subsample` rows; settings go to matplotlib's `scatter`."""
+        """Draw the errors against the predictions.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            What to draw on; None makes new axes.
+        kind : {"residual_vs_predicted", "actual_vs_predicted"}, default="residual_vs_predicted"
+            Whether targets minus predictions are drawn, or targets.
+        subsample : int, default=1000
+            How many samples are drawn at most; None for all.
+        random_state : int, RandomState instance or None, default=0
+            Seed of the subsample.
+        **settings : keyword arguments
+            Go to matplotlib's `scatter`.
+
+        Returns
+        -------
+        display : ResidualDisplay
+            Targets and predictions.
+        """
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {KINDS}, got {kind!r}.")
         self.ax_, self.figure_ = axes_of(ax)

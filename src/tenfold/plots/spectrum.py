@@ -26,10 +26,21 @@ class SpectrumDisplay(Display):
 
     Parameters
     ----------
-    values : (c,) the largest first.
-    ratio : (c,) shares of the variance, or None where shares have no meaning.
-    noise : the mean variance of what was left out, or None.
-    name : what the values are.
+    values : ndarray of shape (c,)
+        The largest first.
+    ratio : ndarray of shape (c,) or None
+        Shares of the variance; None where shares have no meaning.
+    noise : float or None
+        The mean variance of what was left out.
+    name : str
+        What the values are.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        What `plot` has drawn on.
+    figure_ : matplotlib Figure
+        Its figure.
 
     Examples
     --------
@@ -53,7 +64,7 @@ class SpectrumDisplay(Display):
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
-        """The numbers alone, of a fitted estimator with components."""
+        """The numbers alone, of a fitted `estimator` with components."""
         model = last_of(estimator)
         check_is_fitted(model)
         attribute = next((name for name in VALUES if getattr(model, name, None) is not None), None)
@@ -69,11 +80,11 @@ class SpectrumDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **settings: Any) -> Self:
-        """Draw the spectrum of a fitted estimator."""
+        """Draw the spectrum of a fitted `estimator` on `ax`, or on new axes; `settings` go to matplotlib's `bar`."""
         return cls.of(estimator).plot(ax, **settings)
 
     def plot(self, ax: Any = None, **settings: Any) -> Self:
-        """Draw on `ax`, or on new axes; settings go to matplotlib's `bar`."""
+        """Draw on `ax`, or on new axes; `settings` go to matplotlib's `bar`."""
         self.ax_, self.figure_ = axes_of(ax)
         number = np.arange(1, len(self.values) + 1)
         self.ax_.bar(number, self.values, **{"color": "C0", "alpha": 0.8, **settings})

@@ -19,12 +19,29 @@ class CertificateDisplay(Display):
 
     Parameters
     ----------
-    objective : (m,) after each step.
-    seconds : (m,) since the start, or None where it was not kept.
-    excess : (m,) objective minus the least of them, in units of the first excess.
-    value, allowed : the number of the certificate, and the largest that is ok.
-    kind, ok : of the certificate.
-    lower_bound : a proved lower bound on the best objective, or None.
+    objective : ndarray of shape (m,)
+        The objective after each step.
+    seconds : ndarray of shape (m,) or None
+        Seconds since the start; None where they were not kept.
+    value : float
+        The number of the certificate.
+    allowed : float
+        The largest number that is ok.
+    kind : str
+        The kind of the certificate.
+    ok : bool
+        Whether the certificate is ok.
+    lower_bound : float or None, default=None
+        A proved lower bound on the best objective.
+
+    Attributes
+    ----------
+    excess : ndarray of shape (m,)
+        Objective minus the least of them, in units of the first excess.
+    ax_ : matplotlib Axes
+        What `plot` has drawn on.
+    figure_ : matplotlib Figure
+        Its figure.
 
     Examples
     --------
@@ -52,7 +69,7 @@ class CertificateDisplay(Display):
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
-        """The numbers alone, of a fitted estimator that goes by steps."""
+        """The numbers alone, of a fitted `estimator` that goes by steps."""
         model = last_of(estimator)
         check_is_fitted(model)
         trace = getattr(model, "trace_", None)
@@ -77,11 +94,13 @@ class CertificateDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **settings: Any) -> Self:
-        """Draw the trace of a fitted estimator, and say what was proved of its end."""
+        """Draw the trace of a fitted `estimator` on `ax`, or on new axes, and say what was proved of its end;
+        `settings` go to `plot`.
+        """
         return cls.of(estimator).plot(ax, **settings)
 
     def plot(self, ax: Any = None, *, by: str = "step", **settings: Any) -> Self:
-        """Draw on `ax`, or on new axes, by "step" or by "seconds"; settings go to matplotlib's `plot`."""
+        """Draw on `ax`, or on new axes, `by` "step" or by "seconds"; `settings` go to matplotlib's `plot`."""
         if by not in ("step", "seconds") or (by == "seconds" and self.seconds is None):
             raise ValueError(f"by must be 'step', or 'seconds' where they were kept; got {by!r}.")
         self.ax_, self.figure_ = axes_of(ax)

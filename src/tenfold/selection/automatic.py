@@ -29,15 +29,24 @@ def splits_for(
 
     Parameters
     ----------
-    X, y : the rows and their targets; classes (not numbers) are stratified.
-    cv : "auto", "loo", "hold-out", int, splitter or pairs of row numbers, default="auto"
-        "auto" is leave-one-out below 20 rows, ten folds below 100, five above, and one split of a fifth above 100 000;
-        with `time` five periods.
-    groups : array-like of shape (n,), default=None
-        Rows of one group are never on both sides.
-    time : array-like of shape (n,), default=None
-        What is tested comes after what trains.
+    X : array-like of shape (n_samples, n_features)
+        The samples.
+    y : array-like of shape (n_samples,), default=None
+        Their targets; classes (not numbers) are stratified. None where there are none.
+    cv : "auto", "loo", "hold-out", int, cross-validation generator or an iterable, default="auto"
+        "auto" is leave-one-out below 20 samples, ten folds below 100, five above, and one split of a fifth above 100
+        000; with `time` five periods. Else a number of folds, a splitter, or pairs of training and test indices.
+    groups : array-like of shape (n_samples,), default=None
+        Samples of one group are never on both sides. None for none.
+    time : array-like of shape (n_samples,), default=None
+        What is tested comes after what trains. None for no order.
     random_state : int, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    Protocol
+        The splits, with a sentence that says what they are.
 
     Examples
     --------

@@ -65,12 +65,35 @@ def compare(
 
     Parameters
     ----------
-    first, second : estimators, pipelines or `Candidate`
-        Hyper-parameters are chosen within each split, as in `nested`.
-    X, y, scoring, groups, time, sample_weight, random_state : as in `nested`.
-    cv : as in `splits_for`, default="auto"
-        Repeated folds give the sharpest answer, for example ``repeated(k_fold(X, 10), 10)``.
+    first : estimator, pipeline or Candidate
+        The first model. Hyper-parameters of a candidate are chosen within each split.
+    second : estimator, pipeline or Candidate
+        The second model.
+    X : array-like of shape (n_samples, n_features), or frame
+        The samples.
+    y : array-like of shape (n_samples,)
+        The targets.
+    cv : "auto", "loo", "hold-out", int, Protocol, cross-validation generator or an iterable, default="auto"
+        The splits; "auto" is leave-one-out below 20 samples, ten folds below 100, five above, and one split of a fifth
+        above 100 000; with `time` five periods. Repeated folds give the sharpest answer, for example
+        ``repeated(k_fold(X, 10), 10)``.
+    scoring : str, callable or None, default=None
+        scikit-learn's name of a score, or a scorer; None is the estimator's own score.
+    groups : array-like of shape (n_samples,), default=None
+        Samples of one group are never on both sides. None for none.
+    time : array-like of shape (n_samples,), default=None
+        What is tested comes after what trains. None for no order.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples, in fits and scores. None for ones.
     level : float, default=0.95
+        Probability with which the interval of the difference covers.
+    random_state : int, default=0
+        Seed of the splits, and of estimators that have none.
+
+    Returns
+    -------
+    Comparison
+        The scores of both on every split, and their difference with its interval and p-value.
 
     Notes
     -----

@@ -40,14 +40,25 @@ def wrong_cross_validation(
 
     Parameters
     ----------
-    n, columns, chosen : int, default=50, 5000 and 100
+    n : int, default=50
+        Number of samples.
+    columns : int, default=5000
+        Number of features, all noise.
+    chosen : int, default=100
+        Number of features that are kept.
     k : int, default=5
-        Folds.
+        Number of folds.
     times : int, default=5
         Independent data sets.
-    model : a classifier, default=None
-        None is the nearest centroid.
+    model : classifier, default=None
+        What is fitted; None is the nearest centroid.
     random_state : int, default=0
+        Seed of the data and of the folds.
+
+    Returns
+    -------
+    WrongCrossValidation
+        The errors of both ways, and the true one.
 
     Examples
     --------

@@ -158,9 +158,25 @@ def count_rows(X: Any) -> int:
 
 
 def hold_out(X: Any, *, test: float = 0.2, classes: Any = None, groups: Any = None, random_state: int = 0) -> Protocol:
-    """One split at random: a share of the rows, or of the groups, tests.
+    """One split at random: a share of the samples, or of the groups, tests.
 
-    With `classes` their shares are equal on both sides, as nearly as can be.
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The samples; only their number counts.
+    test : float, default=0.2
+        Share of the samples that test.
+    classes : array-like of shape (n_samples,), default=None
+        Classes, whose shares are kept equal in all parts, as nearly as can be. None for none.
+    groups : array-like of shape (n_samples,), default=None
+        Groups of samples that stay together. None for samples that are independent.
+    random_state : int, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    Protocol
+        The splits, with a sentence that says what they are.
 
     Examples
     --------
@@ -194,6 +210,24 @@ def three_way(
 
     Seeger, section 10.1.1; Cookbook, section 6.2.
 
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The samples; only their number counts.
+    validation : float, default=0.25
+        Share of the samples that choose.
+    test : float, default=0.25
+        Share of the samples that test.
+    classes : array-like of shape (n_samples,), default=None
+        Classes, whose shares are kept equal in all parts, as nearly as can be. None for none.
+    random_state : int, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    ThreeWay
+        Indices of the three parts.
+
     Examples
     --------
     >>> from tenfold.selection import three_way
@@ -215,10 +249,27 @@ def three_way(
 def k_fold(
     X: Any, k: int = 5, *, classes: Any = None, groups: Any = None, repeats: int = 1, random_state: int = 0
 ) -> Protocol:
-    """k disjoint parts of the rows, drawn at random, each tested once by a model of the others.
+    """k disjoint parts of the samples, drawn at random, each tested once by a model of the others.
 
-    With `classes` every part has their shares; `groups` stay together. `repeats` partitions are drawn one after the
-    other.
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The samples; only their number counts.
+    k : int, default=5
+        Number of parts.
+    classes : array-like of shape (n_samples,), default=None
+        Classes, whose shares are kept equal in all parts, as nearly as can be. None for none.
+    groups : array-like of shape (n_samples,), default=None
+        Groups of samples that stay together. None for samples that are independent.
+    repeats : int, default=1
+        How many partitions are drawn, one after the other.
+    random_state : int, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    Protocol
+        The splits, with a sentence that says what they are.
 
     Examples
     --------
@@ -262,7 +313,17 @@ def k_fold(
 
 
 def leave_one_out(X: Any) -> Protocol:
-    """Each row is tested by a model of all others.
+    """Each sample is tested by a model of all others.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The samples; only their number counts.
+
+    Returns
+    -------
+    Protocol
+        The splits, with a sentence that says what they are.
 
     Examples
     --------
@@ -281,8 +342,23 @@ def leave_one_out(X: Any) -> Protocol:
 def time_ordered(time: Any, k: int = 5, *, groups: Any = None, random_state: int = 0) -> Protocol:
     """k consecutive periods, each tested by a model of all that came before it.
 
-    `time` has anything that can be sorted, one entry a row. Rows of one time are never on both sides. Training rows
-    whose group is tested are left out.
+    Samples of one time are never on both sides.
+
+    Parameters
+    ----------
+    time : array-like of shape (n_samples,)
+        Anything that can be sorted, one entry a sample.
+    k : int, default=5
+        Number of periods.
+    groups : array-like of shape (n_samples,), default=None
+        Groups; training samples whose group is tested are left out. None for none.
+    random_state : int, default=0
+        Accepted for the sake of other protocols: nothing here is random.
+
+    Returns
+    -------
+    Protocol
+        The splits, with a sentence that says what they are.
 
     Examples
     --------
@@ -319,6 +395,18 @@ def time_ordered(time: Any, k: int = 5, *, groups: Any = None, random_state: int
 
 def repeated(protocol: Protocol, times: int) -> Protocol:
     """`times` independent draws of a hold-out or of folds, one after the other; their first is `protocol` itself.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        A hold-out or folds.
+    times : int
+        How many draws there are.
+
+    Returns
+    -------
+    Protocol
+        The splits, with a sentence that says what they are.
 
     Examples
     --------

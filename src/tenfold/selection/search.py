@@ -43,19 +43,25 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : an estimator or a Pipeline
+    estimator : estimator or Pipeline
+        What is tuned.
     grid : dict, or list of dicts
         Lists of values by parameters; with ``method="random"`` distributions, too.
     method : {"grid", "random"}, default="grid"
+        Whether all settings of the grid are tried, or some at random.
     n_iter : int, default=20
         How many settings are drawn at random.
     scoring : str, callable or None, default=None
-        As in scikit-learn; None is the estimator's own score.
-    cv : default="auto"
-        As in `splits_for`.
+        scikit-learn's name of a score, or a scorer; None is the estimator's own score.
+    cv : "auto", "loo", "hold-out", int, Protocol, cross-validation generator or an iterable, default="auto"
+        The splits; "auto" is leave-one-out below 20 samples, ten folds below 100, five above, and one split of a fifth
+        above 100 000; with `time` in `fit` five periods.
     select : {"best", "one_se"}, default="best"
         The setting with the largest mean score, or the simplest within one standard error of it.
-    simplicity : as in `one_standard_error`, default=None
+    simplicity : str, list of str, callable or None, default=None
+        For "one_se", names of parameters, the most important first: larger values are simpler, with a minus sign
+        smaller ones. Or a function of a setting, larger is simpler. None takes the names that are known (`alpha`, `-C`,
+        `n_neighbors` ...).
     race : bool, default=True
         Whether settings are given up that have fallen behind: after three folds or more, when the mean of the paired
         differences to the best setting exceeds its standard error so far that Student's t has a probability below
@@ -72,13 +78,31 @@ class Search(MetaEstimatorMixin, BaseEstimator):
 
     Attributes
     ----------
-    best_params_, best_score_, best_index_, best_estimator_, cv_results_, n_splits_, refit_time_ : as in GridSearchCV.
-        ``cv_results_["abandoned_after"]`` has the folds after which a setting was given up, 0 where it was not.
+    best_params_ : dict
+        The setting that was taken.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its index in `cv_results_`.
+    best_estimator_ : estimator
+        Fitted to all samples with it; only with `refit`.
+    cv_results_ : dict of str to ndarray
+        Settings, scores and times, in the form of scikit-learn's GridSearchCV; ``cv_results_["abandoned_after"]`` has
+        the folds after which a setting was given up, 0 where it was not.
+    n_splits_ : int
+        Number of splits.
+    refit_time_ : float
+        Seconds of the last fit; only with `refit`.
+    scorer_ : callable
+        What scored the settings.
+    multimetric_ : bool
+        False: there is one score.
     protocol_ : Protocol
         The splits.
     words_ : str
         What was done.
-    certificate_ : of `best_estimator_`'s last step, where it has one.
+    certificate_ : Certificate
+        That of the last step of `best_estimator_`, where it has one.
 
     Notes
     -----
@@ -131,7 +155,9 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     def fit(
         self, X: Any, y: Any = None, *, groups: Any = None, time: Any = None, sample_weight: Any = None
     ) -> "Search":
-        """Search, and fit the setting that is taken to all rows; `groups` and `time` are for the splits."""
+        """Search, and fit the setting that is taken to all samples X with targets y and optional `sample_weight`;
+        `groups` and `time` are for the splits.
+        """
         settings = self._settings()
         data = Data.of(X, y, sample_weight)
         classes = np.unique(data.y) if is_classifier(self.estimator) and np.ndim(data.y) == 1 else None
@@ -229,7 +255,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         return self._best().inverse_transform(X)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The score of the best model by the search's own scoring."""
+        """The score of the best model for X with targets y, by the search's own scoring."""
         model = self._best()
         return self.scorer_(model, Data.of(X, y))
 
@@ -272,7 +298,32 @@ def search(
     sample_weight: Any = None,
     **settings: Any,
 ) -> Search:
-    """A `Search`, fitted; `settings` are its parameters.
+    """Search for the best parameters of a pipeline: a `Search`, fitted.
+
+    Parameters
+    ----------
+    pipeline : estimator or Pipeline
+        What is tuned.
+    grid : dict, or list of dicts
+        Lists of values by parameters; with ``method="random"`` distributions, too.
+    X : array-like of shape (n_samples, n_features), or frame
+        The samples.
+    y : array-like of shape (n_samples,), default=None
+        The targets.
+    groups : array-like of shape (n_samples,), default=None
+        Samples of one group are never on both sides. None for none.
+    time : array-like of shape (n_samples,), default=None
+        What is tested comes after what trains. None for no order.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples. None for ones.
+    **settings : keyword arguments
+        Further parameters of `Search`: method, n_iter, scoring, cv, select, simplicity, race, together, time_limit,
+        refit, random_state.
+
+    Returns
+    -------
+    Search
+        The fitted search.
 
     Examples
     --------

@@ -206,14 +206,17 @@ def shortcut(pipeline: Any, *, exchangeable: bool = True) -> tuple[str | None, s
 
     Parameters
     ----------
-    pipeline : an estimator, or a Pipeline that ends in one.
+    pipeline : estimator, or Pipeline that ends in one
+        What is to choose.
     exchangeable : bool, default=True
-        Whether no groups and no time tie rows together, so that they may be left out one by one.
+        Whether no groups and no time tie samples together, so that they may be left out one by one.
 
     Returns
     -------
-    protocol : "leave-one-out", "folds", or None where inner folds refit the whole pipeline
+    protocol : {"leave-one-out", "folds"} or None
+        None where inner folds refit the whole pipeline.
     reason : str
+        Why.
 
     Examples
     --------

@@ -37,8 +37,27 @@ class Moments:
     """Count, weight, means and centred second moments of the columns of X (p of them) and of y (t, after those of X).
 
     Column j is kept as z = 2^-exponent_j (x - shift_j). The mean is the pair shift_j + 2^exponent_j offset_j, never
-    added up before the end: at an offset of 1e8 this keeps the last digit. ``XX = sum weight (z - mean z)(z - mean
-    z)'``, and alike XY; yy is its diagonal.
+    added up before the end: at an offset of 1e8 this keeps the last digit. Moments of disjoint sets of samples can be
+    merged, saved and loaded; `Ridge` and `LinearRegression` fit to them.
+
+    Attributes
+    ----------
+    count : int
+        Number of samples.
+    weight : float
+        Sum of their weights.
+    shift : ndarray of shape (p + t,)
+        What was subtracted from each column.
+    offset : ndarray of shape (p + t,)
+        Means of the scaled columns z.
+    exponent : ndarray of int of shape (p + t,)
+        Power of two by which each column was divided.
+    XX : ndarray of shape (p, p)
+        ``sum weight (z - mean z)(z - mean z)'`` of the columns of X.
+    XY : ndarray of shape (p, t)
+        The same of the columns of X with those of y.
+    yy : ndarray of shape (t,)
+        Sums of squares of the columns of y.
 
     Examples
     --------
@@ -65,7 +84,7 @@ class Moments:
 
     @classmethod
     def zero(cls, p: int, t: int = 0) -> "Moments":
-        """The statistic of no rows."""
+        """The statistic of no samples, of p features and t targets."""
         return cls(
             0,
             0.0,
@@ -79,7 +98,9 @@ class Moments:
 
     @classmethod
     def of(cls, X: Array, y: Array | None = None, weight: Array | None = None) -> "Moments":
-        """The statistic of the rows of arrays, or of a table (`tenfold.rows`), whose target and weights count."""
+        """The statistic of samples X (n, p), with targets y and `weight`, or of a table (`tenfold.rows`), whose target
+        and weights count.
+        """
         if isinstance(X, Table):
             y, weight = X.y if y is None else y, X.weight if weight is None else weight
             return BatchRows(X, _targets(y, X.shape[0]), weight).fold(cls.lift)
@@ -99,7 +120,7 @@ class Moments:
 
     @classmethod
     def load(cls, file: Any) -> "Moments":
-        """Read what `save` wrote."""
+        """Read what `save` wrote to a file or path."""
         with np.load(file) as found:
             count, weight, *arrays = (found[name] for name in cls.__dataclass_fields__)
         return cls(int(count), float(weight), *arrays)
@@ -153,7 +174,7 @@ class Moments:
         return replace(self, shift=nothing, offset=nothing, XX=XX, XY=XY, yy=yy)
 
     def merge(self, other: "Moments") -> "Moments":
-        """The statistic of both sets of rows (Chan, Golub and LeVeque 1979)."""
+        """The statistic of the samples of this one and of `other` together (Chan, Golub and LeVeque 1979)."""
         if other.weight == 0.0 or self.weight == 0.0:
             return other if self.weight == 0.0 else self
         e = self._common_exponent(other)

@@ -27,20 +27,39 @@ class CategoricalNB(DiscreteNB):
 
     Parameters
     ----------
-    alpha, force_alpha, fit_prior, class_prior : as in `MultinomialNB`; alpha is a number.
+    alpha : float, default=1.0
+        What is added to each count.
+    force_alpha : bool, default=True
+        Whether an alpha below 1e-10 is kept; else it becomes that.
+    fit_prior : bool, default=True
+        Whether priors are the shares of the classes; else they are equal.
+    class_prior : array-like of shape (n_classes,), default=None
+        Priors that are not learned; None learns them.
     min_categories : int or array-like of shape (n_features,), default=None
         The least number of categories of the columns: leaves room for some that do not come in the fit.
-    threshold : as in `MultinomialNB`.
+    threshold : float, default=0.0
+        Of two classes the second is predicted where its log odds exceed this: above zero to be surer of it.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
-    category_count_, feature_log_prob_ : list of ndarray of shape (n_classes, categories of the column)
+        The classes, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the samples of each class.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the priors of the classes.
+    category_count_ : list of n_features ndarrays of shape (n_classes, n_categories of the feature)
+        Weight of the samples of each class with each category.
+    feature_log_prob_ : list of n_features ndarrays of shape (n_classes, n_categories of the feature)
+        Logarithms of the smoothed probabilities p_cj[v].
     n_categories_ : ndarray of shape (n_features,)
+        Number of categories of each feature.
     certificate_ : Certificate
         Kind exact: the tables counted again, row by row of each class.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -147,7 +166,9 @@ class CategoricalNB(DiscreteNB):
         return bayes.TableScores("CategoricalNB", tuple(self.feature_log_prob_), self.class_log_prior_, names_of(self))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
-        """Rows of categories, (n_samples, n_features), and their classes, drawn from the model."""
+        """Draw samples of categories, (n_samples, n_features), and their classes from the model; `random_state` is the
+        seed.
+        """
         random = check_random_state(random_state)
         which = self._drawn_classes(n_samples, random, self.class_log_prior_)
         columns = [bayes.drawn_categories(log_p, which, random) for log_p in self.feature_log_prob_]

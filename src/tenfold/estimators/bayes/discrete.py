@@ -128,11 +128,21 @@ class MultinomialNB(DiscreteNB):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
-    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        The classes, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the samples of each class.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the priors of the classes.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        Weighted sums of the features in each class.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Logarithms of the smoothed probabilities p_cj.
     certificate_ : Certificate
         Kind exact: the counts by another formula, as products with the marks of the classes.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -184,7 +194,9 @@ class MultinomialNB(DiscreteNB):
         return bayes.LinearScores.of_present(self.feature_log_prob_, self.class_log_prior_)
 
     def sample(self, n_samples: int = 1, length: int = 100, random_state: Any = None) -> tuple[Array, Array]:
-        """Rows of so many words, (n_samples, n_features), and their classes, drawn from the model."""
+        """Draw samples of `length` words each, (n_samples, n_features), and their classes from the model;
+        `random_state` is the seed.
+        """
         random = check_random_state(random_state)
         which = self._drawn_classes(n_samples, random, self.class_log_prior_)
         p = np.exp(self.feature_log_prob_)
@@ -199,35 +211,54 @@ class MultinomialNB(DiscreteNB):
 
 
 class ComplementNB(DiscreteNB):
-    """Naive Bayes that asks how badly a row fits all other classes (Rennie et al. 2003); better where classes are
-    unbalanced.
+    """Complement naive Bayes: how badly a sample fits all other classes; better where classes are unbalanced.
 
-    The score of class c is ``- sum_j x_j log p_j``, p the smoothed shares of the columns in the rows that are *not* of
-    class c; with `norm` these weights are divided by their sum.
+    The score of class c is ``- sum_j x_j log p_j``, ``p_j = (N_j + alpha_j) / sum_l (N_l + alpha_l)`` the smoothed
+    shares of the features in the samples that are *not* of class c; with `norm` these weights are divided by their sum
+    (Rennie et al. 2003).
 
     Parameters
     ----------
-    alpha, force_alpha : as in `MultinomialNB`.
-    fit_prior, class_prior : priors are used only where there is but one class.
+    alpha : float or array-like of shape (n_features,), default=1.0
+        What is added to each count, for all features or for each.
+    force_alpha : bool, default=True
+        Whether an alpha below 1e-10 is kept; else it becomes that.
+    fit_prior : bool, default=True
+        Whether priors are the shares of the classes; else they are equal. Priors are used only where there is but one
+        class.
+    class_prior : array-like of shape (n_classes,), default=None
+        Priors that are not learned, used only where there is but one class; None learns them.
     norm : bool, default=False
         Whether weights are normalised.
-    threshold : as in `MultinomialNB`.
+    threshold : float, default=0.0
+        Of two classes the second is predicted where its log odds exceed this: above zero to be surer of it.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
-    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
-        The latter are the weights.
+        The classes, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the samples of each class.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the priors of the classes.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        Weighted sums of the features in each class.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        The weights ``-log p_j`` of the scores, normalised with `norm`.
     feature_all_ : ndarray of shape (n_features,)
-        Sums over all classes.
+        Weighted sums of the features over all classes.
     certificate_ : Certificate
-        Kind exact.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        Kind exact: the counts by another formula, as products with the marks of the classes; the number is the largest
+        relative difference.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Cost and sources as `MultinomialNB`.
+    One pass over the data and one to judge; memory n_classes x n_features. Runs on dense and sparse arrays, files,
+    devices and Dask collections, with sample weights; `partial_fit` gives what `fit` on all samples gives.
 
     Examples
     --------
@@ -289,25 +320,45 @@ class BernoulliNB(DiscreteNB):
 
     Parameters
     ----------
-    alpha, force_alpha, fit_prior, class_prior : as in `MultinomialNB`.
+    alpha : float or array-like of shape (n_features,), default=1.0
+        What is added to each count, for all features or for each.
+    force_alpha : bool, default=True
+        Whether an alpha below 1e-10 is kept; else it becomes that.
     binarize : float or None, default=0.0
         A column is on above this; None where X has zeros and ones alone.
-    threshold : as in `MultinomialNB`.
+    fit_prior : bool, default=True
+        Whether priors are the shares of the classes; else they are equal.
+    class_prior : array-like of shape (n_classes,), default=None
+        Priors that are not learned; None learns them.
+    threshold : float, default=0.0
+        Of two classes the second is predicted where its log odds exceed this: above zero to be surer of it.
     presence_only : bool, default=False
         Whether rows are scored by the columns that are on alone, as some texts do.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
-    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        The classes, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the samples of each class.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the priors of the classes.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        Weight of the samples of each class in which a feature is on.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Logarithms of the smoothed probabilities p_cj that a feature is on.
     certificate_ : Certificate
         Kind exact: the counts by another formula, as products with the marks of the classes.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Cost and sources as `MultinomialNB`. Cookbook, ch. 14; Seeger, section 6.5.2; Welling, ch. 6.
+    One pass over the data and one to judge; memory n_classes x n_features. Runs on dense and sparse arrays, files,
+    devices and Dask collections, with sample weights; `partial_fit` gives what `fit` on all samples gives.
+    Cookbook, ch. 14; Seeger, section 6.5.2; Welling, ch. 6.
 
     Examples
     --------
@@ -372,7 +423,9 @@ class BernoulliNB(DiscreteNB):
         return scores(self.feature_log_prob_, self.class_log_prior_, self._above())
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
-        """Rows of zeros and ones, (n_samples, n_features), and their classes, drawn from the model."""
+        """Draw samples of zeros and ones, (n_samples, n_features), and their classes from the model; `random_state` is
+        the seed.
+        """
         random = check_random_state(random_state)
         which = self._drawn_classes(n_samples, random, self.class_log_prior_)
         p = np.exp(self.feature_log_prob_)[which]

@@ -20,11 +20,11 @@ from tenfold.stats.classes import ClassColumns
 
 
 class GaussianNB(NaiveBayes):
-    """Naive Bayes for numbers.
+    """Gaussian naive Bayes, for features that are numbers.
 
-    ``p(x | c) = prod_j N(x_j; theta_cj, var_cj)``, with the weighted mean of column j in class c, and its weighted
-    variance (divided by the weight, not one less) plus `var_smoothing` times the largest variance of a column of all
-    rows.
+    ``p(x | c) = prod_j N(x_j; theta_cj, var_cj)``, with the weighted mean of feature j in class c, and its weighted
+    variance (divided by the weight, not one less) plus `var_smoothing` times the largest variance of a feature of all
+    samples.
 
     Parameters
     ----------
@@ -38,20 +38,30 @@ class GaussianNB(NaiveBayes):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    class_count_, class_prior_ : ndarray of shape (n_classes,)
-    theta_, var_ : ndarray of shape (n_classes, n_features)
-        Means and variances.
+        The classes, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the samples of each class.
+    class_prior_ : ndarray of shape (n_classes,)
+        Priors of the classes.
+    theta_ : ndarray of shape (n_classes, n_features)
+        Weighted mean of each feature in each class.
+    var_ : ndarray of shape (n_classes, n_features)
+        Weighted variance of each feature in each class, plus `epsilon_`.
     epsilon_ : float
         What was added to the variances.
     certificate_ : Certificate
         Kind exact: sums about the stored means vanish, and those of squares are the stored variances.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    One pass over the rows for all classes, about a mean of the first rows of each, and one to judge; memory n_classes x
-    n_features. Runs on dense arrays, files, devices, and Dask collections; `partial_fit` gives what `fit` on all rows
-    gives, which scikit-learn's does not: there `epsilon_` is that of the last part.
+    One pass over the data for all classes, about a mean of the first samples of each, and one to judge; memory
+    n_classes x n_features. Runs on dense arrays, files, devices and Dask collections, with sample weights;
+    `partial_fit` gives what `fit` on all samples gives, which scikit-learn's does not: there `epsilon_` is that of the
+    last part.
     Seeger, section 6.5.2.
 
     Examples
@@ -123,7 +133,7 @@ class GaussianNB(NaiveBayes):
             return bayes.GaussianScores(mean, variance, np.log(prior))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
-        """Rows (n_samples, n_features), and their classes, drawn from the model."""
+        """Draw samples (n_samples, n_features), and their classes from the model; `random_state` is the seed."""
         random = check_random_state(random_state)
         with np.errstate(divide="ignore"):
             which = self._drawn_classes(n_samples, random, np.log(on_host(self.class_prior_)))

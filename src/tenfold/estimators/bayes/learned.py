@@ -19,16 +19,18 @@ class NaiveBayes(ByClass):
     fit_prior: bool
 
     def predict_joint_log_proba(self, X: Any) -> Array:
-        """``log p(c) + log p(x | c)`` of rows and classes, (n, n_classes)."""
+        """``log p(c) + log p(x | c)`` of samples X (n, p) and classes, (n, n_classes)."""
         return self._in_precision(X)
 
     def log_odds(self, X: Any) -> Array:
-        """Of two classes the score of the second minus that of the first, (n,); of others all scores."""
+        """Log odds of samples X (n, p): of two classes the score of the second minus that of the first, (n,); of others
+        all scores.
+        """
         return self._in_precision(X, odds)
 
     def predict(self, X: Any) -> Array:
-        """The class with the largest score; of two the second where its score exceeds the first's by more than
-        `threshold`.
+        """The class with the largest score of each sample of X, (n,); of two the second where its score exceeds the
+        first's by more than `threshold`.
         """
         check_is_fitted(self)
         if self.classes_.shape[0] != 2 or self.threshold == 0.0:

@@ -35,6 +35,8 @@ class MixedNB(NaiveBayes):
     alpha : float, default=1.0
         What is added to each count.
     var_smoothing : float, default=1e-9
+        Share of the largest variance of a feature that is added to all variances, so that no class has a feature
+        without any.
     fit_prior : bool, default=True
         Whether priors are the shares of the classes; else they are equal.
     class_prior : array-like of shape (n_classes,), default=None
@@ -45,15 +47,25 @@ class MixedNB(NaiveBayes):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the samples of each class.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the priors of the classes.
     theta_, var_ : ndarray of shape (n_classes, columns of numbers)
         Of a column that is never known in a class those of all rows.
     mark_log_prob_ : ndarray of shape (n_classes, columns of marks)
         Logarithms of the probabilities that they are on.
-    category_log_prob_ : list of ndarray of shape (n_classes, categories), one for each column of categories
+    category_log_prob_ : list of ndarrays of shape (n_classes, n_categories), one for each feature of categories
+        Logarithms of the smoothed probabilities of the categories.
     certificate_ : Certificate
         Kind exact: all sums formed again, class by class.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    epsilon_ : float
+        What was added to the variances.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -161,7 +173,9 @@ class MixedNB(NaiveBayes):
         )
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
-        """Rows without missing values, (n_samples, n_features), and their classes, drawn from the model."""
+        """Draw samples without missing values, (n_samples, n_features), and their classes from the model;
+        `random_state` is the seed.
+        """
         random = check_random_state(random_state)
         which = self._drawn_classes(n_samples, random, self.class_log_prior_)
         numbers, marks, tables = self._columns()

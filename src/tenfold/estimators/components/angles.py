@@ -19,12 +19,16 @@ def principal_angles(A: Any, B: Any) -> Floats:
     Parameters
     ----------
     A : array-like of shape (k, p)
+        Vectors that span the first space; those that depend on others are left out.
     B : array-like of shape (m, p)
-        Rows that depend on others are left out.
+        Vectors that span the second space; those that depend on others are left out.
 
     Returns
     -------
-    ndarray of shape (min of the two dimensions,)
+    ndarray of shape (min of the two dimensions
+        The angles in radians, the smallest first.
+    )
+        The angles in radians, the smallest first.
 
     Examples
     --------

@@ -22,32 +22,59 @@ from tenfold.stats.moments import Moments
 
 
 class IncrementalPCA(Principal):
-    """Principal components of rows that come in parts: those of all rows, not an approximation.
+    """Principal component analysis of samples that come in parts: the components of all samples, not an approximation.
 
-    Parts are merged as moments, so that the components are those of `PCA` on all rows so far.
+    With S the scatter ``sum_i w_i (x_i - m)(x_i - m)'`` of all samples so far about their weighted mean, components are
+    its eigenvectors with the largest values l; ``explained_variance_ = l / (sum w - 1)``. Parts are merged as moments,
+    so that the components are those of one fit to all samples so far.
 
     Parameters
     ----------
     n_components : int, default=None
         None for as many as there are columns, or rows in the first part where these are fewer.
     whiten : bool, default=False
-    copy, batch_size : accepted for compatibility: rows are read in blocks, which do not change the result.
+        Whether `transform` divides by the standard deviations.
+    copy : bool, default=True
+        Accepted for compatibility: X is never changed.
+    batch_size : int, default=None
+        Accepted for compatibility: data are read in blocks, which do not change the result.
 
     Attributes
     ----------
-    components_, explained_variance_, explained_variance_ratio_, singular_values_, mean_, noise_variance_ : as in `PCA`
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal, each with its largest entry positive.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variances along the components.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        The same as shares of the variance of all features.
+    singular_values_ : ndarray of shape (n_components,)
+        Singular values of the (centred, weighted) X: square roots of the eigenvalues l.
+    mean_ : ndarray of shape (n_features,)
+        Weighted mean of the samples.
+    noise_variance_ : float
+        The mean variance along all other directions.
     var_ : ndarray of shape (n_features,)
         Variances of the columns.
-    n_components_, n_samples_seen_, batch_size_ : int
+    n_components_ : int
+        How many components are kept.
+    n_samples_seen_ : int
+        Number of samples of all parts so far.
+    batch_size_ : int
+        `batch_size`, or five times the number of features; it does not change the result.
     moments_ : Moments
-        Of all rows so far.
+        Count, means and second moments of all samples so far, to which `partial_fit` adds more.
     certificate_ : Certificate
-        Kind spectral; after `partial_fit` from the moments, for the rows are gone.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        Kind spectral: the largest residual of an eigenvector in units of the largest value, and a proof that none with
+        a larger value was left out; after `partial_fit` from the moments, for the samples are gone.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Memory p x p. Runs on dense and sparse arrays, files, devices and Dask collections.
+    One pass over the data and one to judge; memory p x p. Runs on dense and sparse arrays, files, devices and Dask
+    collections, with sample weights.
 
     Examples
     --------
@@ -87,13 +114,21 @@ class IncrementalPCA(Principal):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the components of these rows alone.
+        """Find the components of these samples alone.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or an array elsewhere
-        y : not looked at.
+        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or array on a device
+            The samples.
+        y : object, default=None
+            Not used.
         sample_weight : array-like of shape (n,), default=None
+            Weights of the samples; whole numbers count as repetitions. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         self.__dict__.pop("moments_", None)
         self.__dict__.pop("n_components_", None)
@@ -101,12 +136,23 @@ class IncrementalPCA(Principal):
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, check_input: bool = True, sample_weight: Any = None) -> Self:
-        """Find the components of these rows and all that came before.
+        """Find the components of these samples and all that came before.
 
         Parameters
         ----------
-        X, y, sample_weight : as in `fit`.
-        check_input : accepted for compatibility: input is always checked.
+        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or array on a device
+            The samples.
+        y : object, default=None
+            Not used.
+        check_input : bool, default=True
+            Accepted for compatibility: input is always checked.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the samples; whole numbers count as repetitions. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         return self._add(X, sample_weight)
 

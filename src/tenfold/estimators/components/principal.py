@@ -60,7 +60,7 @@ class Principal(Projected):
         return axes, wide(self.mean_)
 
     def inverse_transform(self, X: Any) -> Array:
-        """Rows of the data's space from their coordinates, (n, n_features)."""
+        """Samples (n, n_features) from their coordinates X (n, n_components)."""
         check_is_fitted(self)
         axes = wide(self.components_)
         if self.whiten:
@@ -113,7 +113,8 @@ class PCA(Principal):
     n_components : int, float in (0, 1), "mle" or None, default=None
         How many; the least number that explains more than a share of the variance; as Minka (2000) finds most probable;
         or all, min(n, p).
-    copy : accepted for compatibility: X is never changed.
+    copy : bool, default=True
+        Accepted for compatibility: X is never changed.
     whiten : bool, default=False
         Whether `transform` divides by the standard deviations.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
@@ -123,8 +124,12 @@ class PCA(Principal):
         Block Lanczos ends when no component has a residual above ``max(tol, 1e-9)`` times the largest value.
     iterated_power : int or "auto", default="auto"
         Limit of the steps of block Lanczos with "randomized"; 300 with "auto".
-    n_oversamples, power_iteration_normalizer : accepted for compatibility.
-    random_state : of the start of block Lanczos.
+    n_oversamples : int, default=10
+        Accepted for compatibility: block Lanczos takes as many vectors as it needs.
+    power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
+        Accepted for compatibility: blocks are always orthogonalised.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start of block Lanczos.
     keep : sequence of int, default=None
         Numbers of the components to keep, of all: 0 is that with the largest variance. Leave out the first, or take
         the third and the fifth.
@@ -133,15 +138,27 @@ class PCA(Principal):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal, each with its largest entry positive.
-    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (n_components,)
+    explained_variance_ : ndarray of shape (n_components,)
+        Variances along the components.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        The same as shares of the variance of all features.
+    singular_values_ : ndarray of shape (n_components,)
+        Singular values of the (centred, weighted) X: square roots of the eigenvalues l.
     mean_ : ndarray of shape (n_features,)
-    n_components_, n_samples_ : int
+        Weighted mean of the samples.
+    n_components_ : int
+        How many components are kept.
+    n_samples_ : int
+        Number of samples seen in `fit`.
     noise_variance_ : float
         The mean variance along all other directions.
     certificate_ : Certificate
         Kind spectral: residuals of the eigenvectors, how far all that is stored is from what they capture, and a proof
         that none with a larger value was left out, certain or with a stated probability.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -213,10 +230,17 @@ class PCA(Principal):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or an array elsewhere
-        y : not looked at.
+        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or array on a device
+            The samples.
+        y : object, default=None
+            Not used.
         sample_weight : array-like of shape (n,), default=None
-            Whole numbers count as repeated rows.
+            Weights of the samples; whole numbers count as repetitions. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         check_parameters(self, self._constraints)
         X = validate_rows(self, X)
@@ -290,7 +314,7 @@ class PCA(Principal):
         self.noise_variance_ = left / freedom / rest if rest > 0 else 0.0
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """`fit`, then `transform` of the same rows."""
+        """Fit to X (n, p) and optional `sample_weight` (n,), and transform the same samples; `y` is not used."""
         return self.fit(X, y, sample_weight).transform(X)
 
     def score_samples(self, X: Any) -> Array:
@@ -302,7 +326,7 @@ class PCA(Principal):
         return partial(_log_density, V, wide(self.mean_), variances, noise)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean log density of the rows."""
+        """The mean log density of the samples X (n, p) in the probabilistic model; `y` is not used."""
         found = self.score_samples(X)
         return float(namespace(found).mean(found))
 

@@ -25,7 +25,7 @@ class Projected(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
         raise NotImplementedError
 
     def transform(self, X: Any) -> Array:
-        """The rows along the components, (n, n_components)."""
+        """Coordinates of the samples X (n, n_features) along the components, (n, n_components)."""
         return self._raw(X)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:

@@ -41,8 +41,12 @@ class TruncatedSVD(Projected):
     n_iter : int, default=5
         Accepted for compatibility: block Lanczos goes on until the components are eigenvectors, or 300 steps. On wide
         sparse rows that takes less time than five iterations with panels of as many entries as there are columns.
-    n_oversamples, power_iteration_normalizer : accepted for compatibility.
-    random_state : of the start of block Lanczos.
+    n_oversamples : int, default=10
+        Accepted for compatibility: block Lanczos takes as many vectors as it needs.
+    power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
+        Accepted for compatibility: blocks are always orthogonalised.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start of block Lanczos.
     tol : float, default=0.0
         Block Lanczos ends when no component has a residual above ``max(tol, 1e-9)`` times the largest value.
 
@@ -50,16 +54,24 @@ class TruncatedSVD(Projected):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal, each with its largest entry positive.
-    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
-        Of the transformed rows, about their means; and as parts of that of the data.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variances of the transformed samples, about their means.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        The same as shares of the variance of all features.
     singular_values_ : ndarray of shape (n_components,)
+        The largest singular values of the (weighted) X, in falling order.
     certificate_ : Certificate
         Kind spectral: residuals of the eigenvectors, how far all that is stored is from what they capture, and a proof
         that none with a larger value was left out, certain or with a stated probability.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
+    One pass over the data, or one a step of block Lanczos, and one to judge; memory p x p, n x n, or some vectors. Runs
+    on dense and sparse arrays, files, devices and Dask collections, with sample weights.
     Rosasco, ch. 10; Seeger, section 11.1.
 
     Examples
@@ -114,9 +126,17 @@ class TruncatedSVD(Projected):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or an array elsewhere
-        y : not looked at.
+        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or array on a device
+            The samples.
+        y : object, default=None
+            Not used.
         sample_weight : array-like of shape (n,), default=None
+            Weights of the samples; whole numbers count as repetitions. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         check_parameters(self, self._constraints)
         X = validate_rows(self, X)
@@ -157,11 +177,11 @@ class TruncatedSVD(Projected):
         return wide(self.components_), np.zeros(self.components_.shape[1])
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """`fit`, then `transform` of the same rows."""
+        """Fit to X (n, p) and optional `sample_weight` (n,), and transform the same samples; `y` is not used."""
         return self.fit(X, y, sample_weight).transform(X)
 
     def inverse_transform(self, X: Any) -> Array:
-        """Rows of the data's space from their coordinates, (n, n_features)."""
+        """Samples (n, n_features) from their coordinates X (n, n_components)."""
         check_is_fitted(self)
         axes = wide(self.components_)
         return self._back(X, axes, np.zeros(axes.shape[1]))

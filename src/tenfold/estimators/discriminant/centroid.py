@@ -36,15 +36,20 @@ class NearestCentroid(ByClass):
     metric : {"euclidean", "manhattan", "mahalanobis"}, default="euclidean"
         The last, which scikit-learn has not, measures in the covariance within classes.
     shrink_threshold : float, default=None
+        The threshold t by which centroids are moved towards the mean of all samples; None for no shrinking.
     priors : {"uniform", "empirical"} or array-like of shape (n_classes,), default="uniform"
         With other than equal priors the score is ``-d^2 + 2 log q_c``, d in units of the spread within classes.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     centroids_ : ndarray of shape (n_classes, n_features)
+        Centroids of the classes, shrunk with `shrink_threshold`.
     class_prior_ : ndarray of shape (n_classes,)
+        Priors of the classes.
     within_class_std_dev_ : ndarray of shape (n_features,)
+        Standard deviation of each feature within the classes.
     deviations_ : ndarray of shape (n_classes, n_features)
         How far centroids are from the mean of all rows, shrunk.
     whitener_ : ndarray of shape (n_features, n_features)
@@ -52,11 +57,17 @@ class NearestCentroid(ByClass):
     certificate_ : Certificate
         Kind exact: means by sums about them; of medians the weights on both sides, counted again; that rows times the
         whitener vary alike in all directions.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    One pass over the rows; medians need them in memory. Seeger, section 2.1; Rosasco, 5.1; Cookbook, ch. 15.
+    One pass over the data and one to judge; medians need the samples in memory. Memory n_classes x n_features, with
+    "mahalanobis" n_features^2. Runs on dense and sparse arrays, files, devices and Dask collections, with sample
+    weights.
+    Seeger, section 2.1; Rosasco, 5.1; Cookbook, ch. 15.
 
     Examples
     --------
@@ -169,7 +180,9 @@ class NearestCentroid(ByClass):
         return np.where(self.within_class_std_dev_ == 0.0, 1.0, self.within_class_std_dev_)
 
     def predict(self, X: Any) -> Array:
-        """The class whose centroid is nearest, or with the largest score where priors are not equal."""
+        """The class of the nearest centroid of each sample of X, or with the largest score where priors are not equal,
+        (n,).
+        """
         if self.metric != "mahalanobis" and self.__sklearn_is_fitted__() and self._equal():
             return chosen_classes(self.classes_, self._raw(X, self._plain_of_rows, largest))
         return super().predict(X)
@@ -179,17 +192,19 @@ class NearestCentroid(ByClass):
 
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Array:
-        """``-d^2 + 2 log q_c`` of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
+        """Scores ``-d^2 + 2 log q_c`` of the samples X and all classes, (n, n_classes); of two the difference, second
+        minus first, (n,).
+        """
         return self._in_precision(X, odds)
 
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, (n, n_classes): the softmax of the scores."""
+        """Probabilities of the classes for the samples X, (n, n_classes): the softmax of the scores."""
         return self._in_precision(X, probabilities)
 
     @available_if(_not_manhattan)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the probabilities of the classes, (n, n_classes)."""
+        """Logarithms of the probabilities of the classes for the samples X, (n, n_classes)."""
         return as_precise_logarithms(self._raw(X, then=log_probabilities), X)
 
     def __sklearn_tags__(self) -> Any:

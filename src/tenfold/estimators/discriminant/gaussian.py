@@ -100,5 +100,5 @@ class GaussianClasses(ByClass):
         return priors
 
     def decision_function(self, X: Any) -> Array:
-        """The scores of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
+        """Scores of all classes for the samples X, (n, n_classes); of two the difference, second minus first, (n,)."""
         return self._in_precision(X, odds)

@@ -25,23 +25,31 @@ class BayesClassifier(ByClass):
 
     Parameters
     ----------
-    densities : sequence of distributions, one a class in sorted order
-        Each with a method `logpdf` (such as a frozen distribution of scipy.stats), or a function of rows (n, p) that
-        gives logarithms of the density. Columns are taken together; with one column a distribution of numbers will do.
+    densities : sequence of distributions, one for each class in sorted order, default=()
+        Each with a method `logpdf` (such as a frozen distribution of scipy.stats), or a function of samples (n, p) that
+        gives logarithms of the density. Features are taken together; with one feature a distribution of numbers will
+        do.
     priors : array-like of shape (n_classes,), default=None
         Else the weighted shares of the classes.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     priors_ : ndarray of shape (n_classes,)
+        Priors of the classes, given or learned.
     certificate_ : Certificate
         Kind exact: the shares, counted again.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    `tenfold.bounds.bayes_error` says how often it errs. Seeger, section 5.2.
+    One pass over the classes; predictions cost one evaluation of each density. Runs on dense arrays, files and Dask
+    collections, with sample weights. `tenfold.bounds.bayes_error` says how often it errs.
+    Seeger, section 5.2.
 
     Examples
     --------
@@ -90,7 +98,7 @@ class BayesClassifier(ByClass):
             return _Scores(tuple(self.densities), np.log(self.priors_))
 
     def decision_function(self, X: Any) -> Array:
-        """The scores of all classes, (n, n_classes); of two the difference, second minus first, (n,)."""
+        """Scores of all classes for the samples X, (n, n_classes); of two the difference, second minus first, (n,)."""
         return self._in_precision(X, odds)
 
 

@@ -52,10 +52,15 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, one vector for two classes (for the second), else one for each class.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts, one for two classes, else one for each; zero with ``fit_intercept=False``.
     means_ : ndarray of shape (n_classes, n_features)
+        Weighted means of the classes.
     priors_ : ndarray of shape (n_classes,)
+        Priors of the classes, given or learned.
     covariance_ : ndarray of shape (n_features, n_features)
         Within classes, by the priors.
     scalings_ : ndarray of shape (n_features, rank)
@@ -63,10 +68,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     xbar_ : ndarray of shape (n_features,)
         The mean of the means by the priors, with "svd".
     explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of the variance between the classes along each direction.
     certificate_ : Certificate
         Kind exact: means, directions and weights satisfy their equations with the covariance of the rows, which the
         judge never forms.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -304,11 +313,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return plan.LinearScores(coef, intercept)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """`fit`, then `transform` of the same rows."""
+        """Fit to X (n, p), classes y (n,) and optional `sample_weight` (n,), and transform the same samples."""
         return self.fit(X, y, sample_weight).transform(X)
 
     def transform(self, X: Any) -> Array:
-        """The rows along the directions, (n, n_components)."""
+        """Coordinates of the samples X along the directions, (n, n_components)."""
         if self.solver == "lsqr":
             raise NotImplementedError("transform not implemented for 'lsqr' solver (use 'svd' or 'eigen').")
         return as_precise(self._raw(X, self._along_directions), X)

@@ -28,6 +28,7 @@ class GaussianPlugIn(GaussianClasses):
     Parameters
     ----------
     covariance : {"spherical", "shared", "class"}, default="shared"
+        One variance in all directions, sigma^2 I, one covariance S for all classes, or one S_c for each.
     wishart : float, default=None
         The weight a of the prior; None for maximum likelihood.
     priors : array-like of shape (n_classes,), default=None
@@ -36,14 +37,21 @@ class GaussianPlugIn(GaussianClasses):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     means_ : ndarray of shape (n_classes, n_features)
+        Weighted means of the classes.
     priors_ : ndarray of shape (n_classes,)
-    covariance_ : ndarray of shape (n_features, n_features), or (n_classes, n_features, n_features) with "class"
+        Priors of the classes, given or learned.
+    covariance_ : ndarray of shape (n_features, n_features) or (n_classes, n_features, n_features)
+        The covariance of all classes, or with "class" that of each.
     coef_, intercept_ : ndarray of shape (1, n_features) and (1,)
         Of two classes with one covariance: direction and threshold.
     certificate_ : Certificate
         Kind exact: means, and products of the covariances with some vectors, by the rows.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----

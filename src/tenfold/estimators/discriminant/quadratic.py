@@ -31,7 +31,8 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
     solver : {"svd", "eigen"}, default="svd"
         Both from the moments of one pass; "svd" takes `reg_param`, "eigen" takes `shrinkage`.
     shrinkage : "auto" or float in [0, 1], default=None
-        As in `LinearDiscriminantAnalysis`.
+        How far each class's covariance is moved towards a sphere; "auto" as Ledoit and Wolf (2004) say, on features of
+        unit variance, by one more pass. None for not at all.
     priors : array-like of shape (n_classes,), default=None
         Else the shares of the classes.
     reg_param : float in [0, 1], default=0.0
@@ -40,21 +41,29 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
         Whether to keep `covariance_`.
     tol : float, default=1e-4
         The least variance along an axis of a class that is taken for one.
-    covariance_estimator : as in `LinearDiscriminantAnalysis`, with "eigen".
+    covariance_estimator : estimator with `fit` and `covariance_`, default=None
+        In place of the covariances; needs the samples in memory, and ``solver="eigen"``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     means_ : ndarray of shape (n_classes, n_features)
+        Weighted means of the classes.
     priors_ : ndarray of shape (n_classes,)
+        Priors of the classes, given or learned.
     rotations_ : list of ndarray of shape (n_features, n_features)
         The axes of each class.
     scalings_ : list of ndarray of shape (n_features,)
         The variances along them.
-    covariance_ : list of ndarray of shape (n_features, n_features)
+    covariance_ : list of ndarrays of shape (n_features, n_features)
+        Covariance of each class; only with ``store_covariance=True``.
     certificate_ : Certificate
         Kind exact: axes and variances give the same products with some vectors as the rows of each class.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----

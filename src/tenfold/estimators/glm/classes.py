@@ -42,27 +42,61 @@ class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin
     loss : str or a loss of tenfold.losses, default="logistic"
         "logistic", "softmax", "hinge", "squared_hinge", "modified_huber" or "tanh".
         "perceptron" is refused: its loss is least at no weights at all.
-    penalty : as in GeneralizedLinear, default="l2"
+    penalty : {"l2", "l1", "elasticnet", "group", None} or a penalty of tenfold.penalties, default="l2"
+        alpha/2 ||w||^2; alpha ||w||_1; their mixture by `l1_ratio`; alpha sum_g sqrt(size of g) ||w_g||; none.
     alpha : float, or for "softmax" with "l2" also an array-like of shape (n_classes,), default=1.0
         One strength a class is a Gaussian prior of its own for the weights of each: sum_k alpha_k/2 ||w_k||^2.
-    l1_ratio, groups, fit_intercept, tol, max_iter, random_state, time_limit : as in GeneralizedLinear.
+    l1_ratio : float, default=0.5
+        Share of the L1 penalty in "elasticnet".
+    groups : array-like of shape (n_features,), default=None
+        The group of each feature, for "group".
+    fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
+    tol : float, default=1e-4
+        The fit ends when no entry of the gradient of the objective exceeds `tol` and the certificate is ok: the second
+        is mostly the stronger. FISTA and the interior point method end when the certificate is ok, whatever `tol`.
+    max_iter : int, default=1000
+        Most steps.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the starts of a loss that is not convex; None stands for 0.
+    time_limit : float, default=None
+        Seconds after which no further step is begun; the model holds the last one, and its certificate. None for no
+        limit.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (1, n_features) or, for more than two classes, (n_classes, n_features)
-        Of two classes w_1 - w_0, for "softmax" too.
+        The classes, sorted.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, of two classes w_1 - w_0, for "softmax" too; of more one vector for each.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts, one for two classes, else one for each; zero with ``fit_intercept=False``.
     n_iter_ : int
+        Steps taken.
     certificate_ : Certificate
-        Kind gap where the loss is convex; stationarity for "tanh", the best of several starts.
+        Kind gap where the loss is convex: no other weights have an objective that is smaller by more. Kind stationarity
+        for "tanh", the best of several starts: the objective is at rest there.
     inference_ : LikelihoodInference
-        As in LogisticRegression, where there is no penalty and the loss is a likelihood.
-    status_, trace_ : how the fit ended; objective, measure and seconds of each step.
+        Where there is no penalty and the loss is a likelihood, standard errors, p values, confidence intervals and
+        log-likelihood; else an AttributeError with the reason. `summary` prints them, `tenfold.infer` has robust ones.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted",
+        "stalled" (rounding) or "no maximum".
+    trace_ : tuple of Record
+        Objective, measure and seconds of each step.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    As in GeneralizedLinear. Likelihoods, "logistic" and "softmax", have `predict_proba` and `predict_log_proba`.
+    Smooth losses run on dense and sparse arrays, files, Dask collections and devices, one pass over the data a step and
+    one to judge, by Newton's method or L-BFGS with an L2 penalty, by proximal Newton steps with an L1 penalty or
+    groups, by accelerated proximal gradients with others; memory p x p up to 1024 features, vectors beyond. Losses with
+    kinks go by an interior point method, in the memory of one machine. The page on generalised linear models has the
+    table.
+    Likelihoods, "logistic" and "softmax", have `predict_proba` and `predict_log_proba`.
     Seeger, section 8.3; Rosasco, chapter 8; Welling, section 7.2 (the tanh cost).
 
     Examples
@@ -110,7 +144,7 @@ class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GeneralizedLinearClassifier":
-        """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
+        """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, {**PARAMETERS, "alpha": (real(0), array_like())})
         self._the_loss()
         X, y = validate(self, X, y, numeric=False, multi_output=False)
@@ -140,23 +174,25 @@ class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin
         return of_two_classes(loss, penalty) if count == 2 else (loss, penalty)
 
     def decision_function(self, X: Any) -> Array:
-        """Two classes: ``x.w + b``, positive for the second, of shape (n,). More: scores of all, (n, n_classes)."""
+        """Scores of the samples X. Two classes: ``x.w + b``, positive for the second, (n,). More: scores of all, (n,
+        n_classes).
+        """
         z = self._raw(X)
         return z[:, 0] if z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Array:
-        """The class of each row."""
+        """The class of each sample of X, (n,)."""
         z = self.decision_function(X)
         return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(largest, z))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of all classes, (n, n_classes); of a loss that is a likelihood."""
+        """Probabilities of all classes for the samples X, (n, n_classes); of a loss that is a likelihood."""
         return rowwise(probabilities, self.decision_function(X))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the probabilities of all classes, (n, n_classes)."""
+        """Logarithms of the probabilities of all classes for the samples X, (n, n_classes)."""
         return rowwise(log_probabilities, self.decision_function(X))
 
     def __sklearn_tags__(self) -> Any:

@@ -88,8 +88,8 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Any:
-        """Fit to X (n, p), targets y (n,), optional weights, a number or (n,), and an optional offset (n,): the known
-        part of the raw prediction, for instance the logarithm of an exposure.
+        """Fit to X (n, p), targets y (n,), optional `sample_weight`, a number or (n,), and an optional offset (n,): the
+        known part of the raw prediction, for instance the logarithm of an exposure.
         """
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, multi_output=False)
@@ -149,12 +149,16 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
         warn_unless_certified(self)
 
     def predict(self, X: Any, *, offset: Any = None) -> Array:
-        """The expected target of each row; with the offset that belongs to it, where one was fitted with."""
+        """The expected target of each sample of X, (n,); with the offset (n,) that belongs to it, where one was fitted
+        with.
+        """
         raw = moved(self._raw(X), offset)
         return rowwise(_exponential, raw) if self._loss().link == "log" else raw
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """D^2, the share of the deviance that is explained: one for a perfect model, zero for the mean of y."""
+        """D^2 of the predictions for X with targets y, `sample_weight` and `offset`: the share of the deviance that is
+        explained, one for a perfect model, zero for the mean of y.
+        """
         y, sample_weight = own_target(X, y, sample_weight)
         z, loss = self._raw(X), self._loss()
         z, y = validate(BaseEstimator(), z[:, None], y, multi_output=False)

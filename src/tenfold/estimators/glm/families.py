@@ -19,28 +19,33 @@ class PoissonRegressor(DevianceRegressor):
 
     Parameters
     ----------
-    alpha : float, default=1
-        Strength of the penalty; 0 for none.
+    alpha : float, default=1.0
+        Strength of the L2 penalty; 0 for none.
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
     solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
         scikit-learn's names are accepted; the same optimum is found, certified. "newton-cholesky" stands for Newton's
         method on all rows, "lbfgs" for what suits the shape of the data: Newton's method on few rows, L-BFGS on top of
         the inverse Hessian of a sample on many. With more than 1024 columns, whatever the name, L-BFGS on top of a
         diagonal.
     max_iter : int, default=100
+        Most steps.
     tol : float, default=1e-4
         The fit ends when no entry of the gradient of the objective exceeds `tol` and the certificate is ok: the second
         is mostly the stronger.
     warm_start : bool, default=False
         Whether to start from the previous `coef_` and `intercept_`.
-    verbose : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     time_limit : float, default=None
         Seconds after which no further step is begun; the model holds the last one, and its certificate.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Weights of the features.
     intercept_ : float
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int
         Steps taken on all rows.
     certificate_ : Certificate
@@ -53,7 +58,10 @@ class PoissonRegressor(DevianceRegressor):
         "stalled" (rounding) or "no maximum".
     trace_ : tuple of Record
         Objective, measure and seconds of each step.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -123,28 +131,33 @@ class GammaRegressor(DevianceRegressor):
 
     Parameters
     ----------
-    alpha : float, default=1
-        Strength of the penalty; 0 for none.
+    alpha : float, default=1.0
+        Strength of the L2 penalty; 0 for none.
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
     solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
         scikit-learn's names are accepted; the same optimum is found, certified. "newton-cholesky" stands for Newton's
         method on all rows, "lbfgs" for what suits the shape of the data: Newton's method on few rows, L-BFGS on top of
         the inverse Hessian of a sample on many. With more than 1024 columns, whatever the name, L-BFGS on top of a
         diagonal.
     max_iter : int, default=100
+        Most steps.
     tol : float, default=1e-4
         The fit ends when no entry of the gradient of the objective exceeds `tol` and the certificate is ok: the second
         is mostly the stronger.
     warm_start : bool, default=False
         Whether to start from the previous `coef_` and `intercept_`.
-    verbose : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     time_limit : float, default=None
         Seconds after which no further step is begun; the model holds the last one, and its certificate.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Weights of the features.
     intercept_ : float
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int
         Steps taken on all rows.
     certificate_ : Certificate
@@ -157,7 +170,10 @@ class GammaRegressor(DevianceRegressor):
         "stalled" (rounding) or "no maximum".
     trace_ : tuple of Record
         Objective, measure and seconds of each step.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -228,9 +244,10 @@ class TweedieRegressor(DevianceRegressor):
     ----------
     power : float, default=0
         0 is least squares, 1 Poisson, between 1 and 2 a compound of Poisson and Gamma, 2 Gamma, 3 inverse Gaussian.
-    alpha : float, default=1
-        Strength of the penalty; 0 for none.
+    alpha : float, default=1.0
+        Strength of the L2 penalty; 0 for none.
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
     link : {"auto", "identity", "log"}, default="auto"
         How the raw prediction stands for the mean; "auto" is the identity up to power 0 and the logarithm above.
     solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
@@ -239,19 +256,23 @@ class TweedieRegressor(DevianceRegressor):
         the inverse Hessian of a sample on many. With more than 1024 columns, whatever the name, L-BFGS on top of a
         diagonal.
     max_iter : int, default=100
+        Most steps.
     tol : float, default=1e-4
         The fit ends when no entry of the gradient of the objective exceeds `tol` and the certificate is ok: the second
         is mostly the stronger.
     warm_start : bool, default=False
         Whether to start from the previous `coef_` and `intercept_`.
-    verbose : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     time_limit : float, default=None
         Seconds after which no further step is begun; the model holds the last one, and its certificate.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Weights of the features.
     intercept_ : float
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int
         Steps taken on all rows.
     certificate_ : Certificate
@@ -265,7 +286,10 @@ class TweedieRegressor(DevianceRegressor):
         "stalled" (rounding) or "no maximum".
     trace_ : tuple of Record
         Objective, measure and seconds of each step.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----

@@ -165,35 +165,57 @@ class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, Bas
     penalty : {"l2", "l1", "elasticnet", "group", None} or a penalty of tenfold.penalties, default="l2"
         alpha/2 ||w||^2; alpha ||w||_1; their mixture by `l1_ratio`; alpha sum_g sqrt(size of g) ||w_g||; none.
     alpha : float, default=1.0
+        Strength of the penalty; 0 for none.
     l1_ratio : float, default=0.5
         Share of the L1 penalty in "elasticnet".
     groups : array-like of shape (n_features,), default=None
-        The group of each column, for "group".
+        The group of each feature, for "group".
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
     tol : float, default=1e-4
-        As in PoissonRegressor; not for FISTA and the interior point method, which end when the certificate is ok.
+        The fit ends when no entry of the gradient of the objective exceeds `tol` and the certificate is ok: the second
+        is mostly the stronger. FISTA and the interior point method end when the certificate is ok, whatever `tol`.
     max_iter : int, default=1000
-    random_state : int, RandomState or None, default=None
-        For the starts of a loss that is not convex; None stands for 0.
+        Most steps.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the starts of a loss that is not convex; None stands for 0.
     time_limit : float, default=None
+        Seconds after which no further step is begun; the model holds the last one, and its certificate. None for no
+        limit.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Weights of the features.
     intercept_ : float
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int
+        Steps taken.
     certificate_ : Certificate
-        Kind gap where the loss is convex; stationarity for "student", the best of several starts.
+        Kind gap where the loss is convex: no other weights have an objective that is smaller by more. Kind stationarity
+        for "student", the best of several starts: the objective is at rest there.
     inference_ : LikelihoodInference
-        As in PoissonRegressor, where there is no penalty and the loss is a likelihood.
-    status_, trace_ : how the fit ended; objective, measure and seconds of each step.
+        Where there is no penalty and the loss is a likelihood, standard errors, p values, confidence intervals,
+        deviance and log-likelihood; else an AttributeError with the reason. `summary` prints them, `tenfold.infer` has
+        robust ones.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted",
+        "stalled" (rounding) or "no maximum".
+    trace_ : tuple of Record
+        Objective, measure and seconds of each step.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Smooth losses run on dense and sparse arrays, files, Dask collections and devices, by Newton's method or L-BFGS with
-    an L2 penalty, by proximal Newton steps with an L1 penalty or groups, by accelerated proximal gradients with others.
-    Losses with kinks go by an interior point method, in the memory of one machine. The page on generalised linear
-    models has the table. `fit`, `predict` and `score` take an `offset` (n,), the known part of the raw prediction:
+    Smooth losses run on dense and sparse arrays, files, Dask collections and devices, one pass over the data a step and
+    one to judge, by Newton's method or L-BFGS with an L2 penalty, by proximal Newton steps with an L1 penalty or
+    groups, by accelerated proximal gradients with others; memory p x p up to 1024 features, vectors beyond. Losses with
+    kinks go by an interior point method, in the memory of one machine. The page on generalised linear models has the
+    table.
+    `fit`, `predict` and `score` take an `offset` (n,), the known part of the raw prediction:
     `set_fit_request(offset=True)` routes it.
     Seeger, section 8.1.2; Rosasco, chapters 7 and 8.
 
@@ -242,7 +264,7 @@ class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, Bas
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> "GeneralizedLinear":
-        """Fit to X (n, p), targets y (n,), optional weights, a number or (n,), and an optional offset (n,)."""
+        """Fit to X (n, p), targets y (n,), optional `sample_weight`, a number or (n,), and an optional offset (n,)."""
         check_parameters(self, PARAMETERS)
         loss = self._the_loss()
         X, y = validate(self, X, y, multi_output=False)
@@ -262,7 +284,9 @@ class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, Bas
         return self
 
     def predict(self, X: Any, *, offset: Any = None) -> Array:
-        """The prediction of each row: ``x.w + b``, or its exponential where that is the mean."""
+        """The prediction for each sample of X, (n,): ``x.w + b`` plus the `offset` (n,), or its exponential where that
+        is the mean.
+        """
         raw = moved(self._raw(X), offset)
         return rowwise(lambda z: namespace(z).exp(z), raw) if self._the_loss().link == "log" else raw
 

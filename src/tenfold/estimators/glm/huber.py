@@ -44,15 +44,17 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
 
     Parameters
     ----------
-    epsilon : float, at least 1, default=1.35
+    epsilon : float of at least 1, default=1.35
         Where errors, in units of the scale, cease to be squared; 1.35 is 95 % as efficient as least squares where
         errors are Gaussian.
     max_iter : int, default=100
+        Most steps, each of which reads the data.
     alpha : float, default=0.0001
         Strength of the penalty; 0 for none.
     warm_start : bool, default=False
         Whether to start from the previous `coef_`, `intercept_` and `scale_`.
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
     tol : float, default=1e-5
         Accepted for compatibility: the fit ends when a step of Newton's method can gain next to nothing, and the
         certificate is ok.
@@ -62,7 +64,9 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Weights of the features.
     intercept_ : float
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     scale_ : float
         The scale sigma.
     outliers_ : ndarray of bool, (n_samples,)
@@ -72,8 +76,15 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
     certificate_ : Certificate
         Kind gap, by the convex dual of the joint problem: no other weights, intercept and scale have an objective, over
         the sum of the weights, that is smaller by more.
-    status_, trace_ : how the fit ended; objective, measure and seconds of each step.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted",
+        "stalled" (rounding) or "no maximum".
+    trace_ : tuple of Record
+        Objective, measure and seconds of each step.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -136,7 +147,7 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> "HuberRegressor":
-        """Fit to X (n, p), targets y (n,), optional weights, a number or (n,), and an optional offset (n,)."""
+        """Fit to X (n, p), targets y (n,), optional `sample_weight`, a number or (n,), and an optional offset (n,)."""
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, multi_output=False)
         offset, weight = validate_offset(offset, X), validate_weights(sample_weight, X)

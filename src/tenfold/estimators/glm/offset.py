@@ -41,7 +41,9 @@ class ScoredBeside(Scored):
     """`score` with an offset beside the rows."""
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """R^2 of the predictions, with the offset that belongs to the rows; a table brings its own target."""
+        """R^2 of the predictions for X with targets y, `sample_weight` and the `offset` that belongs to the samples; a
+        table brings its own target.
+        """
         if offset is None:
             return super().score(X, y, sample_weight)
         y, sample_weight = own_target(X, y, sample_weight)

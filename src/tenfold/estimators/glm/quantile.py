@@ -57,24 +57,36 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
     alpha : float, default=1.0
         Strength of the penalty; 0 for none.
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
     solver : {"highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex"}, default="highs"
         scikit-learn's names are accepted; all stand for one interior point method, which finds the same optimum.
     solver_options : dict, default=None
         Accepted for compatibility, without effect.
     max_iter : int, default=100
+        Most steps.
     time_limit : float, default=None
         Seconds after which no further step is begun; the model holds the last one, and its certificate.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Weights of the features.
     intercept_ : float
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int
+        Steps of the interior point method.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more. The method's multipliers are the dual
         point, which the judge makes feasible.
-    status_, trace_ : how the fit ended; objective, measure and seconds of each step.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted",
+        "stalled" (rounding) or "no maximum".
+    trace_ : tuple of Record
+        Objective, measure and seconds of each step.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -148,7 +160,7 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> "QuantileRegressor":
-        """Fit to X (n, p), targets y (n,), optional weights, a number or (n,), and an optional offset (n,)."""
+        """Fit to X (n, p), targets y (n,), optional `sample_weight`, a number or (n,), and an optional offset (n,)."""
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, multi_output=False)
         weight, offset = validate_weights(sample_weight, X), validate_offset(offset, X)

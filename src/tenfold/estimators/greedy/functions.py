@@ -44,23 +44,43 @@ def orthogonal_mp(
 ) -> Any:
     """Orthogonal matching pursuit as a function, without an intercept.
 
+    Looks for few features I with a small ``sum_i weight_i (y_i - x_i.w)^2``, w zero outside I: each step takes the
+    feature with the largest ``|x_j.r|``, r the residual of least squares on those taken before, and fits anew.
+
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-    y : array of shape (n_samples,) or (n_samples, n_targets)
-    n_nonzero_coefs, tol, precompute : as in `OrthogonalMatchingPursuit`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The samples, taken as they are: centre them for an intercept.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        The targets.
+    n_nonzero_coefs : int, default=None
+        How many features to take; None takes a tenth of them, at least one. Not used with `tol`.
+    tol : float, default=None
+        Take features until the (weighted) sum of squared residuals is at most this. None for a number of features.
+    precompute : bool or "auto", default=False
+        Whether to form the whole Gram matrix; "auto" forms it where that is cheaper than reading the products of the
+        features that are taken.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     return_path : bool, default=False
         Whether to return the weights after every step.
     return_n_iter : bool, default=False
-        Whether to return the number of columns that were taken.
-    sample_weight : array of shape (n_samples,), default=None
+        Whether to return the number of features that were taken.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples; None for ones.
 
     Returns
     -------
-    coef : ndarray of shape (n_features,) or (n_features, n_targets), with a last axis of steps for a path
-    n_iters : int or list of int, where `return_n_iter`
+    coef : ndarray of shape (n_features,) or (n_features, n_targets)
+        Weights of the features; with a last axis of steps for a path.
+    n_iters : int or list of int
+        How many features were taken; only with `return_n_iter`.
+
+    Notes
+    -----
+    The Gram matrix from one pass, or one pass for about 32 features where few of many are asked for; then k^2 p
+    products for k features.
+    Rosasco, section 11.2.
 
     Examples
     --------
@@ -107,20 +127,41 @@ def orthogonal_mp_gram(
 ) -> Any:
     """Orthogonal matching pursuit from the products ``X'X`` and ``X'y`` alone.
 
+    Looks for few features I with a small ``|y - X w|^2``, w zero outside I: each step takes the feature with the
+    largest ``|x_j.r|``, r the residual of least squares on those taken before, and fits anew.
+
     Parameters
     ----------
-    Gram : array of shape (n_features, n_features)
-    Xy : array of shape (n_features,) or (n_features, n_targets)
-    n_nonzero_coefs, tol : as in `OrthogonalMatchingPursuit`.
-    norms_squared : array of shape (n_targets,), default=None
+    Gram : array-like of shape (n_features, n_features)
+        The Gram matrix ``X'X``.
+    Xy : array-like of shape (n_features,) or (n_features, n_targets)
+        The products ``X'y``.
+    n_nonzero_coefs : int, default=None
+        How many features to take; None takes a tenth of them, at least one. Not used with `tol`.
+    tol : float, default=None
+        Take features until the (weighted) sum of squared residuals is at most this. None for a number of features.
+    norms_squared : array-like of shape (n_targets,), default=None
         ``y'y`` of every target; needed with `tol`.
-    copy_Gram, copy_Xy : bool, default=True
-        Accepted for compatibility: neither is changed.
-    return_path, return_n_iter : as in `orthogonal_mp`.
+    copy_Gram : bool, default=True
+        Accepted for compatibility: the Gram matrix is never changed.
+    copy_Xy : bool, default=True
+        Accepted for compatibility: the products are never changed.
+    return_path : bool, default=False
+        Whether to return the weights after every step.
+    return_n_iter : bool, default=False
+        Whether to return the number of features that were taken.
 
     Returns
     -------
-    coef, n_iters : as in `orthogonal_mp`.
+    coef : ndarray of shape (n_features,) or (n_features, n_targets)
+        Weights of the features; with a last axis of steps for a path.
+    n_iters : int or list of int
+        How many features were taken; only with `return_n_iter`.
+
+    Notes
+    -----
+    k^2 p products for k features; memory p x p.
+    Rosasco, section 11.2.
 
     Examples
     --------

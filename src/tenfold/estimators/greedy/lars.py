@@ -176,16 +176,22 @@ class Lars(Ends):
     alphas_ : ndarray of shape (n_alphas + 1,) or list of such
         The largest ``|x_j.r|`` over the weight of the rows, at every knot of the path; at its end without `fit_path`.
     active_ : list of int or list of such
-        Active columns at the end of the path.
+        Active features at the end of the path; only with ``fit_path=True``.
     coef_path_ : ndarray of shape (n_features, n_alphas + 1) or list of such
+        Weights at every knot of the path; only with ``fit_path=True``.
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Weights of the features, for each target; zero for those that were not taken.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int or list of int
         Steps of the path.
     certificate_ : Certificate
         Kind residual: by how much, as a cosine, products of the residual with active columns differ from
         ``alphas_[-1]``, or those with others exceed it.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -240,6 +246,8 @@ class Lars(Ends):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, Xy: Any = None, *, sample_weight: Any = None) -> Self:
-        """Fit to X (n, p), y (n,) or (n, t), optional products X'y (p,) or (p, t) and weights (n,)."""
+        """Fit to X (n, p), y (n,) or (n, t), optional products `Xy`, X'y of shape (p,) or (p, t), and `sample_weight`
+        (n,).
+        """
         check_parameters(self, self._constraints)
         return self._fit(X, y, Xy, sample_weight, 0.0, self.n_nonzero_coefs)

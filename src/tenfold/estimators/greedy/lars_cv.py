@@ -51,7 +51,9 @@ class _AnglesCV(ByFolds, LeastAngles):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, **params: Any) -> Self:
-        """Choose alpha and fit to X (n, p), y (n,) and optional weights (n,); further parameters go to the splitter."""
+        """Choose alpha and fit to X (n, p), y (n,) and optional `sample_weight` (n,); further `params` go to the
+        splitter.
+        """
         check_parameters(self, self._constraints)
         if isinstance(self.precompute, np.ndarray):
             warnings.warn(
@@ -98,19 +100,35 @@ class LarsCV(_AnglesCV):
         Accepted for compatibility.
     max_iter : int, default=500
         After how many steps to stop.
-    precompute : bool, "auto", default="auto"
-        Accepted for compatibility where folds are merged; else as in `Lars`.
+    precompute : bool or "auto", default="auto"
+        Accepted for compatibility where folds are merged; else whether to form the whole Gram matrix of each training
+        set, "auto" where that is cheaper than reading the products of active features.
     cv : int, cross-validation generator or an iterable, default=None
-        As in scikit-learn; None is 5 folds.
+        Number of folds, a splitter, or pairs of training and test indices; None is five folds.
     max_n_alphas : int, default=1000
         About how many alphas are tried.
     n_jobs : int, default=None
         Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
-    eps, copy_X : as in `Lars`.
+    eps : float, default=np.finfo(float).eps
+        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
+        depends on them: it waits.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
 
     Attributes
     ----------
-    active_, coef_, intercept_, coef_path_, alphas_, n_iter_ : as in `Lars`, of the path of all rows.
+    active_ : list of int
+        Active features at the end of the path of all samples.
+    coef_ : ndarray of shape (n_features,)
+        Weights of the features at `alpha_`.
+    intercept_ : float
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
+    coef_path_ : ndarray of shape (n_features, n_alphas + 1)
+        Weights at every knot of the path of all samples.
+    alphas_ : ndarray of shape (n_alphas + 1,)
+        The largest ``|x_j.r|`` over the sum of the sample weights, at every knot of the path of all samples.
+    n_iter_ : int
+        Steps of the path of all samples.
     alpha_ : float
         The alpha that was chosen.
     cv_alphas_ : ndarray of shape (n_cv_alphas,)
@@ -120,13 +138,19 @@ class LarsCV(_AnglesCV):
     cv_method_ : str
         How the errors came about.
     certificate_ : Certificate
-        Kind residual, as in `Lars`; the choice is not certified.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        Kind residual: by how much, as a cosine, products of the residual with active features differ from `alpha_`, or
+        those with others exceed it. The choice of alpha is not certified.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    One pass for all folds, then a path for each and one for all rows, and one pass of the judge; memory p x p for each
-    fold. With more columns than rows the training rows of each split are read. Cookbook, ch. 18.
+    One pass for all folds, then a path for each and one for all samples, and one pass of the judge; memory p x p for
+    each fold. With more features than samples the training samples of each split are read. Runs on dense and sparse
+    arrays, files, Dask collections and devices, with sample weights.
+    Cookbook, ch. 18.
 
     Examples
     --------
@@ -175,21 +199,64 @@ class LassoLarsCV(_AnglesCV):
 
     Parameters
     ----------
-    fit_intercept, verbose, max_iter, precompute, cv, max_n_alphas, n_jobs, eps, copy_X : as in `LarsCV`.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
+    verbose : bool or int, default=False
+        Accepted for compatibility: use scikit-learn's callbacks.
+    max_iter : int, default=500
+        After how many steps to stop.
+    precompute : bool or "auto", default="auto"
+        Accepted for compatibility where folds are merged; else whether to form the whole Gram matrix of each training
+        set, "auto" where that is cheaper than reading the products of active features.
+    cv : int, cross-validation generator or an iterable, default=None
+        Number of folds, a splitter, or pairs of training and test indices; None is five folds.
+    max_n_alphas : int, default=1000
+        About how many alphas are tried.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
+    eps : float, default=np.finfo(float).eps
+        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
+        depends on them: it waits.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
     positive : bool, default=False
         Whether weights must not be negative.
 
     Attributes
     ----------
-    active_, coef_, intercept_, coef_path_, alphas_, n_iter_ : as in `Lars`, of the path of all rows.
-    alpha_, cv_alphas_, mse_path_, cv_method_ : as in `LarsCV`.
+    active_ : list of int
+        Active features at the end of the path of all samples.
+    coef_ : ndarray of shape (n_features,)
+        Weights of the features at `alpha_`.
+    intercept_ : float
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
+    coef_path_ : ndarray of shape (n_features, n_alphas + 1)
+        Weights at every knot of the path of all samples.
+    alphas_ : ndarray of shape (n_alphas + 1,)
+        The largest ``|x_j.r|`` over the sum of the sample weights, at every knot of the path of all samples.
+    n_iter_ : int
+        Steps of the path of all samples.
+    alpha_ : float
+        The alpha with the smallest mean squared error.
+    cv_alphas_ : ndarray of shape (n_cv_alphas,)
+        The alphas that were tried.
+    mse_path_ : ndarray of shape (n_cv_alphas, n_folds)
+        Mean squared error of each alpha on the test samples of each fold.
+    cv_method_ : str
+        How the training sets were read, in words.
     certificate_ : Certificate
         Kind gap, at `alpha_`: no other weights have an objective that is lower by more; the choice is not certified.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Cost, memory and where it runs as in `LarsCV`. Cookbook, ch. 18; Rosasco, sections 3.3 and 11.3.
+    One pass for all folds, then a path for each and one for all samples, and one pass of the judge; memory p x p for
+    each fold. With more features than samples the training samples of each split are read. Runs on dense and sparse
+    arrays, files, Dask collections and devices, with sample weights.
+    Cookbook, ch. 18; Rosasco, sections 3.3 and 11.3.
 
     Examples
     --------

@@ -62,39 +62,54 @@ def lars_path(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-    y : array of shape (n_samples,)
-    Xy : array of shape (n_features,), default=None
-        ``X'y`` where it is known.
-    Gram : None, "auto", bool or array of shape (n_features, n_features), default=None
-        The Gram matrix ``X'X``, True to form it, else it is formed where that is cheaper.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The samples, taken as they are: centre them for an intercept.
+    y : array-like of shape (n_samples,)
+        The targets.
+    Xy : array-like of shape (n_features,), default=None
+        The products ``X'y`` where they are known; None computes them.
+    Gram : None, "auto", bool or array-like of shape (n_features, n_features), default=None
+        The Gram matrix ``X'X``, True to form it; else it is formed where that is cheaper.
     max_iter : int, default=500
         After how many steps to stop.
     alpha_min : float, default=0
         Where the path ends.
     method : {"lar", "lasso"}, default="lar"
-    copy_X, copy_Gram : bool, default=True
-        Accepted for compatibility: neither is changed.
+        Least angle regression, or the Lasso, in which a feature leaves where its weight comes to zero.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
     eps : float, default=np.finfo(float).eps
-        As in `Lars`.
+        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
+        depends on them: it waits.
+    copy_Gram : bool, default=True
+        Accepted for compatibility: the Gram matrix is never changed.
     verbose : int, default=0
-        Accepted for compatibility.
+        Accepted for compatibility, without effect.
     return_path : bool, default=True
         Whether to return all knots, or only the last.
     return_n_iter : bool, default=False
         Whether to return the number of steps.
     positive : bool, default=False
         Whether weights must not be negative; only for the Lasso.
-    sample_weight : array of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples; None for ones.
 
     Returns
     -------
     alphas : ndarray of shape (n_alphas + 1,)
-        The largest ``|x_j.r| / W`` at every knot.
+        The largest ``|x_j.r| / W`` at every knot, r the residual.
     active : list of int
-        Active columns at the end of the path.
+        Active features at the end of the path.
     coefs : ndarray of shape (n_features, n_alphas + 1)
-    n_iter : int, where `return_n_iter`
+        Weights at every knot; of shape (n_features,) with ``return_path=False``.
+    n_iter : int
+        Number of steps; only with `return_n_iter`.
+
+    Notes
+    -----
+    The Gram matrix from one pass, or products of about 32 features a pass; then 2 k p products a step with k active
+    features.
+    Cookbook, ch. 18.
 
     Examples
     --------
@@ -159,20 +174,55 @@ def lars_path_gram(
     return_n_iter: bool = False,
     positive: bool = False,
 ) -> Any:
-    """`lars_path` from the products ``X'y`` and ``X'X`` alone.
+    """The path of least angle regression, or of the Lasso, from the products ``X'y`` and ``X'X`` alone.
+
+    For ``method="lasso"`` the weights minimise ``(1 / (2 W)) sum_i weight_i (y_i - x_i.w)^2 + alpha ||w||_1`` at every
+    alpha between the knots, where they are straight lines; W is `n_samples`.
 
     Parameters
     ----------
-    Xy : array of shape (n_features,)
-    Gram : array of shape (n_features, n_features)
+    Xy : array-like of shape (n_features,)
+        The products ``X'y``.
+    Gram : array-like of shape (n_features, n_features)
+        The Gram matrix ``X'X``.
     n_samples : int
-        The number of rows, or the sum of their weights.
-    max_iter, alpha_min, method, eps, return_path, return_n_iter, positive : as in `lars_path`.
-    copy_X, copy_Gram, verbose : accepted for compatibility.
+        The number of samples, or the sum of their weights.
+    max_iter : int, default=500
+        After how many steps to stop.
+    alpha_min : float, default=0
+        Where the path ends.
+    method : {"lar", "lasso"}, default="lar"
+        Least angle regression, or the Lasso, in which a feature leaves where its weight comes to zero.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    eps : float, default=np.finfo(float).eps
+        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
+        depends on them: it waits.
+    copy_Gram : bool, default=True
+        Accepted for compatibility: the Gram matrix is never changed.
+    verbose : int, default=0
+        Accepted for compatibility, without effect.
+    return_path : bool, default=True
+        Whether to return all knots, or only the last.
+    return_n_iter : bool, default=False
+        Whether to return the number of steps.
+    positive : bool, default=False
+        Whether weights must not be negative; only for the Lasso.
 
     Returns
     -------
-    alphas, active, coefs, n_iter : as in `lars_path`.
+    alphas : ndarray of shape (n_alphas + 1,)
+        The largest ``|x_j.r| / W`` at every knot, r the residual.
+    active : list of int
+        Active features at the end of the path.
+    coefs : ndarray of shape (n_features, n_alphas + 1)
+        Weights at every knot; of shape (n_features,) with ``return_path=False``.
+    n_iter : int
+        Number of steps; only with `return_n_iter`.
+
+    Notes
+    -----
+    2 k p products a step with k active features; memory p x p.
 
     Examples
     --------

@@ -47,27 +47,55 @@ class LassoLars(Ends):
         Whether to fit ``b``; it is never penalised.
     verbose : bool or int, default=False
         Accepted for compatibility.
-    precompute : bool, "auto" or array-like, default="auto"
-        As in `Lars`.
+    precompute : bool, "auto" or array-like of shape (n_features, n_features), default="auto"
+        Whether to form the whole Gram matrix, or the Gram matrix itself, of features about their means where an
+        intercept is fitted; "auto" forms it where that is cheaper than reading the products of active features.
     max_iter : int, default=500
         After how many steps to stop; a path that did not come down to alpha by then is not certified.
-    eps, copy_X, fit_path : as in `Lars`.
+    eps : float, default=np.finfo(float).eps
+        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
+        depends on them: it waits.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    fit_path : bool, default=True
+        Whether to keep the path.
     positive : bool, default=False
         Whether weights must not be negative.
-    jitter, random_state : as in `Lars`.
+    jitter : float, default=None
+        Adds uniform noise up to this to y, so that features do not tie. Ties need none here; with it the certificate is
+        about the targets with noise. None for no noise.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the jitter.
 
     Attributes
     ----------
-    alphas_, active_, coef_path_, coef_, intercept_, n_iter_ : as in `Lars`.
+    alphas_ : ndarray of shape (n_alphas + 1,) or list of such
+        The alphas at the knots of the path, down to `alpha`; the last one without `fit_path`.
+    active_ : list of int or list of such
+        Active features at the end of the path; only with ``fit_path=True``.
+    coef_path_ : ndarray of shape (n_features, n_alphas + 1) or list of such
+        Weights at every knot of the path; only with ``fit_path=True``.
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Weights of the features, for each target; zero for those that were not taken.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
+    n_iter_ : int or list of int
+        Steps of the path.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is lower by more. Without a penalty, at alpha 0, kind
-        residual as in `LinearRegression`.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        residual: the largest cosine between the residual and a feature, 0 at the exact solution.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Cost, memory and where it runs as in `Lars`. With `positive` scikit-learn's path ends before alpha where no other
-    column is left to join; ours does not. Cookbook, ch. 18; Rosasco, section 11.3.
+    The Gram matrix from one pass, or products of about 32 features a pass where few of many are asked for or the
+    features outnumber the samples; then 2 k p products a step with k active features, and one pass of the judge. Memory
+    p x p or k x p. Runs on dense and sparse arrays, files, Dask collections and devices, with sample weights.
+    With `positive` scikit-learn's path ends before alpha where no other feature is left to join; ours does not.
+    Cookbook, ch. 18; Rosasco, section 11.3.
 
     Examples
     --------
@@ -121,7 +149,9 @@ class LassoLars(Ends):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, Xy: Any = None, *, sample_weight: Any = None) -> Self:
-        """Fit to X (n, p), y (n,) or (n, t), optional products X'y (p,) or (p, t) and weights (n,)."""
+        """Fit to X (n, p), y (n,) or (n, t), optional products `Xy`, X'y of shape (p,) or (p, t), and `sample_weight`
+        (n,).
+        """
         check_parameters(self, self._constraints)
         return self._fit(X, y, Xy, sample_weight, float(self.alpha), self.max_iter)
 
@@ -136,15 +166,21 @@ class LassoLarsIC(LeastAngles):
     Parameters
     ----------
     criterion : {"aic", "bic"}, default="aic"
+        Akaike's or the Bayesian information criterion: the factor f above.
     fit_intercept : bool, default=True
         Whether to fit ``b``; it is never penalised.
     verbose : bool or int, default=False
         Accepted for compatibility.
-    precompute : bool, "auto" or array-like, default="auto"
-        As in `Lars`.
+    precompute : bool, "auto" or array-like of shape (n_features, n_features), default="auto"
+        Whether to form the whole Gram matrix, or the Gram matrix itself, of features about their means where an
+        intercept is fitted; "auto" forms it where that is cheaper than reading the products of active features.
     max_iter : int, default=500
         After how many steps to stop.
-    eps, copy_X : as in `Lars`.
+    eps : float, default=np.finfo(float).eps
+        A feature of whose square no more than this share (and never more than 1e-12) is left beside the active features
+        depends on them: it waits.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
     positive : bool, default=False
         Whether weights must not be negative.
     noise_variance : float, default=None
@@ -153,7 +189,9 @@ class LassoLarsIC(LeastAngles):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Weights of the features at `alpha_`.
     intercept_ : float
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     alpha_ : float
         The alpha of the best criterion.
     alphas_ : ndarray of shape (n_alphas + 1,)
@@ -161,16 +199,24 @@ class LassoLarsIC(LeastAngles):
     n_iter_ : int
         Steps of the path.
     criterion_ : ndarray of shape (n_alphas + 1,)
+        The information criterion at every knot.
     noise_variance_ : float
+        The variance of the noise s2, given or estimated.
     certificate_ : Certificate
         Kind gap, at `alpha_`: no other weights have an objective that is lower by more; kind residual at alpha 0.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    As `LassoLars`, and a least squares fit where the variance of the noise is not given. The sums of squares of all
-    knots come from the path itself. Weights count as repeated rows, so that their unit matters here. Zou, Hastie and
-    Tibshirani (2007).
+    The Gram matrix from one pass, or products of about 32 features a pass where few of many are asked for or the
+    features outnumber the samples; then 2 k p products a step with k active features, and one pass of the judge. Memory
+    p x p or k x p. Runs on dense and sparse arrays, files, Dask collections and devices, with sample weights.
+    A least squares fit more where the variance of the noise is not given. The sums of squares of all knots come from
+    the path itself. Weights count as repeated samples, so that their unit matters here.
+    Zou, Hastie and Tibshirani (2007).
 
     Examples
     --------
@@ -226,7 +272,7 @@ class LassoLarsIC(LeastAngles):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, copy_X: bool | None = None, *, sample_weight: Any = None) -> Self:
-        """Fit to X (n, p), y (n,) and optional weights (n,); `copy_X` is accepted for compatibility."""
+        """Fit to X (n, p), y (n,) and optional `sample_weight` (n,); `copy_X` is accepted for compatibility."""
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, multi_output=False)
         rows = as_rows(X, y, validate_weights(sample_weight, X))

@@ -44,7 +44,9 @@ class MatchingPursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor,
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Weights of the features, for each target; zero for those that were not taken.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int or list of int
         How many steps were taken, for each target.
     path_ : ndarray of int or list of such
@@ -55,7 +57,10 @@ class MatchingPursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor,
         Kind exact: the steps are taken again with products read from the rows. The number is the distance of the
         weights from what the steps add up to, in units of columns and target, or, if that is more, the share by which
         a column that was not taken exceeded the one that was.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -99,7 +104,7 @@ class MatchingPursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor,
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MatchingPursuit":
-        """Fit to X (n, p), y (n,) or (n, t) and optional weights (n,)."""
+        """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y)
         rows = as_rows(X, y, validate_weights(sample_weight, X))

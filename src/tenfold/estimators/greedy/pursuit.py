@@ -108,7 +108,9 @@ class OrthogonalMatchingPursuit(_Pursuit):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Weights of the features, for each target; zero for those that were not taken.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int or list of int
         How many columns were taken, for each target.
     n_nonzero_coefs_ : int or None
@@ -119,7 +121,10 @@ class OrthogonalMatchingPursuit(_Pursuit):
         Kind residual: the largest cosine between the residual and a column that was taken, or, if that is more, the
         share by which a column that was left out exceeds those that were taken at some step of the rule, which the
         judge follows again.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -163,7 +168,7 @@ class OrthogonalMatchingPursuit(_Pursuit):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to X (n, p), y (n,) or (n, t) and optional weights (n,)."""
+        """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)
         return self._fit(X, y, sample_weight, self.precompute)
 
@@ -187,7 +192,9 @@ class ForwardSelection(_Pursuit):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Weights of the features, for each target; zero for those that were not taken.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : int or list of int
         How many columns were taken, for each target.
     n_nonzero_coefs_ : int or None
@@ -195,12 +202,20 @@ class ForwardSelection(_Pursuit):
     path_ : ndarray of int or list of such
         The columns in the order in which they were taken.
     certificate_ : Certificate
-        Kind residual, as in `OrthogonalMatchingPursuit`.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        Kind residual: the largest cosine between the residual and a feature that was taken, or, if that is more, the
+        share by which a feature that was left out exceeds those that were taken at some step of the rule, which the
+        judge follows again.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Cost, memory and where it runs as in `OrthogonalMatchingPursuit`. Rosasco, sections 11.1 and 11.2.
+    The Gram matrix from one pass, or one pass for about 32 features where few of many are asked for or the features
+    outnumber the samples; then k^2 p products for k features, and two passes of the judge. Memory p x p or k x p. Runs
+    on dense and sparse arrays, files, Dask collections and devices, with sample weights.
+    Rosasco, sections 11.1 and 11.2.
 
     Examples
     --------
@@ -229,6 +244,6 @@ class ForwardSelection(_Pursuit):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to X (n, p), y (n,) or (n, t) and optional weights (n,)."""
+        """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)
         return self._fit(X, y, sample_weight, "auto")

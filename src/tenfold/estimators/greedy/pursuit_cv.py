@@ -32,11 +32,12 @@ from tenfold.stats.moments import Moments
 
 
 class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredictor, BaseEstimator):
-    """Orthogonal matching pursuit with the number of columns chosen by cross-validation.
+    """Orthogonal matching pursuit with the number of features chosen by cross-validation.
 
-    Every number of columns up to `max_iter` is tried on every split, from one pursuit a split: the Gram matrices of
-    the training sets are merged from those of the folds, which are read once. The number with the smallest mean
-    squared error is used for the fit to all rows, as in `OrthogonalMatchingPursuit`.
+    Looks for few features I with a small ``sum_i weight_i (y_i - x_i.w - b)^2``, w zero outside I, by taking the
+    feature with the largest product with the residual, one by one. Every number of features up to `max_iter` is tried
+    on every split, from one pursuit a split: the Gram matrices of the training sets are merged from those of the folds,
+    which are read once. The number with the smallest mean squared error is used for the pursuit on all samples.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
     max_iter : int, default=None
         The largest number of columns; None is a tenth of them, but at least 5 where there are so many.
     cv : int, cross-validation generator or an iterable, default=None
-        As in scikit-learn; None is 5 folds.
+        Number of folds, a splitter, or pairs of training and test indices; None is five folds.
     n_jobs : int, default=None
         Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
     verbose : bool or int, default=False
@@ -56,7 +57,9 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Weights of the features; zero for those that were not taken.
     intercept_ : float
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_nonzero_coefs_ : int
         The number that was chosen.
     n_iter_ : int
@@ -66,15 +69,22 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
     mse_path_ : ndarray of shape (n_numbers, n_splits)
         Mean squared errors on the test rows for 1, 2, ... columns.
     cv_method_ : str
-        How the errors came about.
+        How the training sets were read, in words.
     certificate_ : Certificate
-        Kind residual, as in `OrthogonalMatchingPursuit`; the choice is not certified.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        Kind residual: the largest cosine between the residual and a feature that was taken, or, if that is more, the
+        share by which a feature that was left out exceeds those that were taken at some step of the rule, which the
+        judge follows again. The choice of the number is not certified.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    One pass for all folds, then as `OrthogonalMatchingPursuit`; memory p x p for each fold. With more columns than rows
-    the training rows of each split are read. Rosasco, sections 3.3 and 11.2.
+    One pass for all folds, then k^2 p products for k features on each training set, and two passes of the judge; memory
+    p x p for each fold. With more features than samples the training samples of each split are read. Runs on dense and
+    sparse arrays, files, Dask collections and devices, with sample weights.
+    Rosasco, sections 3.3 and 11.2.
 
     Examples
     --------
@@ -133,8 +143,8 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> Self:
-        """Choose the number of columns and fit to X (n, p), y (n,) and optional weights (n,); further parameters go to
-        the splitter.
+        """Choose the number of features and fit to X (n, p), y (n,) and optional `sample_weight` (n,); further
+        `fit_params` go to the splitter.
         """
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y, multi_output=False)

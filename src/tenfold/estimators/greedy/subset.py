@@ -48,7 +48,9 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Weights of the features, for each target; zero for those that were not taken.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_nonzero_coefs_ : int or list of int
         How many columns were taken, for each target.
     subsets_ : ndarray of bool of shape (n_sizes, n_features) or list of such
@@ -63,7 +65,10 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
         Kind exact: the judge finds the sum of squares by a QR of the rows, and by a search of its own that no other
         columns, as many, leave less. `certify` judges all sizes like that, unless the search was given a `time_limit`,
         and that the one that was taken has the smallest criterion.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -121,7 +126,7 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to X (n, p), y (n,) or (n, t) and optional weights (n,)."""
+        """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y)
         p = X.shape[1]

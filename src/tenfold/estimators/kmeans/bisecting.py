@@ -24,46 +24,58 @@ from tenfold.plans import clusters
 
 
 class BisectingKMeans(Centred):
-    """k-means by halving: the cluster with the largest energy is split in two, until there are enough.
+    """Bisecting k-means: the cluster with the largest energy is split in two, until there are enough.
 
-    Each split minimises the energy of one cluster by two centres; clusters are nested, and a row belongs to the leaf
-    that it reaches from the root by always going to the nearer of two centres, which need not be the nearest of all.
+    Each split looks for two centres with a small energy ``sum_i w_i min(||x_i - c_1||^2, ||x_i - c_2||^2)`` of the
+    samples of one cluster, by steps of Lloyd; clusters are nested, and a sample belongs to the leaf that it reaches
+    from the root by always going to the nearer of two centres, which need not be the nearest of all.
 
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters.
     init : {"random", "k-means++"} or callable, default="random"
         Seeds of every split.
     n_init : int, default=1
         Runs of every split.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
     max_iter : int, default=300
         Steps of Lloyd of one run.
     verbose : int, default=0
         Above zero the energy of each step is printed, why a run ended, and the centres of every split.
     tol : float, default=1e-4
-        As in `KMeans`, for the rows of a split.
-    copy_x : accepted for compatibility: X is never changed.
+        A split ends when the squared moves of its centres sum to at most tol times the mean variance of the features of
+        its samples and the energy falls by less than the certificate allows, or when no sample changes its cluster.
+    copy_x : bool, default=True
+        Accepted for compatibility: X is never changed.
     algorithm : {"lloyd", "elkan"}, default="lloyd"
-        Accepted for compatibility: see `KMeans`.
+        Accepted for compatibility: both give the steps of Lloyd, and distances that bounds rule out are never computed.
     bisecting_strategy : {"biggest_inertia", "largest_cluster"}, default="biggest_inertia"
         Which cluster is split next: that with the largest energy, or with the most rows.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The centres.
     labels_ : ndarray of shape (n_samples,)
+        The leaf of each sample.
     inertia_ : float
         The weighted sum of squared distances of rows from the centres of their leaves.
     certificate_ : Certificate
         Kind fixed point, of the splits: how far the energy falls when every split takes one more exact step of Lloyd on
         its own rows. ``tenfold.certify(model, X)`` judges the same. The centres together are seldom at rest: for that
         start `KMeans` from them.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Runs on dense and sparse arrays in memory, with sample weights. Seeger, section 12.1 (divisive clustering).
+    One pass over the samples of a cluster a step of its split, of 4 m p operations for m samples; memory for the
+    samples and their labels. Runs on dense and sparse arrays in memory, with sample weights.
+    Seeger, section 12.1 (divisive clustering).
 
     Examples
     --------
@@ -120,7 +132,7 @@ class BisectingKMeans(Centred):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the clusters; see `KMeans`."""
+        """Find the clusters of X (n, p) with optional `sample_weight`, a number or (n,); `y` is not used."""
         X, weight = rows_of_fit(self, X, sample_weight)
         rows = clusters.sample_for(rows_alone(contiguous(X), weight), self.n_clusters)
         seeds = seeds_of(self, X, 2)

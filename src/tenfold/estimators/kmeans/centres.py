@@ -63,11 +63,11 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, P
         return partial(_numbers, self._centres())
 
     def predict(self, X: Any) -> Array:
-        """The number of the nearest centre of each row, (n,)."""
+        """The index of the nearest centre of each sample of X, (n,)."""
         return self._raw(X)
 
     def transform(self, X: Any) -> Array:
-        """The distances of the rows from all centres, (n, n_clusters)."""
+        """Distances of the samples X from all centres, (n, n_clusters)."""
         return self._raw(X, self._distances_of_rows)
 
     def _distances_of_rows(self, few: bool) -> Callable[[Array], Array]:
@@ -77,18 +77,22 @@ class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, P
         return partial(_squares, self._centres())
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the energy: the weighted sum of the squared distances of the rows from their nearest centres."""
+        """Minus the energy of X (n, p): the sum, by `sample_weight`, of the squared distances of the samples from their
+        nearest centres; `y` is not used.
+        """
         squares = self._raw(X, self._squares_of_rows)
         weight = validate_weights(sample_weight, X)
         squares = squares if weight is None else squares * weight
         return -float(on_host(squares.sum() if is_dask(squares) else namespace(squares).sum(squares)))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """`fit`, and the number of each row's cluster."""
+        """Fit to X (n, p) and optional `sample_weight` (n,), and give the cluster of each sample, (n,); `y` is not
+        used.
+        """
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """`fit`, then `transform` of the same rows."""
+        """Fit to X (n, p) and optional `sample_weight` (n,), and transform the same samples; `y` is not used."""
         return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
     @property

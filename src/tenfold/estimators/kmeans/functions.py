@@ -28,9 +28,56 @@ def k_means(
     algorithm: str = "lloyd",
     return_n_iter: bool = False,
 ) -> tuple[Any, ...]:
-    """k-means as a function: centres, labels, energy, and with `return_n_iter` the steps.
+    """k-means as a function: centres, labels and energy.
 
-    Parameters are those of `KMeans`; to see the certificate, take the class.
+    Looks for centres c that minimise the energy ``sum_i w_i min_k ||x_i - c_k||^2``, which has many local minima, by
+    steps of Lloyd from good seeds. To see the certificate, take `KMeans`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The samples.
+    n_clusters : int
+        Number of clusters.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples; None for ones.
+    init : {"k-means++", "random"}, callable or array-like of shape (n_clusters, n_features), default="k-means++"
+        Seeds: samples that are drawn far apart (greedy k-means++), samples drawn by weight, what ``init(X, n_clusters,
+        random_state)`` returns, or these.
+    n_init : int or "auto", default="auto"
+        Runs, of which that with the least energy counts; "auto" is 1, and 10 for "random" and callables.
+    max_iter : int, default=300
+        Most steps of one run.
+    verbose : bool, default=False
+        Whether the energy of each step is printed, and why a run ended.
+    tol : float, default=1e-4
+        A run ends when the squared moves of the centres sum to at most tol times the mean variance of the features and
+        the energy falls by less than the certificate allows, or when no sample changes its cluster.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws; with an integer seeds are those of scikit-learn.
+    copy_x : bool, default=True
+        Accepted for compatibility: X is never changed.
+    algorithm : {"lloyd", "elkan"}, default="lloyd"
+        Accepted for compatibility: both give the steps of Lloyd, and distances that bounds rule out are never computed.
+    return_n_iter : bool, default=False
+        Whether to return the number of steps.
+
+    Returns
+    -------
+    centroid : ndarray of shape (n_clusters, n_features)
+        The centres.
+    label : ndarray of shape (n_samples,)
+        The nearest centre of each sample.
+    inertia : float
+        The energy.
+    best_n_iter : int
+        Steps of the run that counts; only with `return_n_iter`.
+
+    Notes
+    -----
+    One pass over the data a step, of 2 n p k operations at most. Runs on dense and sparse arrays, files, devices and
+    Dask collections.
+    Seeger, section 12.1; Welling, ch. 11; Cookbook, ch. 12.
 
     Examples
     --------
@@ -69,24 +116,32 @@ def kmeans_plusplus(
     random_state: Any = None,
     n_local_trials: int | None = None,
 ) -> tuple[Array, Array]:
-    """Seeds by greedy k-means++: rows far from each other, and their numbers.
+    """Seeds by greedy k-means++: samples far from each other, and their indices.
 
-    The first row is drawn by weight, each further one by weight times the squared distance from those before: of
-    `n_local_trials` candidates (2 + log k if None) the one that leaves the least energy.
+    The first sample is drawn by weight, each further one by weight times the squared distance from those before: of
+    `n_local_trials` candidates the one that leaves the least energy ``sum_i w_i min_k ||x_i - c_k||^2``.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, p)
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The samples.
     n_clusters : int
-    sample_weight : array-like of shape (n,), default=None
-    x_squared_norms : accepted for compatibility.
-    random_state : int, RandomState or None, default=None
-    n_local_trials : int or None, default=None
+        Number of clusters.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples; None for ones.
+    x_squared_norms : array-like of shape (n_samples,), default=None
+        Accepted for compatibility, without effect.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws; with an integer seeds are those of scikit-learn.
+    n_local_trials : int, default=None
+        Candidates of which the best becomes the next seed; None is 2 + log(n_clusters).
 
     Returns
     -------
-    centers : ndarray of shape (n_clusters, p)
+    centers : ndarray of shape (n_clusters, n_features)
+        The seeds.
     indices : ndarray of shape (n_clusters,)
+        Their indices in X.
 
     Examples
     --------

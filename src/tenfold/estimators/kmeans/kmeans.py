@@ -42,6 +42,7 @@ class KMeans(Centred):
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters.
     init : {"k-means++", "random"}, callable or array-like of shape (n_clusters, n_features), default="k-means++"
         Seeds: rows that are drawn far apart (greedy k-means++), rows drawn by weight, what
         ``init(X, n_clusters, random_state)`` returns, or these. With an integer `random_state` seeds are those of
@@ -55,14 +56,17 @@ class KMeans(Centred):
         the energy falls by less than the certificate allows, or when no row changes its cluster.
     verbose : int, default=0
         Above zero the energy of each step is printed, and why a run ended.
-    random_state : int, RandomState or None, default=None
-    copy_x : accepted for compatibility: X is never changed.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws; with an integer seeds are those of scikit-learn.
+    copy_x : bool, default=True
+        Accepted for compatibility: X is never changed.
     algorithm : {"lloyd", "elkan"}, default="lloyd"
         Accepted for compatibility: both give the steps of Lloyd, and distances that bounds rule out are never computed.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The centres.
     labels_ : ndarray of shape (n_samples,)
         The nearest centre of each row, in float64 arithmetic whatever the dtype of X; a lazy array for Dask.
     inertia_ : float
@@ -75,7 +79,10 @@ class KMeans(Centred):
         Kind fixed point: the fall of the energy in one more exact step, at most 1e-6 of it (0.01 tol, if that is more).
         That is a local minimum at best. `lower_bound` is the energy below which no centres can be, from the spectrum of
         the rows; it is left out where it would cost more than the fit (`tenfold.certify` asks for it always).
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -142,10 +149,17 @@ class KMeans(Centred):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or an array elsewhere
-        y : not looked at.
+        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or array on a device
+            The samples.
+        y : object, default=None
+            Not used.
         sample_weight : array-like of shape (n,), default=None
-            Whole numbers count as repeated rows.
+            Weights of the samples; whole numbers count as repetitions. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         X, weight = rows_of_fit(self, X, sample_weight)
         if self.algorithm == "elkan" and self.n_clusters == 1:

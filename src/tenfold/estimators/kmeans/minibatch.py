@@ -25,7 +25,10 @@ class MiniBatchKMeans(Following):
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters.
     init : {"k-means++", "random"}, callable or array-like of shape (n_clusters, n_features), default="k-means++"
+        Seeds: samples that are drawn far apart (greedy k-means++), samples drawn by weight, what ``init(X, n_clusters,
+        random_state)`` returns, or these.
     max_iter : int, default=100
         Batches at most: so many times the rows.
     batch_size : int, default=1024
@@ -50,22 +53,30 @@ class MiniBatchKMeans(Following):
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The centres.
     counts_ : ndarray of shape (n_clusters,)
         The weight of the rows that each centre has had.
     labels_ : ndarray of shape (n_samples,)
+        The nearest centre of each sample at the end; only with ``compute_labels=True``.
     inertia_ : float
         The energy of all rows; without `compute_labels` an estimate from the batches.
-    n_iter_, n_steps_ : int
-        Times that as many rows as there are were seen; batches.
+    n_iter_ : int
+        How often as many samples as there are were seen.
+    n_steps_ : int
+        How many batches were seen.
     certificate_ : Certificate
         Not judged: centres that follow batches are not at rest, and judging costs more than the fit.
         ``tenfold.certify(model, X)`` computes the fall of the energy in one exact step; ok only where these centres are
         those of `KMeans`.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Runs on dense and sparse arrays in memory; `partial_fit` takes batches from anywhere.
+    A batch costs 2 batch_size p k operations; one pass over the data at the end with `compute_labels`. Memory k x p and
+    a batch. Runs on dense and sparse arrays in memory, with sample weights; `partial_fit` takes batches from anywhere.
     Cookbook, ch. 12; Seeger, section 12.1.
 
     Examples
@@ -127,7 +138,7 @@ class MiniBatchKMeans(Following):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the centres; see `KMeans`."""
+        """Find the centres of X (n, p) with optional `sample_weight`, a number or (n,); `y` is not used."""
         X, weight = rows_of_fit(self, X, sample_weight)
         rows = clusters.sample_for(rows_alone(contiguous(X), weight), self.n_clusters)
         n, random = rows.X.shape[0], check_random_state(self.random_state)
@@ -164,8 +175,16 @@ class MiniBatchKMeans(Following):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, p)
-        y : not looked at.
+            The samples of the batch.
+        y : object, default=None
+            Not used.
         sample_weight : array-like of shape (n,), default=None
+            Weights of the samples; whole numbers count as repetitions. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         first, X, weight = self._more(X, sample_weight)
         rows = self._rows(X, weight)

@@ -23,15 +23,18 @@ class OnlineKMeans(Following):
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters.
     init : {"random", "k-means++"}, callable or array-like of shape (n_clusters, n_features), default="random"
         Seeds, from the rows of `fit` or of the first `partial_fit`; "random" takes different rows.
     max_iter : int, default=1
         Passes over the rows in their order; counts go on from pass to pass.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The centres.
     counts_ : ndarray of shape (n_clusters,)
         The weight of the rows that each centre has had.
     labels_ : ndarray of shape (n_samples,)
@@ -39,16 +42,20 @@ class OnlineKMeans(Following):
     inertia_ : float
         The energy ``sum_i w_i min_k ||x_i - c_k||^2`` of the rows.
     n_iter_ : int
+        Passes over the data.
     certificate_ : Certificate
         Not judged: centres that follow rows are not at rest. ``tenfold.certify(model, X)`` computes the fall of the
         energy in one exact step of Lloyd from them.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    A scan: rows are taken in their order, by one thread, from arrays, sparse matrices and files; memory k x p. Shuffle
-    rows that are sorted. A row of weight w counts as w rows at once, not one after the other: the centre is the same
-    unless it would change on the way. Cookbook, ch. 12 (algorithm 9).
+    A scan: samples are taken in their order, by one thread; memory k x p. Runs on dense and sparse arrays and files.
+    Shuffle samples that are sorted. A row of weight w counts as w rows at once, not one after the other: the centre is
+    the same unless it would change on the way. Cookbook, ch. 12 (algorithm 9).
 
     Examples
     --------
@@ -82,7 +89,7 @@ class OnlineKMeans(Following):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the centres; see `KMeans`."""
+        """Find the centres of X (n, p) with optional `sample_weight`, a number or (n,); `y` is not used."""
         X, weight = rows_of_fit(self, X, sample_weight)
         rows = self._rows(X, weight)
 
@@ -98,13 +105,21 @@ class OnlineKMeans(Following):
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Go on with more rows, in their order.
+        """Go on with more samples, in their order.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, p), or table
-        y : not looked at.
+            The samples.
+        y : object, default=None
+            Not used.
         sample_weight : array-like of shape (n,), default=None
+            Weights of the samples; whole numbers count as repetitions. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         first, X, weight = self._more(X, sample_weight)
         rows = self._rows(X, weight)

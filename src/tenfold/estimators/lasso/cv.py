@@ -83,7 +83,9 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
-        """Choose the penalty and fit to X (n, p), y and optional weights; parameters for the splitter by keyword."""
+        """Choose the penalty and fit to X (n, p), y and optional `sample_weight`, a number or (n,); further `params` go
+        to the splitter.
+        """
         check_parameters(self, self._constraints)
         split = self._routed(sample_weight, params)
         X, y = validate(self, X, y)
@@ -169,9 +171,10 @@ class SparseModelCV(Scored, RegressorMixin, SparseModel):
 class LassoCV(SparseModelCV):
     """The Lasso with alpha chosen by cross-validation.
 
-    Minimises the objective of `Lasso` with the alpha of the smallest mean squared error over the folds (the mean of the
-    folds' weighted means). The second moments of all folds come from one pass over the rows; every path is solved on
-    those of the other folds, merged, and never touches the rows again.
+    Minimises ``(1 / 2W) sum_i s_i (y_i - x_i.w - b)^2 + alpha ||w||_1``, W the sum of the weights s_i of the samples,
+    with the alpha of the smallest mean squared error over the folds (the mean of the folds' weighted means). The second
+    moments of all folds come from one pass over the data; every path is solved on those of the other folds, merged, and
+    never touches the samples again.
 
     Parameters
     ----------
@@ -180,27 +183,67 @@ class LassoCV(SparseModelCV):
     alphas : int or array-like of shape (n_alphas,), default=100
         How many, from the smallest at which all weights are zero; or which.
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
     precompute : "auto", bool or array-like, default="auto"
         Accepted for compatibility: the choice follows the shape of the data.
-    max_iter, tol, copy_X, positive, random_state, selection : as in `Lasso`, for every fit.
+    max_iter : int, default=1000
+        Most sweeps over the features in one fit; a sweep over a few of them counts for as much as these are of all.
+    tol : float, default=1e-4
+        A fit ends when the duality gap is at most `tol` times the mean square of the centred targets.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
     cv : int, cross-validation generator or an iterable, default=None
-        As in scikit-learn; None is five folds.
-    verbose, n_jobs : accepted for compatibility: folds are solved on the threads that there are.
+        Number of folds, a splitter, or pairs of training and test indices; None is five folds.
+    verbose : bool or int, default=False
+        Accepted for compatibility: use scikit-learn's callbacks.
+    n_jobs : int, default=None
+        Accepted for compatibility: folds are solved on the threads that there are.
+    positive : bool, default=False
+        Whether to constrain the weights to be at least zero.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the features where ``selection="random"``.
+    selection : {"cyclic", "random"}, default="cyclic"
+        Whether coordinate descent takes the features one after the other or at random.
 
     Attributes
     ----------
     alpha_ : float
+        The alpha with the smallest mean squared error.
     alphas_ : ndarray of shape (n_alphas,)
+        The alphas that were tried, in falling order.
     mse_path_ : ndarray of shape (n_alphas, n_folds)
-    coef_, intercept_, sparse_coef_, dual_gap_, n_iter_, status_, trace_, method_, certificate_ : as in `Lasso`, of the
-        fit with `alpha_`.
+        Mean squared error of each alpha on the test samples of each fold.
+    coef_ : ndarray of shape (n_features,)
+        Weights of the features.
+    intercept_ : float
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
+    sparse_coef_ : sparse matrix of shape (1, n_features)
+        `coef_` as a sparse matrix in CSR format.
+    dual_gap_ : float
+        The duality gap, computed by the judge at the weights as they are stored.
+    n_iter_ : int
+        Sweeps taken by the fit with `alpha_`.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "interrupted", "stopped by a callback" or "stalled".
+    trace_ : tuple of Record
+        Objective, measure and seconds of some steps.
+    method_ : str
+        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
+        ridge regression was solved, in one step.
     cv_method_ : str
         How the training sets were read.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    certificate_ : Certificate
+        Kind gap, of the fit with the chosen penalty to all samples: no other weights have an objective that is smaller
+        by more. The choice is the best of the stored errors; these are not certified.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    One pass over the rows, and memory p x p for each fold.
+    One pass over the data, and memory p x p for each fold; with more features than samples, passes over the training
+    samples of each split. Runs on dense and sparse arrays, files, devices and Dask collections, with sample weights.
     Rosasco, sections 3.3 and 11.3; Cookbook, ch. 18.
 
     Examples
@@ -254,26 +297,83 @@ class LassoCV(SparseModelCV):
 class ElasticNetCV(SparseModelCV):
     """The elastic net with alpha, and the share of the L1 penalty, chosen by cross-validation.
 
-    As `LassoCV`, for the objective of `ElasticNet` and each share in `l1_ratio`.
+    Minimises ``(1 / 2W) sum_i s_i (y_i - x_i.w - b)^2 + alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio) / 2 ||w||^2``, W
+    the sum of the weights s_i of the samples, with the alpha and the share in `l1_ratio` of the smallest mean squared
+    error over the folds (the mean of the folds' weighted means). The second moments of all folds come from one pass
+    over the data; every path is solved on those of the other folds, merged, and never touches the samples again.
 
     Parameters
     ----------
     l1_ratio : float or array-like of shape (n_l1_ratio,), default=0.5
-        Shares of the L1 penalty among which to choose.
-    eps, alphas, fit_intercept, precompute, max_iter, tol, cv, copy_X, verbose, n_jobs, positive, random_state,
-    selection : as in `LassoCV`; every share has a grid of its own.
+        Shares of the L1 penalty among which to choose; every share has a grid of alphas of its own.
+    eps : float, default=1e-3
+        The smallest alpha of the grid over its largest.
+    alphas : int or array-like of shape (n_alphas,), default=100
+        How many alphas, from the smallest at which all weights are zero; or which.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
+    precompute : "auto", bool or array-like, default="auto"
+        Accepted for compatibility: the choice follows the shape of the data.
+    max_iter : int, default=1000
+        Most sweeps over the features in one fit; a sweep over a few of them counts for as much as these are of all.
+    tol : float, default=1e-4
+        A fit ends when the duality gap is at most `tol` times the mean square of the centred targets.
+    cv : int, cross-validation generator or an iterable, default=None
+        Number of folds, a splitter, or pairs of training and test indices; None is five folds.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    verbose : bool or int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks.
+    n_jobs : int, default=None
+        Accepted for compatibility: folds are solved on the threads that there are.
+    positive : bool, default=False
+        Whether to constrain the weights to be at least zero.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the features where ``selection="random"``.
+    selection : {"cyclic", "random"}, default="cyclic"
+        Whether coordinate descent takes the features one after the other or at random.
 
     Attributes
     ----------
-    alpha_, l1_ratio_ : float
+    alpha_ : float
+        The alpha with the smallest mean squared error.
+    l1_ratio_ : float
+        The share of the L1 penalty with the smallest mean squared error.
     alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
+        The alphas that were tried, in falling order; every share has a grid of its own.
     mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
-    coef_, intercept_, sparse_coef_, dual_gap_, n_iter_, status_, trace_, method_, certificate_, cv_method_ : as in
-        `LassoCV`.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        Mean squared error of each candidate on the test samples of each fold.
+    coef_ : ndarray of shape (n_features,)
+        Weights of the features.
+    intercept_ : float
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
+    sparse_coef_ : sparse matrix of shape (1, n_features)
+        `coef_` as a sparse matrix in CSR format.
+    dual_gap_ : float
+        The duality gap, computed by the judge at the weights as they are stored.
+    n_iter_ : int
+        Sweeps taken by the fit with `alpha_`.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "interrupted", "stopped by a callback" or "stalled".
+    trace_ : tuple of Record
+        Objective, measure and seconds of some steps.
+    method_ : str
+        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
+        ridge regression was solved, in one step.
+    cv_method_ : str
+        How the training sets were read, in words.
+    certificate_ : Certificate
+        Kind gap, of the fit with the chosen penalty to all samples: no other weights have an objective that is smaller
+        by more. The choice is the best of the stored errors; these are not certified.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
+    One pass over the data, and memory p x p for each fold; with more features than samples, passes over the training
+    samples of each split. Runs on dense and sparse arrays, files, devices and Dask collections, with sample weights.
     Rosasco, sections 3.3 and 11.3.
 
     Examples

@@ -49,7 +49,57 @@ def lasso_path(
     positive: bool = False,
     **params: Any,
 ) -> Any:
-    """The path of the Lasso: `enet_path` with ``l1_ratio=1``.
+    """The path of the Lasso: its solutions for many alphas, without an intercept.
+
+    Each minimises ``(1 / 2n) |y - Xw|^2 + alpha |w|_1``; for targets (n, t) |w|_1 is the sum over features of the
+    lengths of their weights.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or table (`tenfold.rows`)
+        The samples, taken as they are: centre them for an intercept.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        The targets.
+    eps : float, default=1e-3
+        The smallest alpha of a grid over its largest.
+    n_alphas : int, default="deprecated"
+        Deprecated as in scikit-learn: give `alphas` a number.
+    alphas : int or array-like of shape (n_alphas,), default="warn"
+        How many alphas, from the smallest at which all weights are zero; or which. Not set, it is 100.
+    precompute : "auto", bool or array-like of shape (n_features, n_features), default="auto"
+        Accepted for compatibility, without effect on the result.
+    Xy : array-like of shape (n_features,) or (n_features, n_targets), default=None
+        Accepted for compatibility, without effect on the result.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    coef_init : array-like of shape (n_features,) or (n_targets, n_features), default=None
+        Weights to start from; None for zeros.
+    verbose : bool or int, default=False
+        Accepted for compatibility, without effect.
+    return_n_iter : bool, default=False
+        Whether to return the numbers of sweeps.
+    positive : bool, default=False
+        Whether weights are at least zero; for one target.
+    **params : keyword arguments
+        `tol` (default 1e-4), the duality gap at which a fit ends, over the mean square of the targets; `max_iter`
+        (1000), the most sweeps over the features; `selection` ("cyclic"), or "random"; `random_state` (None), the seed
+        of a random order; `sample_weight` (None), weights of the samples.
+
+    Returns
+    -------
+    alphas : ndarray of shape (n_alphas,)
+        The alphas, in falling order.
+    coefs : ndarray of shape (n_features, n_alphas) or (n_targets, n_features, n_alphas)
+        Weights at each alpha.
+    dual_gaps : ndarray of shape (n_alphas,)
+        Duality gaps, from the residuals at these weights.
+    n_iters : list of int
+        Sweeps; only with `return_n_iter`.
+
+    Notes
+    -----
+    One pass over the data and memory p x p for any number of alphas; with more features than samples some passes, and
+    memory for the features that are used. Runs on dense and sparse arrays, files, devices and Dask collections.
 
     Examples
     --------
@@ -96,41 +146,61 @@ def enet_path(
     check_input: bool = True,
     **params: Any,
 ) -> Any:
-    """The elastic nets of many alphas, without an intercept: ``(1 / 2n) |y - Xw|^2 + alpha l1_ratio |w|_1 + alpha (1 -
-    l1_ratio) / 2 |w|^2``; for targets (n, t) |w|_1 is the sum over columns of the lengths of their weights.
+    """The path of the elastic net: its solutions for many alphas, without an intercept.
+
+    Each minimises ``(1 / 2n) |y - Xw|^2 + alpha l1_ratio |w|_1 + alpha (1 - l1_ratio) / 2 |w|^2``; for targets (n, t)
+    |w|_1 is the sum over features of the lengths of their weights.
 
     Parameters
     ----------
-    X : array-like, sparse matrix or `tenfold.rows`, (n, p)
-    y : array-like of shape (n,) or (n, t)
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or table (`tenfold.rows`)
+        The samples, taken as they are: centre them for an intercept.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        The targets.
     l1_ratio : float, default=0.5
+        Share of the L1 penalty: 1 is the Lasso, 0 is ridge regression.
     eps : float, default=1e-3
         The smallest alpha of a grid over its largest.
-    n_alphas : deprecated as in scikit-learn: give `alphas` a number.
-    alphas : int or array-like, default=100
-        How many alphas, from the smallest at which all weights are zero; or which.
-    precompute, Xy, copy_X, verbose, check_input : accepted for compatibility, without effect on the result.
-    coef_init : array-like of shape (p,) or (t, p), default=None
-        Weights to start from.
+    n_alphas : int, default="deprecated"
+        Deprecated as in scikit-learn: give `alphas` a number.
+    alphas : int or array-like of shape (n_alphas,), default="warn"
+        How many alphas, from the smallest at which all weights are zero; or which. Not set, it is 100.
+    precompute : "auto", bool or array-like of shape (n_features, n_features), default="auto"
+        Accepted for compatibility, without effect on the result.
+    Xy : array-like of shape (n_features,) or (n_features, n_targets), default=None
+        Accepted for compatibility, without effect on the result.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    coef_init : array-like of shape (n_features,) or (n_targets, n_features), default=None
+        Weights to start from; None for zeros.
+    verbose : bool or int, default=False
+        Accepted for compatibility, without effect.
     return_n_iter : bool, default=False
+        Whether to return the numbers of sweeps.
     positive : bool, default=False
         Whether weights are at least zero; for one target.
-    **params : tol, max_iter, selection, random_state, sample_weight
-        As in `ElasticNet`.
+    check_input : bool, default=True
+        Accepted for compatibility: input is always checked.
+    **params : keyword arguments
+        `tol` (default 1e-4), the duality gap at which a fit ends, over the mean square of the targets; `max_iter`
+        (1000), the most sweeps over the features; `selection` ("cyclic"), or "random"; `random_state` (None), the seed
+        of a random order; `sample_weight` (None), weights of the samples.
 
     Returns
     -------
-    alphas : ndarray of shape (n_alphas,), falling
-    coefs : ndarray of shape (p, n_alphas) or (t, p, n_alphas)
+    alphas : ndarray of shape (n_alphas,)
+        The alphas, in falling order.
+    coefs : ndarray of shape (n_features, n_alphas) or (n_targets, n_features, n_alphas)
+        Weights at each alpha.
     dual_gaps : ndarray of shape (n_alphas,)
-        From the residuals at these weights.
+        Duality gaps, from the residuals at these weights.
     n_iters : list of int
-        Sweeps, where ``return_n_iter``.
+        Sweeps; only with `return_n_iter`.
 
     Notes
     -----
-    One pass over the rows and memory p x p for any number of alphas; with more columns than rows some passes, and
-    memory for the columns that are used.
+    One pass over the data and memory p x p for any number of alphas; with more features than samples some passes, and
+    memory for the features that are used. Runs on dense and sparse arrays, files, devices and Dask collections.
 
     Examples
     --------

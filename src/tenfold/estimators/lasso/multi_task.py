@@ -22,37 +22,74 @@ def matrix_of(y: Array, instead: str) -> Array:
 
 
 class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, SparseModel):
-    """The elastic net of several targets: a column is used by all of them or by none.
+    """The elastic net of several targets: a feature is used by all of them or by none.
 
-    Minimises ``(1 / 2W) sum_i s_i |y_i - W x_i - b|^2 + alpha l1_ratio sum_j |W_j| + alpha (1 - l1_ratio) / 2 |W|^2``,
-    |W_j| the Euclidean length of the weights of column j for all targets, W the sum of the weights s_i of the rows.
+    Minimises ``(1 / 2S) sum_i s_i |y_i - W x_i - b|^2 + alpha l1_ratio sum_j |W_j| + alpha (1 - l1_ratio) / 2 |W|^2``,
+    |W_j| the Euclidean length of the weights of feature j for all targets, S the sum of the weights s_i of the samples;
+    ``b`` is not penalised.
 
     Parameters
     ----------
-    alpha, l1_ratio, fit_intercept, copy_X, max_iter, tol, warm_start, random_state, selection : as in `ElasticNet`.
+    alpha : float, default=1.0
+        Strength of the penalty.
+    l1_ratio : float, default=0.5
+        Share of the L1 penalty of the lengths: 1 is the multi-task Lasso, 0 is ridge regression.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    max_iter : int, default=1000
+        Most sweeps over the features; a sweep over a few of them counts for as much as these are of all.
+    tol : float, default=1e-4
+        The fit ends when the duality gap is at most `tol` times the mean square of the centred targets.
+    warm_start : bool, default=False
+        Whether to start from the previous `coef_`; where their gap is small enough, no sweep is taken.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the features where ``selection="random"``.
+    selection : {"cyclic", "random"}, default="cyclic"
+        Whether coordinate descent takes the features one after the other or at random.
     solver : {"auto", "cd", "ista", "fista"}, default="auto"
-        As in `ElasticNet`; the online split knows no groups.
+        "cd", for which "auto" stands, is block coordinate descent. The others read the data once a step, wherever they
+        are: proximal gradient descent, and the same with momentum.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_targets, n_features)
+        Weights of the features, for each target; those of a feature are zero for all targets or for none.
     intercept_ : ndarray of shape (n_targets,)
-    sparse_coef_, n_iter_, status_, trace_, method_ : as in `ElasticNet`.
+        Intercepts; 0.0 with ``fit_intercept=False``.
+    sparse_coef_ : sparse matrix of shape (n_targets, n_features)
+        `coef_` as a sparse matrix in CSR format.
+    n_iter_ : int
+        Sweeps taken.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "interrupted", "stopped by a callback" or "stalled".
+    trace_ : tuple of Record
+        Objective, measure and seconds of some steps.
+    method_ : str
+        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
+        ridge regression was solved, in one step.
     dual_gap_ : float
-        The duality gap of all targets together.
+        The duality gap of all targets together, computed by the judge at the weights as they are stored.
     eps_ : float
-        The gap that ends the fit, as a sum over the rows.
+        The gap that ends the fit, as a sum over the samples.
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Cost as of `ElasticNet`. The fit ends at the gap, most often after a step that is exact among the columns in use, so
-    that weights are right to rounding. scikit-learn asks in addition that no weight moves by more than `tol` of the
-    largest in a sweep. Where columns nearly depend on each other and exact steps are too dear, weights along which the
-    objective is flat can be some per cent from the optimum's at a gap that is small enough, further than there, after
-    several times fewer sweeps: ask for a smaller `tol` where they matter.
+    One pass over the data and memory p x p where there are few features or the data are in files, on a cluster or on a
+    device; else some passes, and memory for the features that are used. Runs on dense and sparse arrays, files, devices
+    and Dask collections, with sample weights.
+    The fit ends at the gap, most often after a step that is exact among the features in use, so that weights are right
+    to rounding. scikit-learn asks in addition that no weight moves by more than `tol` of the largest in a sweep. Where
+    features nearly depend on each other and exact steps are too dear, weights along which the objective is flat can be
+    some per cent from the optimum's at a gap that is small enough, further than there, after several times fewer
+    sweeps: ask for a smaller `tol` where they matter.
     Obozinski, Taskar and Jordan 2010; Rosasco, section 11.3 for one target.
 
     Examples
@@ -110,7 +147,7 @@ class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, Regres
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskElasticNet":
-        """Fit to X (n, p), y (n, t) and optional weights, a number or (n,)."""
+        """Fit to X (n, p), y (n, t) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y)
         rows = as_rows(X, matrix_of(y, self._alone), validate_weights(sample_weight, X))
@@ -128,29 +165,71 @@ class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, Regres
 
 
 class MultiTaskLasso(MultiTaskElasticNet):
-    """The Lasso of several targets: a column is used by all of them or by none.
+    """The Lasso of several targets: a feature is used by all of them or by none.
 
-    Minimises ``(1 / 2W) sum_i s_i |y_i - W x_i - b|^2 + alpha sum_j |W_j|``, |W_j| the Euclidean length of the weights
-    of column j for all targets, W the sum of the weights s_i of the rows.
+    Minimises ``(1 / 2S) sum_i s_i |y_i - W x_i - b|^2 + alpha sum_j |W_j|``, |W_j| the Euclidean length of the weights
+    of feature j for all targets, S the sum of the weights s_i of the samples; ``b`` is not penalised.
 
     Parameters
     ----------
-    alpha, fit_intercept, copy_X, max_iter, tol, warm_start, random_state, selection : as in `Lasso`.
+    alpha : float, default=1.0
+        Strength of the penalty; from some value on all weights are zero.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    max_iter : int, default=1000
+        Most sweeps over the features; a sweep over a few of them counts for as much as these are of all.
+    tol : float, default=1e-4
+        The fit ends when the duality gap is at most `tol` times the mean square of the centred targets.
+    warm_start : bool, default=False
+        Whether to start from the previous `coef_`; where their gap is small enough, no sweep is taken.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the features where ``selection="random"``.
+    selection : {"cyclic", "random"}, default="cyclic"
+        Whether coordinate descent takes the features one after the other or at random.
     solver : {"auto", "cd", "ista", "fista"}, default="auto"
+        "cd", for which "auto" stands, is block coordinate descent. The others read the data once a step, wherever they
+        are: proximal gradient descent, and the same with momentum.
 
     Attributes
     ----------
-    coef_, intercept_, sparse_coef_, dual_gap_, eps_, n_iter_, status_, trace_, method_, certificate_ : as in
-        `MultiTaskElasticNet`.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    coef_ : ndarray of shape (n_targets, n_features)
+        Weights of the features, for each target; those of a feature are zero for all targets or for none.
+    intercept_ : ndarray of shape (n_targets,)
+        Intercepts; 0.0 with ``fit_intercept=False``.
+    sparse_coef_ : sparse matrix of shape (n_targets, n_features)
+        `coef_` as a sparse matrix in CSR format.
+    dual_gap_ : float
+        The duality gap of all targets together, computed by the judge at the weights as they are stored.
+    eps_ : float
+        The gap that ends the fit, as a sum over the samples.
+    n_iter_ : int
+        Sweeps taken.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "interrupted", "stopped by a callback" or "stalled".
+    trace_ : tuple of Record
+        Objective, measure and seconds of some steps.
+    method_ : str
+        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
+        ridge regression was solved, in one step.
+    certificate_ : Certificate
+        Kind gap: no other weights have an objective that is smaller by more.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Cost as of `ElasticNet`. The fit ends at the gap, most often after a step that is exact among the columns in use, so
-    that weights are right to rounding. scikit-learn asks in addition that no weight moves by more than `tol` of the
-    largest in a sweep. Where columns nearly depend on each other and exact steps are too dear, weights along which the
-    objective is flat can be some per cent from the optimum's at a gap that is small enough, further than there, after
-    several times fewer sweeps: ask for a smaller `tol` where they matter.
+    One pass over the data and memory p x p where there are few features or the data are in files, on a cluster or on a
+    device; else some passes, and memory for the features that are used. Runs on dense and sparse arrays, files, devices
+    and Dask collections, with sample weights.
+    The fit ends at the gap, most often after a step that is exact among the features in use, so that weights are right
+    to rounding. scikit-learn asks in addition that no weight moves by more than `tol` of the largest in a sweep. Where
+    features nearly depend on each other and exact steps are too dear, weights along which the objective is flat can be
+    some per cent from the optimum's at a gap that is small enough, further than there, after several times fewer
+    sweeps: ask for a smaller `tol` where they matter.
     Obozinski, Taskar and Jordan 2010; Rosasco, section 11.3 for one target.
 
     Examples
@@ -197,23 +276,79 @@ class MultiTaskLasso(MultiTaskElasticNet):
 class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
     """The elastic net of several targets, with alpha and the share of the L1 penalty chosen by cross-validation.
 
-    As `ElasticNetCV`, for the objective of `MultiTaskElasticNet`; errors are means over the targets.
+    Minimises ``(1 / 2S) sum_i s_i |y_i - W x_i - b|^2 + alpha l1_ratio sum_j |W_j| + alpha (1 - l1_ratio) / 2 |W|^2``,
+    |W_j| the Euclidean length of the weights of feature j for all targets, S the sum of the weights s_i of the samples,
+    with the alpha and the share in `l1_ratio` of the smallest mean squared error over folds and targets. The second
+    moments of all folds come from one pass over the data; every path is solved on those of the other folds, merged.
 
     Parameters
     ----------
-    l1_ratio, eps, alphas, fit_intercept, max_iter, tol, cv, copy_X, verbose, n_jobs, random_state, selection : as in
-        `ElasticNetCV`.
+    l1_ratio : float or array-like of shape (n_l1_ratio,), default=0.5
+        Shares of the L1 penalty among which to choose; every share has a grid of alphas of its own.
+    eps : float, default=1e-3
+        The smallest alpha of the grid over its largest.
+    alphas : int or array-like of shape (n_alphas,), default=100
+        How many alphas, from the smallest at which all weights are zero; or which.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
+    max_iter : int, default=1000
+        Most sweeps over the features in one fit; a sweep over a few of them counts for as much as these are of all.
+    tol : float, default=1e-4
+        A fit ends when the duality gap is at most `tol` times the mean square of the centred targets.
+    cv : int, cross-validation generator or an iterable, default=None
+        Number of folds, a splitter, or pairs of training and test indices; None is five folds.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    verbose : bool or int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks.
+    n_jobs : int, default=None
+        Accepted for compatibility: folds are solved on the threads that there are.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the features where ``selection="random"``.
+    selection : {"cyclic", "random"}, default="cyclic"
+        Whether coordinate descent takes the features one after the other or at random.
 
     Attributes
     ----------
-    alpha_, l1_ratio_, alphas_, mse_path_, cv_method_ : as in `ElasticNetCV`.
-    coef_, intercept_, sparse_coef_, dual_gap_, n_iter_, status_, trace_, method_, certificate_ : as in
-        `MultiTaskElasticNet`.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    alpha_ : float
+        The alpha with the smallest mean squared error.
+    l1_ratio_ : float
+        The share of the L1 penalty with the smallest mean squared error.
+    alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
+        The alphas that were tried, in falling order; every share has a grid of its own.
+    mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
+        Mean squared error of each candidate on the test samples of each fold.
+    coef_ : ndarray of shape (n_targets, n_features)
+        Weights of the features, for each target; those of a feature are zero for all targets or for none.
+    intercept_ : ndarray of shape (n_targets,)
+        Intercepts; 0.0 with ``fit_intercept=False``.
+    sparse_coef_ : sparse matrix of shape (n_targets, n_features)
+        `coef_` as a sparse matrix in CSR format.
+    dual_gap_ : float
+        The duality gap of all targets together, computed by the judge at the weights as they are stored.
+    n_iter_ : int
+        Sweeps taken.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "interrupted", "stopped by a callback" or "stalled".
+    trace_ : tuple of Record
+        Objective, measure and seconds of some steps.
+    method_ : str
+        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
+        ridge regression was solved, in one step.
+    cv_method_ : str
+        How the training sets were read, in words.
+    certificate_ : Certificate
+        Kind gap, of the fit with the chosen penalty to all samples: no other weights have an objective that is smaller
+        by more. The choice is the best of the stored errors; these are not certified.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    One pass over the rows, and memory p x p for each fold.
+    One pass over the data, and memory p x p for each fold; with more features than samples, passes over the training
+    samples of each split. Runs on dense and sparse arrays, files, devices and Dask collections, with sample weights.
     Rosasco, sections 3.3 and 11.3.
 
     Examples
@@ -276,22 +411,75 @@ class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
 class MultiTaskLassoCV(MultiOutputMixin, SparseModelCV):
     """The Lasso of several targets, with alpha chosen by cross-validation.
 
-    As `LassoCV`, for the objective of `MultiTaskLasso`; errors are means over the targets.
+    Minimises ``(1 / 2S) sum_i s_i |y_i - W x_i - b|^2 + alpha sum_j |W_j|``, |W_j| the Euclidean length of the weights
+    of feature j for all targets, S the sum of the weights s_i of the samples, with the alpha of the smallest mean
+    squared error over folds and targets. The second moments of all folds come from one pass over the data; every path
+    is solved on those of the other folds, merged.
 
     Parameters
     ----------
-    eps, alphas, fit_intercept, max_iter, tol, copy_X, cv, verbose, n_jobs, random_state, selection : as in `LassoCV`.
+    eps : float, default=1e-3
+        The smallest alpha of the grid over its largest.
+    alphas : int or array-like of shape (n_alphas,), default=100
+        How many alphas, from the smallest at which all weights are zero; or which.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
+    max_iter : int, default=1000
+        Most sweeps over the features in one fit; a sweep over a few of them counts for as much as these are of all.
+    tol : float, default=1e-4
+        A fit ends when the duality gap is at most `tol` times the mean square of the centred targets.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    cv : int, cross-validation generator or an iterable, default=None
+        Number of folds, a splitter, or pairs of training and test indices; None is five folds.
+    verbose : bool or int, default=False
+        Accepted for compatibility: use scikit-learn's callbacks.
+    n_jobs : int, default=None
+        Accepted for compatibility: folds are solved on the threads that there are.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the features where ``selection="random"``.
+    selection : {"cyclic", "random"}, default="cyclic"
+        Whether coordinate descent takes the features one after the other or at random.
 
     Attributes
     ----------
-    alpha_, alphas_, mse_path_, cv_method_ : as in `LassoCV`.
-    coef_, intercept_, sparse_coef_, dual_gap_, n_iter_, status_, trace_, method_, certificate_ : as in
-        `MultiTaskLasso`.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    alpha_ : float
+        The alpha with the smallest mean squared error.
+    alphas_ : ndarray of shape (n_alphas,)
+        The alphas that were tried, in falling order.
+    mse_path_ : ndarray of shape (n_alphas, n_folds)
+        Mean squared error of each alpha on the test samples of each fold.
+    coef_ : ndarray of shape (n_targets, n_features)
+        Weights of the features, for each target; those of a feature are zero for all targets or for none.
+    intercept_ : ndarray of shape (n_targets,)
+        Intercepts; 0.0 with ``fit_intercept=False``.
+    sparse_coef_ : sparse matrix of shape (n_targets, n_features)
+        `coef_` as a sparse matrix in CSR format.
+    dual_gap_ : float
+        The duality gap of all targets together, computed by the judge at the weights as they are stored.
+    n_iter_ : int
+        Sweeps taken.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "interrupted", "stopped by a callback" or "stalled".
+    trace_ : tuple of Record
+        Objective, measure and seconds of some steps.
+    method_ : str
+        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
+        ridge regression was solved, in one step.
+    cv_method_ : str
+        How the training sets were read, in words.
+    certificate_ : Certificate
+        Kind gap, of the fit with the chosen penalty to all samples: no other weights have an objective that is smaller
+        by more. The choice is the best of the stored errors; these are not certified.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    One pass over the rows, and memory p x p for each fold.
+    One pass over the data, and memory p x p for each fold; with more features than samples, passes over the training
+    samples of each split. Runs on dense and sparse arrays, files, devices and Dask collections, with sample weights.
     Rosasco, sections 3.3 and 11.3.
 
     Examples

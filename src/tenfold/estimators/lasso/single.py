@@ -33,11 +33,12 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
     l1_ratio : float, default=0.5
         Share of the L1 penalty: 1 is the Lasso, 0 is ridge regression.
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
     precompute : bool or array-like of shape (n_features, n_features), default=False
-        Whether to work on the Gram matrix, or that matrix (of centred rows where there is an intercept). False leaves
-        the choice to the shape of the data; the optimum is the same.
+        Whether to work on the Gram matrix, or that matrix (of centred samples where there is an intercept). False
+        leaves the choice to the shape of the data; the optimum is the same.
     max_iter : int, default=1000
-        Most sweeps over the columns; one over a few of them counts for as much as these are of all.
+        Most sweeps over the features; a sweep over a few of them counts for as much as these are of all.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     tol : float, default=1e-4
@@ -51,15 +52,18 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
     selection : {"cyclic", "random"}, default="cyclic"
         Whether columns come one after the other or at random.
     solver : {"auto", "cd", "ista", "fista", "uv"}, default="auto"
-        "cd", for which "auto" stands, is coordinate descent. The others read the rows once a step, wherever they are:
-        proximal gradient descent, the same with momentum, and the online split into two non-negative halves, which
-        goes through the rows one by one and seldom reaches a small gap.
+        "cd", for which "auto" stands, is coordinate descent. The others read the data once a step, wherever they are:
+        proximal gradient descent, the same with momentum, and the online split into two non-negative halves, which goes
+        through the samples one by one and seldom reaches a small gap.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Weights of the features, for each target.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     sparse_coef_ : sparse matrix of shape (1, n_features) or (n_targets, n_features)
+        `coef_` as a sparse matrix in CSR format.
     dual_gap_ : float or ndarray of shape (n_targets,)
         The duality gap, found by the judge at the weights as they are stored.
     n_iter_ : int or list of int
@@ -74,12 +78,16 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
     certificate_ : Certificate
         Kind gap: no other weights have an objective that is smaller by more. Weights that are not unique (columns that
         are repeated) are certified as well as others.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    One pass over the rows and memory p x p where there are few columns or the rows are in files, on a cluster or on a
-    device; else some passes, and memory for the columns that are used.
+    One pass over the data and memory p x p where there are few features or the data are in files, on a cluster or on a
+    device; else some passes, and memory for the features that are used. Runs on dense and sparse arrays, files, devices
+    and Dask collections, with sample weights.
     Rosasco, section 11.3; Zou and Hastie 2005; Friedman, Hastie and Tibshirani 2010.
 
     Examples
@@ -131,7 +139,9 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> "ElasticNet":
-        """Fit to X (n, p), y (n,) or (n, t) and optional weights, a number or (n,); `check_input` has no effect."""
+        """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight`, a number or (n,); `check_input` has no
+        effect.
+        """
         check_parameters(self, self._constraints)
         if self.alpha == 0:
             warnings.warn(NO_PENALTY, UserWarning, stacklevel=3)
@@ -176,17 +186,62 @@ class Lasso(ElasticNet):
     ----------
     alpha : float, default=1.0
         Strength of the penalty; from max_j |x_j.y| / W on (centred, weighted) all weights are zero.
-    fit_intercept, precompute, copy_X, max_iter, tol, warm_start, positive, random_state, selection, solver : as in
-        `ElasticNet`.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
+    precompute : bool or array-like of shape (n_features, n_features), default=False
+        Whether to work on the Gram matrix, or that matrix (of centred samples where there is an intercept). False
+        leaves the choice to the shape of the data; the optimum is the same.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    max_iter : int, default=1000
+        Most sweeps over the features; a sweep over a few of them counts for as much as these are of all.
+    tol : float, default=1e-4
+        The fit ends when the duality gap is at most `tol` times the mean square of the centred targets.
+    warm_start : bool, default=False
+        Whether to start from the previous `coef_`; where their gap is small enough, no sweep is taken.
+    positive : bool, default=False
+        Whether to constrain the weights to be at least zero.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the features where ``selection="random"``.
+    selection : {"cyclic", "random"}, default="cyclic"
+        Whether coordinate descent takes the features one after the other or at random.
+    solver : {"auto", "cd", "ista", "fista", "uv"}, default="auto"
+        "cd", for which "auto" stands, is coordinate descent. The others read the data once a step, wherever they are:
+        proximal gradient descent, the same with momentum, and the online split into two non-negative halves, which goes
+        through the samples one by one and seldom reaches a small gap.
 
     Attributes
     ----------
-    coef_, intercept_, sparse_coef_, dual_gap_, n_iter_, status_, trace_, method_, certificate_ : as in `ElasticNet`.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Weights of the features, for each target.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
+    sparse_coef_ : sparse matrix of shape (1, n_features) or (n_targets, n_features)
+        `coef_` as a sparse matrix in CSR format.
+    dual_gap_ : float or ndarray of shape (n_targets,)
+        The duality gap, computed by the judge at the weights as they are stored.
+    n_iter_ : int or list of int
+        Sweeps taken, for each target.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "interrupted", "stopped by a callback" or "stalled".
+    trace_ : tuple of Record
+        Objective, measure and seconds of some steps.
+    method_ : str
+        What was worked on, "gram" or "columns"; or the solver that was asked for by name; without an L1 penalty how
+        ridge regression was solved, in one step.
+    certificate_ : Certificate
+        Kind gap: no other weights have an objective that is smaller by more. Weights that are not unique (features that
+        are repeated) are certified as well as others.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Cost as of `ElasticNet`.
+    One pass over the data and memory p x p where there are few features or the data are in files, on a cluster or on a
+    device; else some passes, and memory for the features that are used. Runs on dense and sparse arrays, files, devices
+    and Dask collections, with sample weights.
     Rosasco, section 11.3; Cookbook, ch. 18; Tibshirani 1996.
 
     Examples

@@ -30,6 +30,7 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
     alphas : array-like of shape (n_alphas,), default=(0.1, 1.0, 10.0)
         Candidates; positive when ``cv=None``.
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
     scoring : str, callable, default=None
         None is minus the mean squared error when ``cv=None`` and the coefficient of determination otherwise.
     cv : int, cross-validation generator or an iterable, default=None
@@ -45,21 +46,33 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_targets,)
+        The alpha with the best score, for each target with ``alpha_per_target=True``.
     best_score_ : float or ndarray of shape (n_targets,)
-    coef_, intercept_ : as in `Ridge`.
+        Score of `alpha_`.
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Weights of the features, for each target.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     cv_results_ : ndarray of shape (n_samples, n_alphas) or (n_samples, n_targets, n_alphas)
         Squared leave-one-out errors, or predictions where there is a `scoring`.
     alphas_ : ndarray of shape (n_alphas,)
+        The candidates.
     cv_errors_ : ndarray of shape (n_alphas,)
         Mean squared leave-one-out error of each alpha; with folds minus the mean score.
     cv_method_ : str
-        How the choice was made.
+        How the errors were computed, in words.
     certificate_ : Certificate
-        Kind residual, of the fit with the chosen alpha.
+        Kind residual: the largest cosine between the penalised residual of the fit with `alpha_` and a feature, 0 at
+        the exact solution. The choice of alpha is the best of the stored scores; these are not certified.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Three passes over the rows for any number of alphas (leave-one-out); memory p x p, or n x n when n < p.
+    Three passes over the data for any number of alphas (leave-one-out); memory p x p, or n x n when n < p. Runs on
+    dense and sparse arrays, files, devices and Dask collections, with sample weights.
     Seeger, section 10.2.2; Cookbook, C.3; Rosasco, section 3.3.
 
     Examples
@@ -113,8 +126,8 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeCV":
-        """Choose alpha and fit to X (n, p), y (n,) or (n, t) and optional weights; `groups` and routed parameters by
-        keyword.
+        """Choose alpha and fit to X (n, p), y (n,) or (n, t) and optional `sample_weight`, a number or (n,); further
+        `params`, such as `groups`, go to the splitter and the scorer.
         """
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y)
@@ -129,11 +142,29 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
         return self._raw(X)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
-        """Jackknife+ intervals (m, 2) for new observations, or (m, t, 2), from the exact leave-one-out residuals.
+        """Jackknife+ intervals for new observations at X (m, p), from the exact leave-one-out residuals.
 
-        For exchangeable data of any distribution and an alpha that is given they cover with probability at least
-        ``2 coverage - 1``, typically `coverage`; an alpha chosen on the same rows makes them slightly optimistic.
+        For exchangeable data of any distribution and an alpha that is given they cover with probability at least ``2
+        coverage - 1``, typically `coverage`; an alpha chosen on the same samples makes them slightly optimistic.
         (Barber, Candes, Ramdas and Tibshirani 2021.)
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, n_features)
+            Samples to predict.
+        coverage : float, default=0.9
+            Probability with which an interval is to cover.
+
+        Returns
+        -------
+        ndarray of shape (m
+            Lower and upper ends.
+        2) or (m
+            Lower and upper ends.
+        n_targets
+            Lower and upper ends.
+        2)
+            Lower and upper ends.
         """
         check_is_fitted(self)
         if not 0.0 < coverage < 1.0:
@@ -151,22 +182,62 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
 class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
     """Ridge classification with the penalty chosen by exact leave-one-out or exact k-fold cross-validation.
 
-    As `RidgeCV` on targets -1 and +1, one for each class (one for two classes).
+    Minimises ``sum_i weight_i (t_ik - x_i.w_k - b_k)^2 + alpha ||w_k||^2`` for every class k, with targets t_ik of +1
+    for samples of the class and -1 for all others (one such problem for two classes), and the alpha of the best score.
+    One eigendecomposition serves all alphas and classes: leaving out each sample costs one more pass, folds cost the
+    merging of their second moments; nothing is refitted.
 
     Parameters
     ----------
-    alphas, fit_intercept, cv, store_cv_results : as in `RidgeCV`.
-    scoring : str, callable, default=None
-        None is minus the mean squared error of the targets when ``cv=None`` and the accuracy otherwise.
+    alphas : array-like of shape (n_alphas,), default=(0.1, 1.0, 10.0)
+        Candidates; positive when ``cv=None``.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
+    scoring : str or callable, default=None
+        None is minus the mean squared error of the targets -1 and +1 when ``cv=None`` and the accuracy otherwise.
+    cv : int, cross-validation generator or an iterable, default=None
+        None is leave-one-out; an int is a number of stratified folds, else a splitter or pairs of training and test
+        indices. Any splitter is exact: disjoint folds are merged, overlapping ones go by cells.
     class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with the sample weights; "balanced" makes the total weights of the classes
+        equal, by the numbers of their samples. None for ones.
+    store_cv_results : bool, default=False
+        Whether to keep ``cv_results_`` (leave-one-out only).
 
     Attributes
     ----------
-    alpha_, best_score_, coef_, intercept_, cv_results_, alphas_, cv_errors_, cv_method_, certificate_ : as in
-    `RidgeCV`. classes_ : ndarray of shape (n_classes,)
+    alpha_ : float
+        The alpha with the best score.
+    best_score_ : float
+        Score of `alpha_`.
+    coef_ : ndarray of shape (n_features,) or (n_classes, n_features)
+        Weights of the features, one vector for two classes, else one for each class.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts; 0.0 with ``fit_intercept=False``.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    cv_results_ : ndarray of shape (n_samples, n_outputs, n_alphas)
+        Squared leave-one-out errors of the targets, or predictions where there is a `scoring`; only with
+        ``store_cv_results=True``.
+    alphas_ : ndarray of shape (n_alphas,)
+        The candidates.
+    cv_errors_ : ndarray of shape (n_alphas,)
+        Mean squared leave-one-out error of each alpha; with folds minus the mean score.
+    cv_method_ : str
+        How the errors were computed, in words.
+    certificate_ : Certificate
+        Kind residual: the largest cosine, over classes and features, between the penalised residual of the fit with
+        `alpha_` and a feature, 0 at the exact solution. The choice of alpha is the best of the stored scores; these are
+        not certified.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
+    Three passes over the data for any number of alphas (leave-one-out); memory p x p, or n x n when n < p. Runs on
+    dense and sparse arrays, files, devices and Dask collections, with sample weights.
     Rosasco, sections 3.3 and 5.3.
 
     Examples
@@ -214,7 +285,9 @@ class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeClassifierCV":
-        """Choose alpha and fit to X (n, p), classes y (n,) or an indicator matrix of labels, and optional weights."""
+        """Choose alpha and fit to X (n, p), classes y (n,) or an indicator matrix of labels, and optional
+        `sample_weight`, a number or (n,); further `params` go to the splitter and the scorer.
+        """
         check_parameters(self, self._constraints)
         X, y, Y, weight = self._prepare(X, y, sample_weight)
         self._choose(X, y, Y, weight, params)

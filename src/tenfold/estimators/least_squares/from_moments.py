@@ -47,9 +47,8 @@ class PartialRegression(FromMoments):
     """`partial_fit` of a regression."""
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to these rows and all that came before, whose moments are kept; as `fit` on all of them at once.
-
-        The rows are gone then: the certificate is judged from the moments, and says so.
+        """Fit to X (n, p), y (n,) or (n, t) with optional `sample_weight`, and all samples that came before, whose
+        moments are kept; gives what `fit` on all of them at once gives.
         """
         check_parameters(self, self._constraints)  # type: ignore[attr-defined]
         X, y = validate_more(self, X, y, first=not hasattr(self, "moments_"))

@@ -28,14 +28,52 @@ def ridge_regression(
 ) -> Any:
     """Ridge regression as a function: the weights, without an intercept unless `return_intercept`.
 
-    Minimises ``sum_i weight_i (y_i - x_i.w)^2 + alpha ||w||^2``; parameters as in `Ridge`. `verbose` and
-    `random_state` have no effect.
+    Minimises ``sum_i weight_i (y_i - x_i.w)^2 + alpha ||w||^2``. The certificate is that of `Ridge`; a fit that is not
+    certified warns.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The samples.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        The targets.
+    alpha : float or array-like of shape (n_targets,)
+        Strength of the L2 penalty, for all targets or for each; 0 for none.
+    sample_weight : float or array-like of shape (n_samples,), default=None
+        Weights of the samples; None for ones.
+    solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, default="auto"
+        scikit-learn's names are accepted; the same optimum is found, certified, by the method that suits the shape of
+        the data. "lbfgs" asks for ``positive=True``.
+    max_iter : int, default=None
+        Limit of the steps of the iterative solver. None for the solver's own limit.
+    tol : float, default=1e-4
+        Precision of the iterative solver; the direct solvers are as precise as the arithmetic.
+    verbose : int, default=0
+        Accepted for compatibility, without effect.
+    positive : bool, default=False
+        Whether to constrain the weights to be at least zero.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for compatibility: nothing here is random.
+    return_n_iter : bool, default=False
+        Whether to return the number of iterations.
+    return_intercept : bool, default=False
+        Whether to fit an intercept, and return it.
+    check_input : bool, default=True
+        Accepted for compatibility: input is always checked.
 
     Returns
     -------
     coef : ndarray of shape (n_features,) or (n_targets, n_features)
-    n_iter : int array or None, where `return_n_iter`
-    intercept : float or ndarray, where `return_intercept`
+        Weights of the features.
+    n_iter : ndarray of int or None
+        Steps of an iterative solver; only with `return_n_iter`.
+    intercept : float or ndarray of shape (n_targets,)
+        The intercept; only with `return_intercept`.
+
+    Notes
+    -----
+    Two passes over the data; memory p x p (n x n when n < p, vectors when both are large and X is sparse). Runs on
+    dense and sparse arrays, files, devices and Dask collections.
 
     Examples
     --------
@@ -79,20 +117,28 @@ def ridge_path(
 
     Parameters
     ----------
-    X, y, sample_weight : as in `Ridge`.
-    alphas : array of shape (n_alphas,)
-        Strengths of the penalty; not needed with `norm`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The samples.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        The targets.
+    alphas : array-like of shape (n_alphas,), default=None
+        Strengths of the penalty; None only with `norm`.
+    sample_weight : float or array-like of shape (n_samples,), default=None
+        Weights of the samples; None for ones.
     fit_intercept : bool, default=True
+        Whether to fit an intercept; it is never penalised.
     norm : float, default=None
         The norm-bounded form: the least squares weights with ``||w|| <= norm``. The path then holds the one alpha for
-        which the bound is met exactly, or alpha 0 where least squares already obeys it.
+        which the bound is met exactly, or alpha 0 where least squares already obeys it. None for the given alphas.
 
     Returns
     -------
     RidgePath
+        Weights, intercepts, singular values, shrinkage factors, degrees of freedom, norms and training errors.
 
     Notes
     -----
+    One eigendecomposition for any number of alphas; memory p x p, or n x n when n < p.
     Seeger, section 7.2.2 (shrinkage); Welling, section 10.2 (norm-bounded form).
 
     Examples

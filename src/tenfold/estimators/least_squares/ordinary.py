@@ -54,7 +54,9 @@ class LinearRegression(
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Weights of the features, for each target.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     rank_ : int
         Numerical rank of the (centred) X; dense X only.
     singular_ : ndarray
@@ -64,11 +66,18 @@ class LinearRegression(
         prints them, `tenfold.infer` has robust ones.
     certificate_ : Certificate
         Kind residual: the largest cosine between the residual and a column, 0 at the exact solution.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    moments_ : Moments
+        Count, means and second moments of all samples so far, to which `partial_fit` adds more; only where the fit
+        formed them for the whole of X.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Two passes over the rows; memory p x p (n x n when n < p). Runs on dense and sparse arrays, and on Dask collections.
+    Two passes over the data; memory p x p (n x n when n < p). Runs on dense and sparse arrays, files, devices and Dask
+    collections, with sample weights.
     `sklearn.linear_model.RANSACRegressor` asks by isinstance for scikit-learn's own class where it is not told
     `min_samples`: give it ``min_samples=X.shape[1] + 1``.
     Seeger, ch. 4; Rosasco, ch. 4; Cookbook, ch. 17.
@@ -119,7 +128,7 @@ class LinearRegression(
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
-        """Fit to X (n, p), y (n,) or (n, t) and optional weights (n,)."""
+        """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)
         if isinstance(X, Moments):
             return self._take_moments(X, y, sample_weight)

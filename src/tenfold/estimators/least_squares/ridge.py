@@ -163,26 +163,31 @@ class Ridge(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, _Ridge)
 
     Parameters
     ----------
-    alpha : float or array of shape (n_targets,), default=1.0
-        Strength of the penalty, for all targets or for each.
+    alpha : float or array-like of shape (n_targets,), default=1.0
+        Strength of the L2 penalty, for all targets or for each; 0 for none.
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     max_iter : int, default=None
-        Limit of the iterative solver for data with very many rows and columns.
+        Limit of the steps of the iterative solver, which is used for sparse data with very many samples and features
+        and with ``positive=True``. None for the solver's own limit.
     tol : float, default=1e-4
-        Precision of the iterative solver.
+        Precision of the iterative solver; the direct solvers are as precise as the arithmetic.
     solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, default="auto"
         scikit-learn's names are accepted; the same optimum is found, certified, by the method that suits the shape of
         the data. "lbfgs" asks for ``positive=True``.
     positive : bool, default=False
         Whether to constrain the weights to be at least zero.
-    random_state : accepted for compatibility: nothing here is random.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for compatibility: nothing here is random.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Weights of the features, for each target.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept ``b``; 0.0 with ``fit_intercept=False``.
     n_iter_ : None or ndarray of shape (n_targets,)
         Steps of the iterative solver; None after a direct solve, unless "lsqr", "sag" or "saga" was asked for.
     solver_ : str
@@ -193,11 +198,18 @@ class Ridge(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, _Ridge)
         Kind residual: the largest cosine between the penalised residual and a column, 0 at the exact solution.
     trace_ : tuple of Record
         Objective and measure of each step of an iterative solver.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    moments_ : Moments
+        Count, means and second moments of all samples so far, to which `partial_fit` adds more; only where the fit
+        formed them for the whole of X.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Two passes over the rows; memory p x p (n x n when n < p, vectors when both are large and X is sparse).
+    Two passes over the data; memory p x p (n x n when n < p, vectors when both are large and X is sparse). Runs on
+    dense and sparse arrays, files, devices and Dask collections, with sample weights.
     Seeger, sections 7.2 and 9.2.2; Rosasco, ch. 4; Welling, ch. 10; Cookbook, ch. 17.
 
     Examples
@@ -236,7 +248,7 @@ class Ridge(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, _Ridge)
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
-        """Fit to X (n, p), y (n,) or (n, t) and optional weights, a number or (n,)."""
+        """Fit to X (n, p), y (n,) or (n, t) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
         if isinstance(X, Moments):
             return self._take_moments(X, y, sample_weight)
@@ -298,12 +310,14 @@ class RidgeClassification(Scored, ClassifierMixin):
         return X, y, Y, weight
 
     def decision_function(self, X: Any) -> Array:
-        """Signed scores, (n,) for two classes, else (n, n_classes)."""
+        """Signed scores of the samples X, (n,) for two classes, else (n, n_classes)."""
         z = self._raw(X)
         return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Array:
-        """The class of largest score; for several labels a row, those of positive score."""
+        """The class of largest score of each sample of X, (n,); for several labels a sample, those of positive
+        score.
+        """
         check_is_fitted(self)
         scores = self.decision_function(X)
         xp = namespace(scores)
@@ -327,19 +341,59 @@ class RidgeClassifier(RidgeClassification, _Ridge):
 
     Parameters
     ----------
-    alpha, fit_intercept, copy_X, max_iter, tol, solver, positive, random_state : as in `Ridge`.
+    alpha : float or array-like of shape (n_outputs,), default=1.0
+        Strength of the L2 penalty, for all classes or for each; 0 for none. Two classes have one output.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    max_iter : int, default=None
+        Limit of the steps of the iterative solver, which is used for sparse data with very many samples and features
+        and with ``positive=True``. None for the solver's own limit.
+    tol : float, default=1e-4
+        Precision of the iterative solver; the direct solvers are as precise as the arithmetic.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, multiplied with the sample weights.
+        Weights of the classes, multiplied with the sample weights; "balanced" makes the total weights of the classes
+        equal, by the numbers of their samples. None for ones.
+    solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, default="auto"
+        scikit-learn's names are accepted; the same optimum is found, certified, by the method that suits the shape of
+        the data. "lbfgs" asks for ``positive=True``.
+    positive : bool, default=False
+        Whether to constrain the weights to be at least zero.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for compatibility: nothing here is random.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) for two classes, else (n_classes, n_features)
-    intercept_ : ndarray
+    coef_ : ndarray of shape (n_features,) or (n_classes, n_features)
+        Weights of the features, one vector for two classes, else one for each class.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts; 0.0 with ``fit_intercept=False``.
     classes_ : ndarray of shape (n_classes,)
-    n_iter_, solver_, method_, certificate_, trace_ : as in `Ridge`.
+        The classes, sorted.
+    n_iter_ : None or ndarray of shape (n_outputs,)
+        Steps of the iterative solver; None after a direct solve, unless "lsqr", "sag" or "saga" was asked for.
+    solver_ : str
+        scikit-learn's name of the solver: the one asked for, or the one that "auto" stands for there.
+    method_ : str
+        What solved it: "gram", "svd", "dual", "conjugate" or "active set".
+    certificate_ : Certificate
+        Kind residual: the largest cosine, over classes and features, between the penalised residual and a feature, 0 at
+        the exact solution.
+    trace_ : tuple of Record
+        Objective and measure of each step of an iterative solver.
+    moments_ : Moments
+        Count, means and second moments of all samples so far, to which `partial_fit` adds more; only where the fit
+        formed them for the whole of X.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
+    Two passes over the data for all classes; memory p x p (n x n when n < p). Runs on dense and sparse arrays, files,
+    devices and Dask collections, with sample weights.
     Rosasco, sections 5.2 and 5.3.
 
     Examples
@@ -385,14 +439,18 @@ class RidgeClassifier(RidgeClassification, _Ridge):
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
-        """Fit to X (n, p), classes y (n,), or an indicator matrix of labels (n, k), and optional weights."""
+        """Fit to X (n, p), classes y (n,), or an indicator matrix of labels (n, k), and optional `sample_weight`, a
+        number or (n,).
+        """
         check_parameters(self, self._constraints)
         X, y, Y, weight = self._prepare(X, y, sample_weight)
         self._fit_targets(X, Y, weight, intercept_flat=False)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
-        """As `Ridge.partial_fit`; `classes` names all classes in the first call."""
+        """Fit to X (n, p), classes y (n,) with optional `sample_weight`, and all samples that came before, whose
+        moments are kept; `classes` names all classes in the first call.
+        """
         check_parameters(self, self._constraints)
         if self.class_weight is not None:
             raise ValueError("class_weight needs all rows: weigh them by sample_weight in partial_fit.")

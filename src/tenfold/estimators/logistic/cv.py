@@ -57,54 +57,117 @@ from tenfold.plans.logistic import fit as fit_logistic
 class LogisticRegressionCV(LogisticRegression):
     """Logistic regression with ``C``, and the share of L1, chosen by cross-validation.
 
-    The objective of each candidate is that of `LogisticRegression`; the one with the best mean score over the folds is
-    fitted to all rows, as `LogisticRegression` would. With few columns and an L2 penalty the models of all folds and
-    candidates share curvature and go in lockstep, a pass over the rows for all: one path of all rows has quadratic
-    models of every fold on the way, and what these lack is found at some candidates and interpolated for the others. A
-    hundred candidates in five folds cost four single fits on 10 000 rows of 50 columns, six on 100 000 of 10, ten on
-    200 of 5 and twelve on those of breast cancer, where folds go their own ways (`cost_`). With an L1
-    penalty and up to 128 coefficients it is the same with lines in place of curves, for the paths have kinks: five to
-    twelve fits, about twenty on the last two. Few rows of two classes, with up to 32 candidates, go fold by fold in one
-    compiled loop, a Hessian at each place: more products in less time. With many coefficients of several classes and an
-    L2 penalty all folds are followed together, by strides along C, and the candidates between are interpolated, and
-    read at some places: fifteen fits on digits. Otherwise those of a fold start from each other along C, and folds run
-    at once on shared rows.
+    Two classes: each candidate minimises ``C sum_i s_i log(1 + exp(-y_i (x_i.w + b))) + r(w)``, y_i = +1 for the second
+    class and -1 for the first, s_i the weight of a sample (sample weight times class weight), ``r(w) = (1 - l1_ratio)/2
+    ||w||^2 + l1_ratio ||w||_1``. More classes: ``C sum_i s_i (log sum_k exp(z_ik) - z_i,y_i) + sum_k r(w_k)``, z_ik =
+    x_i.w_k + b_k. Intercepts are never penalised. The candidate with the best mean score over the folds is fitted to
+    all samples.
 
     Parameters
     ----------
-    Cs : int or list of floats, default=10
-        Candidates for C; a number stands for so many between 1e-4 and 1e4.
-    l1_ratios : list of floats in [0, 1], default=None
-        Candidates for the share of L1.
-    fit_intercept, dual, penalty, solver, tol, max_iter, class_weight, intercept_scaling, random_state, verbose
-        As in `LogisticRegression`.
-    cv : int, splitter or list of splits, default=None
-        Stratified folds, five by default.
-    scoring : str, callable or None, default=None
-        How candidates are compared; None is accuracy.
-    n_jobs : accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
+    Cs : int or list of float, default=10
+        Candidates for C; a number stands for so many between 1e-4 and 1e4, evenly spaced in their logarithms.
+    l1_ratios : list of float in [0, 1], default="warn"
+        Candidates for the share of L1. Not set, it is L2 alone with scikit-learn's warning that this default changes.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
+    cv : int, cross-validation generator or an iterable, default=None
+        Number of stratified folds, a splitter, or pairs of training and test indices; None is five stratified folds.
+    dual : bool, default=False
+        Accepted with solver "liblinear" for compatibility, without effect.
+    penalty : {"l1", "l2", "elasticnet"}, default="deprecated"
+        Deprecated as in scikit-learn: use `l1_ratios`.
+    scoring : str, callable or None, default="warn"
+        How candidates are compared; None is accuracy. Not set, it is accuracy with scikit-learn's warning that this
+        default changes.
+    solver : {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}, default="lbfgs"
+        scikit-learn's names are accepted; the same optimum is found, certified. L1 penalties ask for "liblinear" or
+        "saga", an elastic net for "saga".
+    tol : float, default=1e-4
+        A fit ends when no entry of the gradient of the weighted mean objective exceeds `tol` and, on all samples, the
+        certificate is ok.
+    max_iter : int, default=100
+        Most steps of one fit.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with the sample weights; "balanced" by the weighted counts of all samples, in
+        every fold alike. None for ones.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     refit : bool, default=True
-        Whether the best candidate is fitted to all rows; otherwise the weights of each fold's best are averaged.
-    use_legacy_attributes : bool, default=True
-        The shapes of scikit-learn's attributes: dictionaries by class, or arrays.
+        Whether the best candidate is fitted to all samples; otherwise the weights of each fold's best are averaged.
+    intercept_scaling : float, default=1.0
+        Accepted for compatibility: the intercept is not penalised, so its scale has no effect.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for compatibility: nothing here is random.
+    use_legacy_attributes : bool, default="warn"
+        The shapes of scikit-learn's attributes: dictionaries by class, or arrays. Not set, it is True with
+        scikit-learn's warning that this default changes.
 
     Attributes
     ----------
-    classes_, coef_, intercept_ : as in `LogisticRegression`.
-    Cs_, l1_ratios_ : the candidates.
-    C_, l1_ratio_ : the best.
-    scores_, coefs_paths_, n_iter_ : of each fold and candidate, in scikit-learn's shapes.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, one vector for two classes (for the second), else one for each class.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts, one for two classes, else one for each; zero with ``fit_intercept=False``.
+    class_prior_ : ndarray of shape (n_classes,)
+        Weighted shares of the classes in training; `with_priors` makes a copy for others.
+    Cs_ : ndarray of shape (n_cs,)
+        Candidates for C.
+    l1_ratios_ : ndarray of shape (n_l1_ratios,)
+        Candidates for the share of L1.
+    C_ : float, or ndarray of shape (1,) or (n_classes,) with legacy attributes
+        The C of the best candidate; without `refit` the mean of the folds' best.
+    l1_ratio_ : float, or ndarray of shape (1,) or (n_classes,) with legacy attributes
+        The share of L1 of the best candidate; without `refit` the mean of the folds' best.
+    scores_ : ndarray of shape (n_folds, n_l1_ratios, n_cs), or dict by class
+        Score of each candidate on the test samples of each fold; with legacy attributes (n_folds, n_cs, n_l1_ratios)
+        for each class, without the axis of shares where none were given.
+    coefs_paths_ : ndarray of shape (n_folds, n_l1_ratios, n_cs, n_outputs, n_coefs), or dict by class
+        Weights, and last the intercept, of each fold and candidate; with legacy attributes (n_folds, n_cs, n_l1_ratios,
+        n_coefs) for each class, without the axis of shares where none were given.
+    n_iter_ : ndarray of shape (n_folds, n_l1_ratios, n_cs) or (1, n_folds, n_cs, n_l1_ratios)
+        Steps of each fold and candidate; the second shape with legacy attributes.
     passes_ : int
-        How often rows were read to fit the candidates; where folds and candidates go together, a pass serves all.
+        How often the data were read to fit the candidates; where folds and candidates go together, a pass serves all.
     cost_ : float
-        What all candidates of all folds cost, in fits of the best to all rows: multiplications with entries of the rows
-        in the passes over them, counted; nan without `refit`.
+        What all candidates of all folds cost, in fits of the best to all samples: multiplications with entries of the
+        data in the passes over them, counted; nan without `refit`.
     certificate_ : Certificate
-        Kind gap, of the fit to all rows with the best candidate; not judged without `refit`.
+        Kind gap, of the fit to all samples with the best candidate: no other weights have a weighted mean objective
+        (that above over C times the sum of the weights) that is smaller by more. Not judged without `refit`. The choice
+        is the best of the stored scores; these are not certified.
+    inference_ : LikelihoodInference
+        Without a penalty (C = inf), standard errors, p values, confidence intervals and log-likelihood; else an
+        AttributeError with the reason.
+    status_ : str
+        How the fit to all samples ended: "converged", "iteration limit", "stalled" (rounding) or "no maximum"; "not
+        judged" without `refit`.
+    trace_ : tuple of Record
+        Objective, measure and seconds of each step of the fit to all samples; only with `refit`.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Needs the rows in memory. Seeger, section 10.2; Rosasco, section 3.3.
+    With few features and an L2 penalty the models of all folds and candidates share curvature and go in lockstep, a
+    pass over the data for all: one path of all samples has quadratic models of every fold on the way, and what these
+    lack is found at some candidates and interpolated for the others. A hundred candidates in five folds cost four
+    single fits on 10 000 samples of 50 features, six on 100 000 of 10, ten on 200 of 5 and twelve on those of breast
+    cancer, where folds differ (`cost_`). With an L1 penalty and up to 128 coefficients paths have kinks, and lines take
+    the place of curves: five to twelve fits, about twenty on the last two. Few samples of two classes, with up to 32
+    candidates, go fold by fold in one compiled loop, a Hessian at each candidate: more products in less time. With many
+    coefficients of several classes and an L2 penalty all folds are followed together along C, and the candidates
+    between are interpolated, and read at some places: fifteen fits on digits. Otherwise those of a fold start from each
+    other along C, and folds run at once on shared data.
+
+    Runs on dense and sparse arrays in memory, with sample weights; folds are weights, and copy no sample.
+    Seeger, section 10.2; Rosasco, section 3.3.
 
     Examples
     --------
@@ -204,7 +267,9 @@ class LogisticRegressionCV(LogisticRegression):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "LogisticRegressionCV":
-        """Fit to X (n, p), classes y (n,) and optional weights; `params` go to the splitter and the scorer."""
+        """Choose C and the share of L1, and fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or
+        (n,); `params` go to the splitter and the scorer.
+        """
         check_parameters(self, self._constraints)
         ratios, legacy = chosen_ratios(self), keeps_legacy(self)
         if isinstance(self.scoring, str) and self.scoring == "warn":
@@ -375,7 +440,9 @@ class LogisticRegressionCV(LogisticRegression):
         return _Routed({} if sample_weight is None else {"sample_weight": sample_weight})
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, **score_params: Any) -> float:
-        """The score of `scoring`, accuracy by default."""
+        """The score of `scoring`, accuracy by default, for X with classes y and optional `sample_weight`;
+        `score_params` go to the scorer.
+        """
         given = score_params if sample_weight is None else {**score_params, "sample_weight": sample_weight}
         if get_config()["enable_metadata_routing"]:
             given = process_routing(self, "score", **given).scorer.score

@@ -75,11 +75,13 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         The fit ends when no entry of the gradient of the weighted mean objective exceeds `tol` and the certificate is
         ok: the second is mostly the stronger.
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is never penalised.
     intercept_scaling : float, default=1
         Accepted for compatibility: the intercept is not penalised, so its scale has no effect.
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights; "balanced" by the weighted counts.
-    random_state : accepted for compatibility: nothing here is random.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for compatibility: nothing here is random.
     solver : {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}, default="lbfgs"
         scikit-learn's names are accepted; the same optimum is found, certified. "newton-cg" and "newton-cholesky" stand
         for Newton's method on all rows; the others for what suits the shape of the data: Newton's method on few rows,
@@ -87,19 +89,24 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         L-BFGS on top of a diagonal. With an L1 penalty proximal Newton steps, on working sets of many
         columns, or along the columns of sparse rows.
     max_iter : int, default=100
-        Limit of the passes' steps.
-    verbose : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
+        Most steps, each of which reads the data.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     warm_start : bool, default=False
         Whether to start from the previous `coef_` and `intercept_`.
-    n_jobs : deprecated as in scikit-learn: threads follow `threadpoolctl` and OMP_NUM_THREADS.
+    n_jobs : int, default=None
+        Deprecated as in scikit-learn: threads follow `threadpoolctl` and OMP_NUM_THREADS.
     time_limit : float, default=None
         Seconds after which no further step is begun; the model holds the last one, and its certificate.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, one vector for two classes (for the second), else one for each class.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts, one for two classes, else one for each; zero with ``fit_intercept=False``.
     class_prior_ : ndarray of shape (n_classes,)
         Weighted shares of the classes in training; `with_priors` makes a copy for others.
     n_iter_ : ndarray of shape (1,)
@@ -119,7 +126,10 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
     separating_direction_ : ndarray of shape (n_features + 1,) or (n_classes, n_features + 1)
         Only with status "no maximum" (no penalty, and classes that can be separated): weights and, last, the intercept,
         along which the likelihood grows for ever.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -208,7 +218,7 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
-        """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
+        """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
         chosen = chosen_penalty(self)
         X, y = validate(self, X, y, numeric=False, multi_output=False)
@@ -283,24 +293,26 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         return z[:, 0] if z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of each row."""
+        """The most probable class of each sample of X, (n,)."""
         z = self.decision_function(X)
         return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(largest, z))
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of all classes, (n, n_classes); small ones to full relative accuracy."""
+        """Probabilities of all classes for the samples X, (n, n_classes); small ones to full relative accuracy."""
         return rowwise(probabilities, self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the probabilities of all classes, (n, n_classes); accurate where these are 0 or 1."""
+        """Logarithms of the probabilities of all classes for the samples X, (n, n_classes); accurate where these are 0
+        or 1.
+        """
         return rowwise(log_probabilities, self.decision_function(X))
 
     def with_priors(self, priors: Any) -> "LogisticRegression":
-        """A copy for data in which the classes come with other shares, in the order of `classes_`.
+        """A copy for data in which the classes come with other shares, `priors` in the order of `classes_`.
 
-        Only how often classes come is taken to change, not what their rows look like: by the rule of Bayes the scores
-        of class k then move by log(new share / share in training), weights counted. The weights are those of this
-        model; the copy minimises nothing, and its certificate says so.
+        Only how often classes come is taken to change, not what their samples look like: by the rule of Bayes the
+        scores of class k then move by log(new share / share in training), weights counted. The weights are those of
+        this model; the copy minimises nothing, and its certificate says so.
         """
         check_is_fitted(self)
         new = np.asarray(priors, dtype=np.float64)

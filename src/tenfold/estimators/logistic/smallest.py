@@ -9,14 +9,31 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 def l1_min_c(
     X: Any, y: Any, *, loss: str = "squared_hinge", fit_intercept: bool = True, intercept_scaling: float = 1.0
 ) -> float:
-    """The C up to which an L1 penalty leaves no weight at all, for liblinear's penalised intercept, as in scikit-learn.
+    """The smallest C at which an L1 penalty leaves a weight that is not zero; up to it the model is empty.
+
+    Of ``||w||_1 + C sum_i loss(y_i (x_i.w + b))`` with liblinear's penalised intercept, as in scikit-learn.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, p)
-    y : classes of shape (n,)
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The samples.
+    y : array-like of shape (n_samples,)
+        The classes.
     loss : {"squared_hinge", "log"}, default="squared_hinge"
-    fit_intercept, intercept_scaling : the column of this value that stands for the intercept.
+        The squared hinge loss of `LinearSVC`, or the loss of `LogisticRegression`.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, which is the weight of a constant feature.
+    intercept_scaling : float, default=1.0
+        The value of the constant feature that stands for the intercept.
+
+    Returns
+    -------
+    float
+        The smallest C.
+
+    Notes
+    -----
+    One product with X.
 
     Examples
     --------

@@ -57,14 +57,18 @@ def em(
         ``expect(params, block)`` gives the statistic of ``block.X`` (m, p) and ``block.weight`` (m,), None for ones: an
         object with ``merge(other)``. ``maximise(statistic)`` gives the best parameters for the statistic of all rows.
         ``bound(params, statistic)`` gives the mean log-likelihood at `params`, with what a prior adds.
-    X : array-like of shape (n, p), table (`tenfold.rows`), Dask collection, or an array elsewhere
-    start : the parameters to start from.
-    sample_weight : array-like of shape (n,), default=None
+    X : array-like of shape (n_samples, n_features), table (`tenfold.rows`), Dask collection, or an array on a device
+        The samples.
+    start : object
+        The parameters to start from.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the samples; None for ones.
     tol : float, default=1e-3
         Stop when the bound changes by less in a step.
     max_iter : int, default=100
+        Most steps.
     time_limit : float, default=None
-        In seconds.
+        Seconds after which no further step is begun. None for no limit.
     allowance : callable, default=None
         ``allowance(before, after, statistic)``: by how much a step may lower the bound, for a `maximise` that does not
         quite maximise.
@@ -74,6 +78,7 @@ def em(
     Returns
     -------
     Ascent
+        The parameters, the bound before each step, how many steps were taken, and how it ended.
 
     Raises
     ------

@@ -60,6 +60,7 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
     Parameters
     ----------
     n_components : int, default=1
+        Number of Gaussians k.
     covariance_type : {"full", "tied", "diag", "spherical", "unit"}, default="full"
         "unit": all covariances are the identity, and only weights and means are learned.
     tol : float, default=1e-3
@@ -68,44 +69,70 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         Added to the diagonal of every covariance: no variance along any axis is smaller. Without such a floor the
         likelihood has no maximum, for a component may shrink to a point.
     max_iter : int, default=100
+        Most steps of EM for each start.
     n_init : int, default=1
         Starts; the best one counts.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
-    weights_init, means_init, precisions_init : array-like, default=None
-        Parts of the start that are known.
+        How the first responsibilities come about: by the clusters of k-means, by the nearest of seeds of k-means++, at
+        random, or by the nearest of samples drawn at random.
+    weights_init : array-like of shape (n_components,), default=None
+        Weights to start from; None takes those of `init_params`.
+    means_init : array-like of shape (n_components, n_features), default=None
+        Means to start from; None takes those of `init_params`.
+    precisions_init : array-like, default=None
+        Inverse covariances to start from, of the shape of `precisions_`; None takes those of `init_params`.
     random_state : int, RandomState instance or None, default=None
+        Seed of the starts.
     warm_start : bool, default=False
         Start where the last fit ended.
     verbose : int, default=0
         1 says where each start begins and ends and every `verbose_interval`-th step, 2 also times and changes of the
         bound. scikit-learn's callbacks are told of every step, too.
     verbose_interval : int, default=10
+        How many steps there are between two lines of output.
     weight_concentration_prior : float, default=None
         Concentration a >= 1 of a Dirichlet prior on the weights: pi_k is proportional to n_k + a - 1.
-    mean_precision_prior, mean_prior : float and array-like of shape (n_features,), default=None
-        A normal prior on each mean, with mean m0 (the mean of the rows, unless given) and covariance C_k / b.
-    degrees_of_freedom_prior, covariance_prior : float and array-like, default=None
-        An inverse Wishart prior on each covariance, with v degrees of freedom and scale V, of the shape that the
-        covariance of one component has. Both or none.
+    mean_precision_prior : float, default=None
+        Precision b of a normal prior on each mean, whose covariance is C_k / b. None for no prior.
+    mean_prior : array-like of shape (n_features,), default=None
+        Mean m0 of the normal prior on each mean; None is the mean of the samples.
+    degrees_of_freedom_prior : float, default=None
+        Degrees of freedom v of an inverse Wishart prior on each covariance; None for no prior. Goes with
+        `covariance_prior`.
+    covariance_prior : array-like, default=None
+        Scale V of the inverse Wishart prior, of the shape that the covariance of one component has. Goes with
+        `degrees_of_freedom_prior`.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_components,)
+        Weights pi_k of the components.
     means_ : ndarray of shape (n_components, n_features)
-    covariances_, precisions_, precisions_cholesky_ : ndarray
-        Of shape (k, p, p) for "full", (p, p) for "tied", (k, p) for "diag", and (k,) for "spherical" and "unit".
+        Means m_k of the components.
+    covariances_ : ndarray
+        Covariances C_k: of shape (k, p, p) for "full", (p, p) for "tied", (k, p) for "diag", and (k,) for "spherical"
+        and "unit".
+    precisions_ : ndarray
+        Inverses of the covariances, of the same shape.
+    precisions_cholesky_ : ndarray
+        Cholesky factors of the inverses (square roots where they are numbers), of the same shape.
     converged_ : bool
+        Whether EM stopped by `tol`, and not by `max_iter`.
     n_iter_ : int
+        Steps of EM of the best start.
     lower_bound_ : float
         The mean log density (with priors, that of the posterior up to a constant) before the last step.
-    lower_bounds_ : list
+    lower_bounds_ : list of float
         The same before each step.
-    restarted_ : list
-        Components that lost all their rows, or had shrunk to a point, and were set off again from half of another.
+    restarted_ : list of int
+        Components that lost all their samples, or had shrunk to a point, and were set off again from half of another.
     certificate_ : Certificate
         Kind fixed point: how much one more exact step, taken by the judge, would change the objective. Its note names
         the floor of the covariances and the components that stand on it.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -233,11 +260,17 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
 
         Parameters
         ----------
-        X : array-like of shape (n, p), table, Dask collection, or an array elsewhere
-            What is not a number is missing.
-        y : not looked at.
+        X : array-like of shape (n, p), table, Dask collection, or array on a device
+            The samples; what is not a number is missing.
+        y : object, default=None
+            Not used.
         sample_weight : array-like of shape (n,), default=None
-            Whole numbers count as repeated rows.
+            Weights of the samples; whole numbers count as repetitions. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         check_parameters(self, self._constraints)
         before = self._mixture() if self.warm_start and hasattr(self, "converged_") else None
@@ -347,23 +380,25 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         return partial(_densities, self._mixture())
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """`fit`, then `predict` of the same rows."""
+        """Fit to X (n, p) and optional `sample_weight` (n,), and give the component of each sample, (n,); `y` is not
+        used.
+        """
         return self.fit(X, y, sample_weight).predict(X)
 
     def predict_proba(self, X: Any) -> Array:
-        """The shares of the components in each row, (n, n_components)."""
+        """Probabilities of the components for the samples X, (n, n_components)."""
         return self._raw(X)
 
     def predict(self, X: Any) -> Array:
-        """The number of the component with the largest share in each row, (n,)."""
+        """The index of the most probable component of each sample of X, (n,)."""
         return rowwise(largest, self._raw(X))
 
     def score_samples(self, X: Any) -> Array:
-        """The log density of each row, (n,); of the columns that are there where values are missing."""
+        """The log density of each sample of X, (n,); of the features that are there where values are missing."""
         return self._raw(X, self._densities_of_rows)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean log density of the rows."""
+        """The mean log density of the samples X; `y` is not used."""
         found = self.score_samples(X)
         return float(found.mean().compute() if is_dask(found) else namespace(found).mean(found))
 
@@ -385,11 +420,11 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
         return int(shared[self.covariance_type] + k * p + k - 1)
 
     def bic(self, X: Any) -> float:
-        """Bayes' information criterion on the rows: the lower the better."""
+        """The Bayesian information criterion on the samples X: the lower the better."""
         return -2.0 * self.score(X) * X.shape[0] + self._n_parameters() * float(np.log(X.shape[0]))
 
     def aic(self, X: Any) -> float:
-        """Akaike's information criterion on the rows: the lower the better."""
+        """Akaike's information criterion on the samples X: the lower the better."""
         return -2.0 * self.score(X) * X.shape[0] + 2.0 * self._n_parameters()
 
     def __sklearn_tags__(self) -> Any:

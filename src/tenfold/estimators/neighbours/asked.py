@@ -19,24 +19,24 @@ class NearestAsked(Searched):
     """`kneighbors` and its graph."""
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
-        """Distances and numbers of the nearest rows.
+        """Distances and indices of the nearest samples of the fit.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_queries, n_features), table, Dask collection, or an array elsewhere
-            Or (n_queries, n_samples_fit) with metric "precomputed". Without it the rows of the fit are asked, none of
-            which is its own neighbour.
+        X : array-like of shape (n_queries, n_features), table, Dask collection, or array on a device, default=None
+            The queries, dense or sparse; distances (n_queries, n_samples_fit) with metric "precomputed". None asks for
+            the neighbours of the samples of the fit, none of which is its own.
         n_neighbors : int, default=None
-            Else that of the constructor.
+            Number of neighbours; None takes that of the constructor.
         return_distance : bool, default=True
+            Whether to return the distances, too.
 
         Returns
         -------
         neigh_dist : array of shape (n_queries, n_neighbors)
-            The nearest first. Only if `return_distance`.
+            Distances, the nearest first; only with `return_distance`.
         neigh_ind : array of shape (n_queries, n_neighbors)
-            Of rows at the same distance the first comes first. Without X, where more duplicates of a row come before it
-            than are asked for, the first of them is left out, as in scikit-learn.
+            Indices of the neighbours among the samples of the fit.
         """
         question = self._nearest(n_neighbors)
         k = question.k
@@ -72,8 +72,22 @@ class NearestAsked(Searched):
         return self._nearest()
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
-        """The graph of the nearest rows, CSR (n_queries, n_samples_fit) in memory: ones, or distances with mode
-        "distance".
+        """The graph of the nearest samples of the fit, in memory.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), table, Dask collection, or array on a device, default=None
+            The queries, dense or sparse; distances (n_queries, n_samples_fit) with metric "precomputed". None asks for
+            the neighbours of the samples of the fit, none of which is its own.
+        n_neighbors : int, default=None
+            Number of neighbours; None takes that of the constructor.
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Whether entries are ones or distances.
+
+        Returns
+        -------
+        A : sparse matrix of shape (n_queries, n_samples_fit)
+            The graph in CSR format.
         """
         check_is_fitted(self)
         check_mode(mode)
@@ -107,23 +121,28 @@ class RadiusAsked(Searched):
     def radius_neighbors(
         self, X: Any = None, radius: Any = None, return_distance: bool = True, sort_results: bool = False
     ) -> Any:
-        """Distances and numbers of all rows within a radius; a row at this distance is one of them.
+        """Distances and indices of all samples of the fit within a radius; one at this distance is among them.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_queries, n_features), table, Dask collection, or an array elsewhere
-            As in `kneighbors`.
-        radius : float, default=None
-            Else that of the constructor. One for each query may be given where the queries are in memory.
+        X : array-like of shape (n_queries, n_features), table, Dask collection, or array on a device, default=None
+            The queries, dense or sparse; distances (n_queries, n_samples_fit) with metric "precomputed". None asks for
+            the neighbours of the samples of the fit, none of which is its own.
+        radius : float or array-like of shape (n_queries,), default=None
+            The radius; None takes that of the constructor. One for each query may be given where the queries are in
+            memory.
         return_distance : bool, default=True
+            Whether to return the distances, too.
         sort_results : bool, default=False
-            By distance; else rows are in their order.
+            Whether neighbours are sorted by distance; else they are in the order of the samples.
 
         Returns
         -------
         neigh_dist : array of shape (n_queries,) of arrays
-            Only if `return_distance`. Lists have different lengths: those of queries on a device are in memory.
+            Distances; only with `return_distance`. Lists have different lengths: those of queries on a device are in
+            memory.
         neigh_ind : array of shape (n_queries,) of arrays
+            Indices of the neighbours among the samples of the fit.
         """
         check_is_fitted(self)
         if sort_results and not return_distance:
@@ -141,8 +160,24 @@ class RadiusAsked(Searched):
     def radius_neighbors_graph(
         self, X: Any = None, radius: Any = None, mode: str = "connectivity", sort_results: bool = False
     ) -> Any:
-        """The graph of rows within a radius, CSR (n_queries, n_samples_fit) in memory: ones, or distances with mode
-        "distance", by distance if `sort_results`.
+        """The graph of the samples of the fit within a radius, in memory.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features), table, Dask collection, or array on a device, default=None
+            The queries, dense or sparse; distances (n_queries, n_samples_fit) with metric "precomputed". None asks for
+            the neighbours of the samples of the fit, none of which is its own.
+        radius : float or array-like of shape (n_queries,), default=None
+            The radius; None takes that of the constructor.
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Whether entries are ones or distances.
+        sort_results : bool, default=False
+            Whether entries of a query are sorted by distance, with mode "distance".
+
+        Returns
+        -------
+        A : sparse matrix of shape (n_queries, n_samples_fit)
+            The graph in CSR format.
         """
         check_is_fitted(self)
         check_mode(mode)

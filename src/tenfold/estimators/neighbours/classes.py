@@ -51,7 +51,7 @@ class Voted(Scored, ClassifierMixin, Targeted):
         return self._asked(X, self._looked_up(), Told(chosen, nothing if self.outputs_2d_ else nothing[:, 0]))
 
     def predict_proba(self, X: Any) -> Any:
-        """Shares of the votes, (m, n_classes), or a list of them for several outputs."""
+        """Shares of the votes for each sample of X, (m, n_classes), or a list of them for several outputs."""
         check_is_fitted(self)
         ends = np.cumsum([len(classes) for classes in self._each_classes()])
         told = Told(partial(_shares, self._counted()), np.zeros((0, int(ends[-1]))))
@@ -59,8 +59,8 @@ class Voted(Scored, ClassifierMixin, Targeted):
         return [found[:, a:b] for a, b in pairwise([0, *ends.tolist()])] if self.outputs_2d_ else found
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of queries whose class is right; without X of the rows of the fit, none of which votes for itself,
-        which is the exact leave-one-out accuracy.
+        """The share, by `sample_weight`, of samples of X whose class is that of y; without X of the samples of the fit,
+        none of which votes for itself, which is the exact leave-one-out accuracy.
         """
         return float(super().score(X, y, sample_weight=sample_weight))
 
@@ -100,31 +100,65 @@ def _shares(counted: Callable[[Near], list[Floats]], near: Near) -> Floats:
 
 
 class KNeighborsClassifier(Voted, NearestTold):
-    """The class that most of the nearest rows have.
+    """Classification by the k nearest neighbours: the class that most of them have.
+
+    Predicts the class c with the largest sum of votes ``sum_{i in N_k(x)} w_i [y_i = c]`` over the k nearest samples
+    N_k(x), w_i the weight of a neighbour.
 
     Parameters
     ----------
     n_neighbors : int, default=5
+        Number of neighbours k.
     weights : {"uniform", "distance"} or callable, default="uniform"
         "distance": a vote counts one over its distance, and where some distance is zero only those rows vote. A
         function makes weights of distances.
-    algorithm, leaf_size, p, metric, metric_params, n_jobs : as in NearestNeighbors.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        All give the same answer. A tree of balls is a k-d tree here, and where the metric is not Minkowski's, all pairs
+        are compared.
+    leaf_size : int, default=30
+        Accepted for compatibility: leaves have up to 32 samples.
+    p : float, default=2
+        Power of Minkowski's metric: 1 is manhattan, 2 is euclidean.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
+        cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
+        sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two samples. Ours: "ordinal", city
+        blocks of the ranks of values.
+    metric_params : dict, default=None
+        w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the samples of the fit), or arguments of
+        a function.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads are as many as SciPy's BLAS has.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,), or a list of them for several outputs
-    effective_metric_, effective_metric_params_, n_samples_fit_ : as in NearestNeighbors.
+    classes_ : ndarray of shape (n_classes,) or list of such
+        The classes, sorted; a list of them for several outputs.
+    effective_metric_ : str or callable
+        The metric in use: "minkowski" is "euclidean" with p=2, "manhattan" with p=1, "chebyshev" with p=inf.
+    effective_metric_params_ : dict
+        Its parameters.
+    n_samples_fit_ : int
+        Number of samples seen in `fit`.
     outputs_2d_ : bool
         Whether y has several columns.
     certificate_ : Certificate
-        Kind exact, as in NearestNeighbors.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        Kind exact: for a sample of the data, all of up to 512, the neighbours that the index finds are those of plain
+        float64 distances. `tenfold.certify` also compares the stored samples with those given.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    A row's `sample_weight` multiplies its vote, and a row of weight zero is no neighbour; a row of weight two takes one
-    of the k places, not two. Ties go to the first class; with two classes and odd k there are none. All answers are
-    exact, see NearestNeighbors. Seeger, section 2.1; Rosasco, 2.2; Welling, ch. 5; Cookbook, ch. 22.
+    A sample's `sample_weight` multiplies its vote, and a sample of weight zero is no neighbour; a sample of weight two
+    takes one of the k places, not two. Ties go to the first class; with two classes and odd k there are none.
+    Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
+    n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    once, block by block; answers are those of memory.
+    Seeger, section 2.1; Rosasco, 2.2; Welling, ch. 5; Cookbook, ch. 22.
 
     Examples
     --------

@@ -29,21 +29,28 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     n_prototypes : int, default=10
         For each class; a class with fewer distinct rows keeps these.
     random_state : int, RandomState instance or None, default=None
+        Seed of k-means.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
+    classes_ : ndarray of shape (n_classes,) or list of such
+        The classes, sorted; a list of them for several outputs.
     prototypes_ : ndarray of shape (m, n_features)
+        The prototypes of all classes.
     prototype_classes_ : ndarray of shape (m,)
         The class of each.
     certificate_ : Certificate
         Kind exact: every prototype is the weighted mean of the rows of its class to which it is the nearest.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    A sample weight counts as repeated rows for the means, though seeds are drawn otherwise. Seeger, sections 2.1 and
-    12.1; Cookbook, ch. 22.
+    k-means in every class, then one comparison with each prototype a query: m p operations. A sample weight counts as
+    repeated samples for the means, though seeds are drawn otherwise. Runs on dense arrays in memory.
+    Seeger, sections 2.1 and 12.1; Cookbook, ch. 22.
 
     Examples
     --------
@@ -82,7 +89,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the prototypes of the rows X, (n, p), of classes y, (n,)."""
+        """Find the prototypes of the samples X (n, p) of classes y (n,), with optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)
         self._claims.refuse(type(self).__name__, X)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
@@ -104,7 +111,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         return judge.prototypes(X, number, weight, self.prototypes_, which)
 
     def predict(self, X: Any) -> Array:
-        """The class of the nearest prototype, (m,)."""
+        """The class of the nearest prototype of each sample of X, (m,)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         rows = built(Minkowski(2.0), self.prototypes_).nearest(X, 1)[1][:, 0]

@@ -39,7 +39,9 @@ class Chosen(NearestTold):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Keep the rows X, (n, p), and their targets y, and choose the number of neighbours."""
+        """Keep the samples X (n, p), their targets y and optional `sample_weight` (n,), and choose the number of
+        neighbours.
+        """
         self._keep(X, y, sample_weight)
         rows, weight = self._left_out()
         votes = None if self._votes is None else on_host(self._votes)[self._inside()]
@@ -154,36 +156,77 @@ class _VotesLeftOut(ClassifierMixin, _LeftOut):
 
 
 class KNeighborsClassifierCV(Voted, Chosen):
-    """k nearest neighbours for classes, k by exact leave-one-out: the errors of all candidates from one search.
+    """Classification by the k nearest neighbours, k by exact leave-one-out.
+
+    Predicts the class c with the largest sum of votes ``sum_{i in N_k(x)} w_i [y_i = c]`` over the k nearest samples
+    N_k(x), with the k of the smallest leave-one-out error (or best score); the errors of all candidates come from one
+    search.
 
     Parameters
     ----------
     n_neighbors : int or array-like of int, default=50
-        Candidates: all up to a number, or these. None is larger than the number of other rows.
-    weights, algorithm, leaf_size, p, metric, metric_params, n_jobs : as in KNeighborsClassifier. A function that makes
-        weights of distances must do so one by one.
+        Candidates: all up to a number, or these; none larger than the number of other samples is tried.
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        "uniform": all neighbours count alike. "distance": a neighbour counts one over its distance, and where some
+        distance is zero only those samples count. A function makes weights of distances, each by itself.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        All give the same answer. A tree of balls is a k-d tree here, and where the metric is not Minkowski's, all pairs
+        are compared.
+    leaf_size : int, default=30
+        Accepted for compatibility: leaves have up to 32 samples.
+    p : float, default=2
+        Power of Minkowski's metric: 1 is manhattan, 2 is euclidean.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
+        cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
+        sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two samples. Ours: "ordinal", city
+        blocks of the ranks of values.
+    metric_params : dict, default=None
+        w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the samples of the fit), or arguments of
+        a function.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads are as many as SciPy's BLAS has.
     scoring : str or callable, default=None
-        As in scikit-learn: the score of the predictions of all rows, each left out; with "roc_auc" and the like of
-        their probabilities. None: minus the share of rows that are classified wrongly.
+        The score of the predictions of all samples, each left out; with "roc_auc" and the like of their probabilities.
+        None is minus the share of samples that are classified wrongly.
 
     Attributes
     ----------
     n_neighbors_ : int
         The candidate with the least error, the smallest of several.
     candidates_ : ndarray of shape (n_candidates,)
+        The numbers of neighbours that were tried.
     cv_errors_ : ndarray of shape (n_candidates,)
-        The weighted share of rows that the others classify wrongly; with a `scoring` minus the scores.
+        The weighted share of samples that the others classify wrongly; with a `scoring` minus the scores.
     best_score_ : float
         Minus the least error, or the largest score.
-    classes_, outputs_2d_, effective_metric_, effective_metric_params_, n_samples_fit_ : as in KNeighborsClassifier.
+    classes_ : ndarray of shape (n_classes,) or list of such
+        The classes, sorted; a list of them for several outputs.
+    outputs_2d_ : bool
+        Whether y has several columns.
+    effective_metric_ : str or callable
+        The metric in use: "minkowski" is "euclidean" with p=2, "manhattan" with p=1, "chebyshev" with p=inf.
+    effective_metric_params_ : dict
+        Its parameters.
+    n_samples_fit_ : int
+        Number of samples seen in `fit`.
     certificate_ : Certificate
-        Kind exact, as in NearestNeighbors, for the chosen number of neighbours.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        Kind exact: for a sample of the data, all of up to 512, the `n_neighbors_` neighbours that the index finds are
+        those of plain float64 distances. The choice is the best of the stored errors; these are not certified.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Leaving a row out of n changes nobody's neighbours but its own list, from which it is missing: one search for the
-    largest candidate has everything. Of several outputs all must be right. Rosasco, 3.3; Welling, ch. 5.
+    Leaving a sample out of n changes nobody's neighbours but its own list, from which it is missing: one search for the
+    largest candidate has everything. Of several outputs all must be right.
+    Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
+    n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    once, block by block; answers are those of memory.
+    Rosasco, 3.3; Welling, ch. 5.
 
     Examples
     --------
@@ -255,27 +298,70 @@ class KNeighborsClassifierCV(Voted, Chosen):
 
 
 class KNeighborsCV(Averaged, Chosen):
-    """k nearest neighbours for numbers, k by exact leave-one-out: the errors of all candidates from one search; with
-    jackknife+ prediction intervals.
+    """Regression by the k nearest neighbours, k by exact leave-one-out; with jackknife+ prediction intervals.
+
+    Predicts ``f(x) = sum_{i in N_k(x)} w_i y_i / sum_{i in N_k(x)} w_i`` over the k nearest samples N_k(x), with the k
+    of the smallest mean squared leave-one-out error (or best score); the errors of all candidates come from one search.
 
     Parameters
     ----------
-    n_neighbors, weights, algorithm, leaf_size, p, metric, metric_params, n_jobs : as in KNeighborsClassifierCV.
+    n_neighbors : int or array-like of int, default=50
+        Candidates: all up to a number, or these; none larger than the number of other samples is tried.
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        "uniform": all neighbours count alike. "distance": a neighbour counts one over its distance, and where some
+        distance is zero only those samples count. A function makes weights of distances, each by itself.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        All give the same answer. A tree of balls is a k-d tree here, and where the metric is not Minkowski's, all pairs
+        are compared.
+    leaf_size : int, default=30
+        Accepted for compatibility: leaves have up to 32 samples.
+    p : float, default=2
+        Power of Minkowski's metric: 1 is manhattan, 2 is euclidean.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
+        cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
+        sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two samples. Ours: "ordinal", city
+        blocks of the ranks of values.
+    metric_params : dict, default=None
+        w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the samples of the fit), or arguments of
+        a function.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads are as many as SciPy's BLAS has.
     scoring : str or callable, default=None
-        As in KNeighborsClassifierCV. None: minus the mean squared error.
+        The score of the predictions of all samples, each left out. None is minus the mean squared error.
 
     Attributes
     ----------
-    n_neighbors_, candidates_, best_score_ : as in KNeighborsClassifierCV.
+    n_neighbors_ : int
+        The candidate with the least error, the smallest of several.
+    candidates_ : ndarray of shape (n_candidates,)
+        The numbers of neighbours that were tried.
+    best_score_ : float
+        Minus the least error, or the largest score.
     cv_errors_ : ndarray of shape (n_candidates,)
         Weighted mean squares of the leave-one-out residuals, the mean over outputs; with a `scoring` minus the scores.
-    effective_metric_, effective_metric_params_, n_samples_fit_ : as in NearestNeighbors.
+    effective_metric_ : str or callable
+        The metric in use: "minkowski" is "euclidean" with p=2, "manhattan" with p=1, "chebyshev" with p=inf.
+    effective_metric_params_ : dict
+        Its parameters.
+    n_samples_fit_ : int
+        Number of samples seen in `fit`.
     certificate_ : Certificate
-        Kind exact, as in NearestNeighbors, for the chosen number of neighbours.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        Kind exact: for a sample of the data, all of up to 512, the `n_neighbors_` neighbours that the index finds are
+        those of plain float64 distances. The choice is the best of the stored errors; these are not certified.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
+    Leaving a sample out of n changes nobody's neighbours but its own list, from which it is missing: one search for the
+    largest candidate has everything.
+    Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
+    n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    once, block by block; answers are those of memory.
     Rosasco, 3.3.
 
     Examples
@@ -331,12 +417,29 @@ class KNeighborsCV(Averaged, Chosen):
         self._residuals = y[self._inside()] - means_left_out(rows, weight, y, np.array([self.n_neighbors_]))[:, :, 0]
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
-        """Jackknife+ intervals (m, 2) for new observations, or (m, n_outputs, 2), from the exact leave-one-out
-        residuals.
+        """Jackknife+ intervals for new observations at X (m, p), from the exact leave-one-out residuals.
 
-        For exchangeable rows of any distribution and a number of neighbours that is given they cover with probability
-        at least ``2 coverage - 1``, typically `coverage`; a number chosen on the same rows makes them slightly
-        optimistic. (Barber, Candes, Ramdas and Tibshirani 2021.)
+        For exchangeable samples of any distribution and a number of neighbours that is given they cover with
+        probability at least ``2 coverage - 1``, typically `coverage`; a number chosen on the same samples makes them
+        slightly optimistic. (Barber, Candes, Ramdas and Tibshirani 2021.)
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, n_features)
+            Samples to predict.
+        coverage : float, default=0.9
+            Probability with which an interval is to cover.
+
+        Returns
+        -------
+        ndarray of shape (m
+            Lower and upper ends.
+        2) or (m
+            Lower and upper ends.
+        n_outputs
+            Lower and upper ends.
+        2)
+            Lower and upper ends.
         """
         check_is_fitted(self)
         if not 0.0 < coverage < 1.0:

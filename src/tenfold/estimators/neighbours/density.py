@@ -56,35 +56,49 @@ class KernelDensity(Windowed):
     bandwidth : float, {"scott", "silverman", "likelihood"}, default=1.0
         "likelihood", ours: the one among `candidates` with the largest leave-one-out likelihood.
     algorithm : {"kd_tree", "ball_tree", "auto"}, default="auto"
+        All give the same answer, up to `atol` and `rtol`; "kd_tree" refuses metrics that have no such tree, as in
+        scikit-learn.
     kernel : {"gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"}, default="gaussian"
+        The window K.
     metric : str, default="euclidean"
         Minkowski's metrics, canberra, braycurtis, hamming, haversine, those of sets, and "pyfunc" with a function of
         two rows in ``metric_params={"func": ...}``; the integral is that of the Euclidean distance, as in scikit-learn.
-    atol, rtol : float, default=0
-        What a density may be off by: atol + rtol times itself. It is kept by bounds on what the rows in a box of a tree
-        can add, and saves time in up to six columns.
+    atol : float, default=0
+        Absolute error that a density may have, beside the relative one. It is kept by bounds on what the samples in a
+        box of a tree can add, and saves time with up to six features.
+    rtol : float, default=0
+        Relative error that a density may have, beside the absolute one.
     breadth_first : bool, default=True
+        Accepted for compatibility: the order of the search does not change the result.
     leaf_size : int, default=40
+        Accepted for compatibility: it does not change the result.
     metric_params : dict, default=None
+        Parameters of the metric, p of minkowski for instance.
     candidates : array-like of float, default=None
         Bandwidths to try; None takes 24, from half the distance to the nearest row to that of two rows.
 
     Attributes
     ----------
     bandwidth_ : float
-    candidates_, likelihoods_ : ndarray of shape (n_candidates,)
-        With "likelihood": the bandwidths tried, and mean log densities of rows by all others.
+        The bandwidth in use, given or chosen.
+    candidates_ : ndarray of shape (n_candidates,)
+        The bandwidths that were tried; only with "likelihood".
+    likelihoods_ : ndarray of shape (n_candidates,)
+        Mean log densities of samples by all others, for each candidate; only with "likelihood".
     certificate_ : Certificate
         Kind exact: log densities at a sample of the rows, by sums over plain distances of all rows (equal up to `atol`
         and `rtol`), and the bandwidth by its rule.
-    n_features_in_, feature_names_in_ : as in scikit-learn. There is no `tree_`: ours is not one of its classes.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
     Cost: rows times queries, and for every candidate as many exponentials. Too small a bandwidth has a spike at every
-    row, too large a one smooths everything away. Of rows in files, on a cluster or on a device the source is kept, and
-    every question reads it once, block by block; a bandwidth by likelihood is for rows in memory. Seeger, section
-    12.2.1.
+    row, too large a one smooths everything away. Runs on dense arrays. Of data in files, on a cluster or on a device
+    the source is kept, and every question reads it once, block by block; a bandwidth by likelihood is for rows in
+    memory. Seeger, section 12.2.1.
 
     Examples
     --------
@@ -152,7 +166,7 @@ class KernelDensity(Windowed):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Keep the rows X, (n, p), and their weights; choose the bandwidth."""
+        """Keep the samples X (n, p) and optional `sample_weight` (n,), and choose the bandwidth; `y` is not used."""
         check_parameters(self, self._constraints)
         if self.algorithm == "kd_tree" and self.metric not in VALID["kd_tree"]:
             raise ValueError(f"invalid metric for KDTree: '{self.metric}'")
@@ -221,16 +235,18 @@ class KernelDensity(Windowed):
         return told.make(self._index.near(question, queries))
 
     def score_samples(self, X: Any) -> Array:
-        """Logarithms of the density at the queries, (m,), where these are."""
+        """Logarithms of the density at the samples X, (m,), where these are."""
         check_is_fitted(self)
         return self._asked(X, *self._question())
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The sum of the logarithms of the density: the log likelihood of X."""
+        """The log-likelihood of X (m, p): the sum of the logarithms of the density; `y` is not used."""
         return float(np.sum(on_host(self.score_samples(X))))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Floats:
-        """Rows drawn from the density, (n_samples, p), for "gaussian" and "tophat" windows of Minkowski distances."""
+        """Draw samples (n_samples, p) from the density, for "gaussian" and "tophat" windows of Minkowski distances;
+        `random_state` is the seed.
+        """
         check_is_fitted(self)
         distance = distance_of(self.metric, self.metric_params or {}, self._rows)
         is_norm = isinstance(distance, Minkowski) and distance.image is same and distance.finish == "root"

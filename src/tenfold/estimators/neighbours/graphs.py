@@ -24,21 +24,40 @@ def kneighbors_graph(
     include_self: Any = False,
     n_jobs: int | None = None,
 ) -> Any:
-    """The graph of the nearest rows of each row.
+    """The graph of the k nearest neighbours of each sample.
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), or a fitted NearestNeighbors
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or a fitted NearestNeighbors
+        The samples.
     n_neighbors : int
+        Number of neighbours of each sample.
     mode : {"connectivity", "distance"}, default="connectivity"
-        Ones, or distances.
-    metric, p, metric_params, n_jobs : as in NearestNeighbors.
+        Whether entries are ones or distances.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
+        cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
+        sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two samples. Ours: "ordinal", city
+        blocks of the ranks of values.
+    p : float, default=2
+        Power of Minkowski's metric: 1 is manhattan, 2 is euclidean.
+    metric_params : dict, default=None
+        w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the samples of the fit), or arguments of
+        a function.
     include_self : bool or "auto", default=False
-        Whether a row is its own nearest neighbour; "auto": with "connectivity".
+        Whether a sample is its own nearest neighbour; "auto": with "connectivity".
+    n_jobs : int, default=None
+        Accepted for compatibility: threads are as many as SciPy's BLAS has.
 
     Returns
     -------
-    A : sparse matrix of shape (n_samples, n_samples), CSR
+    A : sparse matrix of shape (n_samples, n_samples)
+        The graph in CSR format: entry (i, j) belongs to the neighbour j of sample i.
+
+    Notes
+    -----
+    At most n^2 p operations, with a tree of few features far fewer; memory n k. Exact: neighbours are those of float64
+    distances.
 
     Examples
     --------
@@ -66,17 +85,40 @@ def radius_neighbors_graph(
     include_self: Any = False,
     n_jobs: int | None = None,
 ) -> Any:
-    """The graph of the rows within a radius of each row.
+    """The graph of the neighbours of each sample within a radius.
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), or a fitted NearestNeighbors
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or a fitted NearestNeighbors
+        The samples.
     radius : float
-    mode, metric, p, metric_params, include_self, n_jobs : as in kneighbors_graph.
+        Samples at most this far away are neighbours.
+    mode : {"connectivity", "distance"}, default="connectivity"
+        Whether entries are ones or distances.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
+        cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
+        sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two samples. Ours: "ordinal", city
+        blocks of the ranks of values.
+    p : float, default=2
+        Power of Minkowski's metric: 1 is manhattan, 2 is euclidean.
+    metric_params : dict, default=None
+        w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the samples of the fit), or arguments of
+        a function.
+    include_self : bool or "auto", default=False
+        Whether a sample is its own nearest neighbour; "auto": with "connectivity".
+    n_jobs : int, default=None
+        Accepted for compatibility: threads are as many as SciPy's BLAS has.
 
     Returns
     -------
-    A : sparse matrix of shape (n_samples, n_samples), CSR
+    A : sparse matrix of shape (n_samples, n_samples)
+        The graph in CSR format: entry (i, j) belongs to the neighbour j of sample i.
+
+    Notes
+    -----
+    At most n^2 p operations, with a tree of few features far fewer; memory for the neighbours. Exact: neighbours are
+    those of float64 distances.
 
     Examples
     --------
@@ -124,28 +166,64 @@ class Graphed(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Alone):
         return self.n_samples_fit_
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """The graph of the rows of the fit."""
+        """Fit to X (n, p), and give the graph of its samples; `y` is not used."""
         return self.fit(X).transform(X)
 
 
 class KNeighborsTransformer(Graphed, NearestAsked):
-    """Rows as a sparse graph of their nearest neighbours among those of the fit.
+    """Transformation into the sparse graph of the k nearest neighbours among the samples of the fit.
+
+    Entry (i, j) is ``d(x_i, x_j)``, or one, where the sample j of the fit is one of the k nearest of x_i, and zero
+    elsewhere.
 
     Parameters
     ----------
     mode : {"distance", "connectivity"}, default="distance"
-        With distances one neighbour more is taken, as a row of the fit is its own nearest.
+        Whether entries are distances or ones. With distances one neighbour more is taken, as a sample of the fit is its
+        own nearest.
     n_neighbors : int, default=5
-    algorithm, leaf_size, metric, p, metric_params, n_jobs : as in NearestNeighbors.
+        Number of neighbours k.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        All give the same answer. A tree of balls is a k-d tree here, and where the metric is not Minkowski's, all pairs
+        are compared.
+    leaf_size : int, default=30
+        Accepted for compatibility: leaves have up to 32 samples.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
+        cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
+        sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two samples. Ours: "ordinal", city
+        blocks of the ranks of values.
+    p : float, default=2
+        Power of Minkowski's metric: 1 is manhattan, 2 is euclidean.
+    metric_params : dict, default=None
+        w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the samples of the fit), or arguments of
+        a function.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads are as many as SciPy's BLAS has.
 
     Attributes
     ----------
-    effective_metric_, effective_metric_params_, n_samples_fit_, certificate_ : as in NearestNeighbors.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    effective_metric_ : str or callable
+        The metric in use: "minkowski" is "euclidean" with p=2, "manhattan" with p=1, "chebyshev" with p=inf.
+    effective_metric_params_ : dict
+        Its parameters.
+    n_samples_fit_ : int
+        Number of samples seen in `fit`.
+    certificate_ : Certificate
+        Kind exact: for a sample of the data, all of up to 512, the neighbours that the index finds are those of plain
+        float64 distances. `tenfold.certify` also compares the stored samples with those given.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
     Its graph of distances is what estimators with metric "precomputed" take.
+    Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
+    n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    once, block by block; answers are those of memory.
 
     Examples
     --------
@@ -176,24 +254,66 @@ class KNeighborsTransformer(Graphed, NearestAsked):
         super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
 
     def transform(self, X: Any) -> Any:
-        """The graph of neighbours, CSR (n_queries, n_samples_fit), each row by distance."""
+        """The graph of neighbours of the samples X, CSR (n_queries, n_samples_fit), entries of each sample by
+        distance.
+        """
         check_is_fitted(self)
         return self.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)  # type: ignore[operator]
 
 
 class RadiusNeighborsTransformer(Graphed, RadiusAsked):
-    """Rows as a sparse graph of those of the fit that are within a radius.
+    """Transformation into the sparse graph of the samples of the fit that are within a radius.
+
+    Entry (i, j) is ``d(x_i, x_j)``, or one, where ``d(x_i, x_j) <= radius`` for the sample j of the fit, and zero
+    elsewhere.
 
     Parameters
     ----------
     mode : {"distance", "connectivity"}, default="distance"
+        Whether entries of the graph are distances or ones.
     radius : float, default=1.0
-    algorithm, leaf_size, metric, p, metric_params, n_jobs : as in NearestNeighbors.
+        Samples at most this far away are neighbours.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        All give the same answer. A tree of balls is a k-d tree here, and where the metric is not Minkowski's, all pairs
+        are compared.
+    leaf_size : int, default=30
+        Accepted for compatibility: leaves have up to 32 samples.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
+        cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
+        sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two samples. Ours: "ordinal", city
+        blocks of the ranks of values.
+    p : float, default=2
+        Power of Minkowski's metric: 1 is manhattan, 2 is euclidean.
+    metric_params : dict, default=None
+        w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the samples of the fit), or arguments of
+        a function.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads are as many as SciPy's BLAS has.
 
     Attributes
     ----------
-    effective_metric_, effective_metric_params_, n_samples_fit_, certificate_ : as in NearestNeighbors.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    effective_metric_ : str or callable
+        The metric in use: "minkowski" is "euclidean" with p=2, "manhattan" with p=1, "chebyshev" with p=inf.
+    effective_metric_params_ : dict
+        Its parameters.
+    n_samples_fit_ : int
+        Number of samples seen in `fit`.
+    certificate_ : Certificate
+        Kind exact: for a sample of the data, all of up to 512, the neighbours within the radius that the index finds
+        are those of plain float64 distances.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
+
+    Notes
+    -----
+    Its graph of distances is what estimators with metric "precomputed" take.
+    Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
+    n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    once, block by block; answers are those of memory.
 
     Examples
     --------
@@ -226,6 +346,8 @@ class RadiusNeighborsTransformer(Graphed, RadiusAsked):
         super().__init__(algorithm, leaf_size, p, metric, metric_params, n_jobs)
 
     def transform(self, X: Any) -> Any:
-        """The graph of neighbours, CSR (n_queries, n_samples_fit), each row by distance."""
+        """The graph of neighbours of the samples X, CSR (n_queries, n_samples_fit), entries of each sample by
+        distance.
+        """
         check_is_fitted(self)
         return self.radius_neighbors_graph(X, mode=self.mode, sort_results=True)

@@ -46,19 +46,27 @@ class Histogram(Predictor, BaseEstimator):
     bin_edges_ : list of ndarray
         One array a column.
     density_ : ndarray of shape (n_bins, ...)
-    counts_ : ndarray of the same shape
-        The weight of the rows in each box.
-    candidates_, risks_ : ndarray of shape (n_candidates,)
-        With "loo".
+        The density in each box, an axis for each feature.
+    counts_ : ndarray of shape (n_bins, ...)
+        The weight of the samples in each box, an axis for each feature.
+    candidates_ : ndarray of shape (n_candidates,)
+        The numbers of bins that were tried; only with "loo".
+    risks_ : ndarray of shape (n_candidates,)
+        Leave-one-out estimates of the mean squared distance to the true density, up to a constant, for each candidate;
+        only with "loo".
     certificate_ : Certificate
         Kind exact: counted again, and the area is one.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    A sample weight counts as repeated rows. Three passes over the rows, wherever they are and whatever the number of
-    candidates: their range, the counts, and the judge's. The number of boxes grows with the power of the columns:
-    beyond about five there is hardly a row in any. Seeger, section 6.1; Welling, ch. 2.
+    A sample weight counts as repeated samples. Three passes over the data, whatever the number of candidates: their
+    range, the counts, and the judge's. The number of boxes grows with the power of the features: beyond about five
+    there is hardly a sample in any. Runs on dense arrays, files, devices and Dask collections.
+    Seeger, section 6.1; Welling, ch. 2.
 
     Examples
     --------
@@ -90,7 +98,7 @@ class Histogram(Predictor, BaseEstimator):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Count the rows X, (n, p), by their weights."""
+        """Count the samples X (n, p) by their optional `sample_weight` (n,); `y` is not used."""
         check_parameters(self, self._constraints)
         X, weight = self._validated(X, sample_weight, reset=True)
         for name in ("candidates_", "risks_"):
@@ -164,18 +172,18 @@ class Histogram(Predictor, BaseEstimator):
         return partial(_logs, self.bin_edges_, self.density_)
 
     def score_samples(self, X: Any) -> Array:
-        """Logarithms of the density at the queries, (m,), where these are; minus infinity where it is zero."""
+        """Logarithms of the density at the samples X, (m,), where these are; minus infinity where it is zero."""
         check_is_fitted(self)
         if source_of(X) == "arrays":
             return self._of_rows(False)(validate_data(self, X, order="C", dtype=np.float64, reset=False))
         return self._raw(X)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The sum of the logarithms of the density: the log likelihood of X."""
+        """The log-likelihood of X (m, p): the sum of the logarithms of the density; `y` is not used."""
         return float(np.sum(on_host(self.score_samples(X))))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Floats:
-        """Rows drawn from the density, (n_samples, p)."""
+        """Draw samples (n_samples, p) from the density; `random_state` is the seed."""
         check_is_fitted(self)
         rng = check_random_state(random_state)
         share = self.counts_.ravel() / self.counts_.sum()

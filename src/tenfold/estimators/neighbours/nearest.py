@@ -8,49 +8,59 @@ from tenfold.estimators.parameters import Constraints
 
 
 class NearestNeighbors(Alone, NearestAsked, RadiusAsked):
-    """The nearest rows, exactly.
+    """Unsupervised search for the nearest neighbours, by number or within a radius; exact.
 
-    Distances of many columns go by products in float32 whose error is bounded; rows that may be near by this bound are
-    measured in float64, so that the answer is that of float64 distances. Rows of few columns have a k-d tree. Of rows
-    at the same distance the first counts as nearer.
+    Finds the k samples x_i of the fit with the smallest ``d(x, x_i)``, or all with ``d(x, x_i) <= radius``. Distances
+    of many features go by products in float32 whose error is bounded; samples that may be near by this bound are
+    measured in float64, so that the answer is that of float64 distances. Samples of few features have a k-d tree. Of
+    samples at the same distance the first counts as nearer.
 
     Parameters
     ----------
     n_neighbors : int, default=5
+        Number of neighbours that `kneighbors` finds by default.
     radius : float, default=1.0
+        Radius of `radius_neighbors` by default.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         All give the same answer. A tree of balls is a k-d tree here, and where the metric is not Minkowski's, all pairs
         are compared.
     leaf_size : int, default=30
-        Taken for scikit-learn's sake: leaves have up to 32 rows.
+        Accepted for compatibility: leaves have up to 32 samples.
     metric : str, callable or DistanceMetric, default="minkowski"
         Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
         cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
         sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two rows. Ours: "ordinal", city
         blocks of the ranks of values.
     p : float, default=2
-        Minkowski's power.
+        Power of Minkowski's metric: 1 is manhattan, 2 is euclidean.
     metric_params : dict, default=None
         w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the rows of the fit), or arguments of a
         function.
     n_jobs : int, default=None
-        Taken for scikit-learn's sake: threads are as many as SciPy's BLAS has.
+        Accepted for compatibility: threads are as many as SciPy's BLAS has.
 
     Attributes
     ----------
     effective_metric_ : str or callable
+        The metric in use: "minkowski" is "euclidean" with p=2, "manhattan" with p=1, "chebyshev" with p=inf.
     effective_metric_params_ : dict
+        Its parameters.
     n_samples_fit_ : int
+        Number of samples seen in `fit`.
     certificate_ : Certificate
         Kind exact: for a sample of the rows, all of up to 512, the neighbours that the index finds are those of plain
         float64 distances. `tenfold.certify` also compares the stored rows with those given.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Memory: the rows; for a tree or another metric a copy in float64, and half as much while products run. Never n x n.
-    Of rows in files, on a cluster or on a device the source is kept, and every question reads it once, block by block;
-    answers are those of memory.
+    Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
+    n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    once, block by block; answers are those of memory.
     Seeger, section 2.1; Rosasco, ch. 2; Welling, ch. 5; Cookbook, ch. 22 and C.4.
 
     Examples

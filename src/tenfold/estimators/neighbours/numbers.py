@@ -27,7 +27,9 @@ class Averaged(Scored, RegressorMixin, Targeted):
         return self._asked(X, self._looked_up(), Told(partial(_mean, self.weights, flat, dtype), nothing))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R^2; without X of the rows of the fit, none of which is its own neighbour."""
+        """R^2 of the predictions for X with targets y and optional `sample_weight`; without X for the samples of the
+        fit, none of which is its own neighbour.
+        """
         return float(super().score(X, y, sample_weight=sample_weight))
 
 
@@ -37,25 +39,63 @@ def _mean(weights: Any, flat: bool, dtype: Any, near: Near) -> Array:
 
 
 class KNeighborsRegressor(Averaged, NearestTold):
-    """The mean target of the nearest rows.
+    """Regression by the k nearest neighbours: the mean of their targets.
+
+    Predicts ``f(x) = sum_{i in N_k(x)} w_i y_i / sum_{i in N_k(x)} w_i`` over the k nearest samples N_k(x), w_i the
+    weight of a neighbour.
 
     Parameters
     ----------
-    n_neighbors, weights, algorithm, leaf_size, p, metric, metric_params, n_jobs : as in KNeighborsClassifier.
+    n_neighbors : int, default=5
+        Number of neighbours k.
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        "uniform": all neighbours count alike. "distance": a neighbour counts one over its distance, and where some
+        distance is zero only those samples count. A function makes weights of distances.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        All give the same answer. A tree of balls is a k-d tree here, and where the metric is not Minkowski's, all pairs
+        are compared.
+    leaf_size : int, default=30
+        Accepted for compatibility: leaves have up to 32 samples.
+    p : float, default=2
+        Power of Minkowski's metric: 1 is manhattan, 2 is euclidean.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
+        cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
+        sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two samples. Ours: "ordinal", city
+        blocks of the ranks of values.
+    metric_params : dict, default=None
+        w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the samples of the fit), or arguments of
+        a function.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads are as many as SciPy's BLAS has.
 
     Attributes
     ----------
-    effective_metric_, effective_metric_params_, n_samples_fit_ : as in NearestNeighbors.
+    effective_metric_ : str or callable
+        The metric in use: "minkowski" is "euclidean" with p=2, "manhattan" with p=1, "chebyshev" with p=inf.
+    effective_metric_params_ : dict
+        Its parameters.
+    n_samples_fit_ : int
+        Number of samples seen in `fit`.
     certificate_ : Certificate
-        Kind exact, as in NearestNeighbors.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        Kind exact: for a sample of the data, all of up to 512, the neighbours that the index finds are those of plain
+        float64 distances. `tenfold.certify` also compares the stored samples with those given.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    A row's `sample_weight` multiplies its share of the mean, and a row of weight zero is no neighbour; a row of weight
-    two takes one of the k places, not two. At a point x the squared error of the mean of k neighbours is, for noise of
-    variance s^2, ``s^2 + (f(x) - mean of f at the neighbours)^2 + s^2 / k`` (Rosasco, 3.1, where the sign in the square
-    is misprinted). Rosasco, 2.2; Cookbook, ch. 22.
+    A sample's `sample_weight` multiplies its share of the mean, and a sample of weight zero is no neighbour; a sample
+    of weight two takes one of the k places, not two. At a point x the squared error of the mean of k neighbours is, for
+    noise of variance s^2, ``s^2 + (f(x) - mean of f at the neighbours)^2 + s^2 / k`` (Rosasco, 3.1, where the sign in
+    the square is misprinted).
+    Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
+    n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    once, block by block; answers are those of memory.
+    Rosasco, 2.2; Cookbook, ch. 22.
 
     Examples
     --------

@@ -39,9 +39,11 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
     bandwidth : float or "loo", default=1.0
         h; "loo": the one among `candidates` with the least leave-one-out error.
     window : {"gaussian", "box", "triangular", "exponential"}, default="gaussian"
+        Which of the windows above.
     metric : str, default="euclidean"
         Minkowski's metrics, canberra, braycurtis, hamming, haversine.
     metric_params : dict, default=None
+        Parameters of the metric, p of minkowski for instance.
     outside : {"nearest", "mean", "nan"}, default="nearest"
         What is predicted where no row is in the window: the target of the nearest row, the mean of all, or not a
         number.
@@ -51,20 +53,26 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
     Attributes
     ----------
     bandwidth_ : float
-    candidates_, cv_errors_ : ndarray of shape (n_candidates,)
-        With "loo": the bandwidths tried, and weighted mean squares of the leave-one-out residuals.
+        The bandwidth in use, given or chosen.
+    candidates_ : ndarray of shape (n_candidates,)
+        The bandwidths that were tried; only with "loo".
+    cv_errors_ : ndarray of shape (n_candidates,)
+        Weighted mean squares of the leave-one-out residuals, for each candidate; only with "loo".
     best_score_ : float
         With "loo": minus the least error.
     certificate_ : Certificate
         Kind exact: means at a sample of the rows, by sums over plain distances.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
     A sample weight counts as repeated rows, and a row of weight zero as removed; left out is a row with all its weight.
     Cost: rows times queries; for leave-one-out of all candidates one pass over the distances of all pairs, which are
-    not kept, for rows in memory. Of rows in files, on a cluster or on a device the source is kept, and every question
-    reads it once, block by block. Rosasco, section 2.3.
+    not kept, for rows in memory. Runs on dense arrays. Of data in files, on a cluster or on a device the source is
+    kept, and every question reads it once, block by block. Rosasco, section 2.3.
 
     Examples
     --------
@@ -120,7 +128,9 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs); choose the bandwidth."""
+        """Keep the samples X (n, p), their targets y, (n,) or (n, n_outputs), and optional `sample_weight` (n,); choose
+        the bandwidth.
+        """
         check_parameters(self, self._constraints)
         self._keep(X, y, sample_weight, told=True)
         for name in ("candidates_", "cv_errors_", "best_score_"):
@@ -176,7 +186,7 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
         )
 
     def predict(self, X: Any) -> Array:
-        """The local mean at each query, (m,) or (m, n_outputs), where the queries are."""
+        """The local mean at each sample of X, (m,) or (m, n_outputs), where the samples are."""
         check_is_fitted(self)
         nothing = np.zeros(0) if self._flat else np.zeros((0, self._targets.shape[1]))
         told = Told(partial(_first, self._mean(), self._flat), nothing)

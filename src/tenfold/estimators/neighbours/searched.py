@@ -336,7 +336,7 @@ class Alone(Searched):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the rows X, (n, p), or distances (n, n) with metric "precomputed"."""
+        """Keep the samples X (n, p), or distances (n, n) with metric "precomputed"; `y` is not used."""
         return self._keep(X)._certified()
 
 
@@ -347,5 +347,7 @@ class Targeted(Searched):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Keep the rows X, (n, p), and their targets y, (n,) or (n, n_outputs); a table may bring its own."""
+        """Keep the samples X (n, p), their targets y, (n,) or (n, n_outputs), and optional `sample_weight` (n,); a
+        table may bring its own.
+        """
         return self._keep(X, y, sample_weight)._certified()

@@ -20,27 +20,69 @@ from tenfold.plans.neighbours import Near, votes
 
 
 class RadiusNeighborsClassifier(Voted, RadiusAsked):
-    """The class that most rows within a radius have.
+    """Classification by all neighbours within a radius: the class that most of them have.
+
+    Predicts the class c with the largest sum of votes ``sum_i w_i [d(x, x_i) <= radius] [y_i = c]``, w_i the weight of
+    a neighbour.
 
     Parameters
     ----------
     radius : float, default=1.0
-    weights, algorithm, leaf_size, p, metric, metric_params, n_jobs : as in KNeighborsClassifier.
+        Samples at most this far away are neighbours.
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        "uniform": all neighbours count alike. "distance": a neighbour counts one over its distance, and where some
+        distance is zero only those samples count. A function makes weights of distances.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        All give the same answer. A tree of balls is a k-d tree here, and where the metric is not Minkowski's, all pairs
+        are compared.
+    leaf_size : int, default=30
+        Accepted for compatibility: leaves have up to 32 samples.
+    p : float, default=2
+        Power of Minkowski's metric: 1 is manhattan, 2 is euclidean.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
+        cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
+        sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two samples. Ours: "ordinal", city
+        blocks of the ranks of values.
     outlier_label : label, list of labels or "most_frequent", default=None
         The class of queries without a neighbour, one for each output; None refuses such queries. A label that is no
         class leaves all probabilities zero, with a warning.
+    metric_params : dict, default=None
+        w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the samples of the fit), or arguments of
+        a function.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads are as many as SciPy's BLAS has.
 
     Attributes
     ----------
-    classes_, outputs_2d_, effective_metric_, effective_metric_params_, n_samples_fit_ : as in KNeighborsClassifier.
+    classes_ : ndarray of shape (n_classes,) or list of such
+        The classes, sorted; a list of them for several outputs.
+    outputs_2d_ : bool
+        Whether y has several columns.
+    effective_metric_ : str or callable
+        The metric in use: "minkowski" is "euclidean" with p=2, "manhattan" with p=1, "chebyshev" with p=inf.
+    effective_metric_params_ : dict
+        Its parameters.
+    n_samples_fit_ : int
+        Number of samples seen in `fit`.
     outlier_label_ : list or None
+        The class of queries without a neighbour, for each output.
     certificate_ : Certificate
-        Kind exact: rows within the radius, found again by plain distances.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        Kind exact: for a sample of the data, all of up to 512, the neighbours within the radius that the index finds
+        are those of plain float64 distances.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    A row's `sample_weight` multiplies its vote, and a row of weight zero is no neighbour. Rosasco, 2.3 (the box).
+    A sample's `sample_weight` multiplies its vote, and a sample of weight zero is no neighbour.
+    Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
+    n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    once, block by block; answers are those of memory.
+    Rosasco, 2.3 (the box).
 
     Examples
     --------
@@ -82,7 +124,7 @@ class RadiusNeighborsClassifier(Voted, RadiusAsked):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Keep the rows X, (n, p), and their classes y, (n,) or (n, n_outputs)."""
+        """Keep the samples X (n, p), their classes y, (n,) or (n, n_outputs), and optional `sample_weight` (n,)."""
         self._keep(X, y, sample_weight)
         self.outlier_label_ = self._labels()
         return self._certified()
@@ -153,24 +195,61 @@ def _or_labels(
 
 
 class RadiusNeighborsRegressor(Averaged, RadiusAsked):
-    """The mean target of all rows within a radius.
+    """Regression by all neighbours within a radius: the mean of their targets.
+
+    Predicts ``f(x) = sum_i w_i [d(x, x_i) <= radius] y_i / sum_i w_i [d(x, x_i) <= radius]``, w_i the weight of a
+    neighbour.
 
     Parameters
     ----------
     radius : float, default=1.0
-    weights, algorithm, leaf_size, p, metric, metric_params, n_jobs : as in KNeighborsRegressor.
+        Samples at most this far away are neighbours.
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        "uniform": all neighbours count alike. "distance": a neighbour counts one over its distance, and where some
+        distance is zero only those samples count. A function makes weights of distances.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        All give the same answer. A tree of balls is a k-d tree here, and where the metric is not Minkowski's, all pairs
+        are compared.
+    leaf_size : int, default=30
+        Accepted for compatibility: leaves have up to 32 samples.
+    p : float, default=2
+        Power of Minkowski's metric: 1 is manhattan, 2 is euclidean.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        Every metric of scikit-learn: euclidean, sqeuclidean, manhattan, chebyshev, minkowski, seuclidean, mahalanobis,
+        cosine, correlation, hamming, canberra, braycurtis, jaccard, dice, rogerstanimoto, russellrao, sokalmichener,
+        sokalsneath, yule, haversine, nan_euclidean, "precomputed", or a function of two samples. Ours: "ordinal", city
+        blocks of the ranks of values.
+    metric_params : dict, default=None
+        w of minkowski, V of seuclidean, V or VI of mahalanobis (else those of the samples of the fit), or arguments of
+        a function.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads are as many as SciPy's BLAS has.
 
     Attributes
     ----------
-    effective_metric_, effective_metric_params_, n_samples_fit_ : as in NearestNeighbors.
+    effective_metric_ : str or callable
+        The metric in use: "minkowski" is "euclidean" with p=2, "manhattan" with p=1, "chebyshev" with p=inf.
+    effective_metric_params_ : dict
+        Its parameters.
+    n_samples_fit_ : int
+        Number of samples seen in `fit`.
     certificate_ : Certificate
-        Kind exact: rows within the radius, found again by plain distances.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+        Kind exact: for a sample of the data, all of up to 512, the neighbours within the radius that the index finds
+        are those of plain float64 distances.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Where no row is within the radius the prediction is not a number, with a warning; `ParzenRegressor` has windows
-    that never end. Rosasco, 2.3 (the box).
+    Where no sample is within the radius the prediction is not a number, with a warning; `ParzenRegressor` has windows
+    that never end.
+    Memory: the samples; for a tree or another metric a copy in float64, and half as much while products run. Never n x
+    n. A query costs n p operations at most, with a tree of few features far fewer; all answers are exact. Runs on dense
+    and sparse arrays. Of data in files, on a cluster or on a device the source is kept, and every question reads it
+    once, block by block; answers are those of memory.
+    Rosasco, 2.3 (the box).
 
     Examples
     --------

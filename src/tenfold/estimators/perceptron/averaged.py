@@ -26,20 +26,28 @@ class AveragedPerceptron(Mistaken, Linear):
     Parameters
     ----------
     fit_intercept : bool, default=True
+        Whether to learn an intercept ``b``.
     max_iter : int, default=100
         Passes at most, of `fit`.
     tol : float or None, default=None
         None: the fit ends after a pass without mistakes, or after `max_iter`. Else it also
         ends when the mean loss of a pass was not smaller by `tol` than the best for `n_iter_no_change` passes.
     shuffle : bool, default=True
+        Whether each pass has a random order of its own, that of scikit-learn for the same `random_state`; from files,
+        within the blocks that are in memory.
     eta0 : float, default=1.0
         Factor of all updates.
     random_state : int, RandomState instance or None, default=0
+        Seed of the orders.
     n_iter_no_change : int, default=5
+        Passes without a better loss, or score, after which a fit ends; see `tol`.
     class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with the sample weights; "balanced" makes their total weights equal. None for
+        ones.
     warm_start : bool, default=False
         Whether a fit goes on from the weights, and the mean, of the one before.
-    verbose : accepted for compatibility: use scikit-learn's callbacks.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     tie : {"mistake", "positive"}, default="mistake"
         What a score of zero is: a mistake, or a prediction of the later class.
     normalize : bool, default=False
@@ -50,17 +58,33 @@ class AveragedPerceptron(Mistaken, Linear):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        The mean.
+        The mean of the weights, one vector for two classes (for the second), else one for each class.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-    n_iter_, t_, n_mistakes_, status_, trace_ : as of `Perceptron`; mistakes are those of the weights that learn.
+        The mean of the intercepts, one for two classes, else one for each.
+    n_iter_ : int
+        Passes over the data.
+    t_ : float
+        One more than the samples seen.
+    n_mistakes_ : int
+        Mistakes in all passes, of the weights that learn.
+    status_ : str
+        "converged" (a pass without mistakes), "no improvement", "cycling" (without `shuffle`: weights came back; the
+        note says where that proves that no weights separate the classes), "iteration limit", "time limit", ...
+    trace_ : list
+        Mistakes, mean loss and length of the weights of each pass.
     certificate_ : Certificate
         Kind count: mistakes of the mean, counted again; ok if there are none.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    A pass costs as that of `Perceptron`, an update twice as much. Runs on dense and sparse arrays and on files.
+    A pass costs a product with X and two updates a mistake; memory is the weights, twice. Runs on dense and sparse
+    arrays and on files, block by block.
     CMU lecture 11. Freund and Schapire 1999; Collins 2002.
 
     Examples
@@ -113,7 +137,7 @@ class AveragedPerceptron(Mistaken, Linear):
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "AveragedPerceptron":
-        """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
+        """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
         self._forget()
         X, y, label, weight = self._all_rows(X, y, sample_weight)
@@ -130,7 +154,9 @@ class AveragedPerceptron(Mistaken, Linear):
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> "AveragedPerceptron":
-        """One pass over more rows; `classes` names all classes in the first call."""
+        """One pass over more samples X (n, p) of classes y (n,) with optional `sample_weight`; `classes` names all
+        classes in the first call.
+        """
         check_parameters(self, self._constraints)
         X, label, weight = self._part(X, y, classes, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])

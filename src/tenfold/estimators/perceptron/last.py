@@ -36,6 +36,7 @@ class Perceptron(Mistaken, Linear):
     l1_ratio : float, default=0.15
         Share of L1 in the elastic net.
     fit_intercept : bool, default=True
+        Whether to learn an intercept ``b``.
     max_iter : int, default=1000
         Passes at most, of `fit`.
     tol : float or None, default=1e-3
@@ -44,16 +45,20 @@ class Perceptron(Mistaken, Linear):
     shuffle : bool, default=True
         Whether each pass has a random order of its own, that of scikit-learn for the same `random_state`; from files,
         within the blocks that are in memory.
-    verbose : accepted for compatibility: use scikit-learn's callbacks.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     eta0 : float, default=1.0
         Factor of all updates.
-    n_jobs : accepted for compatibility.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
     random_state : int, RandomState instance or None, default=0
+        Seed of the orders.
     early_stopping : bool, default=False
         Hold back rows, and end when the accuracy on them does not rise by `tol`.
     validation_fraction : float, default=0.1
         The share of the rows that is held back, of every class alike.
     n_iter_no_change : int, default=5
+        Passes without a better loss, or score, after which a fit ends; see `tol`.
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights: of more than two classes too, where scikit-learn's
         weighs a class against a rest of weight one.
@@ -78,8 +83,11 @@ class Perceptron(Mistaken, Linear):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, one vector for two classes (for the second), else one for each class.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts, one for two classes, else one for each; zero with ``fit_intercept=False``.
     n_iter_ : int
         Passes. scikit-learn goes on for some after one without mistakes, which change nothing.
     t_ : float
@@ -97,7 +105,10 @@ class Perceptron(Mistaken, Linear):
         note says where that proves that no weights separate the classes), "iteration limit", "time limit", ...
     trace_ : list
         Mistakes, mean loss and length of the weights of each pass.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -190,7 +201,9 @@ class Perceptron(Mistaken, Linear):
     def fit(
         self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
     ) -> "Perceptron":
-        """Fit to X (n, p), classes y (n,) and optional weights, from zero or the first weights given."""
+        """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,), from zero or the first
+        weights `coef_init` and `intercept_init`.
+        """
         self._check()
         self._forget()
         X, y, label, weight = self._all_rows(X, y, sample_weight)
@@ -205,7 +218,9 @@ class Perceptron(Mistaken, Linear):
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "Perceptron":
-        """One pass over more rows; `classes` names all classes in the first call."""
+        """One pass over more samples X (n, p) of classes y (n,) with optional `sample_weight`; `classes` names all
+        classes in the first call.
+        """
         self._check()
         if self.early_stopping:
             raise ValueError("early_stopping should be False with partial_fit")

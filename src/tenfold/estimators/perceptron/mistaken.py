@@ -175,7 +175,9 @@ class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 delattr(self, name)
 
     def predict(self, X: Any) -> Array:
-        """The class of each row: of two, the second where its score is positive; of more, that of the largest."""
+        """The class of each sample of X, (n,): of two, the second where its score is positive; of more, that of the
+        largest.
+        """
         z = self.decision_function(X)
         if z.ndim == 1:
             return chosen_classes(self.classes_, z >= 0 if self.tie == "positive" else z > 0)

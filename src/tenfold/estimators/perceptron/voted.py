@@ -28,20 +28,28 @@ class VotedPerceptron(Mistaken):
     Parameters
     ----------
     fit_intercept : bool, default=True
+        Whether to learn an intercept ``b``.
     max_iter : int, default=100
         Passes at most, of `fit`: predictions cost as many products as there were mistakes.
     tol : float or None, default=None
         None: the fit ends after a pass without mistakes, or after `max_iter`. Else it also
         ends when the mean loss of a pass was not smaller by `tol` than the best for `n_iter_no_change` passes.
     shuffle : bool, default=True
+        Whether each pass has a random order of its own, that of scikit-learn for the same `random_state`; from files,
+        within the blocks that are in memory.
     eta0 : float, default=1.0
         Factor of all updates.
     random_state : int, RandomState instance or None, default=0
+        Seed of the orders.
     n_iter_no_change : int, default=5
+        Passes without a better loss, or score, after which a fit ends; see `tol`.
     class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with the sample weights; "balanced" makes their total weights equal. None for
+        ones.
     warm_start : bool, default=False
         Whether a fit goes on from the weights, and keeps the votes, of the one before.
-    verbose : accepted for compatibility: use scikit-learn's callbacks.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     tie : {"mistake", "positive"}, default="mistake"
         What a score of zero is: a mistake, or a prediction of the later class.
     normalize : bool, default=False
@@ -52,16 +60,33 @@ class VotedPerceptron(Mistaken):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     votes_ : ndarray of shape (n_mistakes,)
         The votes of the weights after each mistake.
     support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
         The rows that were mistakes, each once: all weights are sums of them.
-    coef_, intercept_ : as of `Perceptron`: the last weights, which predictions do not use alone.
-    n_iter_, t_, n_mistakes_, status_, trace_ : as of `Perceptron`; mistakes are those of the weights that learn.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The last weights, which predictions do not use alone.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The last intercepts, one for two classes, else one for each.
+    n_iter_ : int
+        Passes over the data.
+    t_ : float
+        One more than the samples seen.
+    n_mistakes_ : int
+        Mistakes in all passes, of the weights that learn.
+    status_ : str
+        "converged" (a pass without mistakes), "no improvement", "cycling" (without `shuffle`: weights came back; the
+        note says where that proves that no weights separate the classes), "iteration limit", "time limit", ...
+    trace_ : list
+        Mistakes, mean loss and length of the weights of each pass.
     certificate_ : Certificate
         Kind count: mistakes of the votes, counted again; ok if there are none. Not judged where that would take more
         than 2^26 votes.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -119,7 +144,7 @@ class VotedPerceptron(Mistaken):
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "VotedPerceptron":
-        """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
+        """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
         self._forget()
         X, y, label, weight = self._all_rows(X, y, sample_weight)
@@ -134,7 +159,9 @@ class VotedPerceptron(Mistaken):
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "VotedPerceptron":
-        """One pass over more rows; `classes` names all classes in the first call."""
+        """One pass over more samples X (n, p) of classes y (n,) with optional `sample_weight`; `classes` names all
+        classes in the first call.
+        """
         check_parameters(self, self._constraints)
         X, label, weight = self._part(X, y, classes, sample_weight)
         rows, start = self._rows(X, label, weight), self._start(X.shape[1])
@@ -158,8 +185,8 @@ class VotedPerceptron(Mistaken):
         self.votes_, self.support_vectors_ = fitted.voters.votes, fitted.voters.X
 
     def decision_function(self, X: Any) -> Array:
-        """Of two classes (n,), the share of the votes for the second minus that for the first; of more, the share of
-        each, (n, classes).
+        """Votes for the samples X: of two classes (n,), the share of the votes for the second minus that for the first;
+        of more, the share of each, (n, n_classes).
         """
         check_is_fitted(self)
         if isinstance(X, Table):

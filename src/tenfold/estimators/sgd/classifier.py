@@ -139,7 +139,7 @@ class OnlineClassifier(Online):
         return z[:, 0] if z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Array:
-        """The class of each row: the side it is on, or the class with the largest decision function."""
+        """The class of each sample of X, (n,): the side it is on, or the class with the largest decision function."""
         z = self.decision_function(X)
         return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else np.argmax(z, axis=1))
 
@@ -182,6 +182,7 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
     loss : str, default="hinge"
         One of the above; "tanh" is not in scikit-learn.
     penalty : {"l2", "l1", "elasticnet", None}, default="l2"
+        The penalty R(w) of the formula above; None for none.
     alpha : float, default=1e-4
         Strength of the penalty; sets the step size of "optimal", too.
     l1_ratio : float or None, default=0.15
@@ -196,10 +197,12 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
     shuffle : bool, default=True
         Whether each epoch takes the rows in another order, scikit-learn's for the same `random_state`. Rows from
         files are shuffled within their blocks of about 32 MiB: put them on disk in random order.
-    verbose : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     epsilon : float, default=0.1
         Of the losses "huber" and the insensitive ones.
-    n_jobs : accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
     random_state : int, RandomState or None, default=None
         Of the shuffle and of the rows kept apart.
     learning_rate : {"optimal", "constant", "invscaling", "adaptive", "pa1", "pa2"}, default="optimal"
@@ -207,11 +210,15 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
         "invscaling" eta0 / t^power_t (1/t with power_t=1); "adaptive" `eta0`, divided by 5 where a fit would end;
         "pa1", "pa2" passive-aggressive steps for the hinge loss, of at most, or damped by, `eta0`.
     eta0 : float, default=0.01
+        The step size, or its first value, of all schedules but "optimal".
     power_t : float, default=0.5
+        Exponent of "invscaling".
     early_stopping : bool, default=False
         Whether to end on the accuracy of a share `validation_fraction` of the rows, kept apart.
     validation_fraction : float, default=0.1
+        Share of the samples that is kept apart with `early_stopping`.
     n_iter_no_change : int, default=5
+        Epochs without improvement after which a fit ends; see `tol`.
     class_weight : dict or "balanced", default=None
         With more than two classes a class weighs in its own problem only, as in scikit-learn.
     warm_start : bool, default=False
@@ -226,8 +233,11 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, one vector for two classes (for the second), else one for each class.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts, one for two classes, else one for each; zero with ``fit_intercept=False``.
     n_iter_ : int
         Epochs of the class that took most.
     t_ : float
@@ -239,7 +249,10 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
         How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback" or "interrupted".
     trace_ : tuple of Record
         Mean objective met on the way and seconds, for each epoch.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -373,7 +386,7 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
         X_val: Any = None,
         y_val: Any = None,
     ) -> "SGDClassifier":
-        """Fit to X (n, p), classes y (n,) and optional weights; from `coef_init` and `intercept_init` if given.
+        """Fit to X (n, p), classes y (n,) and optional `sample_weight`; from `coef_init` and `intercept_init` if given.
 
         With `X_val` and `y_val` the fit ends on the accuracy there, whatever `early_stopping` says.
         """
@@ -384,14 +397,16 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "SGDClassifier":
-        """One more epoch over these rows; `classes` names all classes in the first call."""
+        """One more epoch over samples X (n, p) of classes y (n,) with optional `sample_weight`; `classes` names all
+        classes in the first call.
+        """
         self._check(partial=True)
         self._partial_fit(X, y, classes, sample_weight)
         return self
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, (n, k).
+        """Probabilities of the classes for the samples X, (n, n_classes).
 
         With "log_loss" 1 / (1 + exp(-z)), with "modified_huber" (clip(z, -1, 1) + 1) / 2 (Zhang, 2004), z the decision
         function; those of more than two classes are divided by their sum.
@@ -412,7 +427,7 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the probabilities."""
+        """Logarithms of the probabilities of the classes for the samples X, (n, n_classes)."""
         z = self.decision_function(X)
         if self.loss == "log_loss" and z.ndim == 1:
             z = contiguous(z)

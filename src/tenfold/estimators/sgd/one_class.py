@@ -41,29 +41,66 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
     nu : float in (0, 1], default=0.5
         A bound on the share of rows outside, and the strength of the penalty.
     fit_intercept : bool, default=True
+        Whether to learn the offset; without it ``offset_`` is 1. On sparse data its steps are a hundredth, as in
+        scikit-learn.
     max_iter : int, default=1000
+        Limit of the epochs of `fit`.
     tol : float or None, default=1e-3
+        A fit ends when for five epochs in a row the mean objective met on the way was not better by `tol` than the best
+        before. None: `max_iter` epochs.
     shuffle : bool, default=True
-    verbose : accepted for compatibility.
-    random_state : int, RandomState or None, default=None
+        Whether each epoch takes the samples in another order, scikit-learn's for the same `random_state`. Samples from
+        files are shuffled within their blocks of about 32 MiB: put them on disk in random order.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shuffle.
     learning_rate : {"optimal", "constant", "invscaling", "adaptive"}, default="optimal"
+        With t the number of the step: "optimal" 1 / (nu (t0 + t - 1)), t0 Bottou's; "constant" `eta0`; "invscaling"
+        eta0 / t^power_t; "adaptive" `eta0`, divided by 5 where a fit would end.
     eta0 : float, default=0.01
+        The step size, or its first value, of all schedules but "optimal".
     power_t : float, default=0.5
+        Exponent of "invscaling".
     warm_start : bool, default=False
+        Whether `fit` starts from the previous weights and intercept.
     average : bool or int, default=False
+        Whether, or from which step on, the iterates are averaged.
     batch_size : int, default=1
+        Samples of a step, of whose slopes it takes the mean.
     time_limit : float, default=None
-        All but `nu` as in `SGDClassifier`.
+        Seconds after which no further epoch is begun. None for no limit.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Weights of the features.
     offset_ : ndarray of shape (1,)
-    n_iter_, t_, certificate_, status_, trace_, n_features_in_, feature_names_in_ : as in `SGDClassifier`.
+        Where ``x.w`` is smaller, a sample is outside; 1 - b.
+    intercept_ : ndarray of shape (1,)
+        b, that is ``1 - offset_``.
+    n_iter_ : int
+        Epochs.
+    t_ : float
+        One more than the steps taken.
+    certificate_ : Certificate
+        Not judged by `fit`, where it would cost as much as several epochs: ``tenfold.certify(model, X)`` gives the
+        duality gap, by which no other weights have a smaller objective.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback" or "interrupted".
+    trace_ : tuple of Record
+        Mean objective met on the way and seconds, for each epoch.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Cost, sources of rows and weights are as in `SGDClassifier`.
+    An epoch costs 4 n p operations at most, one read of X, and p numbers of memory; sparse samples cost their entries,
+    averages and penalties included. Runs on dense and sparse arrays and on files. Samples of weight zero are removed;
+    other weights are factors of a sample's step, not repetitions. Ctrl-C ends a fit with the last complete epoch.
+    Features should have similar scales.
 
     Examples
     --------
@@ -163,7 +200,9 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
     def fit(
         self, X: Any, y: Any = None, coef_init: Any = None, offset_init: Any = None, sample_weight: Any = None
     ) -> "SGDOneClassSVM":
-        """Fit to X (n, p) and optional weights; y is not used."""
+        """Fit to X (n, p) and optional `sample_weight` (n,), from `coef_init` and `offset_init` if given; y is not
+        used.
+        """
         check_parameters(self, self._constraints)
         check_together(self)
         X, ones = rows_and_ones(self, X, y)
@@ -175,7 +214,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SGDOneClassSVM":
-        """One more epoch over these rows; y is not used."""
+        """One more epoch over samples X (n, p) with optional `sample_weight` (n,); y is not used."""
         check_parameters(self, self._constraints)
         X, ones = validate_part(self, X, y, rows_and_ones)
         weight = validate_weights(sample_weight, X)
@@ -197,7 +236,7 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
         return self.decision_function(X) + self.offset_
 
     def predict(self, X: Any) -> Array:
-        """+1 inside, -1 outside."""
+        """+1 for samples of X that are inside, -1 outside, (n,)."""
         return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.int32)
 
 

@@ -44,30 +44,68 @@ class PassiveAggressiveClassifier(Scored, OnlineClassifier, ClassifierMixin, Bas
     C : float, default=1.0
         The longest step of PA-I; the larger, the less PA-II is damped.
     fit_intercept : bool, default=True
+        Whether to learn an intercept ``b``. On sparse data its steps are a hundredth, as in scikit-learn.
     max_iter : int, default=1000
+        Limit of the epochs of `fit`.
     tol : float or None, default=1e-3
+        A fit ends when for `n_iter_no_change` epochs in a row the mean loss met on the way (or, with early stopping,
+        the score) was not better by `tol` than the best before. None: `max_iter` epochs.
     early_stopping : bool, default=False
+        Whether to end on the accuracy of a share `validation_fraction` of the samples, kept apart.
     validation_fraction : float, default=0.1
+        Share of the samples that is kept apart with `early_stopping`.
     n_iter_no_change : int, default=5
+        Epochs without improvement after which a fit ends; see `tol`.
     shuffle : bool, default=True
-    verbose : accepted for compatibility.
+        Whether each epoch takes the samples in another order, scikit-learn's for the same `random_state`. Samples from
+        files are shuffled within their blocks of about 32 MiB: put them on disk in random order.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-    n_jobs : accepted for compatibility.
-    random_state : int, RandomState or None, default=None
+        PA-I or PA-II.
+    n_jobs : int, default=None
+        Accepted for compatibility: threads follow `threadpoolctl` and OMP_NUM_THREADS.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shuffle and of the samples kept apart.
     warm_start : bool, default=False
+        Whether `fit` starts from the previous weights and intercept.
     class_weight : dict or "balanced", default=None
+        Weights of the classes, factors of the steps; "balanced" makes their total weights equal. With more than two
+        classes a class weighs in its own problem only, as in scikit-learn. None for ones.
     average : bool or int, default=False
+        Whether, or from which step on, the iterates are averaged.
     time_limit : float, default=None
-        All but `C` and `loss` as in `SGDClassifier`.
+        Seconds after which no further epoch is begun. None for no limit.
 
     Attributes
     ----------
-    classes_, coef_, intercept_, n_iter_, t_, certificate_, status_, trace_, n_features_in_, feature_names_in_ : as in
-        `SGDClassifier`. There is no problem of which a fit would be the solution: the certificate stays not judged.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, one vector for two classes (for the second), else one for each class.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts, one for two classes, else one for each; zero with ``fit_intercept=False``.
+    n_iter_ : int
+        Epochs, of the class that took most.
+    t_ : float
+        One more than the steps taken.
+    certificate_ : Certificate
+        Not judged, by `fit` or later: there is no problem of which a fit would be the solution.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback" or "interrupted".
+    trace_ : tuple of Record
+        Mean objective met on the way and seconds, for each epoch.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Cost and sources of rows are as in `SGDClassifier`.
+    An epoch costs 4 n p operations at most, one read of X, and p numbers of memory a class; sparse samples cost their
+    entries, averages and penalties included. Runs on dense and sparse arrays and on files. Samples of weight zero are
+    removed; other weights are factors of a sample's step, not repetitions. Ctrl-C ends a fit with the last complete
+    epoch. Features should have similar scales.
 
     Examples
     --------
@@ -151,7 +189,11 @@ class PassiveAggressiveClassifier(Scored, OnlineClassifier, ClassifierMixin, Bas
         X_val: Any = None,
         y_val: Any = None,
     ) -> "PassiveAggressiveClassifier":
-        """Fit to X (n, p), classes y (n,); weights are factors of the steps, `X_val`, `y_val` as in SGDClassifier."""
+        """Fit to X (n, p), classes y (n,) and optional `sample_weight`, factors of the steps, from `coef_init` and
+        `intercept_init` if given.
+
+        With `X_val` and `y_val` the fit ends on the accuracy there, whatever `early_stopping` says.
+        """
         check_parameters(self, self._constraints)
         self._fit(X, y, coef_init, intercept_init, sample_weight, X_val, y_val)
         return self
@@ -160,7 +202,9 @@ class PassiveAggressiveClassifier(Scored, OnlineClassifier, ClassifierMixin, Bas
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, *, sample_weight: Any = None
     ) -> "PassiveAggressiveClassifier":
-        """One more epoch over these rows; `classes` names all classes in the first call."""
+        """One more epoch over samples X (n, p) of classes y (n,) with optional `sample_weight`; `classes` names all
+        classes in the first call.
+        """
         check_parameters(self, self._constraints)
         _refuse_partial(self)
         self._partial_fit(X, y, classes, sample_weight)
@@ -180,29 +224,63 @@ class PassiveAggressiveRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEs
     C : float, default=1.0
         The longest step of PA-I; the larger, the less PA-II is damped.
     fit_intercept : bool, default=True
+        Whether to learn an intercept ``b``. On sparse data its steps are a hundredth, as in scikit-learn.
     max_iter : int, default=1000
+        Limit of the epochs of `fit`.
     tol : float or None, default=1e-3
+        A fit ends when for `n_iter_no_change` epochs in a row the mean loss met on the way (or, with early stopping,
+        the score) was not better by `tol` than the best before. None: `max_iter` epochs.
     early_stopping : bool, default=False
+        Whether to end on the R^2 of a share `validation_fraction` of the samples, kept apart.
     validation_fraction : float, default=0.1
+        Share of the samples that is kept apart with `early_stopping`.
     n_iter_no_change : int, default=5
+        Epochs without improvement after which a fit ends; see `tol`.
     shuffle : bool, default=True
-    verbose : accepted for compatibility.
+        Whether each epoch takes the samples in another order, scikit-learn's for the same `random_state`. Samples from
+        files are shuffled within their blocks of about 32 MiB: put them on disk in random order.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        PA-I or PA-II.
     epsilon : float, default=0.1
-    random_state : int, RandomState or None, default=None
+        Half width of the tube in which errors cost nothing, in the units of y.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shuffle and of the samples kept apart.
     warm_start : bool, default=False
+        Whether `fit` starts from the previous weights and intercept.
     average : bool or int, default=False
+        Whether, or from which step on, the iterates are averaged.
     time_limit : float, default=None
-        All but `C` and `loss` as in `SGDRegressor`.
+        Seconds after which no further epoch is begun. None for no limit.
 
     Attributes
     ----------
-    coef_, intercept_, n_iter_, t_, certificate_, status_, trace_, n_features_in_, feature_names_in_ : as in
-        `SGDRegressor`. There is no problem of which a fit would be the solution: the certificate stays not judged.
+    coef_ : ndarray of shape (n_features,)
+        Weights of the features.
+    intercept_ : ndarray of shape (1,)
+        Intercept ``b``; zero with ``fit_intercept=False``.
+    n_iter_ : int
+        Epochs.
+    t_ : float
+        One more than the steps taken.
+    certificate_ : Certificate
+        Not judged, by `fit` or later: there is no problem of which a fit would be the solution.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback" or "interrupted".
+    trace_ : tuple of Record
+        Mean objective met on the way and seconds, for each epoch.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Cost and sources of rows are as in `SGDClassifier`.
+    An epoch costs 4 n p operations at most, one read of X, and p numbers of memory; sparse samples cost their entries,
+    averages and penalties included. Runs on dense and sparse arrays and on files. Samples of weight zero are removed;
+    other weights are factors of a sample's step, not repetitions. Ctrl-C ends a fit with the last complete epoch.
+    Features should have similar scales.
 
     Examples
     --------
@@ -283,14 +361,18 @@ class PassiveAggressiveRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEs
         X_val: Any = None,
         y_val: Any = None,
     ) -> "PassiveAggressiveRegressor":
-        """Fit to X (n, p) and y (n,); weights are factors of the steps. `X_val`, `y_val` as in SGDRegressor."""
+        """Fit to X (n, p), targets y (n,) and optional `sample_weight`, factors of the steps, from `coef_init` and
+        `intercept_init` if given.
+
+        With `X_val` and `y_val` the fit ends on R^2 there, whatever `early_stopping` says.
+        """
         check_parameters(self, self._constraints)
         self._fit(X, y, coef_init, intercept_init, sample_weight, X_val, y_val)
         return self
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> "PassiveAggressiveRegressor":
-        """One more epoch over these rows."""
+        """One more epoch over samples X (n, p) of targets y (n,) with optional `sample_weight`."""
         check_parameters(self, self._constraints)
         _refuse_partial(self)
         self._partial_fit(X, y, sample_weight)

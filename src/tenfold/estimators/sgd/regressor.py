@@ -90,39 +90,85 @@ class SGDRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     loss : {"squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"}, default="squared_error"
+        One of the above.
     penalty : {"l2", "l1", "elasticnet", None}, default="l2"
+        The penalty R(w) of the formula above; None for none.
     alpha : float, default=1e-4
+        Strength of the penalty; sets the step size of "optimal", too.
     l1_ratio : float or None, default=0.15
+        Share of the L1 part of "elasticnet".
     fit_intercept : bool, default=True
+        Whether to learn an intercept ``b``. It is not penalised; on sparse data its steps are a hundredth, as in
+        scikit-learn.
     max_iter : int, default=1000
+        Limit of the epochs of `fit`.
     tol : float or None, default=1e-3
+        A fit ends when for `n_iter_no_change` epochs in a row the mean objective met on the way (or, with early
+        stopping, the score) was not better by `tol` than the best before. None: `max_iter` epochs.
     shuffle : bool, default=True
-    verbose : accepted for compatibility.
+        Whether each epoch takes the samples in another order, scikit-learn's for the same `random_state`. Samples from
+        files are shuffled within their blocks of about 32 MiB: put them on disk in random order.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     epsilon : float, default=0.1
-    random_state : int, RandomState or None, default=None
+        Where "huber" becomes linear, and the half width of the tube of the insensitive losses, in the units of y.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shuffle and of the samples kept apart.
     learning_rate : {"invscaling", "constant", "optimal", "adaptive", "pa1", "pa2"}, default="invscaling"
-        The passive-aggressive steps "pa1" and "pa2" are for the loss "epsilon_insensitive".
+        With t the number of the step: "invscaling" eta0 / t^power_t; "constant" `eta0`; "optimal" 1 / (alpha (t0 + t -
+        1)), t0 Bottou's; "adaptive" `eta0`, divided by 5 where a fit would end; "pa1", "pa2" passive-aggressive steps
+        for the loss "epsilon_insensitive", of at most, or damped by, `eta0`.
     eta0 : float, default=0.01
+        The step size, or its first value, of all schedules but "optimal".
     power_t : float, default=0.25
+        Exponent of "invscaling".
     early_stopping : bool, default=False
         Whether to end on the R^2 of a share `validation_fraction` of the rows, kept apart.
     validation_fraction : float, default=0.1
+        Share of the samples that is kept apart with `early_stopping`.
     n_iter_no_change : int, default=5
+        Epochs without improvement after which a fit ends; see `tol`.
     warm_start : bool, default=False
+        Whether `fit` starts from the previous weights and intercept.
     average : bool or int, default=False
+        Whether, or from which step on, the iterates are averaged.
     batch_size : int, default=1
+        Samples of a step, of whose slopes it takes the mean.
     time_limit : float, default=None
-        All as in `SGDClassifier`.
+        Seconds after which no further epoch is begun. None for no limit.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Weights of the features.
     intercept_ : ndarray of shape (1,)
-    n_iter_, t_, certificate_, status_, trace_, n_features_in_, feature_names_in_ : as in `SGDClassifier`.
+        Intercept ``b``; zero with ``fit_intercept=False``.
+    n_iter_ : int
+        Epochs.
+    t_ : float
+        One more than the steps taken.
+    certificate_ : Certificate
+        Not judged by `fit`, where it would cost as much as several epochs: ``tenfold.certify(model, X, y)`` gives the
+        duality gap, by which no other weights have a smaller objective.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback" or "interrupted".
+    trace_ : tuple of Record
+        Mean objective met on the way and seconds, for each epoch.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
-    Cost, sources of rows, weights and what differs from scikit-learn are as in `SGDClassifier`.
+    An epoch costs 4 n p operations at most, one read of X, and p numbers of memory; sparse samples cost their entries,
+    averages and penalties included. Runs on dense and sparse arrays and on files. Samples of weight zero are removed;
+    other weights are factors of a sample's step, not repetitions. Ctrl-C ends a fit with the last complete epoch.
+    Features should have similar scales.
+
+    Where scikit-learn's own arithmetic is not that of these formulas, this is: averages with an L1 penalty or over
+    several calls of `partial_fit`, the objective with an L1 penalty or on sparse samples, and early stopping, whose
+    score there is of weights without their scale.
     Seeger, section 2.4.2; Welling, section 7.1; Rosasco, section 8.1; Cookbook, ch. 18.
 
     Examples
@@ -236,7 +282,7 @@ class SGDRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
         X_val: Any = None,
         y_val: Any = None,
     ) -> "SGDRegressor":
-        """Fit to X (n, p), y (n,) and optional weights; from `coef_init` and `intercept_init` if given.
+        """Fit to X (n, p), y (n,) and optional `sample_weight`; from `coef_init` and `intercept_init` if given.
 
         With `X_val` and `y_val` the fit ends on R^2 there, whatever `early_stopping` says.
         """
@@ -247,7 +293,7 @@ class SGDRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SGDRegressor":
-        """One more epoch over these rows."""
+        """One more epoch over samples X (n, p) of targets y (n,) with optional `sample_weight`."""
         self._check(partial=True)
         self._partial_fit(X, y, sample_weight)
         return self

@@ -45,6 +45,7 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
     penalty : {"l1", "l2"}, default="l2"
         "l1" goes with the squared hinge loss.
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
+        The hinge loss max(0, 1 - m) of a margin m, or its square.
     dual : "auto" or bool, default="auto"
         Whether the dual of the squared hinge loss is ascended, row by row, which pays with many columns; "auto" decides
         by the shape of the data. The hinge loss takes True alone, and "l1" False alone, as in scikit-learn: the method
@@ -58,12 +59,14 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         With "crammer_singer" loss, penalty and dual are not asked, as in scikit-learn.
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is penalised as the formula says, unless ``penalize_intercept=False``.
     intercept_scaling : float, default=1
         The penalty on the intercept is that on the weight of a column of this value.
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights; "balanced" by the weighted counts. In the problem of
         one class against the others only its own rows are so weighted, as in scikit-learn.
-    verbose : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     random_state : int, RandomState or None, default=None
         The order of rows in an ascent of the dual.
     max_iter : int, default=1000
@@ -76,15 +79,25 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, one vector for two classes (for the second), else one for each class.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts, one for two classes, else one for each; zero with ``fit_intercept=False``.
     n_iter_ : int
         The largest number of steps of a problem.
     certificate_ : Certificate
         Kind gap: no other weights have a weighted mean objective (that above over C times the sum of the weights) that
         is smaller by more. With several problems the worst; `parts` has all.
-    status_, trace_ : how the fit ended; objective, measure and seconds of each step of the longest.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted" or
+        "stalled" (rounding).
+    trace_ : tuple of Record
+        Objective, measure and seconds of each step, of the longest problem where there are several.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -169,7 +182,7 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVC":
-        """Fit to X (n, p), classes y (n,) and optional weights, a number or (n,)."""
+        """Fit to X (n, p), classes y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
         refuse_elsewhere(self, X)
         X, y = validate(self, X, y, numeric=False, multi_output=False)
@@ -227,7 +240,7 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
         return z[:, 0] if z.shape[1] == 1 else z
 
     def predict(self, X: Any) -> Array:
-        """The class of each row: the side of two, or the largest score."""
+        """The class of each sample of X, (n,): the side of two, or the largest score."""
         z = self.decision_function(X)
         return chosen_classes(self.classes_, z > 0 if z.ndim == 1 else rowwise(largest, z))
 

@@ -45,14 +45,17 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
     C : float, default=1.0
         Inverse strength of the penalty.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        The part of an error beyond the tube, max(0, r - epsilon), or its square.
     fit_intercept : bool, default=True
+        Whether to fit an intercept ``b``; it is penalised as the formula says, unless ``penalize_intercept=False``.
     intercept_scaling : float, default=1.0
         The penalty on the intercept is that on the weight of a column of this value.
     dual : "auto" or bool, default="auto"
         Whether the dual of the squared loss is ascended, row by row, which pays with many columns; "auto" decides by
         the shape of the data. The other loss takes True alone, as in scikit-learn: the method is chosen by the shape of
         the data.
-    verbose : accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
+    verbose : int, default=0
+        Accepted for compatibility: use scikit-learn's callbacks, for instance its ProgressBar.
     random_state : int, RandomState or None, default=None
         The order of rows in an ascent of the dual.
     max_iter : int, default=1000
@@ -65,13 +68,23 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        Weights of the features.
     intercept_ : ndarray of shape (1,)
+        Intercept ``b``; zero with ``fit_intercept=False``.
     n_iter_ : int
+        Steps taken.
     certificate_ : Certificate
         Kind gap: no other weights have a weighted mean objective (that above over C times the sum of the weights) that
         is smaller by more.
-    status_, trace_ : how the fit ended; objective, measure and seconds of each step.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    status_ : str
+        How the fit ended: "converged", "iteration limit", "time limit", "stopped by a callback", "interrupted" or
+        "stalled" (rounding).
+    trace_ : tuple of Record
+        Objective, measure and seconds of each step, of the longest problem where there are several.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -145,7 +158,7 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearSVR":
-        """Fit to X (n, p), targets y (n,) and optional weights, a number or (n,)."""
+        """Fit to X (n, p), targets y (n,) and optional `sample_weight`, a number or (n,)."""
         check_parameters(self, self._constraints)
         refuse_elsewhere(self, X)
         X, y = validate(self, X, y, multi_output=False)

@@ -66,10 +66,17 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or an array elsewhere
-        y : array-like of shape (n,) or (n, t)
+        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or array on a device
+            The samples.
+        y : array-like of shape (n,) or (n, t), default=None
+            The targets; None where a table brings its own.
         sample_weight : array-like of shape (n,), default=None
-            Whole numbers count as repeated rows.
+            Weights of the samples; whole numbers count as repetitions. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         check_parameters(self, self._constraints)
         X, y = validate(self, X, y)
@@ -173,7 +180,9 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
         return self._pair(X, y)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """`fit`, then `transform` of the same rows: a pair where y is given."""
+        """Fit to X (n, p), y and optional `sample_weight` (n,), and transform the same samples: a pair where y is
+        given.
+        """
         return self.fit(X, y, sample_weight).transform(X, y)
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
@@ -183,7 +192,7 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
         return there if y is None else (there, _back(y, "y", wide(self.y_loadings_), self._y_std, self._y_mean))
 
     def predict(self, X: Any, copy: bool = True) -> Array:
-        """``(X - mean) coef_' + intercept_``."""
+        """Predictions ``(X - mean) coef_' + intercept_``; `copy` is accepted for compatibility."""
         return self._raw(X, self._predicting)
 
     def _predicting(self, few: bool) -> Callable[[Array], Array]:

@@ -25,7 +25,12 @@ class CCA(Regressing):
         Pairs of directions; at most min(n, p, t).
     scale : bool, default=True
         Whether columns are divided by their standard deviations first.
-    max_iter, tol, copy : accepted for compatibility: there are no iterations, and X is never changed.
+    max_iter : int, default=500
+        Accepted for compatibility: there are no iterations.
+    tol : float, default=1e-6
+        Accepted for compatibility: there are no iterations.
+    copy : bool, default=True
+        Accepted for compatibility: X is never changed.
     ridge : float or (float, float), default=0.0
         Added to the variances of the (scaled) columns of X and of y, or to those of each by itself. Without it, more
         columns than rows are correlated perfectly, whatever they are.
@@ -41,13 +46,18 @@ class CCA(Regressing):
     correlations_ : ndarray of shape (n_components,)
         Of the pairs of scores, the largest first; with a ridge, of the penalised ones.
     coef_ : ndarray of shape (t, p)
+        Weights of the linear prediction of y from the centred X.
     intercept_ : ndarray of shape (t,)
+        The mean of y, to which `predict` adds the centred samples times `coef_`.
     n_iter_ : list of int
         One for each pair.
     certificate_ : Certificate
         Kind spectral: how far the pairs are from solving the problem, in units of a correlation; infinite where a pair
         with a larger correlation was left out.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----

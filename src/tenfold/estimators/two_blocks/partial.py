@@ -29,22 +29,42 @@ class PLSRegression(Regressing):
         At most min(n, p).
     scale : bool, default=True
         Whether columns are divided by their standard deviations first.
-    max_iter, tol, copy : accepted for compatibility: there are no iterations, and X is never changed.
+    max_iter : int, default=500
+        Accepted for compatibility: there are no iterations.
+    tol : float, default=1e-6
+        Accepted for compatibility: there are no iterations.
+    copy : bool, default=True
+        Accepted for compatibility: X is never changed.
 
     Attributes
     ----------
-    x_weights_, y_weights_, x_loadings_, y_loadings_, x_rotations_, y_rotations_ : ndarray
-        As in scikit-learn: columns of X or y as rows, components as columns.
+    x_weights_ : ndarray of shape (p, n_components)
+        The directions w of X, in what the components before leave of it.
+    y_weights_ : ndarray of shape (t, n_components)
+        The directions of y, in what the components before leave of it.
+    x_loadings_ : ndarray of shape (p, n_components)
+        The regression of X on its scores.
+    y_loadings_ : ndarray of shape (t, n_components)
+        The regression of y on its scores.
+    x_rotations_ : ndarray of shape (p, n_components)
+        Scores of X are the centred and scaled samples times these.
+    y_rotations_ : ndarray of shape (t, n_components)
+        Scores of y are the centred and scaled targets times these.
     x_scores_, y_scores_ : ndarray of shape (n, n_components)
         Of the rows of the fit.
     coef_ : ndarray of shape (t, p)
+        Weights of the linear prediction of y from the centred X.
     intercept_ : ndarray of shape (t,)
+        The mean of y, to which `predict` adds the centred samples times `coef_`.
     n_iter_ : list of int
         One for each component.
     certificate_ : Certificate
         Kind spectral: the largest residual of a pair of singular vectors, in units of the largest covariance; infinite
         where a pair with a larger covariance was left out.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -141,20 +161,40 @@ class PLSCanonical(Regressing):
         Whether columns are divided by their standard deviations first.
     algorithm : {"nipals", "svd"}, default="nipals"
         Both stand for the same closed form.
-    max_iter, tol, copy : accepted for compatibility: there are no iterations, and X is never changed.
+    max_iter : int, default=500
+        Accepted for compatibility: there are no iterations.
+    tol : float, default=1e-6
+        Accepted for compatibility: there are no iterations.
+    copy : bool, default=True
+        Accepted for compatibility: X is never changed.
 
     Attributes
     ----------
-    x_weights_, y_weights_, x_loadings_, y_loadings_, x_rotations_, y_rotations_ : ndarray
-        As in scikit-learn: columns of X or y as rows, components as columns.
+    x_weights_ : ndarray of shape (p, n_components)
+        The directions w of X, in what the components before leave of it.
+    y_weights_ : ndarray of shape (t, n_components)
+        The directions of y, in what the components before leave of it.
+    x_loadings_ : ndarray of shape (p, n_components)
+        The regression of X on its scores.
+    y_loadings_ : ndarray of shape (t, n_components)
+        The regression of y on its scores.
+    x_rotations_ : ndarray of shape (p, n_components)
+        Scores of X are the centred and scaled samples times these.
+    y_rotations_ : ndarray of shape (t, n_components)
+        Scores of y are the centred and scaled targets times these.
     coef_ : ndarray of shape (t, p)
+        Weights of the linear prediction of y from the centred X.
     intercept_ : ndarray of shape (t,)
+        The mean of y, to which `predict` adds the centred samples times `coef_`.
     n_iter_ : list of int
         One for each component; none with "svd".
     certificate_ : Certificate
         Kind spectral: the largest residual of a pair of singular vectors, in units of the largest covariance; infinite
         where a pair with a larger covariance was left out.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -215,7 +255,8 @@ class PLSSVD(TwoBlocks):
         At most min(n, p, t).
     scale : bool, default=True
         Whether columns are divided by their standard deviations first.
-    copy : accepted for compatibility: X is never changed.
+    copy : bool, default=True
+        Accepted for compatibility: X is never changed.
 
     Attributes
     ----------
@@ -224,7 +265,10 @@ class PLSSVD(TwoBlocks):
     certificate_ : Certificate
         Kind spectral: the largest residual of a pair of singular vectors, in units of the largest covariance; infinite
         where a pair with a larger covariance was left out.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -270,5 +314,7 @@ class PLSSVD(TwoBlocks):
         return self._pair(X, y)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """`fit`, then `transform` of the same rows: a pair where y is given."""
+        """Fit to X (n, p), y and optional `sample_weight` (n,), and transform the same samples: a pair where y is
+        given.
+        """
         return self.fit(X, y, sample_weight).transform(X, y)

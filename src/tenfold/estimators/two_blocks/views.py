@@ -63,7 +63,10 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
     certificate_ : Certificate
         Kind spectral: how far the directions are from solving the problem, in units of a correlation; infinite where
         one with a larger value was left out.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only where X had names, all of them strings.
 
     Notes
     -----
@@ -106,11 +109,17 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or an array elsewhere
+        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or array on a device
             The views side by side.
-        y : not looked at.
+        y : object, default=None
+            Not used.
         sample_weight : array-like of shape (n,), default=None
-            Whole numbers count as repeated rows.
+            Weights of the samples; whole numbers count as repetitions. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
         """
         check_parameters(self, self._constraints)
         X = validate_rows(self, X)
@@ -138,7 +147,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
         return self
 
     def transform(self, X: Any) -> Array:
-        """The scores of the first view, then those of the second, ..., (n, m n_components)."""
+        """Scores of the samples X: those of the first view, then those of the second, ..., (n, m n_components)."""
         return self._raw(X)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
