@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from tenfold.data import MemoryRows
-from tenfold.judge.balance import Kept, balanced, sums_at
+from tenfold.judge.balance import Kept, _Half, _mixed, balanced, sums_at
 from tenfold.judge.points import point_of, prepare
 from tenfold.losses import Logistic, Poisson, Square, SquaredHinge
 from tenfold.penalties import L2, ElasticNet
@@ -47,3 +47,12 @@ def test_a_penalty_without_a_kink_asks_for_gradients():
     assert Kept.of(prepare(Glm(Logistic(), L2(0.1), True), rows), params) is None
     dense = MemoryRows(rows.X.toarray(), rows.y)
     assert Kept.of(prepare(Glm(Logistic(), ElasticNet(0.1, 0.0), True), dense), params) is None
+
+
+def test_slopes_whose_product_underflows_have_their_signs():
+    """A tampered model with huge weights classifies all samples: what is left of its slopes is below 1e-162."""
+    here = _Half(0.0, 1e-200, np.array([1e-200]))
+    others = iter([_Half(0.0, 1e-200, np.array([1e-200])), _Half(0.0, -1e-200, np.array([-1e-200]))])
+    found = _mixed(here, -1.0, lambda step: next(others))
+    assert found is not None
+    np.testing.assert_allclose(found.pull, 0.0, atol=1e-210)

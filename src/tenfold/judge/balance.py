@@ -40,7 +40,7 @@ def _mixed(here: _Half, step: float, moved: Callable[[float], _Half]) -> Slopes 
         other = moved(step)
         if not np.isfinite(other.slope):
             return None
-        if other.slope * here.slope <= 0.0:
+        if np.sign(other.slope) != np.sign(here.slope):  # their product may underflow
             share = here.slope / (here.slope - other.slope)
             # the Fenchel-Young term of slopes at z + step for margins z
             term = here.loss - other.loss + step * other.slope
