@@ -83,6 +83,11 @@ def kind_of(cells: Collection[bytes], numbers: Array, whole: bool) -> str:
     return TEXT
 
 
+def _is_no_label(word: str) -> bool:
+    """Whether a cell is empty, or was no UTF-8."""
+    return word in MISSING or any("\udc80" <= sign <= "\udcff" for sign in word)
+
+
 class CsvPart:
     """A CSV file; `kinds` is what its columns hold, in their order."""
 
@@ -202,17 +207,14 @@ class CsvPart:
         return ValueError(f"{place}, column {name!r}: {word!r} is not {expected}.")
 
     def _texts(self, found: Cells, column: int, name: str, chunk: Chunk) -> Array:
-        words = []
-        for row, at, cell in found.others:
-            if at != column:
-                continue
-            try:
-                words.append(cell.decode())
-            except UnicodeDecodeError:
-                raise bytes_target(f"{self._text.place(chunk, row)}, ", name) from None
-            if words[-1] in MISSING:
+        cells = [cell for _, at, cell in found.others if at == column]  # one for each row
+        words = {cell: cell.decode(errors="surrogateescape") for cell in set(cells)}
+        for row, cell in enumerate(cells) if any(map(_is_no_label, words.values())) else ():
+            if words[cell] in MISSING:
                 raise missing_value(f"Column {name!r}", self._text.place(chunk, row), name)
-        return np.array(words, np.str_)
+            if _is_no_label(words[cell]):
+                raise bytes_target(f"{self._text.place(chunk, row)}, ", name)
+        return np.array([words[cell] for cell in cells], np.str_)
 
     def _values(self, found: Cells, column: int, name: str, chunk: Chunk) -> Array:
         values = found.X[:, column]

@@ -117,7 +117,11 @@ class TextFile:
             return self._cells_slowly(chunk, fields, kinds)
         X, rows, whole, others = found
         text = chunk.text
-        return Cells(X[:rows], whole, [(row, j, _unquoted(text[a:b])) for row, j, a, b in others.tolist()])
+        at, columns, begins, ends = others.T.tolist()
+        cells = [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        if cells and b'"' in text:
+            cells = list(map(_unquoted, cells))
+        return Cells(X[:rows], whole, list(zip(at, columns, cells, strict=True)))
 
     def _cells_slowly(self, chunk: Chunk, fields: Sequence[int], kinds: Sequence[ColumnKind]) -> Cells:
         """The same of any text, cell by cell."""
