@@ -9,13 +9,14 @@ tools := .venv/.tools
 built := .venv/.built
 sources := pyproject.toml CMakeLists.txt $(shell find core -type f 2>/dev/null)
 cpp := $(filter %.cpp %.hpp,$(sources))
+stub := src/tenfold/_core.pyi
 linted := src tests benchmarks examples tools
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHON
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test test-product test-all test-core bench lint format sanitize sanitize-python docs clean distclean
+.PHONY: help demo test test-product test-all test-core bench lint format stub sanitize sanitize-python docs clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -24,7 +25,8 @@ help:
 	@echo "make test-core the C++ tests; make sanitize: the same under address and undefined-behaviour sanitizers"
 	@echo "make sanitize-python  the tests of changed files on an extension with the sanitizers"
 	@echo "make bench     times beside scikit-learn and the best peers"
-	@echo "make lint      ruff, mypy, import-linter, clang-format; make format: apply the formatters"
+	@echo "make lint      ruff, mypy, import-linter, clang-format, the stub; make format: apply the formatters"
+	@echo "make stub      write the types of the extension, src/tenfold/_core.pyi, anew"
 	@echo "make docs      the documentation as static pages in site/"
 	@echo "make clean     remove what was built; make distclean: and .venv"
 	@echo "make PYTHON=/path/to/python3 ... chooses the interpreter of .venv (after make distclean)"
@@ -48,7 +50,7 @@ sanitize: $(tools)
 	$(call core-tests,build/sanitize,RelWithDebInfo,ON)
 
 sanitize-python: $(built)
-	cmake -S . -B build/sanitize-python -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DTENFOLD_SANITIZE=ON \
+	cmake -S . -B build/sanitize-python -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DTENFOLD_SANITIZE=ON -DTENFOLD_WERROR=ON \
 	    -DPython_EXECUTABLE="$$($(python) -c 'import sys; print(sys.executable)')" \
 	    -Dnanobind_DIR="$$($(python) -m nanobind --cmake_dir)"
 	cmake --build build/sanitize-python --parallel $(JOBS)
@@ -63,6 +65,11 @@ lint: $(built)
 	$(python) -m mypy
 	lint-imports --no-cache
 	clang-format --dry-run -Werror $(cpp)
+	$(call write-stub,build/_core.pyi)
+	diff -u $(stub) build/_core.pyi || { echo "The types of the extension have changed: run make stub."; exit 1; }
+
+stub: $(built)
+	$(call write-stub,$(stub))
 
 format: $(tools)
 	$(python) -m ruff check --fix $(wildcard $(linted))
@@ -81,9 +88,17 @@ distclean: clean
 
 # $(call core-tests,folder,build type,sanitizers ON or OFF)
 define core-tests
-	cmake -S . -B $(1) -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTENFOLD_TESTS=ON -DTENFOLD_SANITIZE=$(3) -DTENFOLD_EXTENSION=OFF
+	cmake -S . -B $(1) -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTENFOLD_TESTS=ON -DTENFOLD_WERROR=ON -DTENFOLD_SANITIZE=$(3) \
+	    -DTENFOLD_EXTENSION=OFF
 	cmake --build $(1) --parallel $(JOBS)
 	ctest --test-dir $(1) --output-on-failure
+endef
+
+# $(call write-stub,file): the types of the extension, as nanobind knows them
+define write-stub
+	$(python) -m nanobind.stubgen -q -D -m tenfold._core -o $(1)
+	$(python) -m ruff check -q --select I --fix $(1)
+	$(python) -m ruff format -q $(1)
 endef
 
 $(tools): tools/dev-requirements.txt
@@ -99,5 +114,5 @@ $(tools): tools/dev-requirements.txt
 $(built): $(tools) $(sources)
 	@echo "Building the package (again whenever core/, CMakeLists.txt or pyproject.toml changed)"
 	@$(python) -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation \
-	    --config-settings=editable.rebuild=false --editable .
+	    --config-settings=editable.rebuild=false --config-settings=cmake.define.TENFOLD_WERROR=ON --editable .
 	@touch $@

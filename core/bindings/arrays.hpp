@@ -9,6 +9,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -56,6 +58,11 @@ template <std::size_t N> using Shape = std::array<Index, N>;
 // ours, and comes in large pages for large ones.
 nb::object empty_array(const Index *shape, std::size_t dimensions, const char *dtype);
 
+// A NumPy array as a result, whose dtype stands in the signature.
+template <class T> struct Given {
+  nb::object array;
+};
+
 // A new NumPy array to write a result to.
 template <class T, std::size_t N> class Out {
 public:
@@ -67,7 +74,7 @@ public:
     PyBuffer_Release(&buffer); // the array keeps its memory where it is
   }
   std::span<T> span() const { return span_; }
-  nb::object give() const { return array_; }
+  Given<T> give() const { return {array_}; }
 
 private:
   static constexpr const char *dtype() {
@@ -83,7 +90,7 @@ private:
 };
 
 // The values as a NumPy array: small ones are copied, the memory of large ones is handed over.
-template <class T, std::size_t N> nb::object give(std::vector<T> values, const Shape<N> &shape) {
+template <class T, std::size_t N> Given<T> give(std::vector<T> values, const Shape<N> &shape) {
   constexpr std::size_t small = 4096;
   if (values.size() <= small) {
     const Out<T, N> out(shape);
@@ -98,7 +105,7 @@ template <class T, std::size_t N> nb::object give(std::vector<T> values, const S
   std::array<std::size_t, N> sizes;
   for (std::size_t i = 0; i < N; ++i)
     sizes[i] = static_cast<std::size_t>(shape[i]);
-  return nb::cast(nb::ndarray<nb::numpy, T>(data, N, sizes.data(), owner));
+  return {nb::cast(nb::ndarray<nb::numpy, T>(data, N, sizes.data(), owner))};
 }
 
 bool is_masked(nb::handle object);
@@ -107,10 +114,13 @@ bool is_masked(nb::handle object);
 
 namespace nanobind::detail {
 
+template <class T>
+constexpr auto name_of_array = const_name("numpy.ndarray[dtype=") + dtype_traits<T>::name + const_name("]");
+
 template <class T, int N> struct type_caster<tenfold::In<T, N>> {
   using Argument = tenfold::In<T, N>;
   using Array = decltype(Argument::array);
-  NB_TYPE_CASTER(Argument, make_caster<Array>::Name)
+  NB_TYPE_CASTER(Argument, name_of_array<T>)
 
   bool from_python(handle source, uint32_t flags, cleanup_list *cleanup) noexcept {
     if (tenfold::is_masked(source))
@@ -121,6 +131,14 @@ template <class T, int N> struct type_caster<tenfold::In<T, N>> {
     value.array = std::move(caster.value);
     return reinterpret_cast<std::uintptr_t>(value.array.data()) % alignof(T) == 0;
   }
+};
+
+template <class T> struct type_caster<tenfold::Given<T>> {
+  using Value = tenfold::Given<T>;
+  static constexpr auto Name = name_of_array<T>;
+  template <typename> using Cast = Value;
+
+  static handle from_cpp(const Value &value, rv_policy, cleanup_list *) noexcept { return value.array.inc_ref(); }
 };
 
 } // namespace nanobind::detail

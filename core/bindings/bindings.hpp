@@ -31,7 +31,6 @@ void bind_nearest(nb::module_ &m);
 void bind_loo(nb::module_ &m);
 void bind_neighbours(nb::module_ &m);
 void bind_csv(nb::module_ &m);
-void bind_parquet(nb::module_ &m);
 void bind_beside(nb::module_ &m);
 void bind_elementwise(nb::module_ &m);
 void bind_blas(nb::module_ &m);

@@ -18,8 +18,7 @@ template <class Rows> void check(const Rows &x, const Maybe<double, 1> &weight, 
 }
 
 template <class Rows, class What>
-nb::tuple sums(const Rows &x, const Maybe<double, 1> &weight, const Classes &group, Index classes, What what,
-               int threads) {
+auto sums(const Rows &x, const Maybe<double, 1> &weight, const Classes &group, Index classes, What what, int threads) {
   check(x, weight, group, classes);
   const int workers = checked_threads(threads);
   ClassColumns found;
@@ -28,17 +27,17 @@ nb::tuple sums(const Rows &x, const Maybe<double, 1> &weight, const Classes &gro
     found = class_columns(x, span_or_none(weight), group.span(), classes, what, workers);
   }
   if constexpr (std::is_same_v<What, About>)
-    return nb::make_tuple(give<double, 1>(std::move(found.weight), {classes}),
-                          give<double, 2>(std::move(found.sums), {classes, x.columns}),
-                          give<double, 2>(std::move(found.squares), {classes, x.columns}));
+    return std::make_tuple(give<double, 1>(std::move(found.weight), {classes}),
+                           give<double, 2>(std::move(found.sums), {classes, x.columns}),
+                           give<double, 2>(std::move(found.squares), {classes, x.columns}));
   else
-    return nb::make_tuple(give<double, 1>(std::move(found.weight), {classes}),
-                          give<double, 2>(std::move(found.sums), {classes, x.columns}), found.low);
+    return std::make_tuple(give<double, 1>(std::move(found.weight), {classes}),
+                           give<double, 2>(std::move(found.sums), {classes, x.columns}), found.low);
 }
 
 template <class Rows>
-nb::tuple sums_or_counts(const Rows &x, const Maybe<double, 1> &weight, const Classes &group, Index classes,
-                         std::optional<double> threshold, int threads) {
+auto sums_or_counts(const Rows &x, const Maybe<double, 1> &weight, const Classes &group, Index classes,
+                    std::optional<double> threshold, int threads) {
   return threshold ? sums(x, weight, group, classes, Above{*threshold}, threads)
                    : sums(x, weight, group, classes, Values{}, threads);
 }
@@ -109,10 +108,10 @@ template <class T> void bind_products(nb::module_ &m) {
           found = class_products(x, span_or_none(weight), group.span(), k, places.span(), vectors.span(), count,
                                  vectors.shape(0) == 1, workers);
         }
-        return nb::make_tuple(give<double, 1>(std::move(found.weight), {k}),
-                              give<double, 2>(std::move(found.sums), {k, x.columns}),
-                              give<double, 2>(std::move(found.squares), {k, x.columns}),
-                              give<double, 3>(std::move(found.products), {k, count, x.columns}));
+        return std::make_tuple(give<double, 1>(std::move(found.weight), {k}),
+                               give<double, 2>(std::move(found.sums), {k, x.columns}),
+                               give<double, 2>(std::move(found.squares), {k, x.columns}),
+                               give<double, 3>(std::move(found.products), {k, count, x.columns}));
       },
       nb::arg("X"), nb::arg("weight").none(), nb::arg("group"), nb::arg("places"), nb::arg("vectors"),
       nb::arg("threads"),

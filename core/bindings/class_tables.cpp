@@ -26,8 +26,8 @@ template <class T> void bind_dense(nb::module_ &m) {
           const nb::gil_scoped_release release;
           found = category_ranges(rows_of(X), span_or_none(weight), workers);
         }
-        return nb::make_tuple(give<double, 1>(std::move(found.low), {X.shape(1)}),
-                              give<double, 1>(std::move(found.high), {X.shape(1)}), found.finite);
+        return std::make_tuple(give<double, 1>(std::move(found.low), {X.shape(1)}),
+                               give<double, 1>(std::move(found.high), {X.shape(1)}), found.finite);
       },
       nb::arg("X"), nb::arg("weight").none(), nb::arg("threads"),
       "The least and the largest value of each column, NaN left out, and whether none is infinite below: (low, high, "
@@ -46,8 +46,8 @@ template <class T> void bind_dense(nb::module_ &m) {
           const nb::gil_scoped_release release;
           found = class_tables(rows_of(X), span_or_none(weight), group.span(), classes, starts.span(), workers);
         }
-        return nb::make_tuple(give<double, 1>(std::move(found.weight), {classes}),
-                              give<double, 2>(std::move(found.sums), {total, classes}));
+        return std::make_tuple(give<double, 1>(std::move(found.weight), {classes}),
+                               give<double, 2>(std::move(found.sums), {total, classes}));
       },
       nb::arg("X"), nb::arg("weight").none(), nb::arg("group"), nb::arg("classes"), nb::arg("starts"),
       nb::arg("threads"),
@@ -65,7 +65,7 @@ template <class T> void bind_dense(nb::module_ &m) {
           const nb::gil_scoped_release release;
           strange = table_scores(rows_of(X), table.span(), intercept.span(), starts.span(), workers, z.span());
         }
-        return nb::make_tuple(z.give(), strange);
+        return std::make_tuple(z.give(), strange);
       },
       nb::arg("X"), nb::arg("table"), nb::arg("intercept"), nb::arg("starts"), nb::arg("threads"),
       "intercept + the sums of the table's lines of each row's categories, (n, classes); and the place in X of a "

@@ -2,6 +2,8 @@
 
 #include "tenfold/csv.hpp"
 
+#include <nanobind/stl/vector.h>
+
 namespace tenfold {
 
 namespace {
@@ -21,37 +23,44 @@ void bind_csv(nb::module_ &m) {
           const nb::gil_scoped_release release;
           cut = whole_records(characters(text));
         }
-        return nb::make_tuple(cut.size, cut.lines);
+        return std::make_tuple(cut.size, cut.lines);
       },
       nb::arg("text"), "Where the last whole record ends, and how many line breaks there are before: (size, lines).");
   m.def(
-      "csv_numbers",
+      "csv_records",
       [](const In<std::uint8_t, 1> &text, Index lines, int delimiter, const In<std::int32_t, 1> &place,
-         const In<std::uint8_t, 1> &whole) -> nb::object {
-        const Index columns = whole.shape(0);
+         const In<std::uint8_t, 1> &kinds) {
+        const Index columns = kinds.shape(0);
         require(lines >= 0, "lines must not be negative");
         require(place.shape(0) > 0, "place must have one entry a field");
         require(std::ranges::all_of(place.span(), [&](std::int32_t j) { return j >= -1 && j < columns; }),
                 "place must hold columns, or -1");
         const Out<double, 2> out({lines, columns});
-        std::vector<std::uint8_t> still(whole.span().begin(), whole.span().end());
+        std::vector<std::uint8_t> seen(kinds.span().begin(), kinds.span().end());
+        std::vector<OtherCell> others;
+        std::vector<std::int64_t> places;
         Index rows = 0;
         {
           const nb::gil_scoped_release release;
           rows = read_records({characters(text), static_cast<char>(delimiter), place.span(), columns}, lines,
-                              out.span(), still);
+                              out.span(), seen, others);
+          places.reserve(4 * others.size());
+          for (const OtherCell &cell : others)
+            places.insert(places.end(), {cell.row, cell.column, cell.begin, cell.end});
         }
-        if (rows == not_claimed)
-          return nb::none();
-        nb::list flags;
-        for (const std::uint8_t flag : still)
-          flags.append(flag != 0);
-        return nb::make_tuple(out.give(), rows, flags);
+        std::vector<bool> whole;
+        for (const std::uint8_t kind : seen)
+          whole.push_back(kind == whole_column);
+        const auto count = static_cast<Index>(others.size());
+        auto found =
+            std::make_tuple(out.give(), rows, std::move(whole), give<std::int64_t, 2>(std::move(places), {count, 4}));
+        return rows == not_claimed ? std::nullopt : std::optional(std::move(found));
       },
-      nb::arg("text"), nb::arg("lines"), nb::arg("delimiter"), nb::arg("place"), nb::arg("whole"),
-      "Records of numbers, at most as many as lines: (matrix, rows of it that are filled, which columns held nothing "
-      "but "
-      "whole numbers), or None.");
+      nb::arg("text"), nb::arg("lines"), nb::arg("delimiter"), nb::arg("place"), nb::arg("kinds"),
+      "Records, at most as many as lines, in columns of numbers (0), whole numbers (1) or text (2): (matrix, rows of "
+      "it "
+      "that are filled, which columns of whole numbers held nothing else, row, column, begin and end in the text of "
+      "each cell that is no plain number and NaN in the matrix), or None.");
 }
 
 } // namespace tenfold

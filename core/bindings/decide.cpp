@@ -5,7 +5,7 @@
 namespace tenfold {
 namespace {
 
-template <class T, class Scores> nb::object decided(const In<T, 2> &X, const Scores &scores, int threads) {
+template <class T, class Scores> auto decided(const In<T, 2> &X, const Scores &scores, int threads) {
   const int workers = checked_threads(threads);
   const Out<std::int64_t, 1> number({X.shape(0)});
   {

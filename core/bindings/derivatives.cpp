@@ -35,9 +35,9 @@ Loss loss_named(const std::string &name) {
 }
 
 template <class Rows>
-nb::tuple evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight, const In<double, 2> &coef,
-                   const In<double, 1> &intercept, const Maybe<double, 1> &shift, const std::string &loss,
-                   double parameter, int order, int threads) {
+auto evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight, const In<double, 2> &coef,
+              const In<double, 1> &intercept, const Maybe<double, 1> &shift, const std::string &loss, double parameter,
+              int order, int threads) {
   const Index p = x.columns, t = intercept.shape(0);
   require(Y.shape(0) == x.rows && Y.shape(1) == t, "Y must be (rows of X, targets)");
   require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
@@ -54,13 +54,13 @@ nb::tuple evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1>
     const nb::gil_scoped_release release;
     d = derivatives(point, order, workers);
   }
-  nb::object gradient = nb::none(), hessian = nb::none();
+  std::optional<Given<double>> gradient, hessian;
   if (order >= 1)
     gradient = give<double, 2>(std::move(d.gradient), {t, p});
   if (order == 2)
     hessian = give<double, 2>(std::move(d.hessian), {p + 1, p + 1});
-  return nb::make_tuple(d.weight, give<double, 1>(std::move(d.value), {t}), give<double, 1>(std::move(d.slope), {t}),
-                        gradient, hessian);
+  return std::make_tuple(d.weight, give<double, 1>(std::move(d.value), {t}), give<double, 1>(std::move(d.slope), {t}),
+                         gradient, hessian);
 }
 
 template <class T> void bind_dense(nb::module_ &m) {
@@ -111,7 +111,7 @@ void bind_margins(nb::module_ &m) {
           const nb::gil_scoped_release release;
           sums = losses_at(margins, workers, u.span(), curvature.span());
         }
-        return nb::make_tuple(sums[0], sums[1], sums[2], u.give(), curvature.give());
+        return std::make_tuple(sums[0], sums[1], sums[2], u.give(), curvature.give());
       },
       nb::arg("y"), nb::arg("z"), nb::arg("weight"), nb::arg("loss"), nb::arg("parameter"), nb::arg("threads"),
       "Sums of a loss of targets y at margins z and of its first two derivatives, and these of each row: (value, "
@@ -129,7 +129,7 @@ void bind_margins(nb::module_ &m) {
           const nb::gil_scoped_release release;
           sums = losses_along(margins, dz.span(), length, workers);
         }
-        return nb::make_tuple(sums[0], sums[1], sums[2], sums[3]);
+        return std::make_tuple(sums[0], sums[1], sums[2], sums[3]);
       },
       nb::arg("y"), nb::arg("z"), nb::arg("dz"), nb::arg("length"), nb::arg("weight"), nb::arg("loss"),
       nb::arg("parameter"), nb::arg("threads"),
@@ -165,9 +165,9 @@ template <class T> void bind_paths(nb::module_ &m) {
           const nb::gil_scoped_release release;
           found = fold_paths(folds, strengths.span(), {tol, part, most, limit}, workers);
         }
-        return nb::make_tuple(give<double, 3>(std::move(found.params), {F, A, p + 1}),
-                              give<std::int32_t, 2>(std::move(found.steps), {F, A}),
-                              give<std::int64_t, 2>(std::move(found.passes), {F, 2}), found.regular);
+        return std::make_tuple(give<double, 3>(std::move(found.params), {F, A, p + 1}),
+                               give<std::int32_t, 2>(std::move(found.steps), {F, A}),
+                               give<std::int64_t, 2>(std::move(found.passes), {F, 2}), found.regular);
       },
       nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("shift"), nb::arg("rows"), nb::arg("starts"),
       nb::arg("strengths"), nb::arg("loss"), nb::arg("parameter"), nb::arg("intercept"), nb::arg("tol"),

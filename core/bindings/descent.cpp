@@ -11,8 +11,8 @@ Order order_of(std::optional<std::uint64_t> seed) { return seed ? Order(*seed) :
 
 // One penalty after the other, on what `begun` makes: weights of this shape, gaps and sweeps.
 template <class Begun>
-nb::tuple descended(const Begun &begun, const Shape<3> &shape, const In<double, 1> &l1, const In<double, 1> &l2,
-                    bool positive, double enough, Index most, std::optional<std::uint64_t> seed) {
+auto descended(const Begun &begun, const Shape<3> &shape, const In<double, 1> &l1, const In<double, 1> &l2,
+               bool positive, double enough, Index most, std::optional<std::uint64_t> seed) {
   Out<double, 3> weights(shape);
   std::vector<double> gaps(static_cast<std::size_t>(shape[0]));
   std::vector<std::int64_t> sweeps(gaps.size());
@@ -28,13 +28,13 @@ nb::tuple descended(const Begun &begun, const Shape<3> &shape, const In<double, 
                 weights.span().begin() + static_cast<Index>(a) * shape[1] * shape[2]);
     }
   }
-  return nb::make_tuple(weights.give(), give<double, 1>(std::move(gaps), {shape[0]}),
-                        give<std::int64_t, 1>(std::move(sweeps), {shape[0]}));
+  return std::make_tuple(weights.give(), give<double, 1>(std::move(gaps), {shape[0]}),
+                         give<std::int64_t, 1>(std::move(sweeps), {shape[0]}));
 }
 
-nb::tuple descent(const In<double, 2> &S, const In<double, 2> &C, double yy, const In<double, 1> &unit,
-                  const In<double, 2> &start, const In<double, 1> &l1, const In<double, 1> &l2, bool positive,
-                  double enough, Index most, std::optional<std::uint64_t> seed) {
+auto descent(const In<double, 2> &S, const In<double, 2> &C, double yy, const In<double, 1> &unit,
+             const In<double, 2> &start, const In<double, 1> &l1, const In<double, 1> &l2, bool positive, double enough,
+             Index most, std::optional<std::uint64_t> seed) {
   const Index p = C.shape(1), t = C.shape(0), A = l1.shape(0);
   require(p > 0 && t > 0, "C must be (targets, columns)");
   require(S.shape(0) >= p && S.shape(1) >= p, "S must have a row and a column for each column of C");
@@ -49,10 +49,10 @@ nb::tuple descent(const In<double, 2> &S, const In<double, 2> &C, double yy, con
 
 // Along compressed columns (n x q) of these means, for targets (t x n).
 template <class I>
-nb::tuple descent_along(const In<double, 1> &data, const In<I, 1> &indices, const Pointers &indptr,
-                        const In<double, 1> &means, const In<double, 2> &targets, const In<double, 2> &start,
-                        const In<double, 1> &l1, const In<double, 1> &l2, bool positive, double enough, Index most,
-                        std::optional<std::uint64_t> seed) {
+auto descent_along(const In<double, 1> &data, const In<I, 1> &indices, const Pointers &indptr,
+                   const In<double, 1> &means, const In<double, 2> &targets, const In<double, 2> &start,
+                   const In<double, 1> &l1, const In<double, 1> &l2, bool positive, double enough, Index most,
+                   std::optional<std::uint64_t> seed) {
   const Index q = means.shape(0), t = targets.shape(0), n = targets.shape(1), A = l1.shape(0);
   const Compressed<double, I> columns(data, indices, indptr, n);
   require(q > 0 && t > 0, "there must be a column and a target");

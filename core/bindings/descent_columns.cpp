@@ -41,7 +41,7 @@ template <class I> void bind(nb::module_ &m) {
           const nb::gil_scoped_release release;
           step = descend_columns(model, enough, most, d.span(), move.span());
         }
-        return nb::make_tuple(d.give(), step.intercept, move.give(), step.sweeps);
+        return std::make_tuple(d.give(), step.intercept, move.give(), step.sweeps);
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("curvature"), nb::arg("gradient"),
       nb::arg("slope"), nb::arg("weights"), nb::arg("moving"), nb::arg("l1"), nb::arg("l2"), nb::arg("intercept"),

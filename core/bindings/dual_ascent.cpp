@@ -21,7 +21,7 @@ DualAscent make(const In<double, 1> &target, const In<double, 1> &low, const In<
   return state;
 }
 
-template <class Vector> nb::object vector(const Vector &values) {
+template <class Vector> auto vector(const Vector &values) {
   return give<double, 1>({values.begin(), values.end()}, {static_cast<Index>(values.size())});
 }
 

@@ -47,9 +47,9 @@ void bind_lars(nb::module_ &m) {
             const Index p = static_cast<Index>(self.correlations().size());
             std::vector<std::int64_t> active(self.active().begin(), self.active().end());
             const Index count = static_cast<Index>(active.size());
-            return nb::make_tuple(give<double, 1>(std::vector<double>(self.sizes()), {knots}),
-                                  give<double, 2>(std::vector<double>(self.weights()), {knots, p}),
-                                  give<std::int64_t, 1>(std::move(active), {count}));
+            return std::make_tuple(give<double, 1>(std::vector<double>(self.sizes()), {knots}),
+                                   give<double, 2>(std::vector<double>(self.weights()), {knots, p}),
+                                   give<std::int64_t, 1>(std::move(active), {count}));
           },
           "Of every knot the size of the largest correlation and the weights, and the columns that are active at the "
           "end.");

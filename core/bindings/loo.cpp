@@ -34,9 +34,9 @@ template <class T> void bind(nb::module_ &m) {
           const nb::gil_scoped_release release;
           result = leave_one_out(rotation, blas, workers, errors ? errors->span() : std::span<double>{});
         }
-        return nb::make_tuple(give<double, 2>(std::move(result.sums), {t, A}),
-                              give<double, 1>(std::move(result.largest_leverage), {A}),
-                              errors ? errors->give() : nb::none(), result.finite);
+        return std::make_tuple(give<double, 2>(std::move(result.sums), {t, A}),
+                               give<double, 1>(std::move(result.largest_leverage), {A}),
+                               errors ? std::optional(errors->give()) : std::nullopt, result.finite);
       },
       nb::arg("X"), nb::arg("Y"), nb::arg("weight").none(), nb::arg("centre"), nb::arg("target_mean"), nb::arg("V"),
       nb::arg("D"), nb::arg("C"), nb::arg("base"), nb::arg("threads"), nb::arg("keep"),

@@ -39,10 +39,10 @@ template <class T> void bind_rows(nb::module_ &m) {
           found = mixture_sums(Dense<T>{X.data(), X.shape(0), p}, span_or_none(weight), g, workers);
         }
         const Index K = g.components();
-        const nb::object squares = g.diagonal() ? give<double, 2>(std::move(found.squares), {K, p})
-                                                : give<double, 3>(std::move(found.squares), {g.triangles(), p, p});
-        return nb::make_tuple(found.weight, found.value, give<double, 1>(std::move(found.count), {K}),
-                              give<double, 2>(std::move(found.sums), {K, p}), squares);
+        const Given<double> squares = g.diagonal() ? give<double, 2>(std::move(found.squares), {K, p})
+                                                   : give<double, 3>(std::move(found.squares), {g.triangles(), p, p});
+        return std::make_tuple(found.weight, found.value, give<double, 1>(std::move(found.count), {K}),
+                               give<double, 2>(std::move(found.sums), {K, p}), squares);
       },
       nb::arg("X"), nb::arg("weight").none(), nb::arg("means"), nb::arg("factors").none(), nb::arg("scales").none(),
       nb::arg("centre").none(), nb::arg("offsets"), nb::arg("threads"),
@@ -60,7 +60,7 @@ template <class T> void bind_rows(nb::module_ &m) {
           const nb::gil_scoped_release release;
           mixture_posterior(Dense<T>{X.data(), X.shape(0), p}, g, workers, log_density.span(), r.span());
         }
-        return nb::make_tuple(log_density.give(), r.give());
+        return std::make_tuple(log_density.give(), r.give());
       },
       nb::arg("X"), nb::arg("means"), nb::arg("factors").none(), nb::arg("scales").none(), nb::arg("centre").none(),
       nb::arg("offsets"), nb::arg("shares"), nb::arg("threads"),
@@ -83,7 +83,7 @@ template <class T> void bind_features(nb::module_ &m) {
           found = feature_sums(Dense<T>{X.data(), X.shape(0), p}, span_or_none(weight), centre.span(), scale.span(),
                                coef.span(), K, workers);
         }
-        return nb::make_tuple(found.weight, found.value, give<double, 2>(std::move(found.moments), {K, size}));
+        return std::make_tuple(found.weight, found.value, give<double, 2>(std::move(found.moments), {K, size}));
       },
       nb::arg("X"), nb::arg("weight").none(), nb::arg("centre"), nb::arg("scale"), nb::arg("coef"), nb::arg("threads"),
       "With features f = (1, a, a_j a_k for j <= k) of a = (x - centre) scale and log densities -1/2 coef f of "
@@ -108,7 +108,7 @@ void bind_mixture(nb::module_ &m) {
           const nb::gil_scoped_release release;
           log_shares(lengths.span(), offset.span(), weight.span(), workers, density.span(), share.span());
         }
-        return nb::make_tuple(density.give(), share.give());
+        return std::make_tuple(density.give(), share.give());
       },
       nb::arg("lengths"), nb::arg("offset"), nb::arg("weight"), nb::arg("shares"), nb::arg("threads"),
       "log sum_k exp(offset_k - lengths_ik / 2), (n,), and where asked for the shares of the terms times the weights "

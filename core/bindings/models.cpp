@@ -9,9 +9,9 @@ namespace tenfold {
 namespace {
 
 template <class Rows>
-nb::tuple evaluate(const Rows &x, const In<double, 1> &y, const Maybe<double, 1> &weight,
-                   const In<std::int32_t, 1> &group, const In<double, 2> &share, const In<double, 3> &coef,
-                   const In<double, 2> &intercept, const Maybe<double, 1> &shift, int order, int threads) {
+auto evaluate(const Rows &x, const In<double, 1> &y, const Maybe<double, 1> &weight, const In<std::int32_t, 1> &group,
+              const In<double, 2> &share, const In<double, 3> &coef, const In<double, 2> &intercept,
+              const Maybe<double, 1> &shift, int order, int threads) {
   const Index p = x.columns, M = coef.shape(0), K = coef.shape(1);
   require(y.shape(0) == x.rows, "y must have one entry a row");
   require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
@@ -31,11 +31,11 @@ nb::tuple evaluate(const Rows &x, const In<double, 1> &y, const Maybe<double, 1>
     const nb::gil_scoped_release release;
     s = models(in, order, blas, workers);
   }
-  nb::object gradient = nb::none();
+  std::optional<Given<double>> gradient;
   if (order >= 1)
     gradient = give<double, 3>(std::move(s.gradient), {M, K, p});
-  return nb::make_tuple(give<double, 1>(std::move(s.value), {M}), give<double, 2>(std::move(s.slope), {M, K}),
-                        gradient);
+  return std::make_tuple(give<double, 1>(std::move(s.value), {M}), give<double, 2>(std::move(s.slope), {M, K}),
+                         gradient);
 }
 
 template <class T> void bind_dense(nb::module_ &m) {
@@ -80,8 +80,8 @@ void bind_stacks(nb::module_ &m) {
           const nb::gil_scoped_release release;
           factor_stack(lower, q, workers, least);
         }
-        return nb::make_tuple(give<double, 3>(std::move(lower), {count, q, q}),
-                              give<double, 1>(std::move(least), {count}));
+        return std::make_tuple(give<double, 3>(std::move(lower), {count, q, q}),
+                               give<double, 1>(std::move(least), {count}));
       },
       nb::arg("H"), nb::arg("threads"),
       "Cholesky factors of symmetric matrices, and what is least left of a diagonal entry of each.");

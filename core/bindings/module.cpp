@@ -4,6 +4,8 @@
 #include "tenfold/poll.hpp"
 #include "tenfold/pool.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include <chrono>
 
 namespace tenfold {
@@ -55,7 +57,9 @@ nb::object empty_array(const Index *shape, std::size_t dimensions, const char *d
 NB_MODULE(_core, m) {
   using namespace tenfold;
   look = look_at_python;
-  m.doc() = "The loops of tenfold: statistics, derivatives and products of rows, in C++.";
+  m.doc() =
+      "The loops of tenfold: statistics, derivatives and products of rows, in C++. All arrays are C-contiguous; X is "
+      "float32 or float64, everything else as its type says.";
   bind_moments(m);
   bind_class_columns(m);
   bind_class_tables(m);
@@ -80,7 +84,6 @@ NB_MODULE(_core, m) {
   bind_loo(m);
   bind_neighbours(m);
   bind_csv(m);
-  bind_parquet(m);
   bind_beside(m);
   bind_elementwise(m);
   bind_blas(m);
@@ -90,9 +93,9 @@ NB_MODULE(_core, m) {
   m.def(
       "available_isas",
       [] {
-        nb::list names;
+        std::vector<std::string> names;
         for (const std::string_view name : available_kernels())
-          names.append(nb::str(name.data(), name.size()));
+          names.emplace_back(name);
         return names;
       },
       "The instruction sets of this build that this CPU has, best first.");

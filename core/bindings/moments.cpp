@@ -9,8 +9,8 @@ namespace {
 using Groups = Maybe<std::int32_t, 1>;
 
 template <class Rows>
-nb::tuple fold(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight, const Groups &group, Index groups,
-               int threads) {
+auto fold(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight, const Groups &group, Index groups,
+          int threads) {
   require(Y.shape(0) == x.rows, "Y must have as many rows as X");
   require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
   require(!group || group->shape(0) == x.rows, "group must have one entry a row");
@@ -23,7 +23,7 @@ nb::tuple fold(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &we
     const nb::gil_scoped_release release;
     m = moments(x, Y.span(), t, span_or_none(weight), span_or_none(group), groups, workers);
   }
-  return nb::make_tuple(
+  return std::make_tuple(
       give<std::int64_t, 1>(std::move(m.count), {groups}), give<double, 1>(std::move(m.weight), {groups}),
       give<double, 1>(std::move(m.shift), {c}), give<double, 2>(std::move(m.offset), {groups, c}),
       give<std::int32_t, 1>(std::move(m.exponent), {c}), give<double, 3>(std::move(m.XX), {groups, p, p}),

@@ -10,7 +10,7 @@
 namespace tenfold {
 namespace {
 
-template <class Rows> nb::tuple nearest_of_rows(const Rows &x, const In<double, 2> &centres, int threads) {
+template <class Rows> auto nearest_of_rows(const Rows &x, const In<double, 2> &centres, int threads) {
   require(centres.shape(1) == x.columns && centres.shape(0) >= 1,
           "centres must be (k, columns of X), with k above zero");
   const int workers = checked_threads(threads);
@@ -20,12 +20,12 @@ template <class Rows> nb::tuple nearest_of_rows(const Rows &x, const In<double, 
     const nb::gil_scoped_release release;
     nearest(x, centres_for(x, centres.span(), centres.shape(0)), workers, number.span(), square.span());
   }
-  return nb::make_tuple(number.give(), square.give());
+  return std::make_tuple(number.give(), square.give());
 }
 
 template <class Rows>
-nb::tuple assign_rows(const Rows &x, const Maybe<double, 1> &weight, const In<double, 2> &centres,
-                      const In<double, 1> &place, int threads, bool in_double) {
+auto assign_rows(const Rows &x, const Maybe<double, 1> &weight, const In<double, 2> &centres,
+                 const In<double, 1> &place, int threads, bool in_double) {
   const Index k = centres.shape(0), p = x.columns;
   require(centres.shape(1) == p && k >= 1, "centres must be (k, columns of X), with k above zero");
   require(place.shape(0) == p, "place must have one entry a column of X");
@@ -37,13 +37,12 @@ nb::tuple assign_rows(const Rows &x, const Maybe<double, 1> &weight, const In<do
     found = in_double ? assign_in_double(x, span_or_none(weight), centres.span(), k, place.span(), workers)
                       : assign(x, span_or_none(weight), centres_for(x, centres.span(), k), place.span(), workers);
   }
-  return nb::make_tuple(give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, p}),
-                        found.energy);
+  return std::make_tuple(give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, p}),
+                         found.energy);
 }
 
 template <class Rows>
-nb::object seed_rows(const Rows &x, const Maybe<double, 1> &weight, Index first, const In<double, 2> &draws,
-                     int threads) {
+auto seed_rows(const Rows &x, const Maybe<double, 1> &weight, Index first, const In<double, 2> &draws, int threads) {
   require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
   require(first >= 0 && first < x.rows, "first must be the number of a row");
   require(draws.shape(1) >= 1, "there must be a draw a step");
@@ -52,20 +51,15 @@ nb::object seed_rows(const Rows &x, const Maybe<double, 1> &weight, Index first,
   std::vector<std::int64_t> rows;
   {
     const nb::gil_scoped_release release;
-    rows = seed(x, span_or_none(weight), first, draws.span(), draws.shape(1), workers, [] {
-      const nb::gil_scoped_acquire acquire;
-      return PyErr_CheckSignals() == 0;
-    });
+    rows = seed(x, span_or_none(weight), first, draws.span(), draws.shape(1), workers);
   }
-  if (PyErr_Occurred() != nullptr)
-    throw nb::python_error();
   const auto found = static_cast<Index>(rows.size());
   return give<std::int64_t, 1>(std::move(rows), {found});
 }
 
 template <class Rows>
-nb::tuple online_rows(const Rows &x, const Maybe<double, 1> &weight, const In<double, 2> &centres,
-                      const In<double, 1> &counts) {
+auto online_rows(const Rows &x, const Maybe<double, 1> &weight, const In<double, 2> &centres,
+                 const In<double, 1> &counts) {
   const Index k = centres.shape(0), p = x.columns;
   require(centres.shape(1) == p && k >= 1, "centres must be (k, columns of X), with k above zero");
   require(counts.shape(0) == k, "counts must have one entry a centre");
@@ -79,7 +73,7 @@ nb::tuple online_rows(const Rows &x, const Maybe<double, 1> &weight, const In<do
     const nb::gil_scoped_release release;
     online(x, span_or_none(weight), moved.span(), seen.span());
   }
-  return nb::make_tuple(moved.give(), seen.give());
+  return std::make_tuple(moved.give(), seen.give());
 }
 
 // Steps of Lloyd on rows of some storage, which it keeps alive.
@@ -135,7 +129,7 @@ struct AnySteps {
 };
 using StepsClass = nb::class_<AnySteps>;
 
-nb::tuple take_step(AnySteps &self, const In<double, 2> &centres, const In<double, 1> &place, int threads) {
+auto take_step(AnySteps &self, const In<double, 2> &centres, const In<double, 1> &place, int threads) {
   const Index k = centres.shape(0), p = self.steps->columns();
   require(centres.shape(1) == p && k >= 1, "centres must be (k, columns of X), with k above zero");
   require(place.shape(0) == p, "place must have one entry a column of X");
@@ -145,10 +139,10 @@ nb::tuple take_step(AnySteps &self, const In<double, 2> &centres, const In<doubl
     const nb::gil_scoped_release release;
     found = self.steps->step(centres.span(), k, place.span(), workers);
   }
-  return nb::make_tuple(give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, p}));
+  return std::make_tuple(give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, p}));
 }
 
-nb::tuple sum_again(AnySteps &self, const In<double, 1> &place, int threads) {
+auto sum_again(AnySteps &self, const In<double, 1> &place, int threads) {
   const Index k = self.steps->centres(), p = self.steps->columns();
   require(k >= 1, "there must have been a step");
   require(place.shape(0) == p, "place must have one entry a column of X");
@@ -158,7 +152,7 @@ nb::tuple sum_again(AnySteps &self, const In<double, 1> &place, int threads) {
     const nb::gil_scoped_release release;
     found = self.steps->again(place.span(), workers);
   }
-  return nb::make_tuple(give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, p}));
+  return std::make_tuple(give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, p}));
 }
 
 template <class T> void bind_dense_steps(StepsClass &c) {

@@ -6,6 +6,7 @@
 #include "tenfold/near_products.hpp"
 #include "tenfold/near_sparse.hpp"
 #include "tenfold/near_tree.hpp"
+#include "tenfold/poll.hpp"
 #include "tenfold/row_of.hpp"
 #include "tenfold/windows.hpp"
 
@@ -51,13 +52,14 @@ void in_pieces(Index count, double steps_a_query, const Ask &ask, const Search &
       const nb::gil_scoped_release release;
       search(Queries{begin, std::min(count, begin + piece), span_or_none(ask.own)}, keep);
     }
-    if (PyErr_CheckSignals() != 0)
-      throw nb::python_error();
+    poll();
   }
 }
 
 // (distances, rows) of the k nearest, or (offsets, distances, rows) of those within limits.
-template <class Search> nb::tuple answer(Index count, double steps_a_query, const Ask &ask, const Search &search) {
+using Answer = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
+
+template <class Search> Answer answer(Index count, double steps_a_query, const Ask &ask, const Search &search) {
   if (ask.k > 0) {
     const Out<double, 2> distances({count, ask.k});
     const Out<std::int64_t, 2> rows({count, ask.k});
@@ -85,14 +87,13 @@ template <class Search> nb::tuple answer(Index count, double steps_a_query, cons
 
 template <class T> Dense<T> dense(const In<T, 2> &x) { return {x.data(), x.shape(0), x.shape(1)}; }
 
-template <class Distance>
-nb::tuple directly(const Distance &distance, Index rows, Index queries, Index width, Ask &ask) {
+template <class Distance> Answer directly(const Distance &distance, Index rows, Index queries, Index width, Ask &ask) {
   ask.check(rows, queries);
   return answer(queries, static_cast<double>(rows * (width + 1)), ask,
                 [&](const Queries &asked, auto &keep) { near_direct(distance, rows, asked, keep, ask.threads); });
 }
 
-template <class T> nb::tuple by_products(const In<T, 2> &X, const In<double, 2> &Q, Ask &ask) {
+template <class T> Answer by_products(const In<T, 2> &X, const In<double, 2> &Q, Ask &ask) {
   const Dense<T> x = dense(X);
   const Dense<double> q = dense(Q);
   require(x.columns == q.columns && x.columns >= 1, "rows and queries must have the same columns");
@@ -111,7 +112,7 @@ template <class T> nb::tuple by_products(const In<T, 2> &X, const In<double, 2> 
 }
 
 // Calls run(term) with the loop of a metric.
-template <class T, class Run> nb::tuple with_term(int metric, double p, Index columns, const Run &run) {
+template <class T, class Run> auto with_term(int metric, double p, Index columns, const Run &run) {
   const auto &on = kernels().dense<T>();
   switch (static_cast<Metric>(metric)) {
   case Metric::squares:
@@ -145,7 +146,7 @@ template <class T, class Run> nb::tuple with_term(int metric, double p, Index co
   throw nb::value_error("no such metric");
 }
 
-template <class T> nb::tuple by_entries(const In<T, 2> &X, const In<double, 2> &Q, int metric, double p, Ask &ask) {
+template <class T> Answer by_entries(const In<T, 2> &X, const In<double, 2> &Q, int metric, double p, Ask &ask) {
   const Dense<T> x = dense(X);
   const Dense<double> q = dense(Q);
   require(x.columns == q.columns && x.columns >= 1, "rows and queries must have the same columns");
@@ -154,8 +155,8 @@ template <class T> nb::tuple by_entries(const In<T, 2> &X, const In<double, 2> &
   });
 }
 
-nb::tuple windows(const In<double, 2> &X, const In<double, 2> &Q, int metric, double p, const Ask &ask,
-                  const WindowSums &in) {
+auto windows(const In<double, 2> &X, const In<double, 2> &Q, int metric, double p, const Ask &ask,
+             const WindowSums &in) {
   const Dense<double> x = dense(X), q = dense(Q);
   const Index wide = static_cast<Index>(in.bandwidth.size());
   const Out<double, 2> logs({q.rows, wide});
@@ -167,7 +168,7 @@ nb::tuple windows(const In<double, 2> &X, const In<double, 2> &Q, int metric, do
       window_sums(distance, x.rows, asked, in, ask.threads, logs.span().data(), means.span().data());
     };
     in_pieces(q.rows, static_cast<double>(x.rows * (x.columns + 8 * wide)), ask, search, nothing);
-    return nb::make_tuple(logs.give(), means.give());
+    return std::make_tuple(logs.give(), means.give());
   });
 }
 
@@ -197,7 +198,7 @@ void bind_windows(nb::module_ &m) {
       nb::arg("threads"), "Logarithms of sums of windows about queries, and means of targets: (logs, means).");
 }
 
-template <class Term> nb::tuple by_tree(const TreeView &tree, Dense<double> q, Term term, Ask &ask) {
+template <class Term> Answer by_tree(const TreeView &tree, Dense<double> q, Term term, Ask &ask) {
   const auto run = [&]<Index fixed>(const Queries &asked, auto &keep) {
     using Keep = std::remove_reference_t<decltype(keep)>;
     TreeSearch<Term, fixed, Keep>(tree, q, term).search(asked, keep, ask.threads);
@@ -247,9 +248,9 @@ template <class T> void bind_rows(nb::module_ &m) {
           tree = TreeBuilder<T>(dense(X), leaf).build(checked_threads(threads));
         }
         const Index n = X.shape(0), d = X.shape(1), nodes = TreeShape(n, d, leaf).nodes();
-        return nb::make_tuple(give<std::int64_t, 1>(std::move(tree.order), {n}),
-                              give<double, 2>(std::move(tree.points), {n, d}),
-                              give<double, 3>(std::move(tree.boxes), {nodes, 2, d}));
+        return std::make_tuple(give<std::int64_t, 1>(std::move(tree.order), {n}),
+                               give<double, 2>(std::move(tree.points), {n, d}),
+                               give<double, 3>(std::move(tree.boxes), {nodes, 2, d}));
       },
       nb::arg("X"), nb::arg("leaf"), nb::arg("threads"), "A k-d tree of the rows: (order, points, boxes).");
 }

@@ -3,6 +3,7 @@
 
 #include "tenfold/order.hpp"
 #include "tenfold/perceptron.hpp"
+#include "tenfold/poll.hpp"
 
 namespace tenfold {
 namespace {
@@ -39,9 +40,8 @@ void average(PerceptronState &state, const In<double, 2> &sums, const In<double,
 }
 
 template <class Rows>
-nb::tuple scan(PerceptronState &state, const Rows &x, const In<std::int64_t, 1> &order,
-               const In<std::int32_t, 1> &label, const Maybe<double, 1> &weight, bool counted, bool keep, int threads,
-               Index target) {
+auto scan(PerceptronState &state, const Rows &x, const In<std::int64_t, 1> &order, const In<std::int32_t, 1> &label,
+          const Maybe<double, 1> &weight, bool counted, bool keep, int threads, Index target) {
   require(target < state.targets && (target < 0 || !state.rule.joint), "target must be one of those that learn apart");
   require(x.columns == state.columns, "X must have the columns of coef");
   require(label.shape(0) == x.rows && (!weight || weight->shape(0) == x.rows),
@@ -76,14 +76,13 @@ nb::tuple scan(PerceptronState &state, const Rows &x, const In<std::int64_t, 1> 
       } else
         pass(part);
     }
-    if (PyErr_CheckSignals() != 0)
-      throw nb::python_error();
+    poll();
   }
   const Index kept = static_cast<Index>(updates.rows.size());
-  return nb::make_tuple(counts.give(), give<std::int64_t, 1>(std::move(updates.rows), {kept}),
-                        give<std::int32_t, 1>(std::move(updates.others), {kept}),
-                        give<double, 1>(std::move(updates.times), {kept}),
-                        give<double, 1>(std::move(updates.steps), {kept}));
+  return std::make_tuple(counts.give(), give<std::int64_t, 1>(std::move(updates.rows), {kept}),
+                         give<std::int32_t, 1>(std::move(updates.others), {kept}),
+                         give<double, 1>(std::move(updates.times), {kept}),
+                         give<double, 1>(std::move(updates.steps), {kept}));
 }
 
 using Class = nb::class_<PerceptronState>;
@@ -117,12 +116,10 @@ template <class T, class I> void bind_sparse(Class &c) {
       "scan of compressed sparse rows.");
 }
 
-nb::object matrix(const PerceptronState &s, const Weights &values) {
+auto matrix(const PerceptronState &s, const Weights &values) {
   return give<double, 2>({values.begin(), values.end()}, {values.empty() ? 0 : s.targets, s.columns});
 }
-nb::object vector(const std::vector<double> &values) {
-  return give<double, 1>(values, {static_cast<Index>(values.size())});
-}
+auto vector(const std::vector<double> &values) { return give<double, 1>(values, {static_cast<Index>(values.size())}); }
 
 } // namespace
 

@@ -35,26 +35,28 @@ constexpr std::pair<const char *, Schedule> schedules[] = {
     {"invscaling", Schedule::invscaling}, {"pa1", Schedule::pa1},           {"pa2", Schedule::pa2},
 };
 
-nb::tuple weights_of(const Learner &l) {
+auto weights_of(const Learner &l) {
   std::vector<double> w(l.v.begin(), l.v.end());
   for (double &value : w)
     value *= l.scale;
   const auto p = static_cast<Index>(w.size());
-  return nb::make_tuple(give<double, 1>(std::move(w), {p}), l.b);
+  return std::make_tuple(give<double, 1>(std::move(w), {p}), l.b);
 }
 
-nb::tuple average_of(const Learner &l) {
+auto average_of(const Learner &l) {
   const double share = l.averaged > 0.0 ? 1.0 / l.averaged : 0.0;
   std::vector<double> w(l.total.begin(), l.total.end());
   for (std::size_t j = 0; j < w.size(); ++j)
     w[j] = (w[j] + l.lag * l.v[j]) * share;
   const auto p = static_cast<Index>(w.size());
-  return nb::make_tuple(give<double, 1>(std::move(w), {p}), l.total_b * share);
+  return std::make_tuple(give<double, 1>(std::move(w), {p}), l.total_b * share);
 }
+
+using Learners = nb::typed<nb::list, Learner>;
 
 template <class Rows>
 void learn(const Rows &x, const In<double, 1> &y, const Maybe<double, 1> &weight, const Maybe<std::uint8_t, 1> &skip,
-           const nb::list &learners, Index begin, Index end, int threads) {
+           const Learners &learners, Index begin, Index end, int threads) {
   require(y.shape(0) == x.rows, "y must have one entry a row");
   require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
   require(!skip || skip->shape(0) == x.rows, "skip must have one entry a row");
@@ -86,7 +88,7 @@ template <class T> void bind_dense(nb::module_ &m) {
   m.def(
       "learn",
       [](const In<T, 2> &X, const In<double, 1> &y, const Maybe<double, 1> &weight, const Maybe<std::uint8_t, 1> &skip,
-         const nb::list &learners, Index begin, Index end, int threads) {
+         const Learners &learners, Index begin, Index end, int threads) {
         learn(Dense<T>{X.data(), X.shape(0), X.shape(1)}, y, weight, skip, learners, begin, end, threads);
       },
       nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("skip").none(), nb::arg("learners"),
@@ -98,7 +100,7 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
   m.def(
       "learn_csr",
       [](const In<T, 1> &data, const In<I, 1> &indices, const Pointers &indptr, Index p, const In<double, 1> &y,
-         const Maybe<double, 1> &weight, const Maybe<std::uint8_t, 1> &skip, const nb::list &learners, Index begin,
+         const Maybe<double, 1> &weight, const Maybe<std::uint8_t, 1> &skip, const Learners &learners, Index begin,
          Index end, int threads) {
         const Compressed<T, I> rows(data, indices, indptr, p);
         learn(rows.view, y, weight, skip, learners, begin, end, threads);

@@ -9,8 +9,8 @@ namespace {
 
 // sums(point, workers) is what is asked for.
 template <class Rows, class Sums>
-nb::tuple evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight, const In<double, 2> &coef,
-                   const In<double, 1> &intercept, const Maybe<double, 1> &shift, int order, int threads, Sums &&sums) {
+auto evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1> &weight, const In<double, 2> &coef,
+              const In<double, 1> &intercept, const Maybe<double, 1> &shift, int order, int threads, Sums &&sums) {
   const Index p = x.columns, K = intercept.shape(0);
   require(Y.shape(0) == x.rows && Y.shape(1) == 1, "Y must be (rows of X, 1)");
   require(!weight || weight->shape(0) == x.rows, "weight must have one entry a row");
@@ -24,11 +24,11 @@ nb::tuple evaluate(const Rows &x, const In<double, 2> &Y, const Maybe<double, 1>
     const nb::gil_scoped_release release;
     s = sums(point, workers);
   }
-  nb::object gradient = nb::none();
+  std::optional<Given<double>> gradient;
   if (order >= 1)
     gradient = give<double, 2>(std::move(s.gradient), {K, p});
-  return nb::make_tuple(s.weight, give<double, 1>(std::vector<double>{s.value}, {1}),
-                        give<double, 1>(std::move(s.slope), {K}), gradient);
+  return std::make_tuple(s.weight, give<double, 1>(std::vector<double>{s.value}, {1}),
+                         give<double, 1>(std::move(s.slope), {K}), gradient);
 }
 
 auto exactly(int order) {
@@ -113,8 +113,8 @@ void bind_margins(nb::module_ &m) {
           sums = softmax_at(margins, workers, u.span());
         }
         const double *first = sums.data() + 1;
-        return nb::make_tuple(sums[0], give<double, 1>(std::vector<double>(first, first + K), {K}),
-                              give<double, 1>(std::vector<double>(first + K, first + 2 * K), {K}), u.give());
+        return std::make_tuple(sums[0], give<double, 1>(std::vector<double>(first, first + K), {K}),
+                               give<double, 1>(std::vector<double>(first + K, first + 2 * K), {K}), u.give());
       },
       nb::arg("Y"), nb::arg("Z"), nb::arg("weight"), nb::arg("threads"),
       "The softmax loss of class numbers Y at margins Z: (value, slope, bend, u).");
@@ -130,7 +130,7 @@ void bind_margins(nb::module_ &m) {
           const nb::gil_scoped_release release;
           sums = softmax_along(margins, D.span(), length, workers);
         }
-        return nb::make_tuple(sums[0], sums[1]);
+        return std::make_tuple(sums[0], sums[1]);
       },
       nb::arg("Y"), nb::arg("Z"), nb::arg("D"), nb::arg("length"), nb::arg("weight"), nb::arg("threads"),
       "The first two derivatives in t of the softmax loss at Z + t D, at t = length.");

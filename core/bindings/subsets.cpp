@@ -1,5 +1,6 @@
 #include "bindings.hpp"
 
+#include "tenfold/poll.hpp"
 #include "tenfold/subset_proof.hpp"
 #include "tenfold/subsets.hpp"
 
@@ -8,20 +9,13 @@
 namespace tenfold {
 namespace {
 
-// Whether to go on: not after Ctrl-C, and not after `seconds`.
+// Whether to go on: not after `seconds`.
 std::function<bool()> until(double seconds) {
   const auto begin = std::chrono::steady_clock::now();
   return [=] {
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds)
-      return false;
-    const nb::gil_scoped_acquire acquire;
-    return PyErr_CheckSignals() == 0;
+    poll();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() <= seconds;
   };
-}
-
-void rethrow_interrupt() {
-  if (PyErr_Occurred() != nullptr)
-    throw nb::python_error();
 }
 
 } // namespace
@@ -41,10 +35,9 @@ void bind_subsets(nb::module_ &m) {
           const nb::gil_scoped_release release;
           found = search.run();
         }
-        rethrow_interrupt();
         std::vector<std::int64_t> columns(found.columns.begin(), found.columns.end());
-        return nb::make_tuple(give<double, 1>(std::move(found.squares), {largest + 1}),
-                              give<std::int64_t, 1>(std::move(columns), {largest + 1}), found.nodes, found.complete);
+        return std::make_tuple(give<double, 1>(std::move(found.squares), {largest + 1}),
+                               give<std::int64_t, 1>(std::move(columns), {largest + 1}), found.nodes, found.complete);
       },
       nb::arg("R"), nb::arg("z"), nb::arg("rest"), nb::arg("largest"), nb::arg("seconds"),
       "The best subset of columns of every size: (sums of squares, columns as bits, nodes, complete).");
@@ -60,7 +53,7 @@ void bind_subsets(nb::module_ &m) {
           const nb::gil_scoped_release release;
           proof = search.run();
         }
-        return nb::make_tuple(proof.smallest, proof.nodes, proof.complete);
+        return std::make_tuple(proof.smallest, proof.nodes, proof.complete);
       },
       nb::arg("R"), nb::arg("z"), nb::arg("rest"), nb::arg("size"), nb::arg("bound"), nb::arg("most"),
       "The smallest sum of squares below a bound of a subset of one size: (smallest, nodes, complete).");

@@ -9,8 +9,8 @@ namespace tenfold {
 namespace {
 
 template <class Rows>
-nb::object product(const Rows &x, const In<double, 2> &coef, const In<double, 1> &intercept,
-                   const Maybe<double, 1> &shift, int threads) {
+auto product(const Rows &x, const In<double, 2> &coef, const In<double, 1> &intercept, const Maybe<double, 1> &shift,
+             int threads) {
   require(coef.shape(0) == intercept.shape(0) && coef.shape(1) == x.columns, "coef must be (targets, columns of X)");
   require(!shift || shift->shape(0) == x.columns, "shift must have one entry a column of X");
   const int workers = checked_threads(threads);
@@ -23,7 +23,7 @@ nb::object product(const Rows &x, const In<double, 2> &coef, const In<double, 1>
 }
 
 template <class Rows>
-nb::object transposed_product(const Rows &x, const In<double, 2> &U, const Maybe<double, 1> &shift, int threads) {
+auto transposed_product(const Rows &x, const In<double, 2> &U, const Maybe<double, 1> &shift, int threads) {
   require(U.shape(0) == x.rows, "U must have as many rows as X");
   require(!shift || shift->shape(0) == x.columns, "shift must have one entry a column of X");
   const int workers = checked_threads(threads);
@@ -153,7 +153,7 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
           const nb::gil_scoped_release release;
           found = column_sums(rows.view, weight.span(), span_or_none(other), workers);
         }
-        return nb::make_tuple(give<double, 2>(std::move(found.sums), {3, p}), found.least, found.largest);
+        return std::make_tuple(give<double, 2>(std::move(found.sums), {3, p}), found.least, found.largest);
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("weight"), nb::arg("other").none(),
       nb::arg("threads"),
@@ -175,9 +175,9 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
           found = chosen_columns(rows.view, chosen.span(), span_or_none(root), workers);
         }
         const auto entries = static_cast<Index>(found.data.size());
-        return nb::make_tuple(give<double, 1>(std::move(found.data), {entries}),
-                              give<I, 1>(std::move(found.indices), {entries}),
-                              give<std::int64_t, 1>(std::move(found.indptr), {chosen.shape(0) + 1}));
+        return std::make_tuple(give<double, 1>(std::move(found.data), {entries}),
+                               give<I, 1>(std::move(found.indices), {entries}),
+                               give<std::int64_t, 1>(std::move(found.indptr), {chosen.shape(0) + 1}));
       },
       nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("p"), nb::arg("chosen"), nb::arg("root").none(),
       nb::arg("threads"),

@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 #include "sparse.hpp"
 
+#include "tenfold/poll.hpp"
 #include "tenfold/pool.hpp"
 #include "tenfold/viterbi.hpp"
 
@@ -45,8 +46,7 @@ template <class Work, class Body> void in_pieces(Index count, const Work &work, 
       const nb::gil_scoped_release release;
       body(begin, end);
     }
-    if (PyErr_CheckSignals() != 0)
-      throw nb::python_error();
+    poll();
     begin = end;
   }
 }
@@ -55,9 +55,9 @@ double steps_of(const Tagger &t, const Sequences &x, Index s) {
   return static_cast<double>(x.length(s)) * static_cast<double>(t.tags * t.tags);
 }
 
-nb::tuple learn(Tagger &t, const In<double, 1> &data, const In<std::int32_t, 1> &indices, const Pointers &indptr,
-                const In<std::int64_t, 1> &offsets, const In<std::int32_t, 1> &gold, const Maybe<double, 1> &weight,
-                const In<std::int64_t, 1> &order) {
+auto learn(Tagger &t, const In<double, 1> &data, const In<std::int32_t, 1> &indices, const Pointers &indptr,
+           const In<std::int64_t, 1> &offsets, const In<std::int32_t, 1> &gold, const Maybe<double, 1> &weight,
+           const In<std::int64_t, 1> &order) {
   const Sequences x(t, data, indices, indptr, offsets);
   bool good = gold.shape(0) == x.rows.view.rows && (!weight || weight->shape(0) == x.count());
   for (const std::int32_t tag : gold.span())
@@ -78,11 +78,11 @@ nb::tuple learn(Tagger &t, const In<double, 1> &data, const In<std::int32_t, 1> 
           tokens += wrong, sequences += wrong > 0;
         }
       });
-  return nb::make_tuple(tokens, sequences);
+  return std::make_tuple(tokens, sequences);
 }
 
-nb::object decode(const Tagger &t, const In<double, 1> &data, const In<std::int32_t, 1> &indices,
-                  const Pointers &indptr, const In<std::int64_t, 1> &offsets, int threads) {
+auto decode(const Tagger &t, const In<double, 1> &data, const In<std::int32_t, 1> &indices, const Pointers &indptr,
+            const In<std::int64_t, 1> &offsets, int threads) {
   const Sequences x(t, data, indices, indptr, offsets);
   const Out<std::int32_t, 1> path({x.rows.view.rows});
   std::vector<Viterbi> best;
@@ -101,10 +101,10 @@ nb::object decode(const Tagger &t, const In<double, 1> &data, const In<std::int3
   return path.give();
 }
 
-nb::tuple arrays(const Tagger &t, const TagWeights &w) {
-  return nb::make_tuple(give<double, 2>(w.emission, {t.columns, t.tags}),
-                        give<double, 2>(w.transition, {t.tags, t.tags}), give<double, 1>(w.start, {t.tags}),
-                        give<double, 1>(w.end, {t.tags}));
+auto arrays(const Tagger &t, const TagWeights &w) {
+  return std::make_tuple(give<double, 2>(w.emission, {t.columns, t.tags}),
+                         give<double, 2>(w.transition, {t.tags, t.tags}), give<double, 1>(w.start, {t.tags}),
+                         give<double, 1>(w.end, {t.tags}));
 }
 
 void assign(Tagger &t, const In<double, 2> &emission, const In<double, 2> &transition, const In<double, 1> &start,

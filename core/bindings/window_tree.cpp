@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 
 #include "tenfold/distances.hpp"
+#include "tenfold/poll.hpp"
 #include "tenfold/window_tree.hpp"
 
 namespace tenfold {
@@ -16,8 +17,7 @@ void sum_pieces(const TreeView &tree, Dense<double> q, Term term, const TreeWind
       const nb::gil_scoped_release release;
       loop.sum(Queries{begin, std::min(q.rows, begin + queries_between_signals), {}}, threads, logs);
     }
-    if (PyErr_CheckSignals() != 0)
-      throw nb::python_error();
+    poll();
   }
 }
 

@@ -28,9 +28,9 @@ template <class T> void bind_dense(nb::module_ &m) {
           const nb::gil_scoped_release release;
           found = within_moments(x, span_or_none(weight), group.span(), k, places.span(), workers);
         }
-        return nb::make_tuple(found.count, give<double, 1>(std::move(found.weight), {k}),
-                              give<double, 2>(std::move(found.sums), {k, x.columns}),
-                              give<double, 2>(std::move(found.scatter), {x.columns, x.columns}));
+        return std::make_tuple(found.count, give<double, 1>(std::move(found.weight), {k}),
+                               give<double, 2>(std::move(found.sums), {k, x.columns}),
+                               give<double, 2>(std::move(found.scatter), {x.columns, x.columns}));
       },
       nb::arg("X"), nb::arg("weight").none(), nb::arg("group"), nb::arg("places"), nb::arg("threads"),
       "Rows that count, weights of the classes, sums of x - place, and second moments about the means of all classes "
@@ -48,7 +48,7 @@ template <class T> void bind_dense(nb::module_ &m) {
           const nb::gil_scoped_release release;
           found = within_forms(x, span_or_none(weight), group.span(), k, places.span(), vectors.span(), q, workers);
         }
-        return nb::make_tuple(
+        return std::make_tuple(
             give<double, 1>(std::move(found.weight), {k}), give<double, 2>(std::move(found.sums), {k, x.columns}),
             give<double, 2>(std::move(found.squares), {k, x.columns}), give<double, 2>(std::move(found.forms), {q, q}));
       },

@@ -86,13 +86,38 @@ void test_edges() {
     check_number(word, false);
 }
 
-Index records(const std::string &content, std::vector<std::int32_t> place, std::vector<double> &out) {
+Index records(const std::string &content, std::vector<std::int32_t> place, std::vector<double> &out,
+              ColumnKind kind = number_column, std::vector<std::string> *others = nullptr) {
   const std::vector<char> text = exactly(content);
   const auto columns = static_cast<Index>(std::count_if(place.begin(), place.end(), [](auto j) { return j >= 0; }));
-  std::vector<std::uint8_t> whole(static_cast<std::size_t>(columns), 0);
+  std::vector<std::uint8_t> kinds(static_cast<std::size_t>(columns), kind);
   const Index lines = 1 + std::count(text.begin(), text.end(), '\n');
   out.assign(static_cast<std::size_t>(lines * columns), 0.0);
-  return read_records({text, ',', place, columns}, lines, out, whole);
+  std::vector<OtherCell> found;
+  const Index rows = read_records({text, ',', place, columns}, lines, out, kinds, found);
+  if (others != nullptr)
+    for (const OtherCell &cell : found)
+      others->push_back(
+          content.substr(static_cast<std::size_t>(cell.begin), static_cast<std::size_t>(cell.end - cell.begin)));
+  return rows;
+}
+
+// The cells that are no plain numbers, and NaN in the matrix.
+void check_others(const std::string &content, ColumnKind kind, const std::vector<std::string> &expected) {
+  std::vector<double> out;
+  std::vector<std::string> others;
+  check(records(content, {0, 1}, out, kind, &others) >= 0 && others == expected, "other cells: " + content);
+  const auto missing = std::count_if(out.begin(), out.end(), [](double x) { return std::isnan(x); });
+  check(static_cast<std::size_t>(missing) == expected.size(), "NaN for other cells: " + content);
+}
+
+void test_other_cells() {
+  check_others("1,\n,x\n\"a,\nb\",inf", number_column, {"", "", "x", "\"a,\nb\"", "inf"});
+  check_others("\"1\",\" 2 \"\r\n\"x\",\"\"\n", number_column, {"\"x\"", "\"\""});
+  check_others("-0,9007199254740992\n1,2\n", whole_column, {"-0", "9007199254740992"});
+  check_others("-0,9007199254740992\n1,2\n", number_column, {});
+  check_others("1.5,1\n-0,-0\n", whole_column, {"-0"});
+  check_others("1,a b\n", text_column, {"1", "a b"});
 }
 
 void test_cuts() {
@@ -119,7 +144,7 @@ void test_records() {
   check(records("1,a b,3\n4,\"x,\ny\"\"\",6\n", {0, -1, 1}, out) == 2 && out[2] == 4 && out[3] == 6, "fields between");
   check(records("a,\"b\nc\",3,\"d\"\n", {-1, -1, 0, -1}, out) == 1 && out[0] == 3, "quotation marks");
   check(records("1,2,3\n", {-1, -1, -1}, out) == 1, "nothing read");
-  for (const char *text : {"1\n", "1,2,3\n", "1,2\r3,4\n", "1,2\n3\n", "1,\n", "1,x\n", "1,2\r"})
+  for (const char *text : {"1\n", "1,2,3\n", "1,2\r3,4\n", "1,2\n3\n", "1,\"2\n", "1,\"2\"3\n", "1,2\r"})
     check(records(text, {0, 1}, out) == not_claimed, std::string("not claimed: ") + text);
   for (const char *text : {"1,\"2\n", "1,\"2\"3\n", "1\n", "1,2,3\n", "1,2\r3,4\n"})
     check(records(text, {0, -1}, out) == not_claimed, std::string("not passed over: ") + text);
@@ -154,6 +179,7 @@ int main() {
   test_edges();
   test_cuts();
   test_records();
+  test_other_cells();
   test_fields_passed_over();
   return result();
 }

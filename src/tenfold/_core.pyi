@@ -1,198 +1,420 @@
-"""Types of the C++ loops. All arrays are C-contiguous; X is float32 or float64, everything else as written."""
-
 from collections.abc import Sequence
-from typing import Any, TypeAlias, overload
+from typing import Annotated, Any, overload
 
-import numpy as np
+import numpy
 from numpy.typing import NDArray
 
-_Real: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
-_Float: TypeAlias = NDArray[np.float64]
-_Index: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
-_Moments: TypeAlias = tuple[
-    NDArray[np.int64],  # count (groups,)
-    _Float,  # weight (groups,)
-    _Float,  # shift (p + t,)
-    _Float,  # offset (groups, p + t)
-    NDArray[np.int32],  # exponent (p + t,)
-    _Float,  # XX (groups, p, p)
-    _Float,  # XY (groups, p, t)
-    _Float,  # yy (groups, t)
-]
-_Updates: TypeAlias = tuple[
-    NDArray[np.int32],  # how often each row was a mistake (n,), or nothing
-    NDArray[np.int64],  # row of each update (k,)
-    NDArray[np.int32],  # the other class, or the target
-    _Float,  # rows seen before
-    _Float,  # step
-]
-_Derivatives: TypeAlias = tuple[
-    float,  # weight
-    _Float,  # value (t,)
-    _Float,  # slope (t,)
-    _Float | None,  # gradient (t, p)
-    _Float | None,  # hessian (p + 1, p + 1)
-]
-
+@overload
 def moments(
-    X: _Real,
-    Y: _Float,
-    weight: _Float | None,
-    group: NDArray[np.int32] | None,
+    X: NDArray[numpy.float32],
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32] | None,
     groups: int,
     threads: int,
-) -> _Moments: ...
+) -> tuple[
+    NDArray[numpy.int64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.int32],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+]: ...
+@overload
+def moments(
+    X: NDArray[numpy.float64],
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32] | None,
+    groups: int,
+    threads: int,
+) -> tuple[
+    NDArray[numpy.int64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.int32],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+]: ...
+@overload
 def moments_csr(
-    data: _Real,
-    indices: _Index,
-    indptr: _Index,
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
     p: int,
-    Y: _Float,
-    weight: _Float | None,
-    group: NDArray[np.int32] | None,
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32] | None,
     groups: int,
     threads: int,
-) -> _Moments: ...
+) -> tuple[
+    NDArray[numpy.int64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.int32],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+]: ...
+@overload
+def moments_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32] | None,
+    groups: int,
+    threads: int,
+) -> tuple[
+    NDArray[numpy.int64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.int32],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+]: ...
+@overload
+def moments_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32] | None,
+    groups: int,
+    threads: int,
+) -> tuple[
+    NDArray[numpy.int64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.int32],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+]: ...
+@overload
+def moments_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32] | None,
+    groups: int,
+    threads: int,
+) -> tuple[
+    NDArray[numpy.int64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.int32],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+    NDArray[numpy.float64],
+]: ...
+def largest(scores: NDArray[numpy.float64], threads: int) -> NDArray[numpy.int64]: ...
+@overload
 def class_sums(
-    X: _Real,
-    weight: _Float | None,
-    group: NDArray[np.int32],
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
     classes: int,
     threshold: float | None,
     threads: int,
-) -> tuple[_Float, _Float, float]: ...
-def class_sums_csr(
-    data: _Real,
-    indices: _Index,
-    indptr: _Index,
-    p: int,
-    weight: _Float | None,
-    group: NDArray[np.int32],
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def class_sums(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
     classes: int,
     threshold: float | None,
     threads: int,
-) -> tuple[_Float, _Float, float]: ...
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
 def class_squares(
-    X: _Real, weight: _Float | None, group: NDArray[np.int32], shift: _Float, threads: int
-) -> tuple[_Float, _Float, _Float]: ...
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    shift: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def class_squares(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    shift: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def first_means(
+    X: NDArray[numpy.float32], weight: NDArray[numpy.float64] | None, group: NDArray[numpy.int32], classes: int
+) -> NDArray[numpy.float64]: ...
+@overload
+def first_means(
+    X: NDArray[numpy.float64], weight: NDArray[numpy.float64] | None, group: NDArray[numpy.int32], classes: int
+) -> NDArray[numpy.float64]: ...
+@overload
+def scaled_distances(
+    X: NDArray[numpy.float32], centre: NDArray[numpy.float64], scale: NDArray[numpy.float64], threads: int
+) -> NDArray[numpy.float64]: ...
+@overload
+def scaled_distances(
+    X: NDArray[numpy.float64], centre: NDArray[numpy.float64], scale: NDArray[numpy.float64], threads: int
+) -> NDArray[numpy.float64]: ...
+@overload
 def class_products(
-    X: _Real, weight: _Float | None, group: NDArray[np.int32], places: _Float, vectors: _Float, threads: int
-) -> tuple[_Float, _Float, _Float, _Float]: ...
-def within_moments(
-    X: _Real, weight: _Float | None, group: NDArray[np.int32], places: _Float, threads: int
-) -> tuple[int, _Float, _Float, _Float]: ...
-def within_forms(
-    X: _Real, weight: _Float | None, group: NDArray[np.int32], places: _Float, vectors: _Float, threads: int
-) -> tuple[_Float, _Float, _Float, _Float]: ...
-def category_ranges(X: _Real, weight: _Float | None, threads: int) -> tuple[_Float, _Float, bool]: ...
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    places: NDArray[numpy.float64],
+    vectors: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def class_products(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    places: NDArray[numpy.float64],
+    vectors: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def quadratics(
+    X: NDArray[numpy.float32], centres: NDArray[numpy.float64], factors: NDArray[numpy.float64], threads: int
+) -> NDArray[numpy.float64]: ...
+@overload
+def quadratics(
+    X: NDArray[numpy.float64], centres: NDArray[numpy.float64], factors: NDArray[numpy.float64], threads: int
+) -> NDArray[numpy.float64]: ...
+@overload
+def class_sums_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    classes: int,
+    threshold: float | None,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def class_sums_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    classes: int,
+    threshold: float | None,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def class_sums_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    classes: int,
+    threshold: float | None,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def class_sums_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    classes: int,
+    threshold: float | None,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def category_ranges(
+    X: NDArray[numpy.float32], weight: NDArray[numpy.float64] | None, threads: int
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], bool]: ...
+@overload
+def category_ranges(
+    X: NDArray[numpy.float64], weight: NDArray[numpy.float64] | None, threads: int
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], bool]: ...
+@overload
 def class_tables(
-    X: _Real, weight: _Float | None, group: NDArray[np.int32], classes: int, starts: NDArray[np.int64], threads: int
-) -> tuple[_Float, _Float]: ...
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    classes: int,
+    starts: NDArray[numpy.int64],
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def class_tables(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    classes: int,
+    starts: NDArray[numpy.int64],
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
 def table_scores(
-    X: _Real, table: _Float, intercept: _Float, starts: NDArray[np.int64], threads: int
-) -> tuple[_Float, int]: ...
+    X: NDArray[numpy.float32],
+    table: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    starts: NDArray[numpy.int64],
+    threads: int,
+) -> tuple[NDArray[numpy.float64], int]: ...
+@overload
+def table_scores(
+    X: NDArray[numpy.float64],
+    table: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    starts: NDArray[numpy.int64],
+    threads: int,
+) -> tuple[NDArray[numpy.float64], int]: ...
+@overload
+def within_moments(
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    places: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[int, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def within_moments(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    places: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[int, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def within_forms(
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    places: NDArray[numpy.float64],
+    vectors: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def within_forms(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    places: NDArray[numpy.float64],
+    vectors: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
 def decide(
-    X: _Real,
-    place: _Float,
-    unit: _Float,
-    linear: _Float,
-    squared: _Float | None,
-    constant: _Float,
-    slack: _Float,
+    X: NDArray[numpy.float32],
+    place: NDArray[numpy.float64],
+    unit: NDArray[numpy.float64],
+    linear: NDArray[numpy.float64],
+    squared: NDArray[numpy.float64] | None,
+    constant: NDArray[numpy.float64],
+    slack: NDArray[numpy.float64],
     threads: int,
-) -> NDArray[np.int64]: ...
+) -> NDArray[numpy.int64]: ...
+@overload
+def decide(
+    X: NDArray[numpy.float64],
+    place: NDArray[numpy.float64],
+    unit: NDArray[numpy.float64],
+    linear: NDArray[numpy.float64],
+    squared: NDArray[numpy.float64] | None,
+    constant: NDArray[numpy.float64],
+    slack: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.int64]: ...
+@overload
 def decide_whole(
-    X: _Real,
-    place: _Float,
-    unit: _Float,
-    factors: _Float,
-    offsets: _Float,
-    constant: _Float,
-    slack: _Float,
+    X: NDArray[numpy.float32],
+    place: NDArray[numpy.float64],
+    unit: NDArray[numpy.float64],
+    factors: NDArray[numpy.float64],
+    offsets: NDArray[numpy.float64],
+    constant: NDArray[numpy.float64],
+    slack: NDArray[numpy.float64],
     threads: int,
-) -> NDArray[np.int64]: ...
-def largest(scores: _Float, threads: int) -> NDArray[np.int64]: ...
-def centred_singles(X: _Real, shift: _Float, root: _Float | None, unit: float, threads: int) -> NDArray[np.float32]: ...
-def scatter_singles(A: NDArray[np.float32], vectors: NDArray[np.float32], threads: int) -> _Float: ...
-def first_means(X: _Real, weight: _Float | None, group: NDArray[np.int32], classes: int) -> _Float: ...
-def scaled_distances(X: _Real, centre: _Float, scale: _Float, threads: int) -> _Float: ...
-def quadratics(X: _Real, centres: _Float, factors: _Float, threads: int) -> _Float: ...
-def derivatives(
-    X: _Real,
-    Y: _Float,
-    weight: _Float | None,
-    coef: _Float,
-    intercept: _Float,
-    shift: _Float | None,
-    loss: str,
-    parameter: float,
-    order: int,
+) -> NDArray[numpy.int64]: ...
+@overload
+def decide_whole(
+    X: NDArray[numpy.float64],
+    place: NDArray[numpy.float64],
+    unit: NDArray[numpy.float64],
+    factors: NDArray[numpy.float64],
+    offsets: NDArray[numpy.float64],
+    constant: NDArray[numpy.float64],
+    slack: NDArray[numpy.float64],
     threads: int,
-) -> _Derivatives: ...
-def derivatives_csr(
-    data: _Real,
-    indices: _Index,
-    indptr: _Index,
-    p: int,
-    Y: _Float,
-    weight: _Float | None,
-    coef: _Float,
-    intercept: _Float,
-    loss: str,
-    parameter: float,
-    order: int,
+) -> NDArray[numpy.int64]: ...
+@overload
+def centred_singles(
+    X: NDArray[numpy.float32],
+    shift: NDArray[numpy.float64],
+    root: NDArray[numpy.float64] | None,
+    unit: float,
     threads: int,
-) -> _Derivatives: ...
-def softmax(
-    X: _Real,
-    Y: _Float,
-    weight: _Float | None,
-    coef: _Float,
-    intercept: _Float,
-    shift: _Float | None,
-    order: int,
+) -> NDArray[numpy.float32]: ...
+@overload
+def centred_singles(
+    X: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64],
+    root: NDArray[numpy.float64] | None,
+    unit: float,
     threads: int,
-) -> tuple[float, _Float, _Float, _Float | None]: ...
-def softmax_csr(
-    data: _Real,
-    indices: _Index,
-    indptr: _Index,
-    p: int,
-    Y: _Float,
-    weight: _Float | None,
-    coef: _Float,
-    intercept: _Float,
-    order: int,
-    threads: int,
-) -> tuple[float, _Float, _Float, _Float | None]: ...
-def rough_softmax(
-    X: _Real,
-    Y: _Float,
-    weight: _Float | None,
-    coef: _Float,
-    intercept: _Float,
-    shift: _Float | None,
-    threads: int,
-) -> tuple[float, _Float, _Float, _Float]: ...
-def class_grams(X: _Real, share: _Float, shift: _Float | None, threads: int) -> _Float: ...
+) -> NDArray[numpy.float32]: ...
+def scatter_singles(
+    A: NDArray[numpy.float32], vectors: NDArray[numpy.float32], threads: int
+) -> NDArray[numpy.float64]: ...
 def losses_at(
-    y: _Float, z: _Float, weight: _Float, loss: str, parameter: float, threads: int
-) -> tuple[float, float, float, _Float, _Float]: ...
+    y: NDArray[numpy.float64],
+    z: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64],
+    loss: str,
+    parameter: float,
+    threads: int,
+) -> tuple[float, float, float, NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 def losses_along(
-    y: _Float, z: _Float, dz: _Float, length: float, weight: _Float, loss: str, parameter: float, threads: int
+    y: NDArray[numpy.float64],
+    z: NDArray[numpy.float64],
+    dz: NDArray[numpy.float64],
+    length: float,
+    weight: NDArray[numpy.float64],
+    loss: str,
+    parameter: float,
+    threads: int,
 ) -> tuple[float, float, float, float]: ...
-def softmax_at(Y: _Float, Z: _Float, weight: _Float, threads: int) -> tuple[float, _Float, _Float, _Float]: ...
-def softmax_along(
-    Y: _Float, Z: _Float, D: _Float, length: float, weight: _Float, threads: int
-) -> tuple[float, float]: ...
+@overload
 def fold_paths(
-    X: _Real,
-    y: _Float,
-    weight: _Float | None,
-    shift: _Float,
-    rows: _Index,
-    starts: _Index,
-    strengths: _Float,
+    X: NDArray[numpy.float32],
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    shift: NDArray[numpy.float64],
+    rows: NDArray[numpy.int64],
+    starts: NDArray[numpy.int64],
+    strengths: NDArray[numpy.float64],
     loss: str,
     parameter: float,
     intercept: bool,
@@ -201,95 +423,1067 @@ def fold_paths(
     most: float,
     limit: int,
     threads: int,
-) -> tuple[_Float, NDArray[np.int32], NDArray[np.int64], bool]: ...
-def factor_stack(H: _Float, threads: int) -> tuple[_Float, _Float]: ...
-def solve_stack(lower: _Float, which: _Index, g: _Float) -> _Float: ...
-def sign_stack(H: _Float, g: _Float, limit: _Float, x: _Float, threads: int) -> _Float: ...
-def models(
-    X: _Real,
-    y: _Float,
-    weight: _Float | None,
-    group: _Index,
-    share: _Float,
-    coef: _Float,
-    intercept: _Float,
-    shift: _Float | None,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int64], bool]: ...
+@overload
+def fold_paths(
+    X: NDArray[numpy.float64],
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    shift: NDArray[numpy.float64],
+    rows: NDArray[numpy.int64],
+    starts: NDArray[numpy.int64],
+    strengths: NDArray[numpy.float64],
+    loss: str,
+    parameter: float,
+    intercept: bool,
+    tol: float,
+    part: float,
+    most: float,
+    limit: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int64], bool]: ...
+@overload
+def derivatives(
+    X: NDArray[numpy.float32],
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64] | None,
+    loss: str,
+    parameter: float,
     order: int,
     threads: int,
-) -> tuple[_Float, _Float, _Float | None]: ...
-def models_csr(
-    data: _Real,
-    indices: _Index,
-    indptr: _Index,
+) -> tuple[
+    float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None, NDArray[numpy.float64] | None
+]: ...
+@overload
+def derivatives(
+    X: NDArray[numpy.float64],
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64] | None,
+    loss: str,
+    parameter: float,
+    order: int,
+    threads: int,
+) -> tuple[
+    float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None, NDArray[numpy.float64] | None
+]: ...
+@overload
+def derivatives_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
     p: int,
-    y: _Float,
-    weight: _Float | None,
-    group: _Index,
-    share: _Float,
-    coef: _Float,
-    intercept: _Float,
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    loss: str,
+    parameter: float,
     order: int,
     threads: int,
-) -> tuple[_Float, _Float, _Float | None]: ...
+) -> tuple[
+    float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None, NDArray[numpy.float64] | None
+]: ...
+@overload
+def derivatives_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    loss: str,
+    parameter: float,
+    order: int,
+    threads: int,
+) -> tuple[
+    float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None, NDArray[numpy.float64] | None
+]: ...
+@overload
+def derivatives_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    loss: str,
+    parameter: float,
+    order: int,
+    threads: int,
+) -> tuple[
+    float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None, NDArray[numpy.float64] | None
+]: ...
+@overload
+def derivatives_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    loss: str,
+    parameter: float,
+    order: int,
+    threads: int,
+) -> tuple[
+    float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None, NDArray[numpy.float64] | None
+]: ...
+def softmax_at(
+    Y: NDArray[numpy.float64], Z: NDArray[numpy.float64], weight: NDArray[numpy.float64], threads: int
+) -> tuple[float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+def softmax_along(
+    Y: NDArray[numpy.float64],
+    Z: NDArray[numpy.float64],
+    D: NDArray[numpy.float64],
+    length: float,
+    weight: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[float, float]: ...
+@overload
+def softmax(
+    X: NDArray[numpy.float32],
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64] | None,
+    order: int,
+    threads: int,
+) -> tuple[float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def softmax(
+    X: NDArray[numpy.float64],
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64] | None,
+    order: int,
+    threads: int,
+) -> tuple[float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def rough_softmax(
+    X: NDArray[numpy.float32],
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64] | None,
+    threads: int,
+) -> tuple[float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def rough_softmax(
+    X: NDArray[numpy.float64],
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64] | None,
+    threads: int,
+) -> tuple[float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def class_grams(
+    X: NDArray[numpy.float32], share: NDArray[numpy.float64], shift: NDArray[numpy.float64] | None, threads: int
+) -> NDArray[numpy.float64]: ...
+@overload
+def class_grams(
+    X: NDArray[numpy.float64], share: NDArray[numpy.float64], shift: NDArray[numpy.float64] | None, threads: int
+) -> NDArray[numpy.float64]: ...
+@overload
+def softmax_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    order: int,
+    threads: int,
+) -> tuple[float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def softmax_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    order: int,
+    threads: int,
+) -> tuple[float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def softmax_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    order: int,
+    threads: int,
+) -> tuple[float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def softmax_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    order: int,
+    threads: int,
+) -> tuple[float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+def factor_stack(H: NDArray[numpy.float64], threads: int) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+def solve_stack(
+    lower: NDArray[numpy.float64], which: NDArray[numpy.int64], g: NDArray[numpy.float64]
+) -> NDArray[numpy.float64]: ...
+def sign_stack(
+    H: NDArray[numpy.float64],
+    g: NDArray[numpy.float64],
+    limit: NDArray[numpy.float64],
+    x: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def models(
+    X: NDArray[numpy.float32],
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    share: NDArray[numpy.float64],
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64] | None,
+    order: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def models(
+    X: NDArray[numpy.float64],
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    share: NDArray[numpy.float64],
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64] | None,
+    order: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def models_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    share: NDArray[numpy.float64],
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    order: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def models_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    share: NDArray[numpy.float64],
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    order: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def models_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    share: NDArray[numpy.float64],
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    order: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+@overload
+def models_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    group: NDArray[numpy.int32],
+    share: NDArray[numpy.float64],
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    order: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None]: ...
+def log_shares(
+    lengths: NDArray[numpy.float64],
+    offset: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64],
+    shares: bool,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def mixture_sums(
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64] | None,
+    means: NDArray[numpy.float64],
+    factors: NDArray[numpy.float64] | None,
+    scales: NDArray[numpy.float64] | None,
+    centre: NDArray[numpy.float64] | None,
+    offsets: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[float, float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def mixture_sums(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    means: NDArray[numpy.float64],
+    factors: NDArray[numpy.float64] | None,
+    scales: NDArray[numpy.float64] | None,
+    centre: NDArray[numpy.float64] | None,
+    offsets: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[float, float, NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def mixture_posterior(
+    X: NDArray[numpy.float32],
+    means: NDArray[numpy.float64],
+    factors: NDArray[numpy.float64] | None,
+    scales: NDArray[numpy.float64] | None,
+    centre: NDArray[numpy.float64] | None,
+    offsets: NDArray[numpy.float64],
+    shares: bool,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def mixture_posterior(
+    X: NDArray[numpy.float64],
+    means: NDArray[numpy.float64],
+    factors: NDArray[numpy.float64] | None,
+    scales: NDArray[numpy.float64] | None,
+    centre: NDArray[numpy.float64] | None,
+    offsets: NDArray[numpy.float64],
+    shares: bool,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def feature_sums(
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64] | None,
+    centre: NDArray[numpy.float64],
+    scale: NDArray[numpy.float64],
+    coef: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[float, float, NDArray[numpy.float64]]: ...
+@overload
+def feature_sums(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    centre: NDArray[numpy.float64],
+    scale: NDArray[numpy.float64],
+    coef: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[float, float, NDArray[numpy.float64]]: ...
+def descent(
+    S: NDArray[numpy.float64],
+    C: NDArray[numpy.float64],
+    yy: float,
+    unit: NDArray[numpy.float64],
+    start: NDArray[numpy.float64],
+    l1: NDArray[numpy.float64],
+    l2: NDArray[numpy.float64],
+    positive: bool,
+    enough: float,
+    most: int,
+    seed: int | None,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
+@overload
+def descent_along(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    means: NDArray[numpy.float64],
+    targets: NDArray[numpy.float64],
+    start: NDArray[numpy.float64],
+    l1: NDArray[numpy.float64],
+    l2: NDArray[numpy.float64],
+    positive: bool,
+    enough: float,
+    most: int,
+    seed: int | None,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
+@overload
+def descent_along(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    means: NDArray[numpy.float64],
+    targets: NDArray[numpy.float64],
+    start: NDArray[numpy.float64],
+    l1: NDArray[numpy.float64],
+    l2: NDArray[numpy.float64],
+    positive: bool,
+    enough: float,
+    most: int,
+    seed: int | None,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
+@overload
 def descend_columns(
-    data: _Float,
-    indices: _Index,
-    indptr: _Index,
-    curvature: _Float,
-    gradient: _Float,
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    curvature: NDArray[numpy.float64],
+    gradient: NDArray[numpy.float64],
     slope: float,
-    weights: _Float,
-    moving: _Index,
+    weights: NDArray[numpy.float64],
+    moving: NDArray[numpy.int64],
     l1: float,
     l2: float,
     intercept: bool,
     enough: float,
     most: int,
-) -> tuple[_Float, float, _Float, int]: ...
-def times(X: _Real, coef: _Float, intercept: _Float, shift: _Float | None, threads: int) -> _Float: ...
+) -> tuple[NDArray[numpy.float64], float, NDArray[numpy.float64], int]: ...
+@overload
+def descend_columns(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    curvature: NDArray[numpy.float64],
+    gradient: NDArray[numpy.float64],
+    slope: float,
+    weights: NDArray[numpy.float64],
+    moving: NDArray[numpy.int64],
+    l1: float,
+    l2: float,
+    intercept: bool,
+    enough: float,
+    most: int,
+) -> tuple[NDArray[numpy.float64], float, NDArray[numpy.float64], int]: ...
+
+class DualAscent:
+    def __init__(
+        self,
+        target: NDArray[numpy.float64],
+        low: NDArray[numpy.float64],
+        high: NDArray[numpy.float64],
+        curvature: NDArray[numpy.float64],
+        epsilon: float,
+        unit: float,
+        run: int,
+        seed: int,
+    ) -> None: ...
+    def retarget(self, target: NDArray[numpy.float64]) -> None: ...
+    @property
+    def b(self) -> NDArray[numpy.float64]: ...
+    @property
+    def w(self) -> NDArray[numpy.float64]: ...
+    def take_all(self) -> None: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def gap(self) -> float: ...
+    @overload
+    def begin(self, X: NDArray[numpy.float32]) -> None: ...
+    @overload
+    def begin(self, X: NDArray[numpy.float64]) -> None: ...
+    @overload
+    def epoch(self, X: NDArray[numpy.float32]) -> float: ...
+    @overload
+    def epoch(self, X: NDArray[numpy.float64]) -> float: ...
+    @overload
+    def begin_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> None: ...
+    @overload
+    def begin_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> None: ...
+    @overload
+    def begin_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> None: ...
+    @overload
+    def begin_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> None: ...
+    @overload
+    def epoch_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> float: ...
+    @overload
+    def epoch_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> float: ...
+    @overload
+    def epoch_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> float: ...
+    @overload
+    def epoch_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> float: ...
+
+class JointAscent:
+    def __init__(
+        self, label: NDArray[numpy.int32], classes: int, cost: NDArray[numpy.float64], unit: float, seed: int
+    ) -> None: ...
+    def shift(self, offset: NDArray[numpy.float64]) -> None: ...
+    @property
+    def share(self) -> NDArray[numpy.float64]: ...
+    @property
+    def w(self) -> NDArray[numpy.float64]: ...
+    def take_all(self) -> None: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def gap(self) -> float: ...
+    @overload
+    def begin(self, X: NDArray[numpy.float32]) -> None: ...
+    @overload
+    def begin(self, X: NDArray[numpy.float64]) -> None: ...
+    @overload
+    def epoch(self, X: NDArray[numpy.float32]) -> float: ...
+    @overload
+    def epoch(self, X: NDArray[numpy.float64]) -> float: ...
+    @overload
+    def begin_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> None: ...
+    @overload
+    def begin_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> None: ...
+    @overload
+    def begin_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> None: ...
+    @overload
+    def begin_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> None: ...
+    @overload
+    def epoch_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> float: ...
+    @overload
+    def epoch_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> float: ...
+    @overload
+    def epoch_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> float: ...
+    @overload
+    def epoch_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+    ) -> float: ...
+
+def best_subsets(
+    R: NDArray[numpy.float64], z: NDArray[numpy.float64], rest: float, largest: int, seconds: float
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], int, bool]: ...
+def prove_subset(
+    R: NDArray[numpy.float64], z: NDArray[numpy.float64], rest: float, size: int, bound: float, most: int
+) -> tuple[float, int, bool]: ...
+@overload
+def times(
+    X: NDArray[numpy.float32],
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64] | None,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def times(
+    X: NDArray[numpy.float64],
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64] | None,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def times_t(
+    X: NDArray[numpy.float32], U: NDArray[numpy.float64], shift: NDArray[numpy.float64] | None, threads: int
+) -> NDArray[numpy.float64]: ...
+@overload
+def times_t(
+    X: NDArray[numpy.float64], U: NDArray[numpy.float64], shift: NDArray[numpy.float64] | None, threads: int
+) -> NDArray[numpy.float64]: ...
+@overload
+def scatter_products(
+    X: NDArray[numpy.float32],
+    vectors: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def scatter_products(
+    X: NDArray[numpy.float64],
+    vectors: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def column_sums(
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64],
+    other: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def column_sums(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64],
+    other: NDArray[numpy.float64],
+    shift: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def some_columns(
+    X: NDArray[numpy.float32],
+    index: NDArray[numpy.int64],
+    centre: NDArray[numpy.float64],
+    root: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def some_columns(
+    X: NDArray[numpy.float64],
+    index: NDArray[numpy.int64],
+    centre: NDArray[numpy.float64],
+    root: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def inner_products(
+    X: NDArray[numpy.float32], centre: NDArray[numpy.float64], root: NDArray[numpy.float64], threads: int
+) -> NDArray[numpy.float64]: ...
+@overload
+def inner_products(
+    X: NDArray[numpy.float64], centre: NDArray[numpy.float64], root: NDArray[numpy.float64], threads: int
+) -> NDArray[numpy.float64]: ...
+@overload
 def times_csr(
-    data: _Real, indices: _Index, indptr: _Index, p: int, coef: _Float, intercept: _Float, threads: int
-) -> _Float: ...
-def times_t(X: _Real, U: _Float, shift: _Float | None, threads: int) -> _Float: ...
-def scatter_products(X: _Real, vectors: _Float, shift: _Float, weight: _Float | None, threads: int) -> _Float: ...
-def column_sums(X: _Real, weight: _Float, other: _Float, shift: _Float, threads: int) -> _Float: ...
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def times_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def times_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def times_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    coef: NDArray[numpy.float64],
+    intercept: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def times_t_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    U: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def times_t_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    U: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def times_t_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    U: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def times_t_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    U: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
 def column_sums_csr(
-    data: _Real, indices: _Index, indptr: _Index, p: int, weight: _Float, other: _Float | None, threads: int
-) -> tuple[_Float, float, float]: ...
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64],
+    other: NDArray[numpy.float64] | None,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], float, float]: ...
+@overload
+def column_sums_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64],
+    other: NDArray[numpy.float64] | None,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], float, float]: ...
+@overload
+def column_sums_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64],
+    other: NDArray[numpy.float64] | None,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], float, float]: ...
+@overload
+def column_sums_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64],
+    other: NDArray[numpy.float64] | None,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], float, float]: ...
+@overload
 def chosen_columns_csr(
-    data: _Real,
-    indices: _Index,
-    indptr: _Index,
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
     p: int,
-    chosen: NDArray[np.int64],
-    root: _Float | None,
+    chosen: NDArray[numpy.int64],
+    root: NDArray[numpy.float64] | None,
     threads: int,
-) -> tuple[_Float, _Index, NDArray[np.int64]]: ...
-def some_columns(X: _Real, index: NDArray[np.int64], centre: _Float, root: _Float, threads: int) -> _Float: ...
-def inner_products(X: _Real, centre: _Float, root: _Float, threads: int) -> _Float: ...
-def both_ways_csr(
-    data: _Real,
-    indices: _Index,
-    indptr: _Index,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int64]]: ...
+@overload
+def chosen_columns_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
     p: int,
-    vectors: _Float,
-    weight: _Float | None,
-    level: _Float | None,
-    by: _Float,
+    chosen: NDArray[numpy.int64],
+    root: NDArray[numpy.float64] | None,
     threads: int,
-) -> _Float: ...
-def across_csr(data: _Real, indices: _Index, indptr: _Index, p: int, vectors: _Float, threads: int) -> _Float: ...
-def along_csr(
-    data: _Real,
-    indices: _Index,
-    indptr: _Index,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+@overload
+def chosen_columns_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
     p: int,
-    vectors: _Float,
-    level: _Float | None,
-    by: _Float,
+    chosen: NDArray[numpy.int64],
+    root: NDArray[numpy.float64] | None,
     threads: int,
-) -> _Float: ...
-def times_t_csr(data: _Real, indices: _Index, indptr: _Index, p: int, U: _Float, threads: int) -> _Float: ...
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int64]]: ...
+@overload
+def chosen_columns_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    chosen: NDArray[numpy.int64],
+    root: NDArray[numpy.float64] | None,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+
+class Perceptron:
+    def __init__(
+        self, coef: NDArray[numpy.float64], intercept: NDArray[numpy.float64], eta: float, rule: str
+    ) -> None: ...
+    def average(self, sums: NDArray[numpy.float64], sum_intercept: NDArray[numpy.float64], seen: float) -> None: ...
+    def begin_pass(self) -> None: ...
+    def rest(self, target: int) -> None: ...
+    def skip(self, rows: float) -> None: ...
+    @property
+    def coef(self) -> NDArray[numpy.float64]: ...
+    @property
+    def intercept(self) -> NDArray[numpy.float64]: ...
+    @property
+    def sums(self) -> NDArray[numpy.float64]: ...
+    @property
+    def sum_intercept(self) -> NDArray[numpy.float64]: ...
+    @property
+    def mistakes(self) -> NDArray[numpy.int64]: ...
+    @property
+    def loss(self) -> NDArray[numpy.float64]: ...
+    @property
+    def seen(self) -> float: ...
+    @property
+    def finite(self) -> bool: ...
+    @overload
+    def scan(
+        self,
+        X: NDArray[numpy.float32],
+        order: NDArray[numpy.int64],
+        label: NDArray[numpy.int32],
+        weight: NDArray[numpy.float64] | None,
+        counts: bool,
+        keep: bool,
+        threads: int,
+        target: int = -1,
+    ) -> tuple[
+        NDArray[numpy.int32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.float64]
+    ]: ...
+    @overload
+    def scan(
+        self,
+        X: NDArray[numpy.float64],
+        order: NDArray[numpy.int64],
+        label: NDArray[numpy.int32],
+        weight: NDArray[numpy.float64] | None,
+        counts: bool,
+        keep: bool,
+        threads: int,
+        target: int = -1,
+    ) -> tuple[
+        NDArray[numpy.int32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.float64]
+    ]: ...
+    @overload
+    def scan_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        order: NDArray[numpy.int64],
+        label: NDArray[numpy.int32],
+        weight: NDArray[numpy.float64] | None,
+        counts: bool,
+        keep: bool,
+        threads: int,
+        target: int = -1,
+    ) -> tuple[
+        NDArray[numpy.int32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.float64]
+    ]: ...
+    @overload
+    def scan_csr(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        order: NDArray[numpy.int64],
+        label: NDArray[numpy.int32],
+        weight: NDArray[numpy.float64] | None,
+        counts: bool,
+        keep: bool,
+        threads: int,
+        target: int = -1,
+    ) -> tuple[
+        NDArray[numpy.int32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.float64]
+    ]: ...
+    @overload
+    def scan_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        order: NDArray[numpy.int64],
+        label: NDArray[numpy.int32],
+        weight: NDArray[numpy.float64] | None,
+        counts: bool,
+        keep: bool,
+        threads: int,
+        target: int = -1,
+    ) -> tuple[
+        NDArray[numpy.int32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.float64]
+    ]: ...
+    @overload
+    def scan_csr(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        order: NDArray[numpy.int64],
+        label: NDArray[numpy.int32],
+        weight: NDArray[numpy.float64] | None,
+        counts: bool,
+        keep: bool,
+        threads: int,
+        target: int = -1,
+    ) -> tuple[
+        NDArray[numpy.int32], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.float64]
+    ]: ...
+
+def permutation(count: int, seed: int) -> NDArray[numpy.int64]: ...
+def reshuffled(order: NDArray[numpy.int64], seed: int) -> NDArray[numpy.int64]: ...
+
+class Tagger:
+    def __init__(self, columns: int, tags: int) -> None: ...
+    def learn(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        offsets: NDArray[numpy.int64],
+        gold: NDArray[numpy.int32],
+        weight: NDArray[numpy.float64] | None,
+        order: NDArray[numpy.int64],
+    ) -> tuple[int, int]: ...
+    def decode(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        offsets: NDArray[numpy.int64],
+        threads: int,
+    ) -> NDArray[numpy.int32]: ...
+    def assign(
+        self,
+        emission: NDArray[numpy.float64],
+        transition: NDArray[numpy.float64],
+        start: NDArray[numpy.float64],
+        end: NDArray[numpy.float64],
+    ) -> None: ...
+    def skip(self, sequences: float) -> None: ...
+    @property
+    def weights(
+        self,
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    @property
+    def sums(
+        self,
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    @property
+    def seen(self) -> float: ...
+    @property
+    def finite(self) -> bool: ...
 
 class Learner:
     def __init__(
@@ -310,15 +1504,24 @@ class Learner:
         own: int,
         positive: float,
         negative: float,
-        coef: _Float,
+        coef: NDArray[numpy.float64],
         start: float,
         t: float,
     ) -> None: ...
-    eta: float
-    @property
-    def t(self) -> float: ...
+    def resume(self, coef: NDArray[numpy.float64], intercept: float, count: float) -> None: ...
+    def begin(self) -> None: ...
+    def follow(self, order: NDArray[numpy.int32]) -> None: ...
+    def shuffle(self, seed: int) -> None: ...
+    def weights(self) -> tuple[NDArray[numpy.float64], float]: ...
+    def average(self) -> tuple[NDArray[numpy.float64], float]: ...
     @property
     def length(self) -> int: ...
+    @property
+    def eta(self) -> float: ...
+    @eta.setter
+    def eta(self, arg: float, /) -> None: ...
+    @property
+    def t(self) -> float: ...
     @property
     def averaged(self) -> float: ...
     @property
@@ -327,47 +1530,92 @@ class Learner:
     def loss(self) -> float: ...
     @property
     def seen(self) -> int: ...
-    def resume(self, coef: _Float, intercept: float, count: float) -> None: ...
-    def begin(self) -> None: ...
-    def follow(self, order: NDArray[np.int32]) -> None: ...
-    def shuffle(self, seed: int) -> None: ...
-    def weights(self) -> tuple[_Float, float]: ...
-    def average(self) -> tuple[_Float, float]: ...
     def finite(self) -> bool: ...
 
+@overload
 def learn(
-    X: _Real,
-    y: _Float,
-    weight: _Float | None,
-    skip: NDArray[np.uint8] | None,
+    X: NDArray[numpy.float32],
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    skip: NDArray[numpy.uint8] | None,
     learners: list[Learner],
     begin: int,
     end: int,
     threads: int,
 ) -> None: ...
+@overload
+def learn(
+    X: NDArray[numpy.float64],
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    skip: NDArray[numpy.uint8] | None,
+    learners: list[Learner],
+    begin: int,
+    end: int,
+    threads: int,
+) -> None: ...
+@overload
 def learn_csr(
-    data: _Real,
-    indices: _Index,
-    indptr: _Index,
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
     p: int,
-    y: _Float,
-    weight: _Float | None,
-    skip: NDArray[np.uint8] | None,
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    skip: NDArray[numpy.uint8] | None,
     learners: list[Learner],
     begin: int,
     end: int,
     threads: int,
 ) -> None: ...
-def best_subsets(
-    R: _Float, z: _Float, rest: float, largest: int, seconds: float
-) -> tuple[_Float, NDArray[np.int64], int, bool]: ...
-def prove_subset(R: _Float, z: _Float, rest: float, size: int, bound: float, most: int) -> tuple[float, int, bool]: ...
+@overload
+def learn_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    skip: NDArray[numpy.uint8] | None,
+    learners: list[Learner],
+    begin: int,
+    end: int,
+    threads: int,
+) -> None: ...
+@overload
+def learn_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    skip: NDArray[numpy.uint8] | None,
+    learners: list[Learner],
+    begin: int,
+    end: int,
+    threads: int,
+) -> None: ...
+@overload
+def learn_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    skip: NDArray[numpy.uint8] | None,
+    learners: list[Learner],
+    begin: int,
+    end: int,
+    threads: int,
+) -> None: ...
 
 class Lars:
     def __init__(
         self,
-        c: _Float,
-        squares: _Float,
+        c: NDArray[numpy.float64],
+        squares: NDArray[numpy.float64],
         target_square: float,
         lasso: bool,
         positive: bool,
@@ -376,102 +1624,629 @@ class Lars:
         dependent: float,
     ) -> None: ...
     def advance(self) -> int: ...
-    def give(self, column: int, row: _Float) -> None: ...
-    def correlations(self) -> _Float: ...
-    def path(self) -> tuple[_Float, _Float, NDArray[np.int64]]: ...
+    def give(self, column: int, row: NDArray[numpy.float64]) -> None: ...
+    def correlations(self) -> NDArray[numpy.float64]: ...
+    def path(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64]]: ...
 
+@overload
+def online(
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64] | None,
+    centres: NDArray[numpy.float64],
+    counts: NDArray[numpy.float64],
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def online(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    centres: NDArray[numpy.float64],
+    counts: NDArray[numpy.float64],
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def nearest(
+    X: NDArray[numpy.float32], centres: NDArray[numpy.float64], threads: int
+) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]: ...
+@overload
+def nearest(
+    X: NDArray[numpy.float64], centres: NDArray[numpy.float64], threads: int
+) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]: ...
+@overload
+def assign(
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64] | None,
+    centres: NDArray[numpy.float64],
+    place: NDArray[numpy.float64],
+    threads: int,
+    in_double: bool = False,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def assign(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    centres: NDArray[numpy.float64],
+    place: NDArray[numpy.float64],
+    threads: int,
+    in_double: bool = False,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def seed(
+    X: NDArray[numpy.float32],
+    weight: NDArray[numpy.float64] | None,
+    first: int,
+    draws: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.int64]: ...
+@overload
+def seed(
+    X: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    first: int,
+    draws: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.int64]: ...
+@overload
+def online_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    centres: NDArray[numpy.float64],
+    counts: NDArray[numpy.float64],
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def online_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    centres: NDArray[numpy.float64],
+    counts: NDArray[numpy.float64],
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def online_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    centres: NDArray[numpy.float64],
+    counts: NDArray[numpy.float64],
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def online_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    centres: NDArray[numpy.float64],
+    counts: NDArray[numpy.float64],
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def nearest_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    centres: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]: ...
+@overload
+def nearest_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    centres: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]: ...
+@overload
+def nearest_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    centres: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]: ...
+@overload
+def nearest_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    centres: NDArray[numpy.float64],
+    threads: int,
+) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]: ...
+@overload
+def assign_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    centres: NDArray[numpy.float64],
+    place: NDArray[numpy.float64],
+    threads: int,
+    in_double: bool = False,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def assign_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    centres: NDArray[numpy.float64],
+    place: NDArray[numpy.float64],
+    threads: int,
+    in_double: bool = False,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def assign_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    centres: NDArray[numpy.float64],
+    place: NDArray[numpy.float64],
+    threads: int,
+    in_double: bool = False,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def assign_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    centres: NDArray[numpy.float64],
+    place: NDArray[numpy.float64],
+    threads: int,
+    in_double: bool = False,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], float]: ...
+@overload
+def seed_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    first: int,
+    draws: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.int64]: ...
+@overload
+def seed_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    first: int,
+    draws: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.int64]: ...
+@overload
+def seed_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    first: int,
+    draws: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.int64]: ...
+@overload
+def seed_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    weight: NDArray[numpy.float64] | None,
+    first: int,
+    draws: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.int64]: ...
+
+class Lloyd:
+    @overload
+    def __init__(self, X: NDArray[numpy.float32], weight: NDArray[numpy.float64] | None) -> None: ...
+    @overload
+    def __init__(self, X: NDArray[numpy.float64], weight: NDArray[numpy.float64] | None) -> None: ...
+    @overload
+    def __init__(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        weight: NDArray[numpy.float64] | None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        data: NDArray[numpy.float32],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        weight: NDArray[numpy.float64] | None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int32],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        weight: NDArray[numpy.float64] | None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        data: NDArray[numpy.float64],
+        indices: NDArray[numpy.int64],
+        indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+        p: int,
+        weight: NDArray[numpy.float64] | None,
+    ) -> None: ...
+    def step(
+        self, centres: NDArray[numpy.float64], place: NDArray[numpy.float64], threads: int
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    def again(
+        self, place: NDArray[numpy.float64], threads: int
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    @property
+    def compared(self) -> float: ...
+
+@overload
 def loo(
-    X: _Real,
-    Y: _Float,
-    weight: _Float | None,
-    centre: _Float,
-    target_mean: _Float,
-    V: _Float,
-    D: _Float,
-    C: _Float,
+    X: NDArray[numpy.float32],
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    centre: NDArray[numpy.float64],
+    target_mean: NDArray[numpy.float64],
+    V: NDArray[numpy.float64],
+    D: NDArray[numpy.float64],
+    C: NDArray[numpy.float64],
     base: float,
     threads: int,
     keep: bool,
-) -> tuple[_Float, _Float, _Float | None, bool]: ...
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None, bool]: ...
+@overload
+def loo(
+    X: NDArray[numpy.float64],
+    Y: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    centre: NDArray[numpy.float64],
+    target_mean: NDArray[numpy.float64],
+    V: NDArray[numpy.float64],
+    D: NDArray[numpy.float64],
+    C: NDArray[numpy.float64],
+    base: float,
+    threads: int,
+    keep: bool,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64] | None, bool]: ...
+@overload
 def near_products(
-    X: _Real,
-    Q: _Float,
+    X: NDArray[numpy.float32],
+    Q: NDArray[numpy.float64],
     k: int,
-    limits: _Float | None,
+    limits: NDArray[numpy.float64] | None,
     by_distance: bool,
     finish: int,
     exponent: float,
-    own: NDArray[np.int64] | None,
+    own: NDArray[numpy.int64] | None,
     threads: int,
-) -> Any: ...
+) -> tuple[Any, ...]: ...
+@overload
+def near_products(
+    X: NDArray[numpy.float64],
+    Q: NDArray[numpy.float64],
+    k: int,
+    limits: NDArray[numpy.float64] | None,
+    by_distance: bool,
+    finish: int,
+    exponent: float,
+    own: NDArray[numpy.int64] | None,
+    threads: int,
+) -> tuple[Any, ...]: ...
+@overload
 def near_entries(
-    X: _Real,
-    Q: _Float,
+    X: NDArray[numpy.float32],
+    Q: NDArray[numpy.float64],
     metric: int,
     p: float,
     k: int,
-    limits: _Float | None,
+    limits: NDArray[numpy.float64] | None,
     by_distance: bool,
     finish: int,
     exponent: float,
-    own: NDArray[np.int64] | None,
+    own: NDArray[numpy.int64] | None,
     threads: int,
-) -> Any: ...
-def tree(X: _Real, leaf: int, threads: int) -> tuple[NDArray[np.int64], _Float, _Float]: ...
+) -> tuple[Any, ...]: ...
+@overload
+def near_entries(
+    X: NDArray[numpy.float64],
+    Q: NDArray[numpy.float64],
+    metric: int,
+    p: float,
+    k: int,
+    limits: NDArray[numpy.float64] | None,
+    by_distance: bool,
+    finish: int,
+    exponent: float,
+    own: NDArray[numpy.int64] | None,
+    threads: int,
+) -> tuple[Any, ...]: ...
+@overload
+def tree(
+    X: NDArray[numpy.float32], leaf: int, threads: int
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+@overload
+def tree(
+    X: NDArray[numpy.float64], leaf: int, threads: int
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 def near_tree(
-    order: NDArray[np.int64],
-    points: _Float,
-    boxes: _Float,
+    order: NDArray[numpy.int64],
+    points: NDArray[numpy.float64],
+    boxes: NDArray[numpy.float64],
     leaf: int,
-    Q: _Float,
+    Q: NDArray[numpy.float64],
     metric: int,
     p: float,
     k: int,
-    limits: _Float | None,
+    limits: NDArray[numpy.float64] | None,
     by_distance: bool,
     finish: int,
     exponent: float,
-    own: NDArray[np.int64] | None,
+    own: NDArray[numpy.int64] | None,
     threads: int,
-) -> Any: ...
-def near_sets(
-    X: NDArray[np.uint64],
-    Q: NDArray[np.uint64],
-    columns: int,
-    metric: int,
-    k: int,
-    limits: _Float | None,
-    by_distance: bool,
-    own: NDArray[np.int64] | None,
-    threads: int,
-) -> Any: ...
-def near_table(
-    D: _Float,
-    k: int,
-    limits: _Float | None,
-    by_distance: bool,
-    own: NDArray[np.int64] | None,
-    threads: int,
-) -> Any: ...
+) -> tuple[Any, ...]: ...
 def window_sums(
-    X: _Float,
-    Q: _Float,
+    X: NDArray[numpy.float64],
+    Q: NDArray[numpy.float64],
     metric: int,
     p: float,
     finish: int,
     exponent: float,
     window: int,
-    bandwidth: _Float,
-    weight: _Float | None,
-    targets: _Float,
-    own: NDArray[np.int64] | None,
+    bandwidth: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    targets: NDArray[numpy.float64],
+    own: NDArray[numpy.int64] | None,
     threads: int,
-) -> tuple[_Float, _Float]: ...
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+def near_sets(
+    X: NDArray[numpy.uint64],
+    Q: NDArray[numpy.uint64],
+    columns: int,
+    metric: int,
+    k: int,
+    limits: NDArray[numpy.float64] | None,
+    by_distance: bool,
+    own: NDArray[numpy.int64] | None,
+    threads: int,
+) -> tuple[Any, ...]: ...
+def near_table(
+    D: NDArray[numpy.float64],
+    k: int,
+    limits: NDArray[numpy.float64] | None,
+    by_distance: bool,
+    own: NDArray[numpy.int64] | None,
+    threads: int,
+) -> tuple[Any, ...]: ...
+@overload
+def near_sparse(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    c_data: NDArray[numpy.float64],
+    c_indices: NDArray[numpy.int32],
+    c_indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    q_data: NDArray[numpy.float64],
+    q_indices: NDArray[numpy.int32],
+    q_indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    columns: int,
+    metric: int,
+    k: int,
+    limits: NDArray[numpy.float64] | None,
+    by_distance: bool,
+    finish: int,
+    own: NDArray[numpy.int64] | None,
+    threads: int,
+) -> tuple[Any, ...]: ...
+@overload
+def near_sparse(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    c_data: NDArray[numpy.float64],
+    c_indices: NDArray[numpy.int64],
+    c_indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    q_data: NDArray[numpy.float64],
+    q_indices: NDArray[numpy.int64],
+    q_indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    columns: int,
+    metric: int,
+    k: int,
+    limits: NDArray[numpy.float64] | None,
+    by_distance: bool,
+    finish: int,
+    own: NDArray[numpy.int64] | None,
+    threads: int,
+) -> tuple[Any, ...]: ...
+def csv_cut(text: NDArray[numpy.uint8]) -> tuple[int, int]: ...
+def csv_records(
+    text: NDArray[numpy.uint8], lines: int, delimiter: int, place: NDArray[numpy.int32], kinds: NDArray[numpy.uint8]
+) -> tuple[NDArray[numpy.float64], int, list[bool], NDArray[numpy.int64]] | None: ...
+@overload
+def put_beside(
+    columns: Sequence[NDArray[numpy.float64]],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu")],
+    threads: int,
+) -> None: ...
+@overload
+def put_beside(
+    columns: Sequence[NDArray[numpy.float32]],
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device="cpu")],
+    threads: int,
+) -> None: ...
+@overload
+def exp(x: NDArray[numpy.float32]) -> NDArray[numpy.float32]: ...
+@overload
+def exp(x: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+@overload
+def log1p(x: NDArray[numpy.float32]) -> NDArray[numpy.float32]: ...
+@overload
+def log1p(x: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+@overload
+def sigmoid(x: NDArray[numpy.float32]) -> NDArray[numpy.float32]: ...
+@overload
+def sigmoid(x: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+@overload
+def softplus(x: NDArray[numpy.float32]) -> NDArray[numpy.float32]: ...
+@overload
+def softplus(x: NDArray[numpy.float64]) -> NDArray[numpy.float64]: ...
+def blas_bridge_ready() -> bool: ...
+def load_blas_bridge() -> None: ...
+@overload
+def both_ways_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    vectors: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    level: NDArray[numpy.float64] | None,
+    by: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def both_ways_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    vectors: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    level: NDArray[numpy.float64] | None,
+    by: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def both_ways_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    vectors: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    level: NDArray[numpy.float64] | None,
+    by: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def both_ways_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    vectors: NDArray[numpy.float64],
+    weight: NDArray[numpy.float64] | None,
+    level: NDArray[numpy.float64] | None,
+    by: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def across_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    vectors: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def across_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    vectors: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def across_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    vectors: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def across_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    vectors: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def along_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    vectors: NDArray[numpy.float64],
+    level: NDArray[numpy.float64] | None,
+    by: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def along_csr(
+    data: NDArray[numpy.float32],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    vectors: NDArray[numpy.float64],
+    level: NDArray[numpy.float64] | None,
+    by: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def along_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int32],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    vectors: NDArray[numpy.float64],
+    level: NDArray[numpy.float64] | None,
+    by: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
+@overload
+def along_csr(
+    data: NDArray[numpy.float64],
+    indices: NDArray[numpy.int64],
+    indptr: NDArray[numpy.int32] | NDArray[numpy.int64],
+    p: int,
+    vectors: NDArray[numpy.float64],
+    level: NDArray[numpy.float64] | None,
+    by: NDArray[numpy.float64],
+    threads: int,
+) -> NDArray[numpy.float64]: ...
 def window_tree(
-    points: _Float,
-    boxes: _Float,
+    points: NDArray[numpy.float64],
+    boxes: NDArray[numpy.float64],
     leaf: int,
-    Q: _Float,
+    Q: NDArray[numpy.float64],
     metric: int,
     p: float,
     finish: int,
@@ -480,256 +2255,11 @@ def window_tree(
     bandwidth: float,
     log_absolute: float,
     relative: float,
-    weight: _Float | None,
-    below: _Float | None,
+    weight: NDArray[numpy.float64] | None,
+    below: NDArray[numpy.float64] | None,
     threads: int,
-) -> _Float: ...
-def near_sparse(*parts: Any, **asked: Any) -> Any: ...
-
-class DualAscent:
-    def __init__(
-        self,
-        target: _Float,
-        low: _Float,
-        high: _Float,
-        curvature: _Float,
-        epsilon: float,
-        unit: float,
-        run: int,
-        seed: int,
-    ) -> None: ...
-    def begin(self, X: _Real) -> None: ...
-    def begin_csr(self, data: _Real, indices: _Index, indptr: _Index, p: int) -> None: ...
-    def epoch(self, X: _Real) -> float: ...
-    def epoch_csr(self, data: _Real, indices: _Index, indptr: _Index, p: int) -> float: ...
-    def take_all(self) -> None: ...
-    def retarget(self, target: _Float) -> None: ...
-    @property
-    def b(self) -> _Float: ...
-    @property
-    def w(self) -> _Float: ...
-    @property
-    def complete(self) -> bool: ...
-    @property
-    def gap(self) -> float: ...
-
-class JointAscent:
-    def __init__(self, label: NDArray[np.int32], classes: int, cost: _Float, unit: float, seed: int) -> None: ...
-    def begin(self, X: _Real) -> None: ...
-    def begin_csr(self, data: _Real, indices: _Index, indptr: _Index, p: int) -> None: ...
-    def epoch(self, X: _Real) -> float: ...
-    def epoch_csr(self, data: _Real, indices: _Index, indptr: _Index, p: int) -> float: ...
-    def take_all(self) -> None: ...
-    def shift(self, offset: _Float) -> None: ...
-    @property
-    def share(self) -> _Float: ...
-    @property
-    def w(self) -> _Float: ...
-    @property
-    def complete(self) -> bool: ...
-    @property
-    def gap(self) -> float: ...
-
-class Perceptron:
-    def __init__(self, coef: _Float, intercept: _Float, eta: float, rule: str) -> None: ...
-    def average(self, sums: _Float, sum_intercept: _Float, seen: float) -> None: ...
-    def begin_pass(self) -> None: ...
-    def rest(self, target: int) -> None: ...
-    def skip(self, rows: float) -> None: ...
-    def scan(
-        self,
-        X: _Real,
-        order: NDArray[np.int64],
-        label: NDArray[np.int32],
-        weight: _Float | None,
-        counts: bool,
-        keep: bool,
-        threads: int,
-        target: int = -1,
-    ) -> _Updates: ...
-    def scan_csr(
-        self,
-        data: _Real,
-        indices: _Index,
-        indptr: _Index,
-        p: int,
-        order: NDArray[np.int64],
-        label: NDArray[np.int32],
-        weight: _Float | None,
-        counts: bool,
-        keep: bool,
-        threads: int,
-        target: int = -1,
-    ) -> _Updates: ...
-    @property
-    def coef(self) -> _Float: ...
-    @property
-    def intercept(self) -> _Float: ...
-    @property
-    def sums(self) -> _Float: ...
-    @property
-    def sum_intercept(self) -> _Float: ...
-    @property
-    def mistakes(self) -> NDArray[np.int64]: ...
-    @property
-    def loss(self) -> _Float: ...
-    @property
-    def seen(self) -> float: ...
-    @property
-    def finite(self) -> bool: ...
-
-class Tagger:
-    def __init__(self, columns: int, tags: int) -> None: ...
-    def learn(
-        self,
-        data: _Float,
-        indices: NDArray[np.int32],
-        indptr: _Index,
-        offsets: NDArray[np.int64],
-        gold: NDArray[np.int32],
-        weight: _Float | None,
-        order: NDArray[np.int64],
-    ) -> tuple[int, int]: ...
-    def decode(
-        self, data: _Float, indices: NDArray[np.int32], indptr: _Index, offsets: NDArray[np.int64], threads: int
-    ) -> NDArray[np.int32]: ...
-    def assign(self, emission: _Float, transition: _Float, start: _Float, end: _Float) -> None: ...
-    def skip(self, sequences: float) -> None: ...
-    @property
-    def weights(self) -> tuple[_Float, _Float, _Float, _Float]: ...
-    @property
-    def sums(self) -> tuple[_Float, _Float, _Float, _Float]: ...
-    @property
-    def seen(self) -> float: ...
-    @property
-    def finite(self) -> bool: ...
-
-def nearest(X: _Real, centres: _Float, threads: int) -> tuple[NDArray[np.int32], _Float]: ...
-def nearest_csr(
-    data: _Real, indices: _Index, indptr: _Index, p: int, centres: _Float, threads: int
-) -> tuple[NDArray[np.int32], _Float]: ...
-def assign(
-    X: _Real, weight: _Float | None, centres: _Float, place: _Float, threads: int, in_double: bool = False
-) -> tuple[_Float, _Float, float]: ...
-def assign_csr(
-    data: _Real,
-    indices: _Index,
-    indptr: _Index,
-    p: int,
-    weight: _Float | None,
-    centres: _Float,
-    place: _Float,
-    threads: int,
-    in_double: bool = False,
-) -> tuple[_Float, _Float, float]: ...
-def online(X: _Real, weight: _Float | None, centres: _Float, counts: _Float) -> tuple[_Float, _Float]: ...
-def online_csr(
-    data: _Real,
-    indices: _Index,
-    indptr: _Index,
-    p: int,
-    weight: _Float | None,
-    centres: _Float,
-    counts: _Float,
-) -> tuple[_Float, _Float]: ...
-
-class Lloyd:
-    @overload
-    def __init__(self, X: _Real, weight: _Float | None) -> None: ...
-    @overload
-    def __init__(self, data: _Real, indices: _Index, indptr: _Index, p: int, weight: _Float | None) -> None: ...
-    def step(self, centres: _Float, place: _Float, threads: int) -> tuple[_Float, _Float]: ...
-    def again(self, place: _Float, threads: int) -> tuple[_Float, _Float]: ...
-    @property
-    def compared(self) -> float: ...
-
-def seed(X: _Real, weight: _Float | None, first: int, draws: _Float, threads: int) -> NDArray[np.int64]: ...
-def seed_csr(
-    data: _Real,
-    indices: _Index,
-    indptr: _Index,
-    p: int,
-    weight: _Float | None,
-    first: int,
-    draws: _Float,
-    threads: int,
-) -> NDArray[np.int64]: ...
-def permutation(count: int, seed: int) -> NDArray[np.int64]: ...
-def reshuffled(order: NDArray[np.int64], seed: int) -> NDArray[np.int64]: ...
-def csv_cut(text: NDArray[np.uint8]) -> tuple[int, int]: ...
-def csv_numbers(
-    text: NDArray[np.uint8], lines: int, delimiter: int, place: NDArray[np.int32], whole: NDArray[np.uint8]
-) -> tuple[_Float, int, list[bool]] | None: ...
-
-class ParquetDoubles:
-    def __init__(self, descriptor: int, chunks: Sequence[tuple[int, int, int, str, bool, bool]]) -> None: ...
-    def read(self, out: _Float, threads: int) -> bool: ...
-
-class ParquetFloats:
-    def __init__(self, descriptor: int, chunks: Sequence[tuple[int, int, int, str, bool, bool]]) -> None: ...
-    def read(self, out: NDArray[np.float32], threads: int) -> bool: ...
-
-def put_beside(columns: list[_Float] | list[NDArray[np.float32]], out: _Real, threads: int) -> None: ...
-def exp(x: _Real) -> _Real: ...
-def log1p(x: _Real) -> _Real: ...
-def sigmoid(x: _Real) -> _Real: ...
-def softplus(x: _Real) -> _Real: ...
+) -> NDArray[numpy.float64]: ...
 def isa() -> str: ...
 def available_isas() -> list[str]: ...
 def set_isa(name: str) -> None: ...
 def pool_size() -> int: ...
-def blas_bridge_ready() -> bool: ...
-def load_blas_bridge() -> None: ...
-def descent(
-    S: _Float,
-    C: _Float,
-    yy: float,
-    unit: _Float,
-    start: _Float,
-    l1: _Float,
-    l2: _Float,
-    positive: bool,
-    enough: float,
-    most: int,
-    seed: int | None,
-) -> tuple[_Float, _Float, NDArray[np.int64]]: ...
-def descent_along(
-    data: _Float,
-    indices: _Index,
-    indptr: _Index,
-    means: _Float,
-    targets: _Float,
-    start: _Float,
-    l1: _Float,
-    l2: _Float,
-    positive: bool,
-    enough: float,
-    most: int,
-    seed: int | None,
-) -> tuple[_Float, _Float, NDArray[np.int64]]: ...
-def mixture_sums(
-    X: _Real,
-    weight: _Float | None,
-    means: _Float,
-    factors: _Float | None,
-    scales: _Float | None,
-    centre: _Float | None,
-    offsets: _Float,
-    threads: int,
-) -> tuple[float, float, _Float, _Float, _Float]: ...
-def feature_sums(
-    X: _Real, weight: _Float | None, centre: _Float, scale: _Float, coef: _Float, threads: int
-) -> tuple[float, float, _Float]: ...
-def log_shares(
-    lengths: _Float, offset: _Float, weight: _Float, shares: bool, threads: int
-) -> tuple[_Float, _Float]: ...
-def mixture_posterior(
-    X: _Real,
-    means: _Float,
-    factors: _Float | None,
-    scales: _Float | None,
-    centre: _Float | None,
-    offsets: _Float,
-    shares: bool,
-    threads: int,
-) -> tuple[_Float, _Float]: ...

@@ -1,4 +1,4 @@
-"""The compiled loop over CSV claims only text that Arrow reads, and then gives the same bits; errors stay Arrow's."""
+"""CSV: numbers, types and rows of files are those that Arrow reads, to the bit, by the compiled loop and without it."""
 
 import math
 import struct
@@ -12,23 +12,28 @@ from hypothesis import strategies as st
 
 from tenfold import _core, rows
 from tenfold.data import text
-from tenfold.data.text import TextFile
+from tenfold.data.csv import CsvPart
+from tenfold.data.files import File
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def loop(content, fields, chosen, delimiter=",", whole=()):
-    """The rows of the fields `chosen` as the loop finds them, and which are whole; or None."""
+    """The rows of the fields `chosen` as the loop finds them, and which are whole; None where some are not plain."""
     place = np.full(fields, -1, np.int32)
     place[list(chosen)] = np.arange(len(chosen))
-    flags = np.array([j in whole for j in chosen], np.uint8)
-    found = _core.csv_numbers(np.frombuffer(content, np.uint8), content.count(b"\n") + 1, ord(delimiter), place, flags)
+    kinds = np.array([j in whole for j in chosen], np.uint8)
+    found = _core.csv_records(np.frombuffer(content, np.uint8), content.count(b"\n") + 1, ord(delimiter), place, kinds)
     if found is None:
         return None
-    X, count, still = found
+    X, count, still, others = found
     assert X.shape[1] == len(chosen)
     assert X.shape[0] >= count
-    return X[:count], still
+    rows, columns, begins, ends = others.T
+    assert np.isnan(X[rows, columns]).all()
+    assert np.isnan(X[:count]).sum() == len(others)
+    assert ((begins >= 0) & (begins <= ends) & (ends <= len(content))).all()
+    return None if len(others) else (X[:count], still)
 
 
 def arrow(content, fields, chosen, delimiter=",", kind=None):
@@ -131,7 +136,8 @@ def test_shortest_and_long_forms_of_a_number_are_claimed(value):
         "nan",
         "NA",
         "NULL",
-        '"1"',
+        '"x"',
+        '"1"2',
         "true",
         "1e999",
         "1e-999",
@@ -191,7 +197,7 @@ def tables(draw, cells):
 
 
 @given(tables(fields))
-def test_what_is_claimed_is_what_arrow_reads(data):
+def test_plain_numbers_are_what_arrow_reads(data):
     content, width, chosen, delimiter = data
     found = loop(content, width, chosen, delimiter)
     if found is not None:
@@ -235,7 +241,7 @@ def test_files_are_the_same_with_the_loop_and_without(tmp_path_factory, data, si
         patch.setattr(text, "CHUNK_BYTES", size)
         for claims in (True, False):
             if not claims:
-                patch.setattr(TextFile, "numbers", lambda *_: None)
+                patch.setattr(_core, "csv_records", lambda *_: None)
             try:
                 found = rows(path, target="y" if width > 1 else None)
                 answers.append((found.load().tobytes(), found.y is not None and (found.y.dtype, found.y.tobytes())))
@@ -244,15 +250,38 @@ def test_files_are_the_same_with_the_loop_and_without(tmp_path_factory, data, si
     assert answers[0] == answers[1]
 
 
+@given(tables(plain | st.sampled_from(["true", "False", "NA", '"7"', "word"])))
+def test_types_and_numbers_of_files_are_those_of_arrow(tmp_path_factory, data):
+    content, width, _, delimiter = data
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    content = content.replace(delimiter.encode(), b",").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    # a last record without a line break is a chunk of its own, and types are those of the first
+    path.write_bytes(",".join(f"x{j}" for j in range(width)).encode() + b"\n" + content.rstrip(b"\n") + b"\n")
+    try:
+        expected = pa.csv.read_csv(path, convert_options=pa.csv.ConvertOptions(strings_can_be_null=True))
+    except pa.ArrowInvalid:
+        with pytest.raises(ValueError, match=r"a\.csv"):
+            rows(path)
+        return
+    part = CsvPart(File.seen(path))
+    assert part.kinds == [str(kind) for kind in expected.schema.types]
+    numbers = [pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in expected.schema.types]
+    whole = [column for column, kind in zip(expected.columns, expected.schema.types, strict=True) if kind == pa.int64()]
+    if all(numbers) and not any(column.null_count for column in expected.columns):
+        matrix = np.column_stack([column.to_numpy().astype(np.float64) for column in expected.columns])
+        if all(abs(value) <= 2**53 for column in whole for value in column.to_pylist()):
+            assert same_bits(rows(path).load(), matrix)
+
+
 # -- arguments
 
 
 def test_arguments_are_checked():
-    content, whole = np.frombuffer(b"1,2\n", np.uint8), np.zeros(1, np.uint8)
+    content, kinds = np.frombuffer(b"1,2\n", np.uint8), np.zeros(1, np.uint8)
     for place in ([], [0, 1], [-2, 0]):
         with pytest.raises(ValueError, match="place must"):
-            _core.csv_numbers(content, 1, ord(","), np.array(place, np.int32), whole)
+            _core.csv_records(content, 1, ord(","), np.array(place, np.int32), kinds)
     with pytest.raises(ValueError, match="lines must"):
-        _core.csv_numbers(content, -1, ord(","), np.array([0, -1], np.int32), whole)
+        _core.csv_records(content, -1, ord(","), np.array([0, -1], np.int32), kinds)
     # more records than there is room for are not claimed
-    assert _core.csv_numbers(content, 0, ord(","), np.array([0, -1], np.int32), whole) is None
+    assert _core.csv_records(content, 0, ord(","), np.array([0, -1], np.int32), kinds) is None

@@ -1,12 +1,13 @@
 // Text to rows of numbers: records of fields, some of which are the columns of a matrix.
 //
 // A record is a line of as many fields as `place` has entries: place[f] is the column that field f goes to, or -1 where
-// it is passed over. Lines end in "\n" or "\r\n", the last one perhaps in nothing; empty lines are no records. A field
-// that is read is a number with spaces or tabs around it; one that is passed over is anything, also in quotation marks.
+// it is passed over. Lines end in "\n" or "\r\n", the last one perhaps in nothing; empty lines are no records. Plain
+// numbers, with spaces, tabs or quotation marks around them, become entries of the matrix. Whatever else stands in a
+// column (words, nothing, numbers that double does not have; in columns of whole numbers also those from 2^53 on, and a
+// zero with a minus sign; in columns of text everything) is listed with its place in the text, and NaN in the matrix.
 //
-// Everything else (words, missing or quoted values, too few fields, numbers that double does not have) is not claimed:
-// the loop stops, says so, and whoever knows all of CSV reads the text again. The same goes, in columns marked in
-// `whole`, for whole numbers that double may not have: from 2^53 on, and a zero with a minus sign.
+// Records with too few or too many fields, line breaks of other kinds and text behind a closing quotation mark are not
+// claimed: the loop stops, says so, and whoever knows all of CSV reads the text again.
 // Bytes: the text once, the matrix once.
 #pragma once
 
@@ -16,15 +17,24 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
+#include <vector>
 
 namespace tenfold {
+
+enum ColumnKind : std::uint8_t { number_column, whole_column, text_column };
 
 struct Records {
   std::span<const char> text;
   char delimiter;
   std::span<const std::int32_t> place;
   Index columns; // of the matrix
+};
+
+// A cell that is not in the matrix: its bytes in the text, quotation marks included.
+struct OtherCell {
+  std::int64_t row, column, begin, end;
 };
 
 constexpr Index not_claimed = -1;
@@ -121,9 +131,33 @@ inline const char *over_fields(const char *at, const char *end, char delimiter, 
   }
 }
 
-// Fills `out`, which has room for `most` rows, and clears the entries of `whole` (columns) where something else was
-// met. Returns the number of rows, or not_claimed.
-inline Index read_records(const Records &in, Index most, std::span<double> out, std::span<std::uint8_t> whole) {
+inline bool ends_field(const char *at, const char *end, char delimiter) {
+  return at == end || *at == delimiter || *at == '\n' || *at == '\r';
+}
+
+// The number that a field is, perhaps in quotation marks; its end is that of the field, or null.
+inline Number field_number(const char *at, const char *end, char delimiter) {
+  const bool quoted = at < end && *at == '"';
+  Number number = read_number(after_spaces(quoted ? at + 1 : at, end, delimiter), end);
+  if (number.end == nullptr)
+    return number;
+  number.end = after_spaces(number.end, end, delimiter);
+  if (quoted)
+    number.end = number.end < end && *number.end == '"' ? number.end + 1 : nullptr;
+  if (number.end != nullptr && !ends_field(number.end, end, delimiter))
+    number.end = nullptr;
+  return number;
+}
+
+// Whether a number of a column of whole numbers is one that double has for certain, sign and all.
+inline bool surely_exact(double value) {
+  return std::abs(value) < static_cast<double>(exact_whole) && !(value == 0.0 && std::signbit(value));
+}
+
+// Fills `out`, which has room for `most` rows. A column in `kinds` that is whole becomes one of numbers where something
+// else was met. Returns the number of rows, or not_claimed.
+inline Index read_records(const Records &in, Index most, std::span<double> out, std::span<std::uint8_t> kinds,
+                          std::vector<OtherCell> &others) {
   const char *at = in.text.data(), *const end = at + in.text.size();
   const char delimiter = in.delimiter;
   const auto fields = static_cast<Index>(in.place.size());
@@ -148,17 +182,20 @@ inline Index read_records(const Records &in, Index most, std::span<double> out, 
           return not_claimed;
       } else {
         ++field;
-        const Number number = read_number(after_spaces(at, end, delimiter), end);
-        if (number.end == nullptr)
-          return not_claimed;
-        at = after_spaces(number.end, end, delimiter);
-        row[column] = number.value;
-        if (whole.data()[column] != 0) {
-          constexpr auto limit = static_cast<double>(exact_whole);
-          const bool safe = std::abs(number.value) < limit && !(number.value == 0.0 && std::signbit(number.value));
-          if (number.whole && !safe)
+        std::uint8_t &kind = kinds.data()[column];
+        const Number number = kind == text_column ? Number{} : field_number(at, end, delimiter);
+        if (number.end != nullptr && (kind == number_column || !number.whole || surely_exact(number.value))) {
+          row[column] = number.value;
+          at = number.end;
+          if (!number.whole)
+            kind = number_column;
+        } else {
+          const char *const stop = over_fields(at, end, delimiter, 1);
+          if (stop == nullptr)
             return not_claimed;
-          whole.data()[column] = number.whole ? 1 : 0;
+          row[column] = std::numeric_limits<double>::quiet_NaN();
+          others.push_back({rows, column, at - in.text.data(), stop - in.text.data()});
+          at = stop;
         }
       }
       if (field < fields) {

@@ -17,12 +17,12 @@
 // Sums of w d are kept for blocks of rows and added up anew where a row of the block changed.
 #pragma once
 
+#include "tenfold/poll.hpp"
 #include "tenfold/seed_panels.hpp"
 #include "tenfold/selection.hpp"
 
 #include <atomic>
 #include <bit>
-#include <functional>
 
 namespace tenfold {
 
@@ -276,18 +276,18 @@ private:
   std::vector<std::uint32_t> marks_; // (panels, trials)
 };
 
-// `go_on` is asked now and then; where it says no, the rows so far are returned.
 template <class Rows>
 std::vector<std::int64_t> seed(const Rows &x, std::span<const double> weight, Index first,
-                               std::span<const double> draws, Index trials, int threads,
-                               const std::function<bool()> &go_on) {
+                               std::span<const double> draws, Index trials, int threads) {
   check_weights(weight);
   const Index more = static_cast<Index>(draws.size()) / trials;
   Seeding<Rows> seeding(x, weight, more + 1, trials, threads);
   std::vector<std::int64_t> rows{first};
   seeding.start(first);
-  for (Index c = 0; c < more && (c % 16 != 15 || go_on()); ++c)
+  for (Index c = 0; c < more; ++c) {
+    poll();
     rows.push_back(seeding.step(draws.data() + c * trials));
+  }
   return rows;
 }
 

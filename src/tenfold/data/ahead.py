@@ -3,9 +3,8 @@
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -63,30 +62,3 @@ def in_order(work: Callable[[T], U], items: Iterable[T], workers: int) -> Genera
         finally:
             for future in waiting:
                 future.cancel()
-
-
-def together(workers: Sequence[Callable[[T], None]], items: Iterable[T]) -> Generator[T]:
-    """Every item in order, once all workers have done their parts of it; each is a thread, at most one item ahead."""
-    waiting: deque[tuple[T, list[Future[None]]]] = deque()
-
-    def finished() -> T:
-        item, parts = waiting.popleft()
-        for part in parts:
-            part.result()
-        return item
-
-    with ExitStack() as stack:
-        threads = [stack.enter_context(ThreadPoolExecutor(1, "tenfold decoder")) for _ in workers]
-        try:
-            for item in items:
-                waiting.append(
-                    (item, [thread.submit(work, item) for thread, work in zip(threads, workers, strict=True)])
-                )
-                if len(waiting) > 1:
-                    yield finished()
-            while waiting:
-                yield finished()
-        finally:
-            for _, parts in waiting:
-                for part in parts:
-                    part.cancel()

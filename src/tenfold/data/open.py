@@ -7,6 +7,7 @@ import narwhals
 import numpy as np
 
 from tenfold.arrays import is_sparse
+from tenfold.data.csv import CsvReader
 from tenfold.data.files import InMemory, NpyFile, NumpyReader, are_paths, find_files
 from tenfold.data.table import BlocksReader, Reader, Table
 
@@ -59,7 +60,8 @@ def rows(
     Notes
     -----
     Looking at the source once costs a read of target and weight (CSV: of everything). Files are remembered by size
-    and time of change, and refused when these have changed. Needs pyarrow for all but arrays, blocks and .npy.
+    and time of change, and refused when these have changed. Parquet, Arrow and frames need
+    pyarrow (``pip install 'tenfold[frames]'``); CSV, .npy, arrays and blocks do not.
 
     Examples
     --------
@@ -91,7 +93,9 @@ def open_reader(source: Any) -> Reader:
     """The reader for a source."""
     if are_paths(source):
         kind, files = find_files(source)
-        return NumpyReader([NpyFile(file) for file in files]) if kind == "npy" else _arrow().open_files(kind, files)
+        if kind == "npy":
+            return NumpyReader([NpyFile(file) for file in files])
+        return CsvReader(files) if kind == "csv" else _arrow().open_files(kind, files)
     if isinstance(source, np.ndarray):
         if source.ndim != 2:
             raise ValueError(f"Expected a matrix of rows, got an array with {source.ndim} dimension(s).")
@@ -120,7 +124,7 @@ def _arrow() -> Any:
         from tenfold.data import arrow
     except ImportError as reason:
         raise ImportError(
-            "Parquet, CSV and Arrow files, tables and data frames are read with pyarrow, which is not there: "
-            "pip install tenfold[frames]"
+            "Parquet and Arrow files, tables and data frames are read with pyarrow, which is not installed: "
+            "pip install 'tenfold[frames]'. CSV files, NumPy's matrices and blocks are read without it."
         ) from reason
     return arrow

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -42,44 +42,15 @@ class Columns:
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class InFile:
-    """A matrix that is still in a file, and is read into the block where its rows go, and only there.
-
-    `read(start, out)` reads rows from a number on. Pieces of one file are read in their order, if at all.
-    """
-
-    read: Callable[[int, Array], None]
-    start: int
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-
-    def __getitem__(self, chosen: slice) -> "Array | InFile":
-        start, stop, step = chosen.indices(self.shape[0])
-        if step != 1:
-            return self.copy()[chosen]
-        return replace(self, start=self.start + start, shape=(stop - start, self.shape[1]))
-
-    def write(self, out: Array) -> None:
-        """Fill a matrix in C order."""
-        self.read(self.start, out)
-
-    def copy(self) -> Array:
-        """The matrix, in C order."""
-        out = np.empty(self.shape, self.dtype)
-        self.write(out)
-        return out
-
-
 class Piece(NamedTuple):
     """Consecutive rows (m, p) as a reader hands them out, and where they come from."""
 
-    X: Array | Columns | InFile
+    X: Array | Columns
     place: Place
 
     def matrix(self) -> Array:
         """The rows as a matrix, dense or CSR."""
-        return self.X.copy() if isinstance(self.X, (Columns, InFile)) else self.X
+        return self.X.copy() if isinstance(self.X, Columns) else self.X
 
 
 @dataclass(frozen=True)
@@ -249,9 +220,9 @@ class _Block:
         self._parts: list[Array] = []
         self._filled: Array | None = None
 
-    def add(self, X: Array | Columns | InFile) -> None:
+    def add(self, X: Array | Columns) -> None:
         m = X.shape[0]
-        apart = isinstance(X, (Columns, InFile))
+        apart = isinstance(X, Columns)
         if is_sparse(X) or (m == self.length and not apart):
             self._parts.append(X)
         else:

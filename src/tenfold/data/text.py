@@ -1,4 +1,4 @@
-"""CSV as text: cut into whole records, which any decoder may take apart, and found again by line for errors."""
+"""CSV as text: cut into chunks of whole records, and these into cells."""
 
 import csv
 import gzip
@@ -7,6 +7,7 @@ import os
 import zlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from enum import IntEnum
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -36,11 +37,20 @@ class Chunk(NamedTuple):
 NOTHING = Chunk(b"", 0, 1, 0)
 
 
-class Numbers(NamedTuple):
-    """The matrix of some columns of a chunk, and which of the columns asked about hold nothing but whole numbers."""
+class ColumnKind(IntEnum):
+    """As what the loop reads a column: numbers, whole numbers, or text. As in csv.hpp."""
+
+    NUMBER, WHOLE, TEXT = 0, 1, 2
+
+
+class Cells(NamedTuple):
+    """Some columns of a chunk: numbers, which columns of whole numbers held nothing else, and row, column and bytes of
+    the cells that are no plain numbers, in their order; they are NaN in X.
+    """
 
     X: Array
-    whole: set[str]
+    whole: list[bool]
+    others: list[tuple[int, int, bytes]]
 
 
 class TextFile:
@@ -94,30 +104,49 @@ class TextFile:
                 if not (chunk.text[: min(chunk.size, 64)].isspace() and chunk.text[: chunk.size].isspace()):
                     yield chunk
 
-    def numbers(self, chunk: Chunk, columns: Sequence[str], whole: set[str]) -> Numbers | None:
-        """The columns of a chunk of plain numbers; None of any other chunk, which may be right all the same.
+    def cells(self, chunk: Chunk, fields: Sequence[int], kinds: Sequence[ColumnKind]) -> Cells:
+        """Some fields of each record, as columns of some kinds; refuses records of another length than the header.
 
-        In columns that are `whole`, whole numbers that float64 does not have are not plain.
+        In columns of whole numbers those that float64 may not have are no plain ones; in text nothing is.
         """
         place = np.full(len(self.header), -1, np.int32)
-        place[[self.header.index(name) for name in columns]] = np.arange(len(columns))
-        flags = np.array([name in whole for name in columns], np.uint8)
-        found = _core.csv_numbers(
-            np.frombuffer(chunk.text, np.uint8, chunk.size), chunk.lines, ord(self.delimiter), place, flags
-        )
+        place[list(fields)] = np.arange(len(fields))
+        content = np.frombuffer(chunk.text, np.uint8, chunk.size)
+        found = _core.csv_records(content, chunk.lines, ord(self.delimiter), place, np.array(kinds, np.uint8))
         if found is None:
-            return None
-        X, rows, still = found
-        return Numbers(X[:rows], {name for name, flag in zip(columns, still, strict=True) if flag})
+            return self._cells_slowly(chunk, fields, kinds)
+        X, rows, whole, others = found
+        text = chunk.text
+        at, columns, begins, ends = others.T.tolist()
+        cells = [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        if cells and b'"' in text:
+            cells = list(map(_unquoted, cells))
+        return Cells(X[:rows], whole, list(zip(at, columns, cells, strict=True)))
+
+    def _cells_slowly(self, chunk: Chunk, fields: Sequence[int], kinds: Sequence[ColumnKind]) -> Cells:
+        """The same of any text, cell by cell."""
+        others, rows, names = [], 0, len(self.header)
+        for line, cells in self.records(chunk):
+            if len(cells) != names:
+                raise ValueError(
+                    f"{self.file.path}, line {line}: {len(cells)} cells, but {names} names in the header. Is the file "
+                    "cut short?"
+                )
+            others += [(rows, j, cells[field].encode(errors="surrogateescape")) for j, field in enumerate(fields)]
+            rows += 1
+        return Cells(np.full((rows, len(fields)), np.nan), [kind == ColumnKind.WHOLE for kind in kinds], others)
 
     def records(self, chunk: Chunk) -> Iterator[tuple[int, list[str]]]:
         """The line and the cells of each record; slow and exact."""
-        text = io.StringIO(chunk.text[: chunk.size].decode("utf-8-sig", errors="replace"), newline="")
+        text = io.StringIO(chunk.text[: chunk.size].decode("utf-8-sig", errors="surrogateescape"), newline="")
         found, line = csv.reader(text, delimiter=self.delimiter), chunk.line
-        for cells in found:
-            if cells:
-                yield line, cells
-            line = chunk.line + found.line_num
+        try:
+            for cells in found:
+                if cells:
+                    yield line, cells
+                line = chunk.line + found.line_num
+        except csv.Error as reason:
+            raise ValueError(f"{self.file.path}, line {line}: {reason}.") from reason
 
     def place(self, chunk: Chunk, row: int) -> str:
         """The file and the line of a record."""
@@ -177,6 +206,10 @@ class _Compressed:
 
     def move(self, size: int) -> None:
         self._rest = self._rest[size:]
+
+
+def _unquoted(cell: bytes) -> bytes:
+    return cell[1:-1].replace(b'""', b'"') if cell[:1] == b'"' else cell
 
 
 def _first_end(chunk: Chunk) -> int:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tenfold.data.table import Place
 
-PIECE_BYTES = 1 << 22
+PIECE_BYTES = 1 << 23
 """About what a record batch holds in float64: small beside a block, much beside a call."""
 
 

@@ -9,6 +9,7 @@ from pyarrow import types
 
 from tenfold.arrays import Array
 from tenfold.data.arrow.batches import Batch
+from tenfold.data.named import missing_value, not_finite
 from tenfold.data.table import EXACT, Columns, common_dtype, too_large
 
 
@@ -38,7 +39,7 @@ def _dense(batch: Batch, name: str, role: str) -> pa.Array:
         column = column.dictionary_decode()
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise ValueError(f"{role} contains NaN: {batch.place(row)}, column {name!r} has no value.")
+        raise missing_value(role, batch.place(row), name)
     return column
 
 
@@ -67,30 +68,8 @@ def kept_of(batch: Batch, name: str) -> Array:
         values = _numbers(batch, name, f"Column {name!r}")
         if not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
-            raise ValueError(f"Column {name!r} contains NaN or infinity: {batch.place(row)}.")
+            raise not_finite(name, batch.place(row))
         return values
     coded = _dense(batch, name, f"Column {name!r}").dictionary_encode()
     # the words once, then one copy of a word a row
     return np.array(coded.dictionary.to_pylist(), dtype=np.str_)[coded.indices.to_numpy()]
-
-
-class Values:
-    """A column that stays in memory, batch after batch.
-
-    Copied, because an array of Arrow's may hold on to much more than itself, and joined now and then, because many
-    small arrays among the large ones that come and go would scatter the memory.
-    """
-
-    def __init__(self) -> None:
-        self._parts: list[Array] = []
-        self._recent: list[Array] = []
-
-    def add(self, values: Array) -> None:
-        self._recent.append(values.copy())
-        if len(self._recent) == 64:
-            self._parts.append(np.concatenate(self._recent))
-            self._recent = []
-
-    def whole(self) -> Array:
-        parts = [*self._parts, *self._recent]
-        return np.concatenate(parts) if parts else np.empty(0)

@@ -1,92 +1,65 @@
 """A source is a list of parts, one below the other: files, or frames in memory. A part hands out record batches of the
-columns asked for, with the row group or the line that each row came from. The columns of the first part are those of
-all.
+columns asked for, with the row group or the row that each came from. The columns of the first part are those of all.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from itertools import zip_longest
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol
 
 import pyarrow as pa
 from pyarrow import types
 
 from tenfold.data.arrow.batches import Batch
-from tenfold.data.arrow.columns import Values, columns_of, dtype_of, is_number, is_text, kept_of
+from tenfold.data.arrow.columns import columns_of, dtype_of, is_number, is_text, kept_of
+from tenfold.data.named import (
+    Values,
+    bytes_target,
+    check_names,
+    other_column,
+    other_target,
+    text_column,
+    time_column,
+)
 from tenfold.data.table import Piece, Survey
 
 
-class Described(Protocol):
-    """The columns of a part."""
+class Part(Protocol):
+    """A file or a frame."""
 
     schema: pa.Schema
     name: str = ""
     """What comes before a place in an error: the file, or nothing."""
 
-    def example(self, name: str) -> str:
-        """A value of a column of text, and its place, where they are at hand; in parentheses."""
-        return ""
-
-
-class Part(Described, Protocol):
-    """A file or a frame."""
-
     def batches(self, columns: Sequence[str]) -> Generator[Batch]:
         """The rows from the first on, in batches of about PIECE_BYTES; the columns in any order."""
         ...
-
-    def pieces(self, columns: Sequence[str]) -> Generator[Piece]:
-        """The same as numbers."""
-        with closing(self.batches(columns)) as batches:
-            for batch in batches:
-                yield Piece(columns_of(batch, columns), batch.place)
 
     def count(self) -> int:
         """The number of rows."""
         return sum(batch.columns.num_rows for batch in self.batches(self.schema.names[:1]))
 
-    def soon(self, columns: Sequence[str]) -> None:
-        """Tell the system that these columns will be read next."""
-        return
 
-
-P = TypeVar("P", bound=Described)
-
-
-class ArrowReader(ABC, Generic[P]):
+class ArrowReader:
     """Parts with named columns, one below the other."""
 
     named = True
 
-    def __init__(self, parts: Sequence[P]) -> None:
+    def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
         self.names = tuple(parts[0].schema.names)
 
-    @abstractmethod
-    def count(self) -> int:
-        """The number of rows."""
-
-    @abstractmethod
-    def batches(self, columns: Sequence[str]) -> Generator[Batch]:
-        """The rows of all parts."""
-
-    @abstractmethod
-    def read(self, columns: Sequence[str]) -> Generator[Piece]:
-        """See `Reader`."""
-
     def survey(self, columns: Sequence[str], kept: Sequence[str]) -> Survey:
         """See `Reader`."""
-        first = self._parts[0].schema
+        first = self._parts[0]
         for part in self._parts:
-            refuse_missing(part, self._parts[0], (*columns, *kept))
+            check_names(part.name, part.schema.names, first.name, (*columns, *kept))
             for name in columns:
-                refuse_as_column(part, name)
+                check_column(part, name)
             for name in kept:
-                refuse_as_target(part, name, is_text(first.field(name).type))
+                check_target(part, name, is_text(first.schema.field(name).type))
         found = {name: Values() for name in kept}
-        count = 0 if kept else self.count()
-        for batch in self.batches(kept) if kept else ():
+        count = 0 if kept else sum(part.count() for part in self._parts)
+        for batch in self._batches(kept) if kept else ():
             count += batch.columns.num_rows
             for name in kept:
                 found[name].add(kept_of(batch, name))
@@ -95,58 +68,36 @@ class ArrowReader(ABC, Generic[P]):
             count, count * len(columns), dtype, False, {name: values.whole() for name, values in found.items()}
         )
 
-
-class PartsReader(ArrowReader[Part]):
-    """One part after the other."""
-
-    def count(self) -> int:
-        """See `ArrowReader`."""
-        return sum(part.count() for part in self._parts)
-
-    def batches(self, columns: Sequence[str]) -> Generator[Batch]:
-        """See `ArrowReader`."""
-        for part in self._parts:
-            yield from part.batches(columns)
-
     def read(self, columns: Sequence[str]) -> Generator[Piece]:
         """See `Reader`."""
-        for part, following in zip_longest(self._parts, self._parts[1:]):
-            if following is not None:
-                following.soon(columns)
-            with closing(part.pieces(columns)) as pieces:
-                yield from pieces
+        with closing(self._batches(columns)) as batches:
+            for batch in batches:
+                yield Piece(columns_of(batch, columns), batch.place)
+
+    def _batches(self, columns: Sequence[str]) -> Generator[Batch]:
+        for part in self._parts:
+            with closing(part.batches(columns)) as batches:
+                yield from batches
 
 
-def refuse_missing(part: Described, first: Described, names: Sequence[str]) -> None:
-    there = part.schema.names
-    for name in names:
-        if there.count(name) == 0:
-            before = first.name.rstrip(", ") or "the first part"
-            raise ValueError(f"{part.name}there is no column {name!r}, which {before} has.")
-        if there.count(name) > 1:
-            raise ValueError(f"{part.name}there are {there.count(name)} columns {name!r}: give each a name of its own.")
-
-
-def refuse_as_column(part: Described, name: str) -> None:
+def check_column(part: Part, name: str) -> None:
+    """Refuse a column of X that is no numbers."""
     kind = part.schema.field(name).type
-    if is_number(kind):
-        return
     if is_text(kind):
-        found = f"is text{part.example(name)}"
-        words = f"{found}, and columns of X are numbers. Encode it, for instance with sklearn's OneHotEncoder"
-    elif types.is_temporal(kind):
-        words = f"holds times ({kind}), and columns of X are numbers. Turn it into numbers, for instance days"
-    else:
-        words = f"has the type {kind}, and columns of X are numbers. Turn it into numbers"
-    raise ValueError(f"{part.name}column {name!r} {words}, or leave it out: tenfold.rows(..., columns=[...]).")
+        raise text_column(part.name, name)
+    if types.is_temporal(kind):
+        raise time_column(part.name, name, str(kind))
+    if not is_number(kind):
+        raise other_column(part.name, name, str(kind))
 
 
-def refuse_as_target(part: Described, name: str, text: bool) -> None:
+def check_target(part: Part, name: str, text: bool) -> None:
+    """Refuse a target that is neither numbers nor text, or not what it is in the first part."""
     kind = part.schema.field(name).type
     if types.is_binary(kind):
-        raise ValueError(f"{part.name}column {name!r} holds bytes that are not text in UTF-8.")
+        raise bytes_target(part.name, name)
     if not (is_number(kind) or is_text(kind)):
-        raise ValueError(f"{part.name}column {name!r} has the type {kind}: targets are numbers or text.")
+        raise other_target(part.name, name, str(kind))
     if is_text(kind) != text and not types.is_null(kind):
         found, before = ("text", "numbers") if is_text(kind) else ("numbers", "text")
         raise ValueError(f"{part.name}column {name!r} holds {found}, but {before} in the first part.")

@@ -136,10 +136,10 @@ class BySparse:
         arguments = asked.of(_threads(self.rows, queries)) | {"finish": asked.finished(self.distance)["finish"]}
         queries = _compressed(self.distance.image(queries, True))
         dtype = np.result_type(self.rows.indices.dtype, queries.indices.dtype, self.columns.indices.dtype)
-        parts = []
-        for part in (self.rows, self.columns, queries):
-            parts += [part.data, part.indices.astype(dtype, copy=False), part.indptr]
-        return _core.near_sparse(*parts, self.rows.shape[1], code, **arguments)
+        for name, part in {"": self.rows, "c_": self.columns, "q_": queries}.items():
+            indices = part.indices.astype(dtype, copy=False)
+            arguments |= {f"{name}data": part.data, f"{name}indices": indices, f"{name}indptr": part.indptr}
+        return _core.near_sparse(**arguments, columns=self.rows.shape[1], metric=code)
 
 
 @dataclass(frozen=True)

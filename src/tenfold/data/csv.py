@@ -1,0 +1,275 @@
+"""CSV files of numbers, read in chunks of whole records.
+
+The beginning of the first file shows what the columns hold: whole numbers, numbers, truth values, times or text. Whole
+numbers may be followed by others. The compiled loop reads plain numbers; the few cells that are none are looked at one
+by one, and named by line and column where they are refused.
+"""
+
+import re
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import closing
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+
+from tenfold.arrays import Array
+from tenfold.data.ahead import in_order
+from tenfold.data.files import File
+from tenfold.data.named import (
+    Values,
+    bytes_target,
+    check_names,
+    missing_value,
+    not_finite,
+    other_target,
+    text_column,
+    time_column,
+)
+from tenfold.data.table import EXACT, Piece, Survey, too_large
+from tenfold.data.text import NOTHING, Cells, Chunk, ColumnKind, TextFile
+from tenfold.machine import threads
+
+T = TypeVar("T")
+
+WHOLE, NUMBER, TRUTH, TEXT, BYTES, EMPTY = "int64", "double", "bool", "string", "binary", "null"
+"""What columns hold, and beside these the types of `TIMES`; by Arrow's names, as for the other formats."""
+
+TIMES = {
+    "date32[day]": re.compile(r"\d{4}-\d\d-\d\d"),
+    "timestamp[s]": re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?Z?"),
+    "timestamp[ns]": re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\.\d+Z?"),
+    "time32[s]": re.compile(r"\d\d:\d\d(:\d\d)?"),
+}
+
+MISSING = frozenset(
+    {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL"}
+) | {"NaN", "n/a", "nan", "null"}
+TRUE, FALSE = frozenset({"true", "True", "TRUE", "1"}), frozenset({"false", "False", "FALSE", "0"})
+WHOLE_NUMBER = re.compile(r"-?[0-9]+")
+
+
+def number_of(word: str) -> float | None:
+    """What a word stands for as a number; None where it is none."""
+    if not word.isascii() or "_" in word:
+        return None
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def is_whole(word: str) -> bool:
+    """Whether a word is a whole number of 64 bits."""
+    return WHOLE_NUMBER.fullmatch(word) is not None and -(1 << 63) <= int(word) < 1 << 63
+
+
+def kind_of(cells: Collection[bytes], numbers: Array, whole: bool) -> str:
+    """What a column holds, by its cells that are no plain numbers, those that are, and whether these are whole."""
+    try:
+        words = {cell.decode().strip() for cell in cells} - MISSING
+    except UnicodeDecodeError:
+        return BYTES
+    if all(number_of(word) is not None for word in words):
+        if not words and not len(numbers):
+            return EMPTY
+        return WHOLE if whole and all(map(is_whole, words)) else NUMBER
+    if whole and words <= TRUE | FALSE and np.isin(numbers, (0.0, 1.0)).all():
+        return TRUTH
+    if not len(numbers):
+        for kind, pattern in TIMES.items():
+            if all(pattern.fullmatch(word) for word in words):
+                return kind
+    return TEXT
+
+
+def _is_no_label(word: str) -> bool:
+    """Whether a cell is empty, or was no UTF-8."""
+    return word in MISSING or any("\udc80" <= sign <= "\udcff" for sign in word)
+
+
+class CsvPart:
+    """A CSV file; `kinds` is what its columns hold, in their order."""
+
+    def __init__(self, file: File, first: "CsvPart | None" = None) -> None:
+        self._file, self.name = file, f"{file.path}, "
+        self._text = TextFile(file)
+        self.header = self._text.header
+        self._beginning = self._text.beginning() if first is None else NOTHING
+        if first is None:
+            self.kinds = self._infer()
+        else:
+            before = dict(zip(first.header, first.kinds, strict=True))
+            self.kinds = [before.get(name, TEXT) for name in self.header]
+
+    def _infer(self) -> list[str]:
+        fields = range(len(self.header))
+        if not self._beginning.size:
+            return [EMPTY for _ in fields]
+        found = self._text.cells(self._beginning, fields, [ColumnKind.WHOLE] * len(fields))
+        others: list[set[bytes]] = [set() for _ in fields]
+        plain = np.ones(found.X.shape, bool)
+        for row, column, cell in found.others:
+            others[column].add(cell)
+            plain[row, column] = False
+        return [kind_of(others[j], found.X[plain[:, j], j], found.whole[j]) for j in fields]
+
+    def kind(self, name: str) -> str:
+        """What a column holds."""
+        return self.kinds[self.header.index(name)]
+
+    def check_column(self, name: str) -> None:
+        """Refuse a column of X that is no numbers."""
+        kind = self.kind(name)
+        if kind in (TEXT, BYTES):
+            raise text_column(self.name, name, self._example(name))
+        if kind in TIMES:
+            raise time_column(self.name, name, kind)
+
+    def check_target(self, name: str) -> None:
+        """Refuse a target that is neither numbers nor text."""
+        kind = self.kind(name)
+        if kind == BYTES:
+            raise bytes_target(self.name, name)
+        if kind in TIMES:
+            raise other_target(self.name, name, kind)
+
+    def _example(self, name: str) -> str:
+        """A cell that is no number, and its line, in parentheses."""
+        index = self.header.index(name)
+        for line, cells in self._text.records(self._beginning):
+            word = cells[index].strip()
+            if word not in MISSING and number_of(word) is None:
+                return f" ({word!r} in line {line})"
+        return ""
+
+    def body(self) -> Generator[Chunk]:
+        """The text, in chunks of whole records."""
+        self.check()
+        with closing(self._text.body()) as chunks:
+            yield from chunks
+
+    def check(self) -> None:
+        """Refuse a file that is not what it was."""
+        self._file.check()
+
+    def count(self, chunk: Chunk) -> int:
+        """How many rows a chunk has."""
+        return len(self._text.cells(chunk, [], []).X)
+
+    def piece(self, names: Sequence[str], chunk: Chunk) -> Piece:
+        """Columns of a chunk as numbers."""
+        found = self._cells(names, chunk)
+        self._fill(found, names, chunk, "Input X")
+        return Piece(found.X, partial(self._text.place, chunk))
+
+    def kept(self, names: Sequence[str], chunk: Chunk) -> list[Array]:
+        """Columns of a chunk as they are: whole numbers, numbers, truth values or text."""
+        found = self._cells(names, chunk)
+        texts = {j: self._texts(found, j, name, chunk) for j, name in enumerate(names) if self.kind(name) == TEXT}
+        found.others[:] = [other for other in found.others if other[1] not in texts]
+        self._fill(found, names, chunk)
+        return [texts[j] if j in texts else self._values(found, j, name, chunk) for j, name in enumerate(names)]
+
+    def _cells(self, names: Sequence[str], chunk: Chunk) -> Cells:
+        codes = {WHOLE: ColumnKind.WHOLE, TEXT: ColumnKind.TEXT}
+        kinds = [codes.get(self.kind(name), ColumnKind.NUMBER) for name in names]
+        return self._text.cells(chunk, [self.header.index(name) for name in names], kinds)
+
+    def _fill(self, found: Cells, names: Sequence[str], chunk: Chunk, role: str = "") -> None:
+        """Put the numbers that are not plain in their places, and refuse what is none; `role` has them, or a column."""
+        place, unsure = partial(self._text.place, chunk), []
+        for row, column, cell in found.others:
+            name, word = names[column], cell.decode(errors="replace").strip()
+            if word in MISSING:
+                raise missing_value(role or f"Column {name!r}", place(row), name)
+            truth = self.kind(name) == TRUTH
+            value = float(word in TRUE) if truth and word in TRUE | FALSE else None if truth else number_of(word)
+            if value is None:
+                raise self._fault(place(row), name, word)
+            found.X[row, column] = value
+            if found.whole[column]:
+                found.whole[column] = is_whole(word)
+                unsure.append((row, column, word))
+        for row, column, word in unsure:
+            if found.whole[column]:
+                if abs(int(word)) > EXACT:
+                    raise ValueError(too_large(place(row), names[column], word))
+                found.X[row, column] = int(word)  # a zero has no sign there
+        for column, name in enumerate(names):
+            if self.kind(name) == TRUTH and not np.isin(found.X[:, column], (0.0, 1.0)).all():
+                row = int(np.argmin(np.isin(found.X[:, column], (0.0, 1.0))))
+                raise self._fault(place(row), name, f"{found.X[row, column]:.15g}")
+
+    def _fault(self, place: str, name: str, word: str) -> ValueError:
+        truth = self.kind(name) == TRUTH
+        expected = "true or false, as the values at the beginning are" if truth else "a number"
+        return ValueError(f"{place}, column {name!r}: {word!r} is not {expected}.")
+
+    def _texts(self, found: Cells, column: int, name: str, chunk: Chunk) -> Array:
+        cells = [cell for _, at, cell in found.others if at == column]  # one for each row
+        words = {cell: cell.decode(errors="surrogateescape") for cell in set(cells)}
+        for row, cell in enumerate(cells) if any(map(_is_no_label, words.values())) else ():
+            if words[cell] in MISSING:
+                raise missing_value(f"Column {name!r}", self._text.place(chunk, row), name)
+            if _is_no_label(words[cell]):
+                raise bytes_target(f"{self._text.place(chunk, row)}, ", name)
+        return np.array([words[cell] for cell in cells], np.str_)
+
+    def _values(self, found: Cells, column: int, name: str, chunk: Chunk) -> Array:
+        values = found.X[:, column]
+        if not np.isfinite(values).all():
+            raise not_finite(name, self._text.place(chunk, int(np.argmin(np.isfinite(values)))))
+        if self.kind(name) == TRUTH:
+            return values.astype(np.bool_)
+        return values.astype(np.int64) if found.whole[column] else values
+
+
+class CsvReader:
+    """CSV files. Several threads decode their text, and go on to the next file before the last one is finished."""
+
+    named = True
+
+    def __init__(self, files: Sequence[File]) -> None:
+        first = CsvPart(files[0])
+        self._parts = [first, *(CsvPart(file, first) for file in files[1:])]
+        self.names = tuple(first.header)
+
+    def survey(self, columns: Sequence[str], kept: Sequence[str]) -> Survey:
+        """See `Reader`."""
+        for part in self._parts:
+            check_names(part.name, part.header, self._parts[0].name, (*columns, *kept))
+            for name in columns:
+                part.check_column(name)
+            for name in kept:
+                part.check_target(name)
+        values, count = [Values() for _ in kept], 0
+        if kept:
+            for found in self._each(lambda part, chunk: part.kept(kept, chunk)):
+                count += len(found[0])
+                for each, more in zip(values, found, strict=True):
+                    each.add(more)
+        else:
+            count = sum(self._each(CsvPart.count))
+        found_columns = {name: each.whole() for name, each in zip(kept, values, strict=True)}
+        return Survey(count, count * len(columns), np.dtype(np.float64), False, found_columns)
+
+    def read(self, columns: Sequence[str]) -> Generator[Piece]:
+        """See `Reader`."""
+        return self._each(lambda part, chunk: part.piece(columns, chunk))
+
+    def _each(self, work: Callable[[CsvPart, Chunk], T]) -> Generator[T]:
+        """What becomes of each chunk, in order."""
+        with (
+            closing(self._chunks()) as chunks,
+            closing(in_order(lambda item: work(*item), chunks, threads())) as found,
+        ):
+            yield from found
+        for part in self._parts:
+            part.check()
+
+    def _chunks(self) -> Generator[tuple[CsvPart, Chunk]]:
+        for part in self._parts:
+            with closing(part.body()) as body:
+                for chunk in body:
+                    yield part, chunk
