@@ -9,7 +9,7 @@ from typing import Any
 from tenfold.cli import screen
 from tenfold.cli.commands import GOOD, LATE
 from tenfold.cli.folder import PAGE, as_json, refuse_other
-from tenfold.cli.league import best_of_ours, played, standings
+from tenfold.cli.league import best_of_ours, dense_width, is_curved, played, standings
 from tenfold.cli.preparing import Prepared, Roles, prepared
 from tenfold.cli.recording import Task, describe, record_of_league, record_of_structure
 from tenfold.cli.scoring import metric_for
@@ -19,9 +19,15 @@ from tenfold.cli.zoo import BASELINE, lines
 from tenfold.datasets import load_demo, write_csv
 from tenfold.selection import Event
 
+SCORING_SHARE, SCORING_SECONDS = 0.04, 1.0
+"""Of the time, kept for scores, the report and the files: a part and some seconds, and what the rows need."""
+
+SECONDS_A_ROW = 1e-5
+
 
 def run(
     *,
+    begin: float,
     data: Path,
     target: str | None,
     task: str,
@@ -41,8 +47,7 @@ def run(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Read a table, try the models, and write the folder of the run; the exit code."""
-    begin = time.perf_counter()
+    """Read a table, try the models, and write the folder of the run; the exit code. The time counts from `begin`."""
     refuse_other(out)
     levels = {column: [level.strip() for level in words.split(",")] for column, words in ordinal}
     roles = Roles(target, group, weight, time_column, drop, dict(types), levels)
@@ -50,10 +55,10 @@ def run(
     job = Task(data, roles, test, out, seed, datetime.now(UTC).isoformat(timespec="seconds"))
     if not quiet:
         describe(table, screen.errors())
-    left = time_limit - (time.perf_counter() - begin)
     if table.y is None:
-        return _structure(table, job, left, quiet, as_json)
-    return _league(table, job, metric, models, _outer(cv), left, quiet, as_json)
+        return _structure(table, job, time_limit - (time.perf_counter() - begin), quiet, as_json)
+    kept = SCORING_SHARE * time_limit + SCORING_SECONDS + SECONDS_A_ROW * table.frame.height
+    return _league(table, job, metric, models, _outer(cv), begin + time_limit - kept, quiet, as_json)
 
 
 def _outer(cv: str) -> Any:
@@ -65,24 +70,30 @@ def _outer(cv: str) -> Any:
 
 
 def _league(
-    table: Prepared, job: Task, metric_name: str, models: str, cv: Any, seconds: float, quiet: bool, json: bool
+    table: Prepared, job: Task, metric_name: str, models: str, cv: Any, end: float, quiet: bool, json: bool
 ) -> int:
-    begin = time.perf_counter()
+    """The leaderboard: models run until `end`."""
     metric, why = metric_for(table.task, metric_name, table.y)
-    chosen, away = lines(table.family, models, table.y, (table.frame.height, table.width), job.seed)
+    curved, remark = is_curved(table, metric, job.seed) if models in ("fast", "all") else (False, "")
+    shape = (table.frame.height, table.width)
+    chosen, away = lines(table.family, models, table.y, shape, job.seed, dense=dense_width(table), curved=curved)
     with screen.Bar(len(chosen), quiet) as bar:
 
         def tell(event: Event) -> None:
             best = event.best
             words = "" if best is None or best.name == BASELINE else f"best so far: {best.name} {abs(best.score):.4g}"
-            bar.now(f"{event.name} {event.fold}/{event.folds}", words, event.kind == "finished")
+            done = event.kind == "fold"
+            bar.now(f"{event.name} {event.fold}/{event.folds}", words, done, event.count * event.folds)
 
+        bar.now("estimating times")
+        seconds = end - time.perf_counter()
         found = played(chosen, table, metric, cv=cv, seconds=seconds, seed=job.seed, tell=tell)
-        late = found.interrupted or time.perf_counter() - begin >= seconds
+        late = found.interrupted or any(one.state in ("timed out", "not started") for one in found.results)
         bar.now("scoring")
         standing = standings(chosen, found, metric, table)
         best = best_of_ours(standing)
-        record = record_of_league(job, table, metric, why, found, standing, best, away, cv)
+        remarks = [remark] if remark else []
+        record = record_of_league(job, table, metric, why, found, standing, best, away, cv, remarks)
         bar.now("writing")
         write(job, table, record, best, metric)
     return _shown(record, job, json, late)
@@ -105,6 +116,8 @@ def _shown(record: dict[str, Any], job: Task, json: bool, late: bool) -> int:
         out, err = screen.output(), screen.errors()
         out.print(screen.board(record))
         err.print(f"\n{record['lead']}", markup=False)
+        if record.get("test"):
+            err.print(f"\n{screen.test_line(record)}", markup=False)
         for note in record["notes"]:
             err.print(note, style="dim", markup=False)
         err.print(f"Report: {(job.out / PAGE).absolute()}", markup=False, soft_wrap=True)
@@ -118,6 +131,7 @@ def demo(out: Path, *, quiet: bool) -> int:
     columns, target = load_demo()
     write_csv(columns, data)
     return run(
+        begin=time.perf_counter(),
         data=data,
         target=target,
         task="auto",

@@ -22,6 +22,7 @@ from tenfold.selection.results import Fold, Result, ranked
 Kind = Literal["started", "fold", "finished"]
 OVERRUN = 5.0  # a fold may take so many times what was expected of it
 FAIR = 0.5  # or this part of what is left, where that is more
+DEAR = 0.02  # what takes less than this part of the time that is left is not ended to save time
 MARGIN = 1.25  # fits are expected to take so many times what was measured: machines are shared
 
 
@@ -97,6 +98,7 @@ class Race:
         """All candidates on one fold after the other; gives those that cannot finish, where they have to."""
         waiting: list[Runner] = []
         for fold in range(self.folds):
+            yield from self._relieve()
             ready = [one for one in order if one.running and one not in waiting and len(one.result.folds) == fold]
             # one at a time, so that what the cheap ones took is known before the dear ones start
             size = 1 if self.jobs == 1 else len(ready)
@@ -138,6 +140,21 @@ class Race:
             else:
                 where = f"{type(found).__name__} in fold {fold + 1}: {first_line(found)}"
                 yield "finished", self._end(one, "failed", where)
+
+    def _relieve(self) -> Iterator[tuple[Kind, Runner]]:
+        """Where what is left to do does not fit into the time, end the worst of those that take a part of it."""
+        while self.end < inf:
+            left = self.end - time.perf_counter()
+            if sum(self._rest(one) for one in self.runners) <= left:
+                return
+            could = {one.result.name: one for one in self.runners if one.running and one.result.folds and _can_win(one)}
+            order = [could[result.name] for result in ranked([one.result for one in could.values()])]
+            worst = next((one for one in reversed(order[1:]) if self._rest(one) > DEAR * left), None)
+            if worst is None:
+                return
+            better = order.index(worst)
+            done = f"Ended after {len(worst.result.folds)} of {self.folds} folds"
+            yield "finished", self._end(worst, "timed out", f"{done}: time was short, and {better} others were better.")
 
     def _give_up(self, order: list[Runner], fold: int) -> Iterator[tuple[Kind, Runner]]:
         """After a fold, end those that are worse than the best of those that are fitted in the end."""
