@@ -8,12 +8,14 @@ the time grows. A candidate that is surely cheap is measured on the smallest sam
 import time
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log, prod
 from typing import Any
 
 import numpy as np
+from joblib import hash as hash_of
 from sklearn.pipeline import Pipeline
 
 from tenfold.selection.automatic import splits_of
@@ -23,11 +25,12 @@ from tenfold.selection.limits import OutOfTime, until
 from tenfold.selection.protocols import Protocol
 from tenfold.selection.scoring import Scoring
 
+WARM = 100
 SAMPLE = 500  # samples of the first fit: enough for four inner folds of some tens of classes
 STEP = 4  # each sample is so many times as large as the one before
 ASSUMED, STEEPEST = 2.0, 3.0  # growth while one size is known, all pairs; and at most, a decomposition of n x n
 CHEAP = 0.005  # a fold below this part of the time needs no closer look
-PATIENCE = 0.05  # the part of the time that looking at one candidate may take
+PATIENCE = 0.03  # the part of the time that looking at one candidate may take
 INNER = 4
 
 
@@ -89,28 +92,46 @@ def _extrapolate(
     end: float,
 ) -> Cost:
     """Fits to growing samples, until the cost of all is known well enough."""
-    n, size, cost = len(train), SAMPLE, Cost()
+    n, size = len(train), SAMPLE
     order = np.random.default_rng(seed).permutation(n)
     deadline = min(end, time.perf_counter() + PATIENCE * seconds)
-    before: float | None = None
-    while True:
+
+    def measure(size: int) -> tuple[float, bool]:
+        """Seconds of a fit to so many samples, and whether it was ended."""
         rows = np.sort(order[:size])
         weight = None if ready.weight is None else ready.weight[rows]
         part = Data(rows_of(ready.X, rows), ready.y[rows], weight)
         begin = time.perf_counter()
-        late = False
         try:
             with until(deadline):
                 inner = partial(_inner, part, protocol, train[rows], seed)
                 choose(candidate, part, inner, scoring, seed=seed, deadline=deadline)
         except OutOfTime:
-            late = True
-        took = time.perf_counter() - begin
-        growth = ASSUMED if before is None else float(np.clip(log(took / before) / log(STEP), 1.0, STEEPEST))
-        cost = Cost(took * (n / size) ** growth, growth, size)
-        if late or cost.seconds <= CHEAP * seconds or STEP * size > n / 2:
+            return time.perf_counter() - begin, True
+        return time.perf_counter() - begin, False
+
+    with suppress(Exception):
+        measure(WARM)  # the first call of a class takes longer, and a sample this small may not do
+    before: float | None = None
+    while True:
+        took, ended = measure(size)
+        cost = _grow(None if ended else before, took, size, n)
+        if ended or cost.seconds <= CHEAP * seconds or STEP * size > n / 2:
             return cost
         before, size = took, STEP * size
+
+
+def _grow(before: float | None, took: float, size: int, n: int) -> Cost:
+    """The cost of n samples, where `size` took so long and a part of them `before`: a power of n where the time grew at
+    least as they did, else a constant and a multiple of n. A time that fell tells nothing.
+    """
+    if before is None or took <= before:
+        return Cost(took * (n / size) ** ASSUMED, ASSUMED, size)
+    growth = log(took / before) / log(STEP)
+    if growth >= 1.0:
+        growth = min(growth, STEEPEST)
+        return Cost(took * (n / size) ** growth, growth, size)
+    return Cost(took + (took - before) / (size - size / STEP) * (n - size), 1.0, size)
 
 
 def _after_first_step(model: Any, data: Data, end: float) -> tuple[Any, Data]:
@@ -121,6 +142,11 @@ def _after_first_step(model: Any, data: Data, end: float) -> tuple[Any, Data]:
     ready, _ = Chain(first, data, deadline=end).before_last(first, ("", ""))
     rest = model.steps[1:]
     return (rest[0][1] if len(rest) == 1 else Pipeline(rest)), ready
+
+
+def first_key(model: Any) -> str:
+    """Equal for pipelines that share their first step; empty where there is none."""
+    return hash_of(model.steps[0][1]) if isinstance(model, Pipeline) and len(model.steps) > 1 else ""
 
 
 def _rest(candidate: Candidate, model: Any) -> tuple[Candidate, int]:

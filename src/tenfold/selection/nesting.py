@@ -19,7 +19,7 @@ from sklearn.base import is_classifier
 
 from tenfold.selection.automatic import splits_of
 from tenfold.selection.choosing import Candidate, choose
-from tenfold.selection.costs import estimate
+from tenfold.selection.costs import estimate, first_key
 from tenfold.selection.fitting import Data
 from tenfold.selection.limits import OutOfTime, PeakMemory, until
 from tenfold.selection.protocols import Protocol
@@ -211,7 +211,9 @@ class Run:
         self, time_limit: float | None, per_model_limit: float | None, jobs: int, refit: bool, abandon: bool
     ) -> Race:
         """The candidates at the start, in the time from now."""
-        runners = [Runner(one, Result(one.name, self.protocol, self.classes)) for one in self.candidates]
+        runners = [
+            Runner(one, Result(one.name, self.protocol, self.classes), first_key(one.model)) for one in self.candidates
+        ]
         count = len(self.protocol)
         return Race(
             runners,
@@ -231,8 +233,12 @@ class Run:
         begin = time.perf_counter()
         if time_limit is not None:
             price = partial(estimate, seed=self.seed, seconds=time_limit, end=race.end)
+            shared: dict[str, float] = {}
             for runner in race.runners:
+                before = self._shared_seconds()
                 runner.cost = price(runner.candidate, self.data, self.protocol, self.scoring)
+                shared[runner.first] = shared.get(runner.first, 0.0) + self._shared_seconds() - before
+            race.shared = shared
         number = {runner.result.name: place for place, runner in enumerate(race.runners, 1)}
         for kind, runner in race.events():
             rivals = [one.result for one in race.runners if one.result.folds and not one.candidate.keep]
@@ -260,19 +266,22 @@ class Run:
     def fold(self, candidate: Candidate, split: int, deadline: float) -> Fold:
         """One outer fold: choose inside, fit, and look at the rows that were left out."""
         train, test = self.protocol.pairs[split]
-        begin = time.perf_counter()
+        begin, before = time.perf_counter(), self._shared_seconds()
         with until(deadline), PeakMemory() as peak, warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             inside = partial(self.protocol.inner, split)
             choice = choose(candidate, self.data.part(train), inside, self.scoring, seed=self.seed, deadline=deadline)
-            seconds = time.perf_counter() - begin
+            seconds, shared = time.perf_counter() - begin, self._shared_seconds() - before
             left_out = self.data.part(test)
             said = outputs(choice.model, left_out.X, self.data.shared)
             score = self.scoring.of_outputs(last_step(choice.model), left_out, said)
         return Fold(
             test, len(train), score, said, choice.params, choice.tried, choice.free, choice.words, seconds,
-            peak.bytes, _texts(warned),
+            peak.bytes, _texts(warned), shared,
         )  # fmt: skip
+
+    def _shared_seconds(self) -> float:
+        return 0.0 if self.data.shared is None else self.data.shared.seconds
 
     def _refitted(self, candidate: Candidate, result: Result, deadline: float) -> Result:
         """The candidate fitted to all rows, hyper-parameters chosen by the outer folds or by its own protocol."""

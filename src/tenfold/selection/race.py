@@ -7,7 +7,7 @@ the refit of the best. Timing decides what is computed, never what comes out of 
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Literal
@@ -23,15 +23,17 @@ Kind = Literal["started", "fold", "finished"]
 OVERRUN = 5.0  # a fold may take so many times what was expected of it
 FAIR = 0.5  # or this part of what is left, where that is more
 DEAR = 0.02  # what takes less than this part of the time that is left is not ended to save time
+SURE = 1.5  # so many times what the refit of the best is expected to take is kept for it: it is what is saved
 MARGIN = 1.25  # fits are expected to take so many times what was measured: machines are shared
 
 
 @dataclass
 class Runner:
-    """A candidate on its way."""
+    """A candidate on its way; candidates with the same `first` share the first step of their pipelines."""
 
     candidate: Candidate
     result: Result
+    first: str = ""
     cost: Cost = field(default_factory=Cost)
     spent: float = 0.0
     last: float = 0.0
@@ -42,7 +44,7 @@ class Runner:
 
     def measured(self, ratio: float) -> tuple[float, float]:
         """Seconds to expect of a fold and of the refit: of those that were done, else as estimated."""
-        done = [fold.fit_seconds for fold in self.result.folds]
+        done = [fold.fit_seconds - fold.shared_seconds for fold in self.result.folds]
         cost = replace(self.cost, seconds=float(np.mean(done))) if done else self.cost
         return MARGIN * cost.seconds, MARGIN * cost.times(ratio)
 
@@ -61,6 +63,8 @@ class Race:
     run : tests candidates on a fold: what they gave, or the error, one after the other.
     fit : fits a candidate to all samples.
     hopeless : why a candidate is given up against the best, or None.
+    jobs : how many candidates run at once.
+    shared : seconds of a fold for the first steps of pipelines, which candidates share, by `Runner.first`.
     """
 
     runners: list[Runner]
@@ -73,6 +77,7 @@ class Race:
     fit: Callable[[Candidate, Result, float], Result]
     hopeless: Callable[[Result, Result], str | None] | None
     jobs: int = 1
+    shared: Mapping[str, float] = field(default_factory=dict)
 
     def events(self) -> Iterator[tuple[Kind, Runner]]:
         """Everything, event by event."""
@@ -145,7 +150,7 @@ class Race:
         """Where what is left to do does not fit into the time, end the worst of those that take a part of it."""
         while self.end < inf:
             left = self.end - time.perf_counter()
-            if sum(self._rest(one) for one in self.runners) <= left:
+            if self._remaining() <= left:
                 return
             could = {one.result.name: one for one in self.runners if one.running and one.result.folds and _can_win(one)}
             order = [could[result.name] for result in ranked([one.result for one in could.values()])]
@@ -213,14 +218,21 @@ class Race:
             return 0.0
         mine, refit = one.measured(self.ratio)
         if not (whole and fold == 0):
-            return mine
+            # the first that runs at all has to leave time for its own refit
+            alone = fold == 0 and _can_win(one) and not any(other.result.model is not None for other in self.runners)
+            return mine + (max(0.0, self._to_fit(one) - self._reserve()) if alone else 0.0)
         mine = (self.folds - fold) * mine + (refit if one.candidate.refit and self.refit else 0.0)
-        return mine + sum(self._rest(other) for other in self.runners if other is not one)
+        return mine + self._remaining()
+
+    def _remaining(self) -> float:
+        """Seconds that all that have started still need, with what they share."""
+        started = [one for one in self.runners if one.running and one.result.folds]
+        rounds = max((self.folds - len(one.result.folds) for one in started), default=0)
+        shared = sum(self.shared.get(first, 0.0) for first in {one.first for one in started})
+        return (rounds + self.ratio) * shared + sum(self._rest(one) for one in started)
 
     def _rest(self, one: Runner) -> float:
         """Seconds that a candidate that has started still needs."""
-        if not one.running or not one.result.folds:
-            return 0.0
         fold, refit = one.measured(self.ratio)
         return (self.folds - len(one.result.folds)) * fold + (refit if self.refit and one.candidate.refit else 0.0)
 
@@ -235,7 +247,13 @@ class Race:
             return 0.0
         could = {one.result.name: one for one in self.runners if _can_win(one) and one.result.folds}
         best = next(iter(ranked([one.result for one in could.values()])), None)
-        return 0.0 if best is None or self.end == inf else could[best.name].measured(self.ratio)[1]
+        if best is None or self.end == inf:
+            return 0.0
+        return SURE * self._to_fit(could[best.name])
+
+    def _to_fit(self, one: Runner) -> float:
+        """Seconds that the refit of a candidate takes where nothing of it is there."""
+        return one.measured(self.ratio)[1] + MARGIN * self.ratio * self.shared.get(one.first, 0.0)
 
     def _deadline(self, one: Runner) -> float:
         """When a fold of a candidate is ended: it may not take all of the time if it is not what it seemed."""

@@ -39,7 +39,7 @@ class Fold:
     said : what the model said of them.
     params : what was chosen inside; `tried` settings were compared, `free` of them without a fit of their own.
     words : how it was chosen.
-    fit_seconds : choosing and fitting.
+    fit_seconds : choosing and fitting; `shared_seconds` of them for what other candidates have for nothing.
     peak_bytes : the most memory beyond what was resident before; None where the system does not tell.
     warned : what warnings said.
     """
@@ -55,6 +55,7 @@ class Fold:
     fit_seconds: float
     peak_bytes: int | None
     warned: tuple[str, ...] = ()
+    shared_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
