@@ -110,8 +110,10 @@ def _extrapolate(
             return time.perf_counter() - begin, True
         return time.perf_counter() - begin, False
 
-    with suppress(Exception):
-        measure(WARM)  # the first call of a class takes longer, and a sample this small may not do
+    with suppress(Exception):  # the first call of a class takes longer; a sample this small may not do
+        took, ended = measure(WARM)
+        if ended:
+            return _grow(None, took, WARM, n)
     before: float | None = None
     while True:
         took, ended = measure(size)
