@@ -214,7 +214,7 @@ class Linearity:
         return f"{words} sign of a dependence that is not linear, from {self.rows} rows: {self.comparison.words}"
 
 
-LINEAR_ROWS = 2000
+LINEAR_ROWS, FOLDS = 2000, 10
 """Enough to tell a line from what is not one, and compared in a second."""
 
 
@@ -264,7 +264,8 @@ def linear_or_not(
     )
     linear, other = (make_pipeline(StandardScaler(), model) for model in pair)
     seed = int(check_random_state(random_state).randint(2**31))
-    found = compare(linear, other, X, target, scoring=scoring, random_state=seed)
+    folds = min(FOLDS, len(target))  # ten see more than the usual five, at twice the cost
+    found = compare(linear, other, X, target, scoring=scoring, cv=folds, random_state=seed)
     better = found.scores.interval.low > 0.0  # the score of the second less that of the first, larger is better
     return Linearity(not better, found, min(count, max_rows))
 
