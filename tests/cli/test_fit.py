@@ -273,7 +273,7 @@ def curved_table(n=300):
 
 def test_splines_and_products_come_where_a_line_is_not_enough(tmp_path):
     data = write_csv(curved_table(), tmp_path / "rings.csv")
-    called("fit", data, "--target", "inside", "--out", tmp_path / "run", "--quiet")
+    called("fit", data, "--target", "inside", "--time", "10m", "--out", tmp_path / "run", "--quiet")
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     rows = {row["name"]: row for row in record["board"]}
     assert rows["logistic-splines"]["score"] > rows["logistic"]["score"] + 0.1

@@ -135,7 +135,7 @@ class Standing:
         if self.line.name in (BASELINE, CHALLENGER) and self.figure is not None:
             return {BASELINE: "baseline", CHALLENGER: "challenger"}[self.line.name]
         if self.figure is None:
-            return "not started" if self.result.state == "not started" else "failed"
+            return "skipped" if self.result.state == "not started" else "failed"
         return "done" if self.whole else "partial"
 
 

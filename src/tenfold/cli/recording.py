@@ -27,6 +27,7 @@ from tenfold.selection import Nested
 
 USED = ("numpy", "scipy", "scikit-learn", "polars")
 QUANTILES = 200
+LATE_STATES = ("timed out", "not started")
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,8 @@ def _lead(standing: list[Standing], best: Standing | None, metric: Metric, table
     between = f" ({interval})" if interval else ""
     folds = _of_folds(best)
     ours = f"The best of ours is {best.line.name}: {metric.words} {value}{between} on rows it has not seen{folds}."
+    if cut := [one for one in standing if one.line.ours and one.result.state in LATE_STATES and one is not best]:
+        ours += f" {len(cut)} more of ours did not finish within the time."
     challenger = _challenger(standing)
     if challenger is None or challenger.lead <= best.lead:
         return ours
@@ -230,7 +233,7 @@ def _notes(
 def _cut(standing: list[Standing], best: Standing | None) -> list[str]:
     """What time did not allow."""
     ours = [one for one in standing if one.line.ours]
-    late = [one for one in ours if one.result.state in ("timed out", "not started")]
+    late = [one for one in ours if one.result.state in LATE_STATES]
     notes = []
     if late:
         names = ", ".join(one.line.name + (f" ({len(one.result.folds)} folds)" if one.figure else "") for one in late)

@@ -58,7 +58,7 @@ def test_line(record: Mapping[str, Any]) -> str:
 def _style(row: Row, best: str | None) -> str:
     if row["name"] == best:
         return "bold green"
-    return "dim" if row["status"] in ("baseline", "failed", "skipped", "not started") else ""
+    return "dim" if row["status"] in ("baseline", "failed", "skipped") else ""
 
 
 def _cells(row: Row) -> Sequence[Text]:

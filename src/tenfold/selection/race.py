@@ -258,7 +258,8 @@ class Race:
     def _deadline(self, one: Runner) -> float:
         """When a fold of a candidate is ended: it may not take all of the time if it is not what it seemed."""
         left = self.end - time.perf_counter() - self._reserve()
-        most = left if left == inf else min(left, max(OVERRUN * one.measured(self.ratio)[0], FAIR * left))
+        others = any(other.running and other is not one for other in self.runners)
+        most = min(left, max(OVERRUN * one.measured(self.ratio)[0], FAIR * left)) if others and left < inf else left
         return time.perf_counter() + min(most, self.per_model - one.spent)
 
     # -- ends
