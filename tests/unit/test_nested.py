@@ -446,7 +446,7 @@ class Sleeping(DummyRegressor):
 def test_what_cannot_finish_waits_for_the_others():
     """Costs are known from small samples: the cheapest run first, and nobody starts who cannot finish before."""
     X, y = np.zeros((4000, 1)), np.arange(4000.0)
-    models = {"slow": Sleeping(1.0, 2000.0), "mean": Sleeping(5e-5, 2000.0), "quick": Sleeping(1e-7, 1999.0)}
+    models = {"slow": Sleeping(10.0, 2000.0), "mean": Sleeping(5e-5, 2000.0), "quick": Sleeping(1e-7, 1999.0)}
     events = []
     found = nested(models, X, y, time_limit=6.0, abandon=False, callback=events.append)
     assert [found[name].state for name in models] == ["not started", "ok", "ok"]

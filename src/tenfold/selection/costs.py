@@ -43,15 +43,20 @@ class Cost:
     seconds : of a fold; a lower bound where `PATIENCE` was over. 0 where nothing is known.
     growth : the exponent.
     samples : how many were fitted to find out.
+    failed : whether that could not be done, so that the candidate had better run after the others.
     """
 
     seconds: float = 0.0
     growth: float = 1.0
     samples: int = 0
+    failed: bool = False
 
     def times(self, ratio: float) -> float:
         """Seconds of a fit to `ratio` times as many samples."""
         return self.seconds * ratio**self.growth if self.seconds else 0.0
+
+
+UNKNOWN = Cost(failed=True)
 
 
 def estimate(
@@ -72,13 +77,13 @@ def estimate(
         except OutOfTime:
             return Cost(inf, ASSUMED, len(train))
         except Exception:
-            return Cost()
+            return UNKNOWN
         try:
             rest, often = _rest(candidate, model)
             cost = _extrapolate(rest, ready, protocol, train, scoring, seed, seconds, end)
             return replace(cost, seconds=often * cost.seconds)
         except Exception:
-            return Cost()
+            return UNKNOWN
 
 
 def _extrapolate(
@@ -94,7 +99,6 @@ def _extrapolate(
     """Fits to growing samples, until the cost of all is known well enough."""
     n, size = len(train), SAMPLE
     order = np.random.default_rng(seed).permutation(n)
-    deadline = min(end, time.perf_counter() + PATIENCE * seconds)
 
     def measure(size: int) -> tuple[float, bool]:
         """Seconds of a fit to so many samples, and whether it was ended."""
@@ -102,6 +106,7 @@ def _extrapolate(
         weight = None if ready.weight is None else ready.weight[rows]
         part = Data(rows_of(ready.X, rows), ready.y[rows], weight)
         begin = time.perf_counter()
+        deadline = min(end, begin + PATIENCE * seconds)
         try:
             with until(deadline):
                 inner = partial(_inner, part, protocol, train[rows], seed)
@@ -113,11 +118,11 @@ def _extrapolate(
     with suppress(Exception):  # the first call of a class takes longer; a sample this small may not do
         took, ended = measure(WARM)
         if ended:
-            return _grow(None, took, WARM, n)
+            return Cost(took * n / WARM, 1.0, WARM)
     before: float | None = None
     while True:
         took, ended = measure(size)
-        cost = _grow(None if ended else before, took, size, n)
+        cost = Cost(took * n / size, 1.0, size) if ended else _grow(before, took, size, n)
         if ended or cost.seconds <= CHEAP * seconds or STEP * size > n / 2:
             return cost
         before, size = took, STEP * size

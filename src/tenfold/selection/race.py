@@ -81,7 +81,7 @@ class Race:
 
     def events(self) -> Iterator[tuple[Kind, Runner]]:
         """Everything, event by event."""
-        order = sorted(self.runners, key=lambda one: one.cost.seconds)
+        order = sorted(self.runners, key=lambda one: (one.cost.failed, one.cost.seconds))
         first = yield from self._rounds(order, whole=True)
         yield from self._refits()
         if first:
