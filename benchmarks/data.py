@@ -199,7 +199,7 @@ def flights(rows: int | None = None, sparse: bool = False) -> tuple[Any, Any]:
 
 def mnist(rows: int | None = None) -> tuple[Any, Any]:
     """Handwritten digits as 784 grey values in [0, 1]; ten one-hot targets."""
-    with np.load(_folder() / "mnist.npz") as file:
+    with np.load(real_data_folder() / "mnist.npz") as file:
         X, y = file["X_train"][:rows], file["y_train"][:rows]
     return X.reshape(len(X), -1) / 255.0, np.eye(10)[y]
 
@@ -214,14 +214,14 @@ def spam(rows: int | None = None, columns: int = 1 << 18) -> tuple[Any, Any]:
     """E-mails as TF-IDF of hashed words, rows of length one; spam or ham."""
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 
-    with gzip.open(_folder() / "spamassassin.jsonl.gz", "rt") as file:
+    with gzip.open(real_data_folder() / "spamassassin.jsonl.gz", "rt") as file:
         table = [json.loads(line) for line in file][:: 1 if rows is None else 10]
     counts = HashingVectorizer(n_features=columns, alternate_sign=False, norm=None).transform(m["text"] for m in table)
     X: Any = sp.csr_array(TfidfTransformer().fit_transform(counts))
     return X, np.array([message["label"] == "spam" for message in table]).astype(np.int64)
 
 
-def _folder() -> Path:
+def real_data_folder() -> Path:
     folder = Path(os.environ.get("TENFOLD_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
         raise FileNotFoundError(f"no folder of real data at {folder}; name one in TENFOLD_DATA")
@@ -229,7 +229,7 @@ def _folder() -> Path:
 
 
 def _read(name: str, rows: int | None) -> Iterator[dict[str, str]]:
-    path = _folder() / name
+    path = real_data_folder() / name
     with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as file:
         for number, row in enumerate(csv.DictReader(file)):
             if number == rows:

@@ -225,7 +225,19 @@ class Linearity:
         return f"{words} sign of a dependence that is not linear, from {self.rows} rows: {self.comparison.words}"
 
 
-def linear_or_not(X: Any, y: Any, *, task: str | None = None, max_rows: int = 2000, random_state: Any = 0) -> Linearity:
+LINEAR_ROWS, FOLDS = 2000, 10
+"""Enough to tell a line from what is not one, and compared in a second."""
+
+
+def linear_or_not(
+    X: Any,
+    y: Any,
+    *,
+    task: str | None = None,
+    scoring: Any = None,
+    max_rows: int = LINEAR_ROWS,
+    random_state: Any = 0,
+) -> Linearity:
     """Ridge regression against neighbours, on the same folds: if the linear one is as good, useful non-linear structure
     is unlikely (Cookbook 6.3). Both choose what they must inside the folds, by exact leave-one-out.
 
@@ -233,6 +245,8 @@ def linear_or_not(X: Any, y: Any, *, task: str | None = None, max_rows: int = 20
     ----------
     X, y : numbers, and classes or numbers.
     task : "classification" or "regression"; default: by y.
+    scoring : the score that is compared, as in scikit-learn; default: accuracy or R2. The area under the ROC curve sees
+        more than accuracy does where one of two classes is rare.
     max_rows : of more rows a random part is taken.
     random_state : seed of that part, and of the folds.
 
@@ -260,7 +274,9 @@ def linear_or_not(X: Any, y: Any, *, task: str | None = None, max_rows: int = 20
         else (RidgeCV(alphas=grid), KNeighborsCV())
     )
     linear, other = (make_pipeline(StandardScaler(), model) for model in pair)
-    found = compare(linear, other, X, target, random_state=int(check_random_state(random_state).randint(2**31)))
+    seed = int(check_random_state(random_state).randint(2**31))
+    folds = min(FOLDS, len(target))  # ten see more than the usual five, at twice the cost
+    found = compare(linear, other, X, target, scoring=scoring, cv=folds, random_state=seed)
     better = found.scores.interval.low > 0.0  # the score of the second less that of the first, larger is better
     return Linearity(not better, found, min(count, max_rows))
 

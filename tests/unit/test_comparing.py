@@ -172,6 +172,24 @@ def test_the_best_of_many_coins_is_a_coin():
     assert "Tsamardinos" in found[0].method
 
 
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_picking_never_makes_a_loss_smaller(count):
+    rng = np.random.default_rng(count)
+    found = [best_of(rng.integers(0, 2, (100, count)), n_resamples=50, random_state=seed) for seed in range(20)]
+    assert all(one.optimism >= 0.0 for one in found)
+    assert all(one.corrected >= one.loss for one in found)
+    assert count > 1 or all(one.optimism == 0.0 for one in found)
+
+
+def test_figures_that_are_no_means_are_functions_of_weights():
+    losses = np.random.default_rng(0).random((60, 4))
+    squares = best_of(lambda weight: np.sqrt(weight @ losses / weight.sum()), n_samples=60, n_resamples=100)
+    assert squares.loss == pytest.approx(np.sqrt(losses.mean(axis=0).min()))
+    assert squares.corrected > squares.loss
+    with pytest.raises(ValueError, match="needs n_samples"):
+        best_of(lambda weight: weight[:2])
+
+
 def test_a_clear_best_needs_no_correction():
     losses = np.random.default_rng(0).random((300, 3)) + np.array([0.0, 5.0, 9.0])
     found = best_of(losses)

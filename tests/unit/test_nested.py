@@ -4,6 +4,7 @@ import signal
 import threading
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ from tenfold import (
 )
 from tenfold.selection import Candidate, nested, nested_events, shortcut
 from tenfold.selection.fitting import in_order
+from tenfold.selection.results import ranked
 
 
 @pytest.fixture(scope="module")
@@ -361,10 +363,14 @@ def test_a_model_that_never_ends_is_ended(numbers):
     assert found["endless"].state == "timed out"
     assert found["endless"].reason == "The time for a candidate was over after 0 folds."
     assert found["ridge"].state == "ok"
-    found = nested({"ridge": RidgeCV(), "endless": Endless(), "mean": DummyRegressor()}, X, y, time_limit=0.5)
+    found = nested({"ridge": RidgeCV(), "endless": Endless(), "mean": DummyRegressor()}, X, y, time_limit=1.0)
+    assert found["endless"].state == "timed out"
+    assert found["endless"].reason.startswith("Fold 1 was ended after")
     assert found["ridge"].state == "ok"
-    assert found["endless"].reason == "The time for all candidates together was over after 0 folds."
-    assert found["mean"].state == "not started"
+    assert found["ridge"].model is not None
+    assert found["mean"].state == "abandoned"
+    nothing = nested({"ridge": RidgeCV()}, X, y, time_limit=0.0)["ridge"]
+    assert (nothing.state, nothing.folds) == ("not started", ())
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -387,36 +393,77 @@ def test_time_is_kept_in_other_threads(numbers):
 
 
 def test_ctrl_c_keeps_what_is_there(numbers):
+    """The best so far is fitted to all samples."""
     X, y = numbers
     CtrlC.fits = 0
     found = nested({"ridge": RidgeCV(), "pressed": CtrlC(), "later": DummyRegressor()}, X, y)
     assert found.interrupted
-    assert found["ridge"].state == "ok"
+    assert found["ridge"].state == "interrupted"
+    assert len(found["ridge"].folds) == 2
+    assert found["ridge"].certificate.ok
+    assert found["ridge"].reason == "Interrupted after 2 of 5 folds."
     assert found["pressed"].state == "interrupted"
     assert len(found["pressed"].folds) == 1
-    assert found["later"].state == "not started"
+    assert len(found["later"].folds) <= 1
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_callback_can_end_everything(numbers):
     X, y = numbers
     found = nested(
-        {"ridge": RidgeCV(), "mean": DummyRegressor()}, X, y, callback=lambda event: event.kind == "finished"
+        {"ridge": RidgeCV(), "neighbours": KNeighborsCV()}, X, y, callback=lambda event: event.name == "neighbours"
     )
     assert found.interrupted
-    assert [one.state for one in found.results] == ["ok", "not started"]
+    assert [one.state for one in found.results] == ["interrupted", "interrupted"]
+    assert [len(one.folds) for one in found.results] == [1, 0]
+    assert found["ridge"].model is not None
 
 
-def test_events_tell_of_progress(numbers):
+def test_candidates_meet_one_fold_before_any_meets_the_next(numbers):
     X, y = numbers
-    events = list(nested_events({"mean": DummyRegressor(), "ridge": RidgeCV()}, X, y, outer=3))
-    assert [event.kind for event in events] == ["started", "fold", "fold", "fold", "finished"] * 2
-    assert [event.fold for event in events[5:]] == [0, 1, 2, 3, 3]
-    assert events[5].best.name == "mean"
+    events = list(nested_events({"mean": DummyRegressor(), "ridge": RidgeCV()}, X, y, outer=3, abandon=False))
+    met = [(event.name, event.fold) for event in events if event.kind == "fold"]
+    assert met == [(name, fold) for fold in (1, 2, 3) for name in ("mean", "ridge")]
+    assert [event.name for event in events if event.kind == "started"] == ["mean", "ridge"]
+    assert [event.name for event in events if event.kind == "finished"] == ["ridge", "mean"]  # the best first
     assert events[-1].best.name == "ridge"
-    assert [event.number for event in events] == [1] * 5 + [2] * 5
     assert {(event.count, event.folds) for event in events} == {(2, 3)}
     assert np.all(np.diff([event.seconds for event in events]) >= 0)
+
+
+class Sleeping(DummyRegressor):
+    """Takes a time that grows with the number of samples."""
+
+    def __init__(self, seconds=1e-5, constant=0.0):
+        super().__init__(strategy="constant", constant=constant)
+        self.seconds = seconds
+
+    def fit(self, X, y, sample_weight=None):
+        time.sleep(self.seconds * len(X))
+        return super().fit(X, y)
+
+
+def test_what_cannot_finish_waits_for_the_others():
+    """Costs are known from small samples: the cheapest run first, and nobody starts who cannot finish before."""
+    X, y = np.zeros((4000, 1)), np.arange(4000.0)
+    models = {"slow": Sleeping(10.0, 2000.0), "mean": Sleeping(5e-5, 2000.0), "quick": Sleeping(1e-7, 1999.0)}
+    events = []
+    found = nested(models, X, y, time_limit=6.0, abandon=False, callback=events.append)
+    assert [found[name].state for name in models] == ["not started", "ok", "ok"]
+    assert "A fold takes about" in found["slow"].reason
+    assert [event.name for event in events if event.kind == "started"] == ["quick", "mean"]
+
+
+def test_part_of_the_folds_is_compared_on_the_same_folds(numbers):
+    X, y = numbers
+    found = nested({"ridge": RidgeCV(), "mean": DummyRegressor()}, X, y, abandon=False)
+    ridge = found["ridge"]
+    hard = int(np.argmin(ridge.scores))
+    order = [hard, *(i for i in range(5) if i != hard)]
+    ridge = replace(ridge, folds=tuple(ridge.folds[i] for i in order))
+    slightly = replace(ridge, name="cut", folds=(replace(ridge.folds[0], score=ridge.folds[0].score + 1e-3),))
+    assert slightly.score < ridge.score
+    assert [one.name for one in ranked([ridge, slightly, found["mean"]])][:2] == ["cut", "ridge"]
 
 
 def test_warnings_are_kept_with_the_candidate(numbers):

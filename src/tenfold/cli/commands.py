@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import click
@@ -144,9 +145,12 @@ def tenfold() -> None:
 @said_plainly
 def fit(**options: Any) -> int:
     """Try every fitting method on a table, honestly, and keep the best."""
+    begin = perf_counter()
+    # threads of OpenMP that wait in a loop for others, as is usual, take a hundred times as long on a busy machine
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from tenfold.cli.fitting import run
 
-    return run(**options)
+    return run(begin=begin, **options)
 
 
 @tenfold.command()

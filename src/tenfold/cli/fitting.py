@@ -8,8 +8,9 @@ from typing import Any
 
 from tenfold.cli import screen
 from tenfold.cli.commands import GOOD, LATE
+from tenfold.cli.explain import SECONDS
 from tenfold.cli.folder import PAGE, as_json, refuse_other
-from tenfold.cli.league import best_of_ours, played, standings
+from tenfold.cli.league import best_of_ours, dense_width, is_curved, played, standings
 from tenfold.cli.preparing import Prepared, Roles, prepared
 from tenfold.cli.recording import Task, describe, record_of_league, record_of_structure
 from tenfold.cli.scoring import metric_for
@@ -20,10 +21,27 @@ from tenfold.datasets import load_demo, write_csv
 from tenfold.features import share_counts
 from tenfold.selection import Event
 
+EXPLAIN_SHARE = 0.05
+"""The part of the time that is kept for what the report says of the best model."""
+
+SCORING_SECONDS, SCORING_SECONDS_A_ROW = 0.8, 3e-6
+"""Kept for scores, notes and files, on a machine that does nothing else."""
+
+SLOWEST = 6.0
+
+
+def _kept(begin: float, rows: int) -> float:
+    """Seconds to keep for scores, notes and files; more where others use the machine, too, which is seen from how long
+    what was done took beside its processor time.
+    """
+    slow = (time.perf_counter() - begin) / max(time.process_time(), 1e-3)
+    return min(max(slow, 1.0), SLOWEST) * (SCORING_SECONDS + SCORING_SECONDS_A_ROW * rows)
+
 
 @share_counts()
 def run(
     *,
+    begin: float,
     data: Path,
     target: str | None,
     task: str,
@@ -44,8 +62,7 @@ def run(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Read a table, try the models, and write the folder of the run; the exit code."""
-    begin = time.perf_counter()
+    """Read a table, try the models, and write the folder of the run; the exit code. The time counts from `begin`."""
     refuse_other(out)
     levels = {column: [level.strip() for level in words.split(",")] for column, words in ordinal}
     absent: dict[str, list[str]] = {}
@@ -56,10 +73,11 @@ def run(
     job = Task(data, roles, test, out, seed, datetime.now(UTC).isoformat(timespec="seconds"))
     if not quiet:
         describe(table, screen.errors())
-    left = time_limit - (time.perf_counter() - begin)
     if table.y is None:
-        return _structure(table, job, left, quiet, as_json)
-    return _league(table, job, metric, models, _outer(cv), left, quiet, as_json)
+        return _structure(table, job, time_limit - (time.perf_counter() - begin), quiet, as_json)
+    kept = _kept(begin, table.frame.height)
+    end = begin + time_limit - kept
+    return _league(table, job, metric, models, _outer(cv), end, EXPLAIN_SHARE * time_limit, quiet, as_json)
 
 
 def _outer(cv: str) -> Any:
@@ -71,24 +89,42 @@ def _outer(cv: str) -> Any:
 
 
 def _league(
-    table: Prepared, job: Task, metric_name: str, models: str, cv: Any, seconds: float, quiet: bool, json: bool
+    table: Prepared,
+    job: Task,
+    metric_name: str,
+    models: str,
+    cv: Any,
+    end: float,
+    explaining: float,
+    quiet: bool,
+    json: bool,
 ) -> int:
-    begin = time.perf_counter()
+    """The leaderboard: models and explanations of the best run until `end`, the latter for `explaining` seconds, or
+    more where the models are done before.
+
+    """
     metric, why = metric_for(table.task, metric_name, table.y)
-    chosen, away = lines(table.family, models, table.y, (table.frame.height, table.width), job.seed)
+    curved, remark = is_curved(table, metric, job.seed) if models in ("fast", "all") else (False, "")
+    shape = (table.frame.height, table.width)
+    chosen, away = lines(table.family, models, table.y, shape, job.seed, dense=dense_width(table), curved=curved)
     with screen.Bar(len(chosen), quiet) as bar:
 
         def tell(event: Event) -> None:
             best = event.best
             words = "" if best is None or best.name == BASELINE else f"best so far: {best.name} {abs(best.score):.4g}"
-            bar.now(f"{event.name} {event.fold}/{event.folds}", words, event.kind == "finished")
+            done = event.kind == "fold"
+            bar.now(f"{event.name} {event.fold}/{event.folds}", words, done, event.count * event.folds)
 
+        bar.now("estimating times")
+        seconds = end - explaining - time.perf_counter()
         found = played(chosen, table, metric, cv=cv, seconds=seconds, seed=job.seed, tell=tell)
-        late = found.interrupted or time.perf_counter() - begin >= seconds
+        late = found.interrupted or any(one.state in ("timed out", "not started") for one in found.results)
         bar.now("scoring")
         standing = standings(chosen, found, metric, table)
         best = best_of_ours(standing)
-        record = record_of_league(job, table, metric, why, found, standing, best, away, cv)
+        remarks = [remark] if remark else []
+        left = min(SECONDS, max(0.0, end - time.perf_counter()))
+        record = record_of_league(job, table, metric, why, found, standing, best, away, cv, remarks, left)
         bar.now("writing")
         write(job, table, record, best, metric)
     return _shown(record, job, json, late)
@@ -111,6 +147,8 @@ def _shown(record: dict[str, Any], job: Task, json: bool, late: bool) -> int:
         out, err = screen.output(), screen.errors()
         out.print(screen.board(record))
         err.print(f"\n{record['lead']}", markup=False)
+        if record.get("test"):
+            err.print(f"\n{screen.test_line(record)}", markup=False)
         for note in record["notes"]:
             err.print(note, style="dim", markup=False)
         err.print(f"Report: {(job.out / PAGE).absolute()}", markup=False, soft_wrap=True)
@@ -124,6 +162,7 @@ def demo(out: Path, *, quiet: bool) -> int:
     columns, target = load_demo()
     write_csv(columns, data)
     return run(
+        begin=time.perf_counter(),
         data=data,
         target=target,
         task="auto",

@@ -15,19 +15,20 @@ import tenfold
 from tenfold.cli.drawing import confusion_of, pictures_of
 from tenfold.cli.explain import SECONDS, describe_groups, explain, explain_weights, profile_columns
 from tenfold.cli.folder import FORMAT
-from tenfold.cli.league import EMPTY, Standing, board, candidate, certified
+from tenfold.cli.league import EMPTY, Standing, board, candidate, certified, same_folds
+from tenfold.cli.optimism import picked_note
 from tenfold.cli.preparing import Prepared, Roles, opened
-from tenfold.cli.scoring import Metric, evaluated
+from tenfold.cli.scoring import Metric, evaluated, figures_of
 from tenfold.cli.structure import Found
 from tenfold.cli.zoo import CHALLENGER
 from tenfold.evaluation import evaluate
 from tenfold.features import TableEncoder, profile, split_target
-from tenfold.report.words import scored
-from tenfold.selection import Nested, best_of
+from tenfold.report.words import said, scored
+from tenfold.selection import Nested
 
 USED = ("numpy", "scipy", "scikit-learn", "polars")
 QUANTILES = 200
-MANY = 20_000
+LATE_STATES = ("timed out", "not started")
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,12 @@ def record_of_league(
     best: Standing | None,
     away: dict[str, str],
     outer: Any,
+    remarks: list[str],
     explain_seconds: float = SECONDS,
 ) -> dict[str, Any]:
-    """The record of a leaderboard; importance and the learning curve may take `explain_seconds`."""
+    """The record of a leaderboard; `remarks` come first among its notes, and importance and the learning curve may take
+    `explain_seconds`.
+    """
     encoder = None if best is None else best.result.model.steps[0][1]
     seconds = sum(one.result.seconds for one in standing)
     record = {
@@ -118,8 +122,8 @@ def record_of_league(
         "protocol": _protocol(found, why),
         "best": None if best is None else best.line.name,
         "board": board(standing, metric, away),
-        "lead": _lead(best, metric, table),
-        "notes": _notes(standing, best, metric, table),
+        "lead": _lead(standing, best, metric, table),
+        "notes": [*remarks, *_notes(standing, best, metric, table, away)],
         "certificate": None,
         "classes": None if found.classes is None else found.classes.tolist(),
         "seconds": seconds,
@@ -132,7 +136,9 @@ def record_of_league(
     certificate = best.result.certificate
     return record | {
         "certificate": None if certificate is None else certificate.explain(),
-        "figures": [figure.to_dict() for figure in evaluation.figures.values()],
+        "figures": [
+            figure.to_dict() for figure in figures_of(evaluation, best.result, table.y, table.weight, table.groups)
+        ],
         "confusion": confusion_of(evaluation),
         "pictures": pictures_of(best.result, evaluation, table),
         **explain_weights(best, table),
@@ -165,7 +171,11 @@ def _tested(job: Task, table: Prepared, model: Any) -> dict[str, Any] | None:
         classes=model.classes_ if has else None,
         task="regression" if table.task == "regression" else "classification",
     )
-    return {"rows": len(found.y), "figures": [figure.to_dict() for figure in evaluation.figures.values()]}
+    return {
+        "name": job.test.name if job.test is not None else "",
+        "rows": len(found.y),
+        "figures": [figure.to_dict() for figure in evaluation.figures.values()],
+    }
 
 
 def _residuals(best: Standing, table: Prepared) -> list[float] | None:
@@ -184,24 +194,52 @@ def _protocol(found: Nested, why: str) -> str:
     )
 
 
-def _lead(best: Standing | None, metric: Metric, table: Prepared) -> str:
+def _lead(standing: list[Standing], best: Standing | None, metric: Metric, table: Prepared) -> str:
     if best is None or best.figure is None:
         return "No model of ours finished in time: give more of it by --time."
     value, interval = scored(best.figure.value, best.figure.low, best.figure.high)
     between = f" ({interval})" if interval else ""
-    return f"The best of ours is {best.line.name}: {metric.words} {value}{between} on rows it has not seen."
+    folds = _of_folds(best)
+    ours = f"The best of ours is {best.line.name}: {metric.words} {value}{between} on rows it has not seen{folds}."
+    if cut := [one for one in standing if one.line.ours and one.result.state in LATE_STATES and one is not best]:
+        ours += f" {len(cut)} more of ours did not finish within the time."
+    challenger = _challenger(standing)
+    if challenger is None or challenger.lead <= best.lead:
+        return ours
+    theirs, mine = same_folds(challenger, best, metric, table)
+    return (
+        f"{CHALLENGER} (scikit-learn's, not tuned) is ahead of all of ours: {metric.words} {said(theirs)} against "
+        f"{said(mine)}{_of_folds(challenger)}. {ours}"
+    )
 
 
-def _notes(standing: list[Standing], best: Standing | None, metric: Metric, table: Prepared) -> list[str]:
-    notes = []
-    challenger = next((one for one in standing if one.line.name == CHALLENGER and one.whole), None)
-    if best is not None and challenger is not None and best.figure and challenger.figure:
-        ahead = metric.gap(challenger.figure.value, best.figure.value)
-        words = "ahead of" if ahead > 0 else "behind"
-        notes.append(
-            f"{CHALLENGER} (scikit-learn's, not tuned) is {words} the best of ours by {abs(ahead):.3g} {metric.words}."
-        )
-    notes += _optimism(standing, table)
+def _of_folds(one: Standing) -> str:
+    """Of how many folds a score is, where not of all."""
+    done, all_of_them = len(one.result.folds), len(one.result.protocol)
+    return "" if done == all_of_them else f", on the {done} of {all_of_them} folds that there was time for"
+
+
+def _challenger(standing: list[Standing]) -> Standing | None:
+    return next((one for one in standing if one.line.name == CHALLENGER and one.figure), None)
+
+
+def _notes(
+    standing: list[Standing], best: Standing | None, metric: Metric, table: Prepared, away: dict[str, str]
+) -> list[str]:
+    notes = [*_cut(standing, best)]
+    challenger = _challenger(standing)
+    if best is not None and best.figure:
+        if challenger is None:
+            run = next((one.result.reason for one in standing if one.line.name == CHALLENGER), away.get(CHALLENGER))
+            notes += [] if not run else [f"{CHALLENGER} was not run, so nothing is known of trees here: {run}"]
+        elif challenger.lead <= best.lead:
+            theirs, mine = same_folds(challenger, best, metric, table)
+            notes.append(
+                f"{CHALLENGER} (scikit-learn's, not tuned) is not ahead of it: {metric.words} {said(theirs)} against "
+                f"{said(mine)}{_of_folds(challenger)}."
+            )
+        picked = picked_note(standing, best, metric, table)
+        notes += [picked] if picked else []
     names = [one.line.name for one in standing if one.line.ours and one.result.certificate is not None]
     bad = [name for name in names if not _is_ok(standing, name)]
     if bad:
@@ -210,24 +248,18 @@ def _notes(standing: list[Standing], best: Standing | None, metric: Metric, tabl
     return notes
 
 
-def _optimism(standing: list[Standing], table: Prepared) -> list[str]:
-    """How much better the best looks because it was picked by the rows that score it."""
-    ours = [one.result for one in standing if one.whole and one.line.ours]
-    if len(ours) < 2:
-        return []
-    seen = np.logical_and.reduce([result.tested for result in ours])
-    y, said = table.y[seen], np.column_stack([result.predictions[seen] for result in ours])
-    numbers = table.task == "regression"
-    losses = (y[:, None] - said.astype(np.float64)) ** 2 if numbers else (y[:, None] != said).astype(np.float64)
-    weight = None if table.weight is None else table.weight[seen]
-    found = best_of(losses, sample_weight=weight, n_resamples=1000 if len(y) <= MANY else 200)
-    loss, corrected = (np.sqrt(value) if numbers else value for value in (found.loss, found.corrected))
-    what = "RMSE" if numbers else "share of wrong classes"
-    return [
-        f"The best of {len(ours)} models looks better than it is, because it was picked by the rows that score it: the "
-        f"smallest {what}, {loss:.4g}, would be about {corrected:.4g} without that (bootstrap of the rows). A table "
-        "that nobody has looked at, --test, is not misled."
-    ]
+def _cut(standing: list[Standing], best: Standing | None) -> list[str]:
+    """What time did not allow."""
+    ours = [one for one in standing if one.line.ours]
+    late = [one for one in ours if one.result.state in LATE_STATES]
+    notes = []
+    if late:
+        names = ", ".join(one.line.name + (f" ({len(one.result.folds)} folds)" if one.figure else "") for one in late)
+        notes.append(f"Not finished within the time, and perhaps better: {names}. --time gives more.")
+    better = [one.line.name for one in ours if best is not None and one.figure and one.lead > best.lead]
+    if better:
+        notes.append(f"Ahead, but there was no time to fit it to all rows: {', '.join(better)}. --time gives more.")
+    return notes
 
 
 def _is_ok(standing: list[Standing], name: str) -> bool:

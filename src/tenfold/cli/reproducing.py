@@ -28,7 +28,7 @@ import sys
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-
+{expansion}
 from tenfold import {imports}
 {more}
 DATA = sys.argv[1] if len(sys.argv) > 1 else {name!r}
@@ -49,8 +49,7 @@ X = frame.drop({labels!r})
 MODEL = """\
 model = Pipeline(
     [
-        ("table", {encoder}),
-        ("model", {model}),
+{steps}
     ]
 )
 """
@@ -67,6 +66,7 @@ found = nested(
     sample_weight={weight},
     random_state={seed},
     refit={refit},
+    abandon=False,
 )[{name!r}]
 """
 
@@ -109,7 +109,8 @@ def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, met
     league = isinstance(best, Standing)
     given = candidate(table, best.line) if league else None
     pipeline = given.model if given is not None else best
-    encoder, last = (step for _, step in pipeline.steps)
+    encoder, last = pipeline.steps[0][1], pipeline.steps[-1][1]
+    between = sorted({type(step).__name__ for _, step in pipeline.steps[1:-1]})
     imports = sorted({"TableEncoder", "read_table", type(last).__name__}, key=str.lower)
     aside = [record[role] for role in ("weight", "group", "time") if record[role] is not None]
     parts = [
@@ -119,6 +120,7 @@ def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, met
             name=record["data"]["name"],
             sha256=record["data"]["sha256"],
             imports=", ".join(imports),
+            expansion=f"from sklearn.preprocessing import {', '.join(between)}\n" if between else "",
             more=LEAGUE if league else "from tenfold.features import infer_schema\n",
             missing=f", missing={record['missing']!r}" if record["missing"] else "",
             drop=f".drop({record['drop']!r})" if record["drop"] else "",
@@ -134,7 +136,9 @@ def script(job: Task, table: Prepared, record: Mapping[str, Any], best: Any, met
     declared = {**record, "missing": absent}
     kinds = "".join(f", {name}={declared[name]!r}" for name in ("types", "ordinal", "missing") if declared[name])
     encoder = f"{constructed(encoder)[:-1]}, types=infer_schema(X{kinds}).text())"
-    parts.append(MODEL.format(encoder=encoder, model=constructed(last)))
+    calls = [encoder, *(constructed(step) for _, step in pipeline.steps[1:])]
+    steps = [f"        ({name!r}, {call})," for (name, _), call in zip(pipeline.steps, calls, strict=True)]
+    parts.append(MODEL.format(steps="\n".join(steps)))
     if given is not None and metric is not None:
         parts.append(
             FOLDS.format(

@@ -95,20 +95,36 @@ def evaluated(result: Result, y: Any, weight: Any, groups: Any, *, full: bool = 
     )
 
 
-def score_of(metric: Metric, result: Result, y: Any, weight: Any, groups: Any) -> Figure:
-    """The figure that ranks a model, on all rows that its outer folds tested.
+BY_FOLDS = ("roc_auc", "average_precision")
+"""Figures that judge the order of samples. Scores of models of different folds are not on one scale, so the order is
+judged within each fold: everywhere the figure is the mean over the folds.
+"""
 
-    Scores of models of different folds are not on one scale, so an order of rows is judged within each fold: the mean
-    of the folds' areas, whose variances add up.
-    """
-    if metric.name not in ("roc_auc", "average_precision"):
+
+def score_of(metric: Metric, result: Result, y: Any, weight: Any, groups: Any) -> Figure:
+    """The figure that ranks a model, on all rows that its outer folds tested."""
+    if metric.name not in BY_FOLDS:
         return evaluated(result, y, weight, groups)[metric.name]
+    return _mean_over_folds(metric.name, result, y, weight, groups)
+
+
+def figures_of(evaluation: Evaluation, result: Result, y: Any, weight: Any, groups: Any) -> list[Figure]:
+    """All figures of a model, those of the order of rows as the board has them."""
+    binary = result.classes is not None and len(result.classes) == 2
+    return [
+        _mean_over_folds(name, result, y, weight, groups) if binary and name in BY_FOLDS else figure
+        for name, figure in evaluation.figures.items()
+    ]
+
+
+def _mean_over_folds(name: str, result: Result, y: Any, weight: Any, groups: Any) -> Figure:
+    """The mean of the folds' figures, whose variances add up."""
     parts = [
-        evaluated(replace(result, folds=(fold,)), y, weight, groups)[metric.name]
+        evaluated(replace(result, folds=(fold,)), y, weight, groups)[name]
         for fold in result.folds
         if len(np.unique(y[fold.rows])) > 1
     ]
-    return joined(metric.name, parts)
+    return joined(name, parts)
 
 
 def joined(name: str, parts: Sequence[Figure]) -> Figure:
@@ -120,7 +136,7 @@ def joined(name: str, parts: Sequence[Figure]) -> Figure:
         return Figure(name, np.nan, np.nan, np.nan, 0.95, "no fold has rows of both classes", "higher")
     mean = float(np.mean([part.value for part in known]))
     spread = [part for part in known if np.isfinite(part.low) and np.isfinite(part.high)]
-    method = f"{known[0].method} within each fold"
+    method = f"mean over folds; {known[0].method} within each"
     if not spread or not 0.0 < mean < 1.0:
         return replace(known[0], value=mean, low=np.nan, high=np.nan, method=method)
     z = norm.ppf(0.5 + known[0].confidence / 2)

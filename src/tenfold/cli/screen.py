@@ -44,6 +44,17 @@ def board(record: Mapping[str, Any]) -> Table:
     return table
 
 
+def test_line(record: Mapping[str, Any]) -> str:
+    """The score of the test table, in the metric of the board."""
+    test, metric = record["test"], record["metric"]
+    figure = next((one for one in test["figures"] if one["name"] == metric["name"]), None)
+    if figure is None or figure["value"] is None:
+        return f"Test table {test['name']}: {metric['words']} is not defined on its {test['rows']:,} rows."
+    value, interval = scored(figure["value"], figure["low"], figure["high"])
+    between = f" ({interval})" if interval else ""
+    return f"Test table {test['name']}, {test['rows']:,} rows: {metric['words']} {value}{between} by {record['best']}."
+
+
 def _style(row: Row, best: str | None) -> str:
     if row["name"] == best:
         return "bold green"
@@ -98,9 +109,9 @@ class Bar:
     def __exit__(self, *reason: object) -> None:
         self.progress.stop()
 
-    def now(self, what: str, best: str = "", advance: int = 0) -> None:
-        """Say what runs."""
-        self.progress.update(self.task, description=what[:32].ljust(32), best=best, advance=advance)
+    def now(self, what: str, best: str = "", advance: int = 0, steps: int | None = None) -> None:
+        """Say what runs; `steps` is how many there are, where that is known only now."""
+        self.progress.update(self.task, description=what[:32].ljust(32), best=best, advance=advance, total=steps)
 
 
 def table_info(found: Mapping[str, Any]) -> None:

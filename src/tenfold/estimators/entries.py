@@ -29,8 +29,11 @@ class Entry:
     chosen, how : fitted attributes with what the class chose by a criterion of its own, and the criterion in words
     fast : whether it is among the first to be tried
     target : a key of `TARGETS`: targets it is made for
-    most_rows, most_columns : beyond these it takes minutes or gigabytes, and stays away unless it is asked for by name
+    most_columns : beyond these it takes gigabytes, and stays away unless it is asked for by name; what takes too long
+        is seen from fits to small samples
     dense : whether it needs its columns dense
+    scaled : whether it gets standardised columns; both are tried where both are here
+    expands : whether it is linear, so that splines and products of features make it more
     """
 
     name: str
@@ -41,9 +44,10 @@ class Entry:
     how: str = ""
     fast: bool = True
     target: str = "any"
-    most_rows: int | None = None
     most_columns: int | None = None
     dense: bool = False
+    scaled: tuple[bool, ...] = (True,)
+    expands: bool = False
 
     def __post_init__(self) -> None:
         if self.task not in TASKS or self.target not in TARGETS:

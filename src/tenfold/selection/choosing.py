@@ -1,21 +1,22 @@
 """One candidate on some rows: hyper-parameters chosen by the cheapest honest protocol, then a fit to all of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from math import inf
 from typing import Any
 
 import numpy as np
+from joblib import hash as hash_of
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
 from tenfold.estimators.entries import Entry
-from tenfold.selection.fitting import Chain, Data, Params, fitted, seeded
+from tenfold.selection.fitting import Chain, Data, Params, fitted, keys_of, seeded
 from tenfold.selection.protocols import Protocol
-from tenfold.selection.scoring import Scoring
-from tenfold.selection.shortcuts import Own, last_step, own_protocol, shortcut
+from tenfold.selection.scoring import LABELLED, Scoring
+from tenfold.selection.shortcuts import Own, last_step, looks_at, own_protocol, shortcut
 from tenfold.selection.trying import scores_of
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
@@ -71,32 +72,53 @@ def choose(
         return _as_it_is(fitted(model, data, deadline))
     inner = splits()
     if own is None:
-        words = f"{len(settings)} settings by {inner.words}; the whole pipeline is refitted in each"
-        return _by_grid(model, settings, data, inner, scoring, deadline, words)
+        return _by_grid(model, settings, data, inner, scoring, deadline)
     how, reason = shortcut(model, exchangeable=inner.exchangeable)
     if how is None and own.plain is not None and isinstance(model, Pipeline):
         # some steps know only when they have seen the rows whether they look at the target
         how, reason = shortcut(_steps_fitted(model, data, deadline), exchangeable=inner.exchangeable)
     where = _prefix(model)
     last = last_step(model)
+    if how is not None and own.plain is not None and not _can_score(last, scoring):
+        how, reason = None, f"{type(last).__name__} cannot choose by {scoring.name} itself."
     if how is None:
         plain, more = _one_by_one(model, own, data, deadline)
         more = [{where + name: value for name, value in one.items()} for one in more]
         settings = [{**setting, **one} for setting in settings for one in more]
-        words = f"{len(settings)} settings by {inner.words}. {reason}"
-        return _by_grid(plain, settings, data, inner, scoring, deadline, words)
+        return _by_grid(plain, settings, data, inner, scoring, deadline, reason)
+    model.set_params(**_scored_by(last, where, scoring))
     if how == "folds" and not hasattr(last.cv, "split"):
         model.set_params(**{f"{where}cv": [tuple(pair) for pair in inner.pairs]})
-    if isinstance(getattr(last, "scoring", None), str) and last.scoring == "warn":
-        model.set_params(**{f"{where}scoring": scoring.name if scoring.by_outputs else "neg_log_loss"})
+    if candidate.grid is not None and how == "leave-one-out":
+        return _by_own_score(model, settings, own, data, deadline, reason)
     if candidate.grid is not None:
         # the folds of the class itself are numbered within all of these rows, not within those of an inner fold
-        model.set_params(**({f"{where}cv": last_step(candidate.model).cv} if how == "folds" else {}))
-        words = f"{len(settings)} settings by {inner.words}, and within each: {reason}"
-        return _by_grid(model, settings, data, inner, scoring, deadline, words)
+        model.set_params(**{f"{where}cv": last_step(candidate.model).cv})
+        return _by_grid(model, settings, data, inner, scoring, deadline, f"Within each, {reason}")
     model = fitted(model, data, deadline)
     chosen, tried = _chosen(last_step(model), own), own.tried(last_step(model))
     return Choice(model, chosen, tried, tried - 1 if own.free else 0, reason)
+
+
+SQUARES = frozenset({"r2", "neg_mean_squared_error", "neg_root_mean_squared_error"})
+"""Scores that order models of the same rows as the mean squared error does, by which regressors choose by default."""
+
+
+def _can_score(last: Any, scoring: Scoring) -> bool:
+    """Whether a class that chooses by itself can do so by this score."""
+    return not scoring.by_outputs or scoring.name in (*SQUARES, "score") or hasattr(last, "scoring")
+
+
+def _scored_by(last: Any, where: str, scoring: Scoring) -> Params:
+    """The parameter that makes a class choose by the score that ranks it, where it does not do so already."""
+    if not hasattr(last, "scoring") or (last.scoring is not None and last.scoring != "warn"):
+        return {}
+    if scoring.by_outputs and scoring.name != "score":
+        if scoring.name in SQUARES and last.scoring is None:
+            return {}
+        if scoring.name not in LABELLED or hasattr(last, "predict_proba"):
+            return {f"{where}scoring": scoring.name}
+    return {f"{where}scoring": "neg_log_loss"} if last.scoring == "warn" else {}
 
 
 def _steps_fitted(model: Pipeline, data: Data, deadline: float) -> Pipeline:
@@ -130,6 +152,20 @@ def _chosen(last: Any, own: Own) -> Params:
     return {name: value.item() if value.size == 1 else value.tolist() for name, value in found.items()}
 
 
+def _by_own_score(model: Any, settings: list[Params], own: Own, data: Data, deadline: float, reason: str) -> Choice:
+    """The setting whose own exact leave-one-out score is the largest, the first of several."""
+    best, tried = None, 0
+    for setting in settings:
+        one = fitted(clone(model).set_params(**setting), data, deadline)
+        tried += own.tried(last_step(one))
+        if best is None or last_step(one).best_score_ > last_step(best[0]).best_score_:
+            best = one, setting
+    assert best is not None
+    chosen = {**best[1], **_chosen(last_step(best[0]), own)}
+    words = f"{len(settings)} settings, compared by the score of each left-out sample. {reason}"
+    return Choice(best[0], chosen, tried, tried - len(settings), words)
+
+
 def _by_grid(
     model: Any,
     settings: list[Params],
@@ -137,20 +173,60 @@ def _by_grid(
     inner: Protocol,
     scoring: Scoring,
     deadline: float,
-    words: str,
+    reason: str = "",
 ) -> Choice:
-    """The setting with the largest mean score over the inner folds, the first of several, fitted to all rows."""
+    """The setting with the largest mean score over the inner folds, the first of several, fitted to all rows.
+
+    Steps that never look at the target are fitted once to all of these rows: that is honest for choosing (`shortcut`).
+    """
     scores = np.full((len(settings), len(inner)), np.nan)
     error: Exception | None = None
-    for split, pair in enumerate(inner):
-        for tried in scores_of(model, dict(enumerate(settings)), data, pair, scoring, deadline):
-            scores[tried.setting, split] = tried.score
-            error = error or tried.error
+    once = True
+    for numbers in _same_steps(model, settings):
+        ready = _prepare(clone(model).set_params(**settings[numbers[0]]), data, deadline)
+        once = once and ready is not None
+        given, rows, prefix = (model, data, "") if ready is None else ready
+        some = {number: _inside(settings[number], prefix) for number in numbers}
+        for split, pair in enumerate(inner):
+            for tried in scores_of(given, some, rows, pair, scoring, deadline):
+                scores[tried.setting, split] = tried.score
+                error = error or tried.error
     mean = scores.mean(axis=1)
     if np.isnan(mean).all():
         raise error or ValueError(f"No setting has a score {scoring.name} on every inner fold.")
     best = settings[int(np.nanargmax(mean))]
+    how = "" if once else "; the whole pipeline is refitted in each"
+    words = f"{len(settings)} settings by {inner.words}{how}. {reason}".rstrip()
     return Choice(fitted(model.set_params(**best), data, deadline), best, len(settings), 0, words)
+
+
+def _same_steps(model: Any, settings: list[Params]) -> list[list[int]]:
+    """The numbers of settings in groups with equal parameters of all steps but the last."""
+    groups: dict[Any, list[int]] = {}
+    for number, setting in enumerate(settings):
+        groups.setdefault(keys_of(model, setting)[:-1], []).append(number)
+    return list(groups.values())
+
+
+def _prepare(model: Any, data: Data, deadline: float) -> tuple[Any, Data, str] | None:
+    """The last step of a pipeline, the rows as it gets them and the prefix of its parameters; None where a step before
+    it looks at the target, or there is none.
+    """
+    if not isinstance(model, Pipeline) or len(model.steps) < 2:
+        return None
+    keys = tuple(
+        hash_of((type(step), step.get_params())) if hasattr(step, "get_params") else "" for _, step in model.steps
+    )
+    ready, _ = Chain(model, data, deadline=deadline).before_last(model, keys)
+    if any(looks_at(step) == "target" for _, step in model.steps[:-1]):
+        return None
+    name, last = model.steps[-1]
+    return last, replace(ready, place=(*data.place, *keys[:-1])), f"{name}__"
+
+
+def _inside(setting: Params, prefix: str) -> Params:
+    """A setting as the last step knows it, which alone differs."""
+    return {name.removeprefix(prefix): value for name, value in setting.items() if name.startswith(prefix)}
 
 
 def _prefix(model: Any) -> str:

@@ -7,11 +7,11 @@ everywhere, and the k - 1 others test in turn inside (Cookbook, section 6.2).
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -19,11 +19,13 @@ from sklearn.base import is_classifier
 
 from tenfold.selection.automatic import splits_of
 from tenfold.selection.choosing import Candidate, choose
+from tenfold.selection.costs import estimate, first_key
 from tenfold.selection.fitting import Data
 from tenfold.selection.limits import OutOfTime, PeakMemory, until
 from tenfold.selection.protocols import Protocol
+from tenfold.selection.race import Kind, Race, Runner
 from tenfold.selection.racing import hopeless
-from tenfold.selection.results import Fold, Nested, Result
+from tenfold.selection.results import Fold, Nested, Result, ranked
 from tenfold.selection.scoring import Scoring, outputs
 from tenfold.selection.sharing import Shared
 from tenfold.selection.shortcuts import last_step
@@ -37,13 +39,13 @@ class Event:
     ----------
     kind : "started", "fold" or "finished".
     result : the candidate so far.
-    number, count : of the candidate, from 1, and of all candidates.
+    number, count : of the candidate among those given, from 1, and of all candidates.
     fold, folds : outer folds that are done, and all.
     seconds : since the begin of everything.
-    best : the best candidate with all its folds so far, or None.
+    best : the best candidate so far, compared on the same folds, or None.
     """
 
-    kind: Literal["started", "fold", "finished"]
+    kind: Kind
     result: Result
     number: int
     count: int
@@ -79,9 +81,9 @@ def nested(
     """Tune and evaluate candidates by nested cross-validation, and fit each to all rows.
 
     Within each outer fold a candidate chooses its hyper-parameters on the other folds: a class of ours that ends in CV
-    by its own exact protocol where that is honest (`shortcut`), anything with a grid by the k - 1 other folds, each of
-    which refits the whole pipeline. What fails, takes too long or cannot win any more never ends the others. Ctrl-C
-    gives what is there.
+    by its own exact protocol where that is honest (`shortcut`), anything with a grid by the k - 1 other folds. All
+    candidates meet one outer fold before any meets the next. What fails, takes too long or cannot win any more never
+    ends the others. Ctrl-C gives what is there, the best fitted to all samples.
 
     Parameters
     ----------
@@ -95,7 +97,8 @@ def nested(
     sample_weight : array-like of shape (n,), default=None
         Weights of rows in fits and scores.
     time_limit, per_model_limit : float, default=None
-        Seconds for all, and for each candidate.
+        Seconds for all, and for each candidate. Where all have a limit, costs are estimated by fits to small samples,
+        the cheapest run first, and what cannot finish is not started before the others are done.
     callback : callable, default=None
         Called with an `Event`; a true answer ends everything.
     random_state : int, default=0
@@ -130,17 +133,19 @@ def nested(
     'RidgeCV chooses by exact leave-one-out.'
     """
     run = Run.of(candidates, X, y, outer, scoring, groups, time, sample_weight, random_state)
-    events = run.events(time_limit, per_model_limit, effective_n_jobs(n_jobs), refit, abandon)
+    race = run.race(time_limit, per_model_limit, effective_n_jobs(n_jobs), refit, abandon)
     found: dict[str, Result] = {}
     interrupted = False
     try:
-        for event in events:
+        for event in run.events(race, time_limit):
             found[event.name] = event.result
             if callback is not None and callback(event):
                 interrupted = True
                 break
     except KeyboardInterrupt:
         interrupted = True
+    if interrupted and (saved := race.rescue()) is not None:
+        found[saved.name] = saved
     return run.collected(found, interrupted)
 
 
@@ -173,7 +178,7 @@ def nested_events(
     ['started', 'fold', 'fold', 'fold', 'finished']
     """
     run = Run.of(candidates, X, y, outer, scoring, groups, time, sample_weight, random_state)
-    return run.events(time_limit, per_model_limit, effective_n_jobs(n_jobs), refit, abandon)
+    return run.events(run.race(time_limit, per_model_limit, effective_n_jobs(n_jobs), refit, abandon), time_limit)
 
 
 @dataclass(frozen=True)
@@ -202,98 +207,81 @@ class Run:
         protocol = splits_of(data.X, data.y, strata, cv=outer, groups=groups, time=time, random_state=seed)
         return cls(some, data, protocol, Scoring(scoring, classes), classes, seed)
 
-    def events(
+    def race(
         self, time_limit: float | None, per_model_limit: float | None, jobs: int, refit: bool, abandon: bool
-    ) -> Iterator[Event]:
-        """Candidate by candidate, fold by fold."""
+    ) -> Race:
+        """The candidates at the start, in the time from now."""
+        runners = [
+            Runner(one, Result(one.name, self.protocol, self.classes), first_key(one.model)) for one in self.candidates
+        ]
+        count = len(self.protocol)
+        return Race(
+            runners,
+            count,
+            self.protocol.n / max(1, len(self.protocol.pairs[0][0])),
+            inf if time_limit is None else time.perf_counter() + time_limit,
+            inf if per_model_limit is None else per_model_limit,
+            refit,
+            partial(self._folds, jobs=jobs),
+            self._refitted,
+            (lambda result, best: hopeless(self.scoring.name, self.data, result, best, count)) if abandon else None,
+            jobs,
+        )
+
+    def events(self, race: Race, time_limit: float | None) -> Iterator[Event]:
+        """What happens, candidates in the order of their costs, which are estimated where time is limited."""
         begin = time.perf_counter()
-        end = inf if time_limit is None else begin + time_limit
-        best: Result | None = None
-        for number, candidate in enumerate(self.candidates, 1):
-            here = time.perf_counter()
-            deadline = min(end, inf if per_model_limit is None else here + per_model_limit)
-            kind: Literal["started", "fold"] = "started"
-            result = Result(candidate.name, self.protocol, self.classes)
-            grown = self._candidate(candidate, result, deadline, best if abandon else None, jobs, refit)
-            for result in grown:
-                yield self._event(kind, result, number, begin, best)
-                kind = "fold"
-            result = replace(result, seconds=time.perf_counter() - here)
-            if result.state == "timed out":
-                which = "all candidates together" if deadline == end else "a candidate"
-                result = replace(result, reason=f"The time for {which} was over after {len(result.folds)} folds.")
-                if not result.folds and here >= end:
-                    result = replace(result, state="not started", reason=f"The time for {which} was over before.")
-            whole = result.state == "ok" and not np.isnan(result.score) and not candidate.keep
-            if whole and (best is None or result.score > best.score):
-                best = result
-            yield self._event("finished", result, number, begin, best)
+        if time_limit is not None:
+            price = partial(estimate, seed=self.seed, seconds=time_limit, end=race.end)
+            shared: dict[str, float] = {}
+            for runner in race.runners:
+                before = self._shared_seconds()
+                runner.cost = price(runner.candidate, self.data, self.protocol, self.scoring)
+                shared[runner.first] = shared.get(runner.first, 0.0) + self._shared_seconds() - before
+            race.shared = shared
+        number = {runner.result.name: place for place, runner in enumerate(race.runners, 1)}
+        for kind, runner in race.events():
+            rivals = [one.result for one in race.runners if one.result.folds and not one.candidate.keep]
+            best = next(iter(ranked(rivals)), None)
+            result, seconds = runner.result, time.perf_counter() - begin
+            counts = (number[result.name], len(number), len(result.folds), len(self.protocol))
+            yield Event(kind, result, *counts, seconds, best)
 
-    def _event(self, kind: Any, result: Result, number: int, begin: float, best: Result | None) -> Event:
-        done, seconds = len(result.folds), time.perf_counter() - begin
-        return Event(kind, result, number, len(self.candidates), done, len(self.protocol), seconds, best)
-
-    def _candidate(
-        self, candidate: Candidate, result: Result, deadline: float, best: Result | None, jobs: int, refit: bool
-    ) -> Iterator[Result]:
-        """The result as it grows; the last one says how it ended."""
-        yield result
-        try:
-            for fold in self._folds(candidate, deadline, jobs):
-                result = replace(result, folds=(*result.folds, fold))
-                left = len(self.protocol) - len(result.folds)
-                reason = None if best is None or candidate.keep or not left else self._hopeless(result, best)
-                if reason is not None:
-                    yield replace(result, state="abandoned", reason=reason)
-                    return
-                if left:
-                    yield result
-            wanted = refit and candidate.refit
-            yield self._refitted(candidate, result, deadline) if wanted else _as_in_folds(result)
-        except OutOfTime:
-            yield replace(result, state="timed out")
-        except Exception as error:
-            where = (
-                "the refit on all rows" if len(result.folds) == len(self.protocol) else f"fold {len(result.folds) + 1}"
-            )
-            yield replace(result, state="failed", reason=f"{type(error).__name__} in {where}: {_first_line(error)}")
-
-    def _folds(self, candidate: Candidate, deadline: float, jobs: int) -> Iterator[Fold]:
-        """The outer folds in order."""
-        splits = range(len(self.protocol))
-        if jobs == 1:
-            yield from (self.fold(candidate, split, deadline) for split in splits)
+    def _folds(self, tasks: Sequence[tuple[Candidate, float]], split: int, jobs: int) -> Iterator[Fold | BaseException]:
+        """Candidates on one outer fold, each until its deadline: what they gave, or what ended them."""
+        if jobs == 1 or len(tasks) < 2:
+            for candidate, deadline in tasks:
+                yield self._attempt(candidate, split, deadline)
             return
-        left = deadline - time.perf_counter()
-        tasks = (delayed(_fold_elsewhere)(self, candidate, split, left) for split in splits)
-        done = Parallel(n_jobs=jobs, return_as="generator")(tasks)
+        now = time.perf_counter()
+        work = (delayed(_attempt_elsewhere)(self, candidate, split, end - now) for candidate, end in tasks)
+        yield from Parallel(n_jobs=jobs, return_as="generator")(work)
+
+    def _attempt(self, candidate: Candidate, split: int, deadline: float) -> Fold | BaseException:
         try:
-            for fold in done:
-                if fold is None:
-                    raise OutOfTime
-                yield fold
-        finally:
-            with warnings.catch_warnings():
-                # folds of a candidate that is given up are not needed
-                warnings.filterwarnings("ignore", category=UserWarning)
-                done.close()
+            return self.fold(candidate, split, deadline)
+        except (OutOfTime, Exception) as error:
+            return error
 
     def fold(self, candidate: Candidate, split: int, deadline: float) -> Fold:
         """One outer fold: choose inside, fit, and look at the rows that were left out."""
         train, test = self.protocol.pairs[split]
-        begin = time.perf_counter()
+        begin, before = time.perf_counter(), self._shared_seconds()
         with until(deadline), PeakMemory() as peak, warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             inside = partial(self.protocol.inner, split)
             choice = choose(candidate, self.data.part(train), inside, self.scoring, seed=self.seed, deadline=deadline)
-            seconds = time.perf_counter() - begin
+            seconds, shared = time.perf_counter() - begin, self._shared_seconds() - before
             left_out = self.data.part(test)
             said = outputs(choice.model, left_out.X, self.data.shared)
             score = self.scoring.of_outputs(last_step(choice.model), left_out, said)
         return Fold(
             test, len(train), score, said, choice.params, choice.tried, choice.free, choice.words, seconds,
-            peak.bytes, _texts(warned),
+            peak.bytes, _texts(warned), shared,
         )  # fmt: skip
+
+    def _shared_seconds(self) -> float:
+        return 0.0 if self.data.shared is None else self.data.shared.seconds
 
     def _refitted(self, candidate: Candidate, result: Result, deadline: float) -> Result:
         """The candidate fitted to all rows, hyper-parameters chosen by the outer folds or by its own protocol."""
@@ -307,9 +295,6 @@ class Run:
             words=choice.words, fit_seconds=time.perf_counter() - begin, refit_bytes=peak.bytes,
             refit_warned=_texts(warned),
         )  # fmt: skip
-
-    def _hopeless(self, result: Result, best: Result) -> str | None:
-        return hopeless(self.scoring.name, self.data, result, best)
 
     def collected(self, found: Mapping[str, Result], interrupted: bool) -> Nested:
         """All candidates, those that nobody came to included."""
@@ -327,18 +312,9 @@ class Run:
         return Nested(tuple(results), self.protocol, self.scoring.name, self.classes, self.data.y, words, interrupted)
 
 
-def _as_in_folds(result: Result) -> Result:
-    """A result without a refit: how its last fold chose."""
-    last = result.folds[-1]
-    return replace(result, state="ok", tried=last.tried, free=last.free, words=last.words)
-
-
-def _fold_elsewhere(run: Run, candidate: Candidate, split: int, seconds: float) -> Fold | None:
-    """A fold in another process, where clocks begin elsewhere; None when it is out of time."""
-    try:
-        return run.fold(candidate, split, time.perf_counter() + seconds)
-    except OutOfTime:
-        return None
+def _attempt_elsewhere(run: Run, candidate: Candidate, split: int, seconds: float) -> Fold | BaseException:
+    """A fold in another process, where clocks begin elsewhere."""
+    return run._attempt(candidate, split, time.perf_counter() + seconds)
 
 
 def _candidates(given: Any) -> Iterable[Candidate]:
@@ -357,7 +333,3 @@ def _candidates(given: Any) -> Iterable[Candidate]:
 def _texts(warned: Any) -> tuple[str, ...]:
     """What warnings said, each once."""
     return tuple(dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned))
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")

@@ -1,6 +1,7 @@
 """The score of the best of many is too good: by how much."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ class BestOf:
     best : the number of the candidate with the smallest mean loss.
     loss : its mean loss, as picked.
     corrected : the expected loss of what is picked so, on rows that had no part in the picking.
-    optimism : the difference.
+    optimism : the difference, never negative.
     interval : of the corrected loss.
     method : how it was found.
     """
@@ -34,58 +35,86 @@ class BestOf:
 
 
 def best_of(
-    losses: Any, *, sample_weight: Any = None, n_resamples: int = 1000, level: float = 0.95, random_state: int = 0
+    losses: Any,
+    *,
+    sample_weight: Any = None,
+    n_samples: int | None = None,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    random_state: int = 0,
 ) -> BestOf:
     """How good the best of several candidates is, once it is allowed for that it was picked by the same losses.
 
     Parameters
     ----------
-    losses : ndarray of shape (n_rows, n_candidates) or Nested
-        Losses of rows out of fold, smaller is better. Of a `Nested` those of all candidates that were tested on all
-        rows, where the score is a mean over rows.
-    sample_weight : array-like of shape (n_rows,), default=None
+    losses : ndarray of shape (n_samples, n_candidates), Nested or callable
+        Losses of samples out of fold, smaller is better. Of a `Nested` those of all candidates that were tested on all
+        samples, where the score is a mean over samples. A function gives the losses of all candidates,
+        (n_candidates,), for weights of the samples, (n_samples,): for figures that are no means, as an area under a
+        curve.
+    sample_weight : array-like of shape (n_samples,), default=None
+    n_samples : int, default=None
+        The number of samples, where `losses` is a function.
     n_resamples : int, default=1000
     level : float, default=0.95
     random_state : int, default=0
 
     Notes
     -----
-    Rows are drawn with replacement; the candidate that is best on the drawn rows is judged by those that were not
-    drawn. The mean over draws is the corrected loss, and the quantiles over draws are the interval (bootstrap bias
-    corrected cross-validation: Tsamardinos, Greasidou and Borboudakis 2018). No model is fitted again.
+    Samples are drawn with replacement; the candidate that is best on the drawn samples is judged by those that were
+    not drawn (bootstrap bias corrected cross-validation: Tsamardinos, Greasidou and Borboudakis 2018). The optimism is
+    the mean over draws of its loss there minus the loss there of the candidate that is best on all samples. The
+    pairing leaves the expectation as it is and removes the noise of which samples are left out: a single candidate
+    has no optimism at all, and none is ever negative. The interval has the quantiles over draws. No model is fitted
+    again.
 
     Examples
     --------
     >>> import numpy as np
     >>> from tenfold.selection import best_of
-    >>> guesses = np.random.default_rng(0).integers(0, 2, (200, 50))  # mistakes of 50 coins on 200 rows
+    >>> guesses = np.random.default_rng(0).integers(0, 2, (200, 50))  # mistakes of 50 coins on 200 samples
     >>> found = best_of(guesses)
     >>> round(found.loss, 2), round(found.corrected, 2)
     (0.41, 0.49)
     """
-    table = _table(losses)
-    n = len(table)
-    if n < 2 or table.shape[1] < 1 or not np.isfinite(table).all():
-        raise ValueError(f"Losses are finite, of two rows and one candidate at least, got shape {table.shape}.")
+    if callable(losses):
+        if n_samples is None:
+            raise ValueError("A function of weights needs n_samples, the number of samples that are drawn.")
+        n, loss_of = n_samples, losses
+    else:
+        table = _table(losses)
+        n = len(table)
+        if n < 2 or table.shape[1] < 1 or not np.isfinite(table).all():
+            raise ValueError(f"Losses are finite, of two rows and one candidate at least, got shape {table.shape}.")
+        loss_of = partial(_mean_losses, table)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    means = weight @ table / weight.sum()
+    means = np.asarray(loss_of(weight))
     best = int(np.argmin(means))
     rng = np.random.default_rng(random_state)
-    weighted = table * weight[:, None]
-    found = []
+    draws, excess = [], []
     for _ in range(n_resamples):
         drawn = np.bincount(rng.integers(0, n, n), minlength=n)
-        out = drawn == 0
-        if not out.any() or weight[out].sum() == 0.0:
+        left_out = weight * (drawn == 0)
+        if not left_out.any():
             continue
-        picked = int(np.argmin(drawn @ weighted))
-        found.append(float(weighted[out, picked].sum() / weight[out].sum()))
-    draws = np.array(found)
+        picked, outside = int(np.argmin(loss_of(weight * drawn))), loss_of(left_out)
+        if np.isfinite(outside[[picked, best]]).all():
+            draws.append(outside[picked])
+            excess.append(outside[picked] - outside[best])
+    if not draws:
+        raise ValueError(f"No draw of the {n} samples leaves any that the candidates can be judged by.")
+    # its expectation is not negative; what noise is left must not say that picking made a loss larger
+    optimism = max(0.0, float(np.mean(excess)))
     method = "bootstrap bias corrected cross-validation (Tsamardinos and others 2018)"
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    corrected = float(draws.mean())
-    interval = Interval(float(low), float(high), level, method)
-    return BestOf(best, float(means[best]), corrected, corrected - float(means[best]), interval, method)
+    loss = float(means[best])
+    centre = loss + optimism - float(np.mean(draws))
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]) + centre
+    return BestOf(best, loss, loss + optimism, optimism, Interval(float(low), float(high), level, method), method)
+
+
+def _mean_losses(table: Floats, weight: Floats) -> Floats:
+    """Weighted means of the columns of a table."""
+    return weight @ table / weight.sum()
 
 
 def _table(losses: Any) -> Floats:

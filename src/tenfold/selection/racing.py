@@ -77,8 +77,8 @@ def losses_of(scoring: str, y: Any, said: Outputs) -> Floats | None:
     return None if loss is None else loss(y, said)
 
 
-def hopeless(scoring: str, data: Data, result: Any, best: Any) -> str | None:
-    """Why `result`, with some of its folds, is given up against `best`, with all of them; None to go on."""
+def hopeless(scoring: str, data: Data, result: Any, best: Any, count: int) -> str | None:
+    """Why `result`, with some of `count` folds, is given up against `best`, with these or more; None to go on."""
     worse: Any = None
     what, fewest = "rows", FEWEST_ROWS
     pairs = list(zip(result.folds, best.folds, strict=False))
@@ -94,8 +94,7 @@ def hopeless(scoring: str, data: Data, result: Any, best: Any) -> str | None:
     mean, error = float(worse.mean()), float(worse.std(ddof=1) / np.sqrt(len(worse)))
     times = f"by {mean / error:.0f} standard errors" if error > 0.0 else "by as much on every one"
     return (
-        f"Given up after {len(result.folds)} of {len(best.folds)} folds: worse than {best.name} {times} of "
-        f"{len(worse)} {what}."
+        f"Given up after {len(result.folds)} of {count} folds: worse than {best.name} {times} of {len(worse)} {what}."
     )
 
 

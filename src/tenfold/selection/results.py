@@ -1,5 +1,6 @@
 """What nested cross-validation found: every fold of every candidate, and what is made of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -38,7 +39,7 @@ class Fold:
     said : what the model said of them.
     params : what was chosen inside; `tried` settings were compared, `free` of them without a fit of their own.
     words : how it was chosen.
-    fit_seconds : choosing and fitting.
+    fit_seconds : choosing and fitting; `shared_seconds` of them for what other candidates have for nothing.
     peak_bytes : the most memory beyond what was resident before; None where the system does not tell.
     warned : what warnings said.
     """
@@ -54,6 +55,7 @@ class Fold:
     fit_seconds: float
     peak_bytes: int | None
     warned: tuple[str, ...] = ()
+    shared_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -228,17 +230,31 @@ class Nested:
 
     @property
     def ranking(self) -> tuple[Result, ...]:
-        """Candidates with all their folds, the best first; then those with some, then the rest."""
-        done = [result for result in self.results if result.state == "ok"]
-        part = [result for result in self.results if result.state != "ok" and result.folds]
-        rest = [result for result in self.results if not result.folds]
-        return (*sorted(done, key=_loss), *sorted(part, key=_loss), *rest)
+        """Candidates with folds, the best first, compared on the same folds; then the rest. See `ranked`."""
+        return ranked(self.results)
 
     @property
     def best(self) -> Result | None:
         """The candidate with the largest score among those with all their folds; None where there are none."""
-        first = self.ranking[0]
-        return first if first.state == "ok" and not np.isnan(first.score) else None
+        return next((one for one in self.ranking if one.state == "ok" and not np.isnan(one.score)), None)
+
+
+def ranked(results: Sequence[Result]) -> tuple[Result, ...]:
+    """Results in the order of their scores, those without any at the end.
+
+    A candidate that was tested on some folds alone is compared on these with the best of those that were tested on
+    most: it counts with the score of that one, plus the difference between the two on the folds that both have.
+    """
+    most = max((len(one.folds) for one in results if not np.isnan(one.score)), default=0)
+    reference = max((one for one in results if len(one.folds) == most), key=lambda one: -_loss(one), default=None)
+
+    def place(one: Result) -> tuple[bool, float]:
+        if not one.folds or np.isnan(one.score) or reference is None:
+            return True, 0.0
+        same = float(np.mean(reference.scores[: len(one.folds)]))
+        return False, same - one.score - reference.score
+
+    return tuple(sorted(results, key=place))
 
 
 def _loss(result: Result) -> float:

@@ -1,5 +1,6 @@
 """What several candidates compute alike on the same rows: kept once, while there is room."""
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,7 @@ class Shared:
         self._room = room
         self._kept: OrderedDict[Any, tuple[Any, Any, int]] = OrderedDict()
         self._size = 0
+        self.seconds = 0.0  # that were spent on what is kept
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Shared, (self._room,)  # another process has other objects
@@ -45,7 +47,9 @@ class Shared:
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key][0]
+        begin = time.perf_counter()
         value = make()
+        self.seconds += time.perf_counter() - begin
         size = size_of(value)
         self._kept[key] = value, held, size
         self._size += size

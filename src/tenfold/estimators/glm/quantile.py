@@ -125,7 +125,6 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
         {"quantile": 0.5},
         {"alpha": (0.0, 1e-3, 1e-2)},
         fast=False,
-        most_rows=100_000,
         most_columns=500,
     )
     _constraints: ClassVar[Constraints] = {

@@ -257,7 +257,7 @@ class LassoCV(SparseModelCV):
     """
 
     _claims: ClassVar = Claims("Lasso, alpha by k-fold", "fold once", "gap", "R3.3, R11.3, B18", "LassoCV")
-    _zoo: ClassVar = Entry("lasso", "regression", {"cv": 4})
+    _zoo: ClassVar = Entry("lasso", "regression", {"cv": 4}, expands=True)
     _constraints: ClassVar[Constraints] = {**PATH, **SINGLE}
 
     path = staticmethod(lasso_path)

@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from tenfold.arrays import Array, Floats, contiguous, is_foreign, is_sparse, on_host
 from tenfold.choose.kfold import SCORES, Fold, Split, folds, score_from_moments, score_from_rows, subset
 from tenfold.choose.loo import JackknifePlus, jackknife_plus, leave_one_out
+from tenfold.choose.scores import roc_areas
 from tenfold.choose.spectrum import UNEVEN, Tall, Wide, agrees, coef_of_each, of, tall_by_rows
 from tenfold.data import MemoryRows, Rows, targets_of, weights_of
 from tenfold.estimators.contract import as_rows, refuse_extra, refuse_not_finite, store, warn_unless_certified
@@ -180,6 +181,8 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         if is_classifier(self):
             given = _GivenClasses(np.arange(max(2, t)))
             truth = (Y[:, 0] > 0).astype(np.intp) if t == 1 else Y.argmax(axis=1)
+            if t == 1 and isinstance(self.scoring, str) and self.scoring == "roc_auc" and not parameters:
+                return roc_areas(predictions[:, 0], truth == 1)[:, None]
             each = [predictions[:, 0, a] if t == 1 else predictions[:, :, a] for a in range(count)]
             return np.array([[scorer(given, scores, truth, **parameters)] for scores in each])
         columns = [slice(k, k + 1) for k in range(t)] if self.alpha_per_target else [slice(None)]

@@ -98,6 +98,7 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
         "ridge",
         "regression",
         {"alphas": np.logspace(-4, 6, 101)},
+        expands=True,
     )
     _constraints: ClassVar[Constraints] = {
         **ChoosingRidge._constraints,
@@ -259,7 +260,8 @@ class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
     _zoo: ClassVar = Entry(
         "ridge-classifier",
         "classification",
-        {"alphas": np.logspace(-4, 6, 101)},
+        {"alphas": np.logspace(-4, 6, 41)},
+        expands=True,
     )
     _constraints: ClassVar[Constraints] = {
         **ChoosingRidge._constraints,

@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 
 from tenfold.arrays import Array, Floats, Integers, contiguous, is_sparse
 from tenfold.choose.logistic import paths as choose_paths
-from tenfold.choose.scores import SCORES
+from tenfold.choose.scores import SCORES, roc_areas
 from tenfold.choose.scores import scores as known_scores
 from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import (
@@ -199,9 +199,9 @@ class LogisticRegressionCV(LogisticRegression):
             "Cs": np.logspace(-4, 4, 20),
             "l1_ratios": (0.0,),
             "cv": 4,
-            "scoring": "neg_log_loss",
             "use_legacy_attributes": False,
         },
+        expands=True,
     )
     _report_only: ClassVar[dict[str, str]] = {
         "coefs_paths_": "weights of each fold and candidate; LogisticRegression with the C and the share of L1 of one "
@@ -357,6 +357,11 @@ class LogisticRegressionCV(LogisticRegression):
                 scores[fold] = found.reshape(scores.shape[1:])
                 continue
             rows = X[test]
+            if isinstance(name, str) and name == "roc_auc" and not extra and paths.shape[3] == 1:
+                flat = paths[fold].reshape(-1, paths.shape[4])
+                raw = rows @ flat[:, :-1].T + flat[:, -1]
+                scores[fold] = roc_areas(np.asarray(raw), number[test] == 1).reshape(scores.shape[1:])
+                continue
             for place in np.ndindex(*scores.shape[1:]):
                 params = paths[(fold, *place)]
                 model.coef_, model.intercept_ = params[:, :-1].copy(), params[:, -1].copy()

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, Integers, on_host
 from tenfold.choose.neighbours import NeighbourJackknife, list_of, mean_error, means_left_out, votes_left_out
+from tenfold.choose.scores import roc_areas
 from tenfold.estimators.contract import all_or_nothing, source_of
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.neighbours.asked import NearestTold
@@ -19,6 +20,9 @@ from tenfold.estimators.neighbours.reached import THERE, follow_queries
 from tenfold.estimators.neighbours.searched import SEARCH, WEIGHTS, claims
 from tenfold.estimators.parameters import Constraints, array_like, choice, function, integer, nothing
 from tenfold.plans.neighbours import Near, weighed
+
+CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100)
+"""Numbers of neighbours on a leaderboard: each about a quarter more than the one before."""
 
 
 class Chosen(NearestTold):
@@ -102,6 +106,9 @@ class Chosen(NearestTold):
 
     def _scores(self, rows: Integers, weight: Floats, votes: Floats | None) -> Floats:
         """The user's score of the predictions of all rows that are left out, for each candidate."""
+        if isinstance(self.scoring, str) and self.scoring == "roc_auc" and votes is None and self._is_binary():
+            shares = [model.predict_proba(None)[:, 1] for model in self._predictions(rows, weight)]
+            return roc_areas(np.column_stack(shares), on_host(self._y)[self._inside()] == 1)
         scorer, inside = check_scoring(self, scoring=self.scoring), self._inside()
         X = inside[:, None] if source_of(self._fit_X) in THERE else self._fit_X[inside]
         y = on_host(self._y)[inside]
@@ -113,6 +120,10 @@ class Chosen(NearestTold):
         weighs = votes is not None and getattr(scorer, "_accept_sample_weight", bool)()
         extra = {"sample_weight": votes} if weighs else {}
         return np.array([scorer(model, X, y, **extra) for model in self._predictions(rows, weight)], dtype=np.float64)
+
+    def _is_binary(self) -> bool:
+        """Whether there is one output of two classes."""
+        return is_classifier(self) and not self.outputs_2d_ and len(self._each_classes()[0]) == 2
 
     def _checked_k(self, n_neighbors: Any) -> int:
         return super()._checked_k(self.n_neighbors_ if n_neighbors is None else n_neighbors)
@@ -241,9 +252,10 @@ class KNeighborsClassifierCV(Voted, Chosen):
     _zoo: ClassVar = Entry(
         "neighbours-classifier",
         "classification",
-        {"n_neighbors": 50},
-        most_rows=50_000,
+        {"n_neighbors": CANDIDATES},
+        {"weights": ("uniform", "distance")},
         dense=True,
+        scaled=(True, False),
     )
 
     def __init__(
@@ -380,9 +392,10 @@ class KNeighborsCV(Averaged, Chosen):
     _zoo: ClassVar = Entry(
         "neighbours",
         "regression",
-        {"n_neighbors": 50},
-        most_rows=50_000,
+        {"n_neighbors": CANDIDATES},
+        {"weights": ("uniform", "distance")},
         dense=True,
+        scaled=(True, False),
     )
 
     def __init__(

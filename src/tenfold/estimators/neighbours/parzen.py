@@ -92,7 +92,6 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
         chosen=("bandwidth_",),
         how="exact leave-one-out",
         fast=False,
-        most_rows=10_000,
         dense=True,
     )
     _constraints: ClassVar[Constraints] = {
