@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from math import inf
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
+import tenfold
 from tenfold.estimators.entries import Entry
 from tenfold.selection.fitting import Chain, Data, Params, fitted, keys_of, seeded
 from tenfold.selection.protocols import Protocol
@@ -245,7 +245,7 @@ def _one_by_one(model: Any, own: Own, data: Data, deadline: float) -> tuple[Any,
     last = last_step(model)
     settings = own.settings(last_step(fitted(seeded(model, 0), data, deadline)))
     assert own.plain is not None
-    plain = getattr(import_module(type(last).__module__.rpartition(".")[0]), own.plain)()
+    plain = getattr(tenfold, own.plain)()
     usual, shared = type(last)().get_params(deep=False), plain.get_params(deep=False).keys() - own.chosen.keys()
     for name, value in last.get_params(deep=False).items():
         # what was left as it is may have another default there

@@ -6,12 +6,12 @@ of one fit for each penalty, to the rounding of a closed form or the tolerance o
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+import tenfold
 import tenfold.estimators as ours
 from tenfold.arrays import Floats, is_sparse
 from tenfold.selection.fitting import Data, Params
@@ -84,7 +84,7 @@ def scores_together(path: Path, model: Any, values: list[Any], train: Data, test
     X = _stacked(train.X, test.X)
     if X is None:
         return None
-    chooser = getattr(import_module(type(model).__module__.rpartition(".")[0]), path.chooser)
+    chooser = getattr(tenfold, path.chooser)
     n, m = len(train.y), len(test.y)
     settings: Params = {**path.fixed, path.values: grid, "cv": [(np.arange(n), np.arange(n, n + m))]}
     own = model.get_params(deep=False)
