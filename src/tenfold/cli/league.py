@@ -199,6 +199,7 @@ EMPTY: dict[str, Any] = {
     "interval": "",
     "folds": 0,
     "gap": None,
+    "lead": None,
     "certificate": "",
     "certified": None,
     "chosen": {},
@@ -235,6 +236,7 @@ def _row(one: Standing, metric: Metric, baseline: float | None) -> dict[str, Any
     if figure is not None:
         row |= {"score": figure.value, "low": _finite(figure.low), "high": _finite(figure.high)}
         row |= {"interval": figure.method, "gap": None if baseline is None else metric.gap(figure.value, baseline)}
+        row["lead"] = one.lead
     return row
 
 

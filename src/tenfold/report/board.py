@@ -55,7 +55,7 @@ def tiles(record: Record) -> list[dict[str, str]]:
             row = rows.get(status)
             if row is not None and row["score"] is not None:
                 value, _ = scored(row["score"], row["low"], row["high"])
-                shown.append(_tile(name, value, _against(best["score"], row["score"], metric), ""))
+                shown.append(_tile(name, value, _compare_scores(best, row, metric), ""))
     if best is not None and best.get("certified") is not None:
         word = "certified" if best["certified"] else "not certified"
         shown.append(_tile("certificate", word, best["certificate"], "good" if best["certified"] else "bad"))
@@ -68,13 +68,17 @@ def _tile(name: str, value: str, words: str, look: str) -> dict[str, str]:
     return {"name": name, "value": value, "words": words, "look": look}
 
 
-def _against(best: float, other: float, metric: Record) -> str:
-    """How much better or worse the best of ours is."""
-    gap = other - best if metric["better"] == "smaller" else best - other
+def _compare_scores(best: Record, other: Record, metric: Record) -> str:
+    """How much better or worse the best of ours is; on the folds that both have, where one has not all."""
+    score, theirs = best["score"], other["score"]
+    gap = theirs - score if metric["better"] == "smaller" else score - theirs
+    same = ""
+    if other["folds"] != best["folds"] and other.get("lead") is not None and best.get("lead") is not None:
+        gap, same = best["lead"] - other["lead"], " on the same folds"
     word = "better" if gap > 0 else "worse"
-    if metric["better"] == "smaller" and other > 0:
-        return f"ours is {abs(gap) / other:.0%} {word}".replace("%", " %")
-    return f"ours is {abs(gap):.3g} {word}"
+    if metric["better"] == "smaller" and theirs > 0:
+        return f"ours is {abs(gap) / theirs:.0%} {word}{same}".replace("%", " %")
+    return f"ours is {abs(gap):.3g} {word}{same}"
 
 
 def draw_board(board: Sequence[Record], metric: Record, best: str | None) -> str:
