@@ -205,3 +205,14 @@ def test_steep_lines(C):
     X[:3], X[-3:] = X[:3, ::-1].copy(), X[-3:, ::-1].copy()
     model = tenfold.LogisticRegression(C=C, max_iter=1000).fit(sparse.csr_array(X), y)
     assert model.certificate_.ok, model.certificate_.explain()
+
+
+@pytest.mark.parametrize("n", [300, 546])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_fewer_samples_than_features_but_more_than_a_third(n, weighted):
+    """The coordinates are rotated, and samples for a first Hessian are not: none is taken."""
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((n, 820))
+    y = X[:, 0] + rng.standard_normal(n) > 0
+    model = tenfold.LogisticRegression(C=0.01).fit(X, y, sample_weight=rng.uniform(0.5, 2.0, n) if weighted else None)
+    assert model.certificate_.ok

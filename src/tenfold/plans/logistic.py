@@ -184,7 +184,8 @@ def _way(
     elif joint:
         path = multinomial.steps(problem, frame, classes, start, smooth)
     else:
-        path = _steps(problem, frame, samples, start, smooth, solver if hessian else None)
+        led_by = samples if frame.basis is None else []  # samples are in the coordinates of the data
+        path = _steps(problem, frame, led_by, start, smooth, solver if hessian else None)
     path = path if kinked else _until_separated(path, problem, rows)
     return _Way(problem, frame, path, rule, hessian)
 
