@@ -241,6 +241,10 @@ def at_once(
                 raise
             state.limit(AFTER_INTERRUPT)
             stop()
+        except BaseException:  # a limit of time: what runs ends where it polls, and is not waited for to finish
+            state.limit(-1.0)
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
         return [task.result() for task in tasks]
 
 

@@ -110,7 +110,8 @@ class Race:
             for at in range(0, len(ready), max(1, size)):
                 some = []
                 for one in ready[at : at + size]:
-                    needed = self._needed(one, fold, whole)
+                    # what nothing is known of might take all of the time
+                    needed = inf if whole and one.cost.failed else self._needed(one, fold, whole)
                     if needed <= self._left(one):
                         some.append(one)
                     elif whole and fold == 0:
@@ -242,12 +243,10 @@ class Race:
         return min(left, self.per_model - one.spent)
 
     def _reserve(self) -> float:
-        """Seconds of the refit of the best so far, as long as nobody is fitted."""
-        if not self.refit or any(one.result.model is not None for one in self.runners):
-            return 0.0
+        """Seconds of the refit of the best so far, as long as it is not fitted."""
         could = {one.result.name: one for one in self.runners if _can_win(one) and one.result.folds}
         best = next(iter(ranked([one.result for one in could.values()])), None)
-        if best is None or self.end == inf:
+        if best is None or best.model is not None or not self.refit or self.end == inf:
             return 0.0
         return SURE * self._to_fit(could[best.name])
 
