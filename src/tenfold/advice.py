@@ -243,12 +243,24 @@ def linear_or_not(
 
     Parameters
     ----------
-    X, y : numbers, and classes or numbers.
-    task : "classification" or "regression"; default: by y.
-    scoring : the score that is compared, as in scikit-learn; default: accuracy or R2. The area under the ROC curve sees
-        more than accuracy does where one of two classes is rare.
-    max_rows : of more rows a random part is taken.
-    random_state : seed of that part, and of the folds.
+    X : array-like of shape (n_samples, n_features)
+        Numeric features.
+    y : array-like of shape (n_samples,)
+        Classes or numbers.
+    task : {"classification", "regression"}, default=None
+        None decides by y.
+    scoring : str or callable, default=None
+        The score that is compared, by a name of scikit-learn's or as its scorers; None: accuracy or R2. The area under
+        the ROC curve sees more than accuracy does where one of two classes is rare.
+    max_rows : int, default=2000
+        Of more samples a random part is taken.
+    random_state : int, RandomState instance or None, default=0
+        Seed of that part, and of the folds.
+
+    Returns
+    -------
+    Linearity
+        `linear_is_enough`, and the comparison that says so.
 
     Examples
     --------

@@ -48,17 +48,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    types : name -> kind, `Schema` or `Schema.text()`, default=None
+    types : dict of name to kind, Schema or str, default=None
         Columns whose kind is known: number, count, category, boolean, date, text, identifier. With the schema of a
         whole table, all folds of it have the same kinds of columns.
-    ordinal : name -> levels from the lowest on, default=None
-        ``{"size": ["S", "M", "L"]}``.
+    ordinal : dict of name to levels, default=None
+        Levels from the lowest on: ``{"size": ["S", "M", "L"]}``.
     scale : bool, default=False
         Whether numbers, ordinals, counts, dates and mean targets are centred and divided by their standard deviation.
         Zeros and ones and weights of words are left as they are.
     max_levels : int, default=128
         The most levels that a category has columns for.
-    many_levels : "target" or "group"
+    many_levels : {"target", "group"}, default="target"
         Categories with more: mean targets, or the most frequent `max_levels` and one column for the others. Without a
         target they are grouped.
     min_frequency : int or "auto", default="auto"
@@ -70,7 +70,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     sparse_output : bool or "auto", default="auto"
         "auto" gives a sparse matrix where less than a fifth of the entries of fit were not zero and a dense matrix of
         those rows would take over 32 MiB.
-    task : "auto", "regression" or "classification"
+    task : {"auto", "regression", "classification"}, default="auto"
         What mean targets are means of; see `infer_task`.
     random_state : int, default=0
         Folds of the mean targets.
@@ -80,16 +80,35 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     schema_ : Schema
         Kinds of the columns, with reasons: ``print(encoder.schema_)``.
     decisions_ : tuple of Decision
-    supervised : bool
-        Whether the target was used (mean targets): then every fold must fit an encoder of its own.
-    row_wise : bool
-        Whether nothing but kinds, levels and first days was learned from other rows: no medians, scales, rare levels,
-        words or targets. Leaving rows out then changes no number of the others.
+        What was decided about the columns and why, a sentence each.
     sparse_output_ : bool
-    n_features_in_, feature_names_in_, n_rows_
+        Whether `transform` gives a sparse matrix.
+    columns_ : ColumnTransformer or None
+        The fitted encoders of each kind of column; None where every column is left out.
+    kinds_ : list of str
+        The kind of the column that each feature comes from.
+    names_out_ : list of str
+        The name of each feature.
+    scales_ : ndarray of shape (n_features_out,)
+        What each feature was divided by; ones where `scale` is False.
+    used_ : list of str
+        Names of the columns that are encoded.
+    said_ : list of Decision
+        Decisions of the encoders themselves, which `decisions_` repeats.
+    n_rows_ : int
+        Number of samples in `fit`.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of the table.
 
     Notes
     -----
+    `supervised` says whether the target was used (mean targets): then every fold must fit an encoder of its own.
+    `row_wise` says whether nothing but kinds, levels and first days was learned from other rows: no medians, scales,
+    rare levels, words or targets; leaving rows out then changes no number of the others. Runs on tables in memory; one
+    pass over each column.
+
     `transform` names a column that is missing, and the row and value of what is not of its kind; further columns are
     ignored with a warning, and the order is free. A new level of a category is rare, or zero in all columns: `unseen`
     counts these. As in scikit-learn, ``fit_transform(X, y)`` is not ``fit(X, y).transform(X)`` where mean targets are
@@ -139,22 +158,70 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
-        """Find the kinds of the columns and learn their encodings."""
+        """Find the kinds of the columns and learn their encodings.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_columns)
+            The table.
+        y : array-like of shape (n_samples,), default=None
+            The target, for categories that are encoded by it.
+
+        Returns
+        -------
+        self
+        """
         self._learn(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
-        """Fit, and encode the same rows; mean targets come from other folds."""
+        """Fit, and encode the same rows; mean targets come from other folds.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_columns)
+            The table.
+        y : array-like of shape (n_samples,), default=None
+            The target, for categories that are encoded by it.
+        **fit_params : dict
+            Not used; here for scikit-learn's pipelines.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n_samples, n_features_out)
+        """
         return self._learn(X, y)
 
     def transform(self, X: Any) -> Array:
-        """Encode rows."""
+        """Encode rows.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_columns)
+            A table with the columns of `fit`, in any order.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n_samples, n_features_out)
+        """
         check_is_fitted(self)
         frame, rows = self._frame(X)
         return self._as_asked(None if self.columns_ is None else self.columns_.transform(frame), rows)
 
     def count_features(self, X: Any, y: Any = None) -> int:
-        """How many features `fit` would give: the words of texts are counted, and nothing is kept."""
+        """How many features `fit` would give.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_columns)
+            The table; the words of its texts are counted, and nothing is kept.
+        y : array-like of shape (n_samples,), default=None
+            The target, for categories that are encoded by it.
+
+        Returns
+        -------
+        int
+        """
         self._check_parameters()
         frame, _ = self._given(X)
         schema = infer_schema(frame, types=self.types, ordinal=self.ordinal, dayfirst=self.dayfirst)
@@ -170,14 +237,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return found
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the encoded columns."""
+        """Names of the encoded columns.
+
+        Parameters
+        ----------
+        input_features : None or names of the columns, default=None
+            Checked against those of `fit`.
+
+        Returns
+        -------
+        ndarray of str of shape (n_features_out,)
+        """
         check_is_fitted(self)
         if input_features is not None:
             self._check_input_names(list(input_features))
         return np.asarray(self.names_out_, dtype=object)
 
     def unseen(self, X: Any) -> dict[str, dict[str, int]]:
-        """Levels of categories that fit did not see, and how many rows have them, by column."""
+        """Levels of categories that fit did not see, and how many rows of the table `X` have them, by column."""
         check_is_fitted(self)
         (frame, _), found = self._frame(X), {}
         for _, step, columns in self._steps():

@@ -90,7 +90,7 @@ def read_table(
     header: bool | Literal["auto"] = "auto",
     decimal: Literal["auto", ".", ","] = "auto",
     encoding: str | None = None,
-    missing: Collection[str] | Mapping[str, Sequence[Any]] = MISSING,
+    missing: Collection[str] | Mapping[str, Sequence[Any]] | None = None,
     infinite: Literal["error", "missing"] = "error",
 ) -> Reading:
     """Read a table of mixed types, find out how it is written, and say so.
@@ -102,14 +102,20 @@ def read_table(
         Feather; JSON lines. Text may be packed with gzip, Zstandard or zip. "-" is the standard input. A pandas or
         polars frame, an Arrow table and a `Reading` are passed on as they are. The format is seen from the first bytes,
         not from the name.
-    delimiter, quote, header, decimal : default="auto"
-        How a CSV file is written, where it should not be found out. ``quote=None``: quotes mean nothing.
+    delimiter : str, default="auto"
+        What divides the cells of a CSV file, where it should not be found out.
+    quote : str or None, default="auto"
+        What stands around cells that hold a delimiter; None: quotes mean nothing.
+    header : bool or "auto", default="auto"
+        Whether the first line names the columns.
+    decimal : {"auto", ".", ","}, default="auto"
+        The decimal sign.
     encoding : str, default=None
         None takes UTF-8 or what a byte-order mark says; text that is no UTF-8 at all is taken for cp1252 (Latin-1).
-    missing : words, or name of a column -> values, default=`MISSING`
-        Cells that stand for nothing, with blanks around them removed. ``{"age": [-999]}`` says so of the values of
-        some columns, beside the words of all.
-    infinite : "error" or "missing"
+    missing : collection of str or dict of name to values, default=None
+        Cells that stand for nothing, with blanks around them removed; None takes the usual words, such as NA.
+        ``{"age": [-999]}`` says so of the values of some columns, beside the words of all.
+    infinite : {"error", "missing"}, default="error"
         What to do with inf, -inf and numbers beyond float64.
 
     Returns
@@ -161,7 +167,7 @@ def read_table(
         except LookupError:
             raise ValueError(f"encoding is a name such as 'utf-8' or 'cp1252'; {encoding!r} is not known.") from None
     found = opened(source, encoding=encoding)
-    words = frozenset(MISSING if isinstance(missing, Mapping) else missing)
+    words = frozenset(MISSING if missing is None or isinstance(missing, Mapping) else missing)
     asked = _Asked(delimiter, quote, header, decimal, words, infinite)
     readers = {"csv": _csv, "arff": _arff}
     reading = readers.get(found.format, _typed_file)(found, asked)
