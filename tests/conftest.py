@@ -38,7 +38,7 @@ def expected(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    from design import is_possible, select_covering
+    from design import first_of_each_class, is_possible, select_covering
 
     items[:] = [item for item in items if is_possible(item)]
     for item in items:
@@ -48,7 +48,8 @@ def pytest_collection_modifyitems(items):
     for item in filter(is_product, items):
         tests.setdefault((item.path, item.originalname), []).append(item)
     for cases in tests.values():
-        default = select_covering(cases)
+        once = cases[0].get_closest_marker("once_a_class") is not None
+        default = select_covering(first_of_each_class(cases) if once else cases)
         for item in cases:
             if item not in default:
                 item.add_marker(pytest.mark.product)
@@ -56,5 +57,7 @@ def pytest_collection_modifyitems(items):
 
 def is_product(item):
     """Whether a test is asked of many rows in many ways: the tests of equivalence, and those that say so."""
-    inside = (HERE / "equivalence") in item.path.parents or item.get_closest_marker("covering")
+    inside = (HERE / "equivalence") in item.path.parents or any(
+        item.get_closest_marker(name) for name in ("covering", "once_a_class")
+    )
     return bool(inside and hasattr(item, "callspec") and item.get_closest_marker("slow") is None)

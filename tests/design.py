@@ -2,8 +2,9 @@
 
 `only_if` removes combinations of parameters that a test says nothing about: every case that is collected asserts
 something. Of tests whose cases are a product - a row of the table of estimators with shapes, layouts, sources - the
-default run takes a covering design: every row once, and every pair of values of the other parameters with some row. It
-is a function of the cases alone, the same on every day and in every order; `-m product` runs the rest.
+default run takes a covering design: every row once, and every pair of values of the other parameters with some row;
+where one row says enough of a class, `once_a_class`, only its first. The design is a function of the cases alone, the
+same on every day and in every order; `-m product` runs the rest.
 """
 
 import inspect
@@ -56,6 +57,19 @@ def select_covering(items: list[Any]) -> set[Any]:
         if any(not taken[value] for value in values_of(item)):
             take(item)
     return selected
+
+
+def first_of_each_class(items: list[Any]) -> list[Any]:
+    """The cases of the first row of each class; those without a row."""
+    first: dict[str, str] = {}
+    for item in items:
+        first.setdefault(class_of(item), row_of(item))
+    return [item for item in items if first[class_of(item)] == row_of(item)]
+
+
+def class_of(item: Any) -> str:
+    """The name of the class that the row of a case is about."""
+    return str(getattr(item.callspec.params.get("row"), "name", ""))
 
 
 def row_of(item: Any) -> str:

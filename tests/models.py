@@ -84,7 +84,6 @@ class Model:
     kind : the kind of its certificate.
     mean : the largest offset of the columns at which it is tried; zero where values must be counts.
     judged : the attributes that the judge looks at.
-    exempt : scikit-learn's checks that its own class fails, too.
     checked : whether scikit-learn's checks can hold with these settings.
     checks : settings with which its checks, which have one target, are made instead.
     alike : whether scikit-learn's class learns the same numbers.
@@ -104,7 +103,6 @@ class Model:
     kind: str = "exact"
     mean: float = 1e6
     judged: tuple[str, ...] = ()
-    exempt: tuple[str, ...] = ()
     checked: bool = True
     checks: dict[str, Any] = field(default_factory=dict)
     alike: bool = True

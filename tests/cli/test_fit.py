@@ -139,6 +139,7 @@ def _proba(record):
     return [] if record["best"] == "ridge-classifier" else ["--proba"]
 
 
+@pytest.mark.product
 def test_intervals_cover_the_baseline_when_there_is_nothing_to_find(tmp_path):
     for task, target in (("regression", "price"), ("classification", "churned")):
         table = make_table(400, task=task, random_state=2)

@@ -2,13 +2,12 @@
 
 import inspect
 import pickle
-import warnings
 
 import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tenfold
 from design import only_if
@@ -16,16 +15,13 @@ from models import MODELS, weights
 
 every_model = pytest.mark.parametrize("row", MODELS, ids=lambda row: row.id)
 every_peer = pytest.mark.parametrize("row", [row for row in MODELS if row.peer], ids=lambda row: row.id)
-EXEMPT = {row.name: row.exempt for row in MODELS}
 CHECKED = [row for row in MODELS if row.checked]
 ONCE = {row.name: row for row in reversed(CHECKED)}
 """The first row of each class."""
-not_exempt = only_if(lambda estimator, check: check.func.__name__ not in EXEMPT[type(estimator).__name__])
 
 
 @pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has at least 1 zero")
 @parametrize_with_checks([row.make(**row.checks) for row in ONCE.values()])
-@not_exempt
 def test_check(estimator, check):
     check(estimator)
 
@@ -33,26 +29,8 @@ def test_check(estimator, check):
 @pytest.mark.product
 @pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has at least 1 zero")
 @parametrize_with_checks([row.make(**row.checks) for row in CHECKED if row is not ONCE[row.name]])
-@not_exempt
 def test_check_with_other_settings(estimator, check):
     check(estimator)
-
-
-@pytest.mark.parametrize(
-    ("row", "name"),
-    [(row, name) for row in MODELS for name in row.exempt],
-    ids=lambda value: getattr(value, "id", value),
-)
-def test_an_exempt_check_fails_for_the_class_of_scikit_learn_too(row, name):
-    found = {check.func.__name__: (one, check) for one, check in estimator_checks_generator(row.his())}
-    if name not in found:
-        assert "sample_weight" not in inspect.signature(row.peer.fit).parameters
-        return
-    model, check = found[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with pytest.raises(AssertionError):
-            check(model)
 
 
 def signature(function):

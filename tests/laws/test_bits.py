@@ -10,7 +10,10 @@ from estimators import IDS, TABLE, plain
 from tenfold.machine import threads
 
 # unpenalised classes that are separated say so; their bits are asked for all the same
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.once_a_class,
+]
 
 
 def results(model, X):

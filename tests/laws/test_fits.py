@@ -44,6 +44,7 @@ def fit(row, X, y, weight):
         return None
 
 
+@pytest.mark.once_a_class
 @pytest.mark.parametrize("row", TABLE, ids=IDS)
 @given(data=small())
 def test_certified_or_refused(row, data):

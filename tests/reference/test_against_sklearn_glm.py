@@ -55,6 +55,7 @@ def test_same_optimum(name, settings):
     assert not tenfold.certify(his, X, 2.0 * y + 1.0, sample_weight=weight).ok
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("name", ["PoissonRegressor", "GammaRegressor"])
 def test_sparse_and_wide_by_lbfgs(name):
     rng = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import tenfold
 from design import only_if
 from estimators import IDS, SHAPES, TABLE, fits, parameters, plain, targets_for
 
-pytestmark = pytest.mark.covering
+pytestmark = pytest.mark.once_a_class
 every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
 
 

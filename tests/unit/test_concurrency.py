@@ -28,6 +28,7 @@ def bits(model):
     return parameters(model).tobytes() + np.float64(model.certificate_.value).tobytes()
 
 
+@pytest.mark.product
 @every_class
 def test_eight_python_threads_at_once(row):
     X, y, _ = large(row)

@@ -15,6 +15,8 @@ from scipy import sparse
 import tenfold
 from estimators import TABLE, classes, plain, regression
 
+pytestmark = pytest.mark.product
+
 MIB = 1 << 20
 
 
@@ -180,7 +182,6 @@ def test_predictions_do_not_copy(rows, kind):
     assert peak(lambda: model.predict(X)) <= 72 * MIB if kind is np.asfortranarray else 16 * MIB
 
 
-@pytest.mark.product
 @pytest.mark.parametrize("row", list({row.name: row for row in reversed(TABLE)}.values()), ids=lambda row: row.name)
 def test_fits_leave_nothing_behind(row):
     """The memory of the process does not grow with the number of fits."""
