@@ -10,7 +10,6 @@ repository or from the folder named by ``TENFOLD_DATA``.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import subprocess
@@ -46,19 +45,6 @@ TABLES = (
 )
 
 
-def as_csv(path: Path, into: Path) -> Path:
-    """A table of KEEL's format, with a header of @-lines, as CSV; others as they are."""
-    if path.suffix != ".dat":
-        return path
-    lines = path.read_text(encoding="utf-8").splitlines()
-    names = [line.split()[1] for line in lines if line.lower().startswith("@attribute")]
-    rows = [[cell.strip() for cell in line.split(",")] for line in lines if line.strip() and not line.startswith("@")]
-    out = into / f"{path.stem}.csv"
-    with out.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([names, *rows])
-    return out
-
-
 def fit(table: Table, data: Path, out: Path, seconds: str, *more: str) -> tuple[dict[str, Any], float]:
     """The record of a run of the command, and its seconds."""
     command = [sys.executable, "-m", "tenfold.cli", "fit", str(data), "--target", table.target, "--time", seconds]
@@ -76,7 +62,7 @@ def fit(table: Table, data: Path, out: Path, seconds: str, *more: str) -> tuple[
 def measure(table: Table, seconds: str) -> str:
     """One line: time, the best of ours, boosting to the end, and the relative distance."""
     with tempfile.TemporaryDirectory() as home:
-        data = as_csv(real_data_folder() / table.file, Path(home))
+        data = real_data_folder() / table.file
         ours, took = fit(table, data, Path(home) / "ours", seconds)
         apart, _ = fit(table, data, Path(home) / "apart", "1h", "--models", "gradient-boosting")
     best = next((row for row in ours["board"] if row["name"] == ours["best"]), None)
