@@ -9,6 +9,7 @@ from tenfold.report.ranges import Range, draw_ranges
 from tenfold.report.words import cut, format_cell, format_share, round_to, said, scored
 
 MOST_ROWS, MOST_CLASSES, MOST_WEIGHTS = 15, 30, 40
+MOST_LARGE, MOST_SMALL = 6, 14  # classes of a confusion matrix with cells of full and of small size
 Record = Mapping[str, Any]
 
 
@@ -148,7 +149,8 @@ def confusion(found: Record | None) -> dict[str, Any] | None:
         rows.append({"name": name, "cells": cells, "recall": _percent(counts[i][i], total)})
     columns = [sum(row[j] for row in counts) for j in range(len(counts))]
     precision = [_percent(counts[j][j], total) for j, total in enumerate(columns)]
-    return {"classes": found["classes"], "rows": rows, "precision": precision, "small": len(counts) > 6}
+    look = "tiny" if len(counts) > MOST_SMALL else "small" if len(counts) > MOST_LARGE else ""
+    return {"classes": found["classes"], "rows": rows, "precision": precision, "look": look}
 
 
 def _percent(part: float, total: float) -> str:
