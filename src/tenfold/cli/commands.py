@@ -79,6 +79,13 @@ def said_plainly(command: Callable[..., int | None]) -> Callable[..., None]:
     return run
 
 
+def let_threads_sleep() -> None:
+    """Let OpenMP's threads sleep while they wait, before its library is loaded: on a shared machine threads that spin
+    make scikit-learn's boosting a hundred times as slow.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
 def _sentence(problem: BaseException) -> str:
     if isinstance(problem, MemoryError):
         return f"out of memory. {problem} Drop columns (--drop), or give fewer rows.".replace("  ", " ")
@@ -146,8 +153,7 @@ def tenfold() -> None:
 def fit(**options: Any) -> int:
     """Try every fitting method on a table, honestly, and keep the best."""
     begin = perf_counter()
-    # threads of OpenMP that wait in a loop for others, as is usual, take a hundred times as long on a busy machine
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    let_threads_sleep()
     from tenfold.cli.fitting import run
 
     return run(begin=begin, **options)
@@ -222,6 +228,7 @@ def check(data: Path, against: Path) -> int:
 @said_plainly
 def demo(out: Path, quiet: bool) -> int:
     """Fit a table that comes with the package, as `tenfold fit` does."""
+    let_threads_sleep()
     from tenfold.cli.fitting import demo as work
 
     return work(out, quiet=quiet)
