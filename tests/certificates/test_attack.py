@@ -27,6 +27,16 @@ def test_no_certificate_contradicts_the_reference(family):
     assert sum(tally.ok for tally in report.tallies.values()) > 0
 
 
+FOUND = [("multi_task", 406, 18373, 3)]
+"""What a long run has found, by family, seed, index and tampered solutions of each problem."""
+
+
+@pytest.mark.parametrize(("family", "seed", "index", "tampers"), FOUND)
+def test_what_was_found_stays_mended(family, seed, index, tampers):
+    _, violations, _ = attack.attack(family, seed, index, tampers)
+    assert not violations
+
+
 CONVEX = [name for name in FAMILIES if name != "least_squares"]
 
 

@@ -127,7 +127,9 @@ def _read_rows(problem: SparseLeastSquares, rows: Rows, params: Params, columns:
     raw_lengths, raw_targets = _mean_lengths(columns, origin=True)
     read_lengths = raw_lengths if rows.sparse else lengths
     reading = EPS * (along(np.abs(params.coef), read_lengths) + raw_targets + np.abs(local.intercept))
-    return _Read(loss, squares, pull, 2.0 * np.sqrt(squares) * reading, np.outer(reading, read_lengths))
+    with np.errstate(invalid="ignore", over="ignore"):  # residuals round before their mean is taken from them
+        lost_squares = (2.0 * np.sqrt(2.0 * loss) + reading) * reading
+    return _Read(loss, squares, pull, lost_squares, np.outer(reading, read_lengths))
 
 
 def lasso_gap_from_moments(
@@ -272,9 +274,9 @@ def _own(
                 assert factor is not None
                 ahead[k, used[some]] += factor.solve(missing[k, some])
         moved = Params(ahead, at.params.intercept)
-        if problem.intercept:  # the mean prediction stays
+        if problem.intercept:  # the best for these weights: residuals that sum to zero
             centre = columns.mean[: columns.features]
-            moved = centred(Params(ahead, _moved(at.params, centre)), -centre)
+            moved = centred(Params(ahead, columns.mean[columns.features :]), -centre)
         at = _At(moved, read(moved))
         yield at
 
