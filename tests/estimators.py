@@ -104,7 +104,7 @@ class Row:
     @property
     def where(self) -> tuple[str, ...]:
         """Where the rows may be."""
-        where = getattr(tenfold, self.name)._claims.where
+        where = getattr(tenfold, self.name)._registration.where
         return tuple(place for place in where if not (self.near and place in ("Dask", "devices")))
 
     @property

@@ -120,7 +120,7 @@ class Model:
 
     @property
     def where(self) -> tuple[str, ...]:
-        where = getattr(tenfold, self.name)._claims.where
+        where = getattr(tenfold, self.name)._registration.where
         return tuple(source for source in where if not self.here or source not in ("Dask", "devices"))
 
     @property

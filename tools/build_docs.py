@@ -20,6 +20,7 @@ from pygments.lexers import get_lexer_by_name
 
 import tenfold
 from tenfold import certification
+from tenfold.estimators.registration import registered
 from tenfold.judge.certificate import RULES
 
 PAGES = [
@@ -66,8 +67,8 @@ def rules() -> str:
 def report_only() -> str:
     """Fitted attributes that are not judged: the reason, and the classes that have it."""
     found: dict[tuple[str, str], list[str]] = {}
-    for name in sorted(set(certification.JUDGES) & set(tenfold.__all__)):
-        for item in certification.report_only(getattr(tenfold, name)).items():
+    for name, cls in registered().items():
+        for item in certification.report_only(cls).items():
             found.setdefault(item, []).append(name)
     rows = [[f"`{attribute}`", reason, ", ".join(names)] for (attribute, reason), names in sorted(found.items())]
     return "\n".join(

@@ -5,10 +5,8 @@ Usage: python tools/methods_table.py [docs/methods.md]
 
 import sys
 from pathlib import Path
-from typing import Any
 
-import tenfold
-from tenfold.estimators.contract import SOURCES
+from tenfold.estimators.registration import SOURCES, registered
 
 MARKERS = {
     name: (f"<!-- {name}:begin (made by tools/methods_table.py: do not edit) -->", f"<!-- {name}:end -->")
@@ -16,19 +14,15 @@ MARKERS = {
 }
 
 
-def estimators() -> list[tuple[str, Any]]:
-    """The public classes that say what they claim, by name."""
-    public = ((name, getattr(tenfold, name)) for name in tenfold.__all__)
-    return [(name, thing) for name, thing in public if isinstance(thing, type) and hasattr(thing, "_claims")]
-
-
 def table() -> str:
     """The Markdown table: a row for every estimator."""
-    head = ["class", "method", "reads the rows", "certificate", "in scikit-learn", "sources"]
+    head = ["class", "method", "reads the samples", "certificate", "in scikit-learn", "sources"]
     rows = []
-    for name, cls in estimators():
-        claims = cls._claims
-        rows.append([f"`{name}`", claims.method, claims.data, claims.certificate, claims.peer or "-", claims.sources])
+    for name, cls in registered().items():
+        said = cls._registration
+        kinds = " or ".join(said.certificate) + (", on demand" if said.certificate and not said.judged else "")
+        texts = ", ".join(said.texts)
+        rows.append([f"`{name}`", said.method, " or ".join(said.reads), kinds or "-", said.peer or "-", texts or "-"])
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
 
 
@@ -36,9 +30,9 @@ def where() -> str:
     """The Markdown table of what runs where; *parts* are rows that come one after the other, by `partial_fit`."""
     head = ["class", *SOURCES, "parts"]
     rows = []
-    for name, cls in estimators():
-        claims = [source in cls._claims.where for source in SOURCES]
-        rows.append([f"`{name}`", *("yes" if claim else "-" for claim in (*claims, hasattr(cls, "partial_fit")))])
+    for name, cls in registered().items():
+        said = [source in cls._registration.where for source in SOURCES]
+        rows.append([f"`{name}`", *("yes" if claim else "-" for claim in (*said, hasattr(cls, "partial_fit")))])
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
 
 

@@ -1,11 +1,13 @@
 """Tenfold: the classical methods of machine learning, certified and fast, behind scikit-learn's contract.
 
-The public names are loaded at their first use, so that ``import tenfold`` costs nothing.
+The public names are loaded at their first use, so that ``import tenfold`` costs nothing. Estimators are here because
+they register themselves (`tenfold.estimators.registration`); functions and other names stand in `OTHERS`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+# imports:begin (made by tools/public_names.py: do not edit)
 if TYPE_CHECKING:
     from tenfold.advice import linear_or_not as linear_or_not
     from tenfold.advice import recommend as recommend
@@ -123,10 +125,12 @@ if TYPE_CHECKING:
     from tenfold.persist import load as load
     from tenfold.persist import save as save
     from tenfold.stats.moments import Moments as Moments
+# imports:end
 
 __version__ = "0.1.0"
 
-_HOME = {
+# estimators:begin (made by tools/public_names.py: do not edit)
+ESTIMATORS = {
     "AveragedPerceptron": "estimators.perceptron.averaged",
     "BayesClassifier": "estimators.discriminant.known",
     "BernoulliNB": "estimators.bayes.discrete",
@@ -134,12 +138,9 @@ _HOME = {
     "BisectingKMeans": "estimators.kmeans.bisecting",
     "CCA": "estimators.two_blocks.canonical",
     "CategoricalNB": "estimators.bayes.categorical",
-    "Certificate": "judge.certificate",
     "ComplementNB": "estimators.bayes.discrete",
     "ElasticNet": "estimators.lasso.single",
     "ElasticNetCV": "estimators.lasso.cv",
-    "Evaluation": "evaluation",
-    "Figure": "evaluation",
     "ForwardSelection": "estimators.greedy.pursuit",
     "GammaRegressor": "estimators.glm.families",
     "GaussianMixture": "estimators.mixture.gaussian",
@@ -170,11 +171,9 @@ _HOME = {
     "LinearSVR": "estimators.svm.regression",
     "LogisticRegression": "estimators.logistic.regression",
     "LogisticRegressionCV": "estimators.logistic.cv",
-    "Margins": "geometry",
     "MatchingPursuit": "estimators.greedy.matching",
     "MiniBatchKMeans": "estimators.kmeans.minibatch",
     "MixedNB": "estimators.bayes.mixed",
-    "Moments": "stats.moments",
     "MultiTaskElasticNet": "estimators.lasso.multi_task",
     "MultiTaskElasticNetCV": "estimators.lasso.multi_task",
     "MultiTaskLasso": "estimators.lasso.multi_task",
@@ -205,15 +204,24 @@ _HOME = {
     "RidgeCV": "estimators.least_squares.cv",
     "RidgeClassifier": "estimators.least_squares.ridge",
     "RidgeClassifierCV": "estimators.least_squares.cv",
-    "RidgePath": "choose.path",
     "SGDClassifier": "estimators.sgd.classifier",
     "SGDOneClassSVM": "estimators.sgd.one_class",
     "SGDRegressor": "estimators.sgd.regressor",
     "StructuredPerceptron": "estimators.structured",
-    "TableEncoder": "features",
     "TruncatedSVD": "estimators.components.truncated",
     "TweedieRegressor": "estimators.glm.families",
     "VotedPerceptron": "estimators.perceptron.voted",
+}
+# estimators:end
+
+OTHERS = {
+    "Certificate": "judge.certificate",
+    "Evaluation": "evaluation",
+    "Figure": "evaluation",
+    "Margins": "geometry",
+    "Moments": "stats.moments",
+    "RidgePath": "choose.path",
+    "TableEncoder": "features",
     "ambiguity": "estimators.undecided",
     "certify": "certification",
     "check_table": "features",
@@ -244,9 +252,9 @@ _HOME = {
     "save": "persist",
     "separability": "estimators.separability",
 }
+"""Public names that are no estimators, and their modules."""
 
-__all__ = sorted(_HOME)
-
+__all__ = sorted([*ESTIMATORS, *OTHERS])
 
 _MODULES = ("bounds", "datasets", "decide", "persist", "plots", "selection")
 """Modules that are public as they are."""
@@ -255,11 +263,10 @@ _MODULES = ("bounds", "datasets", "decide", "persist", "plots", "selection")
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"tenfold.{name}")
-    home = _HOME.get(name)
+    home = ESTIMATORS.get(name) or OTHERS.get(name)
     if home is None:
         raise AttributeError(f"module 'tenfold' has no attribute {name!r}")
-    module = import_module(f"tenfold.{home}")
-    value = getattr(module, name)
+    value = getattr(import_module(f"tenfold.{home}"), name)
     globals()[name] = value
     return value
 

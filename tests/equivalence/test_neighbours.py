@@ -14,7 +14,7 @@ from tenfold.data import blocks
 
 
 def of(source):
-    rows = [row for row in NEIGHBOURS if source in getattr(tenfold, row.name)._claims.where and row.where]
+    rows = [row for row in NEIGHBOURS if source in getattr(tenfold, row.name)._registration.where and row.where]
     return pytest.mark.parametrize("row", rows, ids=lambda row: row.id)
 
 

@@ -448,7 +448,7 @@ def test_classes_come_from_the_table(path, ridge):
 
 def test_names_come_from_the_class(path, ridge):
     refused(path, with_model(ridge, parameters={"__class__": 1}), "no parameter '__class__'")
-    for name in ("predict", "__class__", "_claims", "fit"):
+    for name in ("predict", "__class__", "_registration", "fit"):
         changed = ridge.copy()
         attributes(changed)[name] = 1
         refused(path, changed, f"no attribute {name!r}")

@@ -1,38 +1,22 @@
 """Judge fitted models from outside, and infer from them: the problem is rebuilt from their parameters, the rows come
 from the data given.
 
-A family has a module of its own, whose `JUDGES` say by the name of a class how it is judged.
+A family has a module of its own; the registration of a class names the functions that judge it.
 """
 
-from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import tenfold
-from tenfold.certification import (
-    by_class,
-    clusters,
-    components,
-    glm,
-    greedy,
-    lasso,
-    least_squares,
-    linear_outputs,
-    logistic,
-    mixture,
-    neighbours,
-    perceptron,
-    sgd,
-    structured,
-    svm,
-    two_blocks,
-)
 from tenfold.certification.inference import check_asked, inference_of, maximised
 from tenfold.certification.models import contradicted
-from tenfold.certification.outputs import Expect, find_difference
+from tenfold.certification.outputs import find_difference
 from tenfold.data import BudgetSpent, limit_passes
+from tenfold.estimators.registration import Registration, registration_of
 from tenfold.inference import LikelihoodInference
 from tenfold.judge.certificate import NOT_JUDGED, Certificate
 
@@ -110,29 +94,47 @@ def certify(
     >>> certify(LogisticRegression(tol=1e-1).fit(X, y), X, y).ok
     False
     """
-    name = type(model).__name__
-    if name not in (*JUDGES, "Pipeline") or type(model).__module__.partition(".")[0] not in ("tenfold", "sklearn"):
+    if isinstance(model, Pipeline):  # its last step, on what the steps before make of the samples
+        check_is_fitted(model)
+        return certify(model[-1], _before(model, X), y, sample_weight, offset=offset, budget=budget)
+    registration = find_registration(type(model))
+    if registration is None:
         raise TypeError(
             f"certify cannot judge {type(model).__module__}.{type(model).__qualname__}. It judges "
-            f"{', '.join((*JUDGES, 'Pipeline'))} of scikit-learn, and their counterparts in tenfold."
+            f"{', '.join((*tenfold.ESTIMATORS, 'Pipeline'))} of scikit-learn, and their counterparts in tenfold."
         )
     check_is_fitted(model)
-    if name == "Pipeline":  # its last step, on what the steps before make of the samples
-        return certify(model[-1], _before(model, X), y, sample_weight, offset=offset, budget=budget)
-    if offset is not None and name not in glm.JUDGES:
-        raise ValueError(f"{name} has no offset.")
+    if offset is not None and not registration.offset:
+        raise ValueError(f"{type(model).__name__} has no offset.")
+    known = {} if offset is None else {"offset": offset}
     try:
         with limit_passes(budget * _count_problems(model)):
-            certificate = JUDGES[name](model, X, y, sample_weight, **({} if offset is None else {"offset": offset}))
+            certificate: Certificate = load_function(registration.judge)(model, X, y, sample_weight, **known)
             if not certificate.ok:
                 return certificate
-            complaint = CHOSEN[name](model, X, y, sample_weight) if name in CHOSEN else ""
+            check_choice = load_function(registration.choice)
+            complaint = check_choice(model, X, y, sample_weight) if check_choice else ""
     except BudgetSpent:
         note = f"The judge needs more than {budget:g} passes over X: give a larger budget."
         return Certificate("gap", np.inf, 1.0, 0.0, 0.0, np.inf, status=NOT_JUDGED, note=note)
-    if not complaint and name in OUTPUTS:
-        complaint = find_difference(model, X, OUTPUTS[name])
+    expect = load_function(registration.outputs)
+    if not complaint and expect:
+        complaint = find_difference(model, X, expect)
     return contradicted(certificate, complaint) if complaint else certificate
+
+
+def find_registration(cls: type) -> Registration | None:
+    """The registration of a class of ours, or, for a class of scikit-learn's, of its counterpart here."""
+    if (own := registration_of(cls)) is not None or cls.__name__ not in tenfold.ESTIMATORS:
+        return own
+    ours = registration_of(getattr(tenfold, cls.__name__))
+    return ours if ours is not None and ours.peer_class(cls.__name__) is cls else None
+
+
+def load_function(name: str) -> Any:
+    """A function "module.function" of this package; None where there is no name."""
+    module, _, function = name.partition(".")
+    return getattr(import_module(f"{__name__}.{module}"), function) if name else None
 
 
 def _count_problems(model: Any) -> int:
@@ -145,9 +147,8 @@ def report_only(cls: type) -> dict[str, str]:
     """Fitted attributes of a class of ours or of scikit-learn's that are not judged, each with the reason: no method
     reads them.
     """
-    ours = getattr(tenfold, cls.__name__, cls)
-    lists = [vars(base).get("_report_only", {}) for base in reversed(ours.__mro__)]
-    return {name: reason for one in (*lists, REPORT_ONLY.get(cls.__name__, {})) for name, reason in one.items()}
+    found = find_registration(cls)
+    return {} if found is None else {**found.report_only, **found.peer_report_only}
 
 
 def _before(model: Any, X: Any) -> Any:
@@ -218,12 +219,12 @@ def infer(
     array([0.064, 0.077, 0.059])
     """
     check_asked(covariance, groups)
-    if type(model).__name__ == "Pipeline":
+    if isinstance(model, Pipeline):
         return infer(
             model[-1], _before(model, X), y, sample_weight, covariance=covariance, groups=groups, offset=offset
         )
     check_is_fitted(model)
-    if type(model).__module__.partition(".")[0] not in ("tenfold", "sklearn") or maximised(model) is None:
+    if find_registration(type(model)) is None or maximised(model) is None:
         raise TypeError(
             f"infer knows nothing of {type(model).__module__}.{type(model).__qualname__}: it is for models of maximum "
             "likelihood, LinearRegression, LogisticRegression, PoissonRegressor, GammaRegressor, TweedieRegressor, "
@@ -231,41 +232,3 @@ def infer(
         )
     certificate = certify(model, X, y, sample_weight, offset=offset)
     return inference_of(model, X, y, sample_weight, covariance, groups, offset, certificate)
-
-
-FAMILIES = (
-    by_class,
-    clusters,
-    components,
-    glm,
-    greedy,
-    least_squares,
-    linear_outputs,
-    lasso,
-    logistic,
-    mixture,
-    neighbours,
-    perceptron,
-    sgd,
-    structured,
-    svm,
-    two_blocks,
-)
-
-
-def _gather(table: str) -> dict[str, Any]:
-    """The tables of one name of all families."""
-    return {name: entry for family in FAMILIES for name, entry in getattr(family, table, {}).items()}
-
-
-JUDGES: dict[str, Callable[..., Certificate]] = _gather("JUDGES")
-"""What can be judged, by the name of its class, and how; scikit-learn's and ours alike."""
-
-OUTPUTS: dict[str, Expect] = _gather("OUTPUTS")
-"""What the methods of a class return, from its judged arrays."""
-
-CHOSEN: dict[str, Callable[[Any, Any, Any, Any], str]] = _gather("CHOSEN")
-"""Why a hyper-parameter that a class has chosen is not the one that its scores ask for; "" where it is."""
-
-REPORT_ONLY: dict[str, dict[str, str]] = _gather("REPORT_ONLY")
-"""Fitted attributes that only scikit-learn's class of a name has, and that are not judged, with the reasons."""

@@ -7,39 +7,16 @@ from typing import Any
 
 import numpy as np
 
+import tenfold
 from tenfold.arrays import Array, Floats, is_sparse, numpy_dtype, on_host, unit_roundoff
 from tenfold.certification.models import known, validated
 from tenfold.certification.outputs import Expect, Labels, Output, products
-from tenfold.estimators.bayes.categorical import CategoricalNB
-from tenfold.estimators.bayes.discrete import BernoulliNB, ComplementNB, MultinomialNB
 from tenfold.estimators.bayes.gaussian import GaussianNB
-from tenfold.estimators.bayes.mixed import MixedNB
 from tenfold.estimators.classes import numbered
 from tenfold.estimators.contract import validate_weights
 from tenfold.estimators.discriminant.centroid import NearestCentroid
-from tenfold.estimators.discriminant.known import BayesClassifier
-from tenfold.estimators.discriminant.linear import LinearDiscriminantAnalysis
-from tenfold.estimators.discriminant.plug_in import GaussianPlugIn
-from tenfold.estimators.discriminant.quadratic import QuadraticDiscriminantAnalysis
 from tenfold.judge.certificate import Certificate
 from tenfold.losses import Softmax
-
-CLASSES: dict[str, Any] = {
-    cls.__name__: cls
-    for cls in (
-        BayesClassifier,
-        BernoulliNB,
-        CategoricalNB,
-        ComplementNB,
-        GaussianNB,
-        GaussianPlugIn,
-        LinearDiscriminantAnalysis,
-        MixedNB,
-        MultinomialNB,
-        NearestCentroid,
-        QuadraticDiscriminantAnalysis,
-    )
-}
 
 
 def sums(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -63,14 +40,10 @@ def check_classes(model: Any) -> None:
 
 def _as_ours(model: Any) -> Any:
     """A model of ours with the parameters and the fitted attributes of scikit-learn's, or of ours itself."""
-    cls = CLASSES[type(model).__name__]
-    ours = cls(**model.get_params(deep=False))
+    ours = getattr(tenfold, type(model).__name__)(**model.get_params(deep=False))
     for name in (name for name in vars(model) if name.endswith("_")):
         setattr(ours, name, getattr(model, name))
     return ours
-
-
-JUDGES = dict.fromkeys(CLASSES, sums)
 
 
 Scores = tuple[Floats, Floats]
@@ -228,7 +201,7 @@ def _discriminant(model: Any, X: Array) -> Scores:
     return _linear(coef, intercept, X)
 
 
-def _of_directions(model: Any, X: Array) -> list[Output | Labels]:
+def directions(model: Any, X: Array) -> list[Output | Labels]:
     """The scores of the classes, and the samples along the directions."""
     found = _expect(_discriminant, odds=True)(model, X)
     if model.solver != "lsqr":
@@ -278,7 +251,7 @@ def _expect(scores: Callable[[Any, Array], Scores], *, odds: bool) -> Expect:
     return expect
 
 
-def _of_centroids(model: Any, X: Array) -> list[Output | Labels]:
+def centroids(model: Any, X: Array) -> list[Output | Labels]:
     """Nearest centroids in the units of the data, or with the largest scores where priors are not equal."""
     priors = _wide(model.class_prior_)
     if model.metric == "mahalanobis" or not np.isclose(priors, 1.0 / len(priors)).all():
@@ -290,16 +263,13 @@ def _of_centroids(model: Any, X: Array) -> list[Output | Labels]:
     return [_picks(model, z, rounding), *_expect(_centroids, odds=True)(model, X)[1:]]
 
 
-OUTPUTS: dict[str, Expect] = {
-    "BayesClassifier": _expect(_known, odds=True),
-    "BernoulliNB": _expect(_bernoulli, odds=False),
-    "CategoricalNB": _expect(_categorical, odds=False),
-    "ComplementNB": _expect(_complement, odds=False),
-    "GaussianNB": _expect(_gaussian, odds=False),
-    "GaussianPlugIn": _expect(_plug_in, odds=True),
-    "LinearDiscriminantAnalysis": _of_directions,
-    "MixedNB": _expect(_mixed, odds=False),
-    "MultinomialNB": _expect(_multinomial, odds=False),
-    "NearestCentroid": _of_centroids,
-    "QuadraticDiscriminantAnalysis": _expect(_quadratic, odds=True),
-}
+known_densities = _expect(_known, odds=True)
+bernoulli = _expect(_bernoulli, odds=False)
+categorical = _expect(_categorical, odds=False)
+complement = _expect(_complement, odds=False)
+gaussian = _expect(_gaussian, odds=False)
+plug_in = _expect(_plug_in, odds=True)
+mixed = _expect(_mixed, odds=False)
+multinomial = _expect(_multinomial, odds=False)
+quadratic = _expect(_quadratic, odds=True)
+"""What the classes of these names return."""

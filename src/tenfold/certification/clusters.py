@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 from tenfold.arrays import Array, Floats, contiguous, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
 from tenfold.certification.models import status
-from tenfold.certification.outputs import Expect, Labels, Output
+from tenfold.certification.outputs import Labels, Output
 from tenfold.data import MemoryRows
 from tenfold.estimators.contract import as_rows, rows_alone, validate_rows, validate_weights
 from tenfold.judge.certificate import Certificate
@@ -79,9 +79,6 @@ def _columns(model: Any, X: Any) -> Any:
     return X
 
 
-JUDGES = {"KMeans": centres, "MiniBatchKMeans": centres, "OnlineKMeans": centres, "BisectingKMeans": halves}
-
-
 def _squares(X: Array, C: Floats) -> tuple[Floats, Floats]:
     """Squared distances (n, k), and the rounding of a model's own, which may form them by products."""
     X_ = np.asarray(X.toarray() if is_sparse(X) else on_host(X), dtype=np.float64)
@@ -96,13 +93,13 @@ def _distances(squares: Floats, rounding: Floats) -> Output:
     return Output("transform", root, np.where(root > 0.0, spread, np.sqrt(rounding)))
 
 
-def _nearest(model: Any, X: Array) -> list[Output | Labels]:
+def nearest(model: Any, X: Array) -> list[Output | Labels]:
     squares, rounding = _squares(X, wide(model.cluster_centers_))
     numbers = np.arange(squares.shape[1])
     return [Labels("predict", -squares, numbers, 2.0 * np.max(rounding, axis=1)), _distances(squares, rounding)]
 
 
-def _down_the_tree(model: Any, X: Array) -> list[Output | Labels]:
+def down_the_tree(model: Any, X: Array) -> list[Output | Labels]:
     """Every label that is reached by the nearer of two centres, up to rounding, has the score 1."""
     tree, nodes = _tree_of(model)
     squares, rounding = _squares(X, nodes)
@@ -119,17 +116,3 @@ def _down_the_tree(model: Any, X: Array) -> list[Output | Labels]:
     scores = reached[:, leaves_of(tree)].astype(np.float64)
     own = _distances(*_squares(X, wide(model.cluster_centers_)))
     return [Labels("predict", scores, np.arange(scores.shape[1]), 0.0), own]
-
-
-OUTPUTS: dict[str, Expect] = {
-    "KMeans": _nearest,
-    "MiniBatchKMeans": _nearest,
-    "OnlineKMeans": _nearest,
-    "BisectingKMeans": _down_the_tree,
-}
-
-REPORT_ONLY = {
-    name: {"n_iter_": "how many iterations the solver took", "n_steps_": "how many batches the solver has seen"}
-    for name in ("KMeans", "MiniBatchKMeans", "BisectingKMeans")
-}
-"""Of scikit-learn's classes."""

@@ -24,6 +24,3 @@ def _rows(model: Any, X: Any, sample_weight: Any) -> Rows:
     if X.shape[1] != model.n_features_in_:
         raise ValueError(f"X has {X.shape[1]} features, and the model {model.n_features_in_}.")
     return rows_alone(X, validate_weights(sample_weight, X))
-
-
-JUDGES = {"PCA": about_mean, "IncrementalPCA": about_mean, "TruncatedSVD": as_they_are}

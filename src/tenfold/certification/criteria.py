@@ -31,7 +31,7 @@ KNOT = 1e-5
 """How well a knot of the path is met, as a cosine: weights and products that differ by less are equal."""
 
 
-def criterion(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_criterion(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Why the variance of the noise, the criterion or the choice of alpha do not follow from the data."""
     X, y = validated(model, X, y, numeric=True)
     rows = as_rows(X, y, validate_weights(sample_weight, X))

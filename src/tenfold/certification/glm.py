@@ -51,7 +51,7 @@ def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, loss: Loss, offset: 
     return Judged(kept_rows(X, y, weight), total, total / asked)
 
 
-def _by_deviance(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
+def unit_deviance(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
     loss = loss_of(model)
     data = rows_of(model, X, y, sample_weight, loss, offset)
     return _judged(model, data, loss, L2(float(model.alpha) / data.factor))
@@ -85,7 +85,7 @@ def _judged(model: Any, data: Judged, loss: Any, penalty: Any) -> Certificate:
     return rescaled(judge(problem, data.rows, fitted, **how), data.factor)
 
 
-def _huber(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
+def huber(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
     data = rows_of(model, X, y, sample_weight, Huber(1.0), offset)
     fitted, dtype = params(model, 1)
     problem = ScaledHuber(float(model.epsilon), strength(model.alpha, data.weight), bool(model.fit_intercept))
@@ -118,13 +118,13 @@ def _marks_outliers(model: Any, X: Any, y: Any, offset: Any) -> bool:
     return bool(np.all((marked == (beyond > 0.0)) | unsure))
 
 
-def _quantile(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
+def quantile(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
     loss = Quantile(float(model.quantile))
     data = rows_of(model, X, y, sample_weight, loss, offset)
     return _judged(model, data, loss, ElasticNet(float(model.alpha)))
 
 
-def _generalised(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
+def any_loss(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Certificate:
     loss, penalty = model._problem(model.n_features_in_)
     if not is_classifier(model):
         data = rows_of(model, X, y, sample_weight, loss, offset)
@@ -137,14 +137,3 @@ def _generalised(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = N
     if loss.kinked and isinstance(penalty, L2):
         penalty = ElasticNet(0.0, float(np.max(penalty.strength)))
     return _judged(model, data, loss, penalty)
-
-
-JUDGES = {
-    "PoissonRegressor": _by_deviance,
-    "QuantileRegressor": _quantile,
-    "GammaRegressor": _by_deviance,
-    "TweedieRegressor": _by_deviance,
-    "GeneralizedLinear": _generalised,
-    "GeneralizedLinearClassifier": _generalised,
-    "HuberRegressor": _huber,
-}

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, Integers, on_host
-from tenfold.certification.criteria import criterion
 from tenfold.certification.models import params, status, validated
 from tenfold.certification.scores import is_first_best
 from tenfold.data import Rows
@@ -22,12 +21,6 @@ from tenfold.plans.subsets import MOST_SATURATED
 from tenfold.stats.columns import Columns
 from tenfold.stats.moments import Moments
 
-PROMISES = {
-    "OrthogonalMatchingPursuit": "correlation",
-    "OrthogonalMatchingPursuitCV": "correlation",
-    "ForwardSelection": "gain",
-}
-
 
 def _data(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     X, y = validated(model, X, y, numeric=True)
@@ -40,9 +33,19 @@ def _of_targets(value: Any, targets: int) -> list[Any]:
 
 
 def pursuit(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """Each column was the one with the largest correlation with the residual."""
+    return _greedy(model, X, y, sample_weight, "correlation")
+
+
+def forward_selection(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """Each column was the one that lowers the sum of squares most."""
+    return _greedy(model, X, y, sample_weight, "gain")
+
+
+def _greedy(model: Any, X: Any, y: Any, sample_weight: Any, promise: str) -> Certificate:
     rows = _data(model, X, y, sample_weight)
     most = _asked_for(model, rows.shape[1])
-    rule = GreedyRule(PROMISES[type(model).__name__], most, getattr(model, "tol", None))
+    rule = GreedyRule(promise, most, getattr(model, "tol", None))
     order = [_as_order(path) for path in _of_targets(model.path_, rows.targets)] if hasattr(model, "path_") else None
     fitted, dtype = params(model, rows.targets)
     how = {"order": order, "status": status(model), "dtype": dtype}
@@ -64,7 +67,7 @@ def _as_order(path: Any) -> Integers:
     return np.asarray(path).astype(np.int64)
 
 
-def counts(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_counts(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Why numbers of columns or steps are not those of the path or of the weights, or the number that was chosen is not
     the best of the stored errors, of which the first is taken among equal ones.
     """
@@ -116,7 +119,7 @@ def _is_lasso(model: Any) -> bool:
     return type(model).__name__.startswith("LassoLars")
 
 
-def knots(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_knots(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Why the path is not one of least angles, does not end where it was asked to, or contradicts the active columns;
     or why alpha is not the best of the stored errors, of which the first is taken among equal ones.
     """
@@ -220,7 +223,7 @@ def subset(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     return best_subset(rows, fitted, columns, model.fit_intercept, count, **how)[0]
 
 
-def sizes(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Why the columns of some size are not the best, do not leave what is said, or the size that was taken does not
     have the smallest criterion. A search that was given little time need not have found the best of all sizes.
     """
@@ -264,20 +267,3 @@ def _tried(model: Any, rows: Rows, columns: Columns) -> set[int]:
         return {min(int(model.n_nonzero_coefs), varying)}
     free = max(rows.fold(Moments.lift).count - bool(model.fit_intercept) - 1, 0)
     return {min(most, free, varying) for most in (varying, MOST_SATURATED)}
-
-
-ANGLES = ("Lars", "LarsCV", "LassoLars", "LassoLarsCV")
-
-JUDGES = {
-    **dict.fromkeys(PROMISES, pursuit),
-    **dict.fromkeys((*ANGLES, "LassoLarsIC"), angles),
-    "BestSubset": subset,
-    "MatchingPursuit": steps,
-}
-
-CHOSEN = {
-    **dict.fromkeys((*PROMISES, "MatchingPursuit"), counts),
-    **dict.fromkeys(ANGLES, knots),
-    "LassoLarsIC": criterion,
-    "BestSubset": sizes,
-}

@@ -41,7 +41,7 @@ GRID = 1e-6
 """Penalties of an automatic grid may differ by this part from those that are computed again."""
 
 
-def choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Why the penalties are not the grid that was asked for, or those chosen not the best of the stored errors, of
     which the first is taken among equal ones.
     """
@@ -92,17 +92,3 @@ def _automatic_grids(model: Any, X: Any, y: Any, sample_weight: Any, ratios: Flo
     size = float(np.max(lengths, initial=0.0) * np.max(targets, initial=0.0)) / columns.weight
     rounding = 64.0 * unit_roundoff(numpy_dtype(X.dtype)) * size
     return np.array(found), max(GRID, rounding / top if top > 0.0 else 1.0)
-
-
-CHOSEN = dict.fromkeys(("LassoCV", "ElasticNetCV", "MultiTaskLassoCV", "MultiTaskElasticNetCV"), choice)
-
-JUDGES = {
-    "Lasso": single,
-    "ElasticNet": single,
-    "LassoCV": single,
-    "ElasticNetCV": single,
-    "MultiTaskLasso": multi_task,
-    "MultiTaskElasticNet": multi_task,
-    "MultiTaskLassoCV": multi_task,
-    "MultiTaskElasticNetCV": multi_task,
-}

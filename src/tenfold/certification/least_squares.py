@@ -67,11 +67,11 @@ def _least_squares(model: Any, X: Array, y: Array, weight: Array | None) -> Cert
     return residual(problem, rows, fitted, columns, status=status(model), dtype=dtype).certificate
 
 
-def _chosen_regression(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_regression_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     return _check_choice(model, lambda: _regression_data(model, X, y, sample_weight))
 
 
-def _chosen_classification(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_classification_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     return _check_choice(model, lambda: _classification_data(model, X, y, sample_weight))
 
 
@@ -154,14 +154,3 @@ def _leave_one_out(
     mass = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
     errors = leave_one_out_errors(dense, targets, mass, grid, intercept)
     return None if errors is None else (np.square(errors), mass)
-
-
-JUDGES = {
-    "LinearRegression": regression,
-    "Ridge": regression,
-    "RidgeCV": regression,
-    "RidgeClassifier": classification,
-    "RidgeClassifierCV": classification,
-}
-
-CHOSEN = {"RidgeCV": _chosen_regression, "RidgeClassifierCV": _chosen_classification}

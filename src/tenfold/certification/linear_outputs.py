@@ -6,7 +6,7 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, is_sparse, numpy_dtype, on_host, unit_roundoff
 from tenfold.certification.glm import link_of
-from tenfold.certification.outputs import Expect, Labels, Output, products
+from tenfold.certification.outputs import Labels, Output, products
 from tenfold.losses import Softmax
 
 
@@ -58,52 +58,3 @@ def inliers(model: Any, X: Array) -> list[Output | Labels]:
     z, rounding = products(X, coef, -np.ravel(np.asarray(model.offset_)))
     signs = Labels("predict", np.column_stack([-z, z]), np.array([-1, 1]), 2.0 * rounding)
     return [Output("decision_function", z, rounding), signs]
-
-
-OUTPUTS: dict[str, Expect] = {
-    **dict.fromkeys(
-        (
-            "LinearRegression",
-            "Ridge",
-            "RidgeCV",
-            "Lasso",
-            "LassoCV",
-            "ElasticNet",
-            "ElasticNetCV",
-            "MultiTaskLasso",
-            "MultiTaskLassoCV",
-            "MultiTaskElasticNet",
-            "MultiTaskElasticNetCV",
-            "Lars",
-            "LarsCV",
-            "LassoLars",
-            "LassoLarsCV",
-            "LassoLarsIC",
-            "OrthogonalMatchingPursuit",
-            "OrthogonalMatchingPursuitCV",
-            "ForwardSelection",
-            "MatchingPursuit",
-            "BestSubset",
-            "HuberRegressor",
-            "QuantileRegressor",
-            "LinearSVR",
-            "SGDRegressor",
-        ),
-        regression,
-    ),
-    **dict.fromkeys(("PoissonRegressor", "GammaRegressor", "TweedieRegressor", "GeneralizedLinear"), mean),
-    **dict.fromkeys(
-        (
-            "RidgeClassifier",
-            "RidgeClassifierCV",
-            "LinearSVC",
-            "SGDClassifier",
-            "Perceptron",
-            "AveragedPerceptron",
-            "GeneralizedLinearClassifier",
-        ),
-        classification,
-    ),
-    **dict.fromkeys(("LogisticRegression", "LogisticRegressionCV"), probabilities),
-    "SGDOneClassSVM": inliers,
-}

@@ -63,7 +63,7 @@ def chosen(model: Any) -> Chosen:
     return Chosen(C, {"l1": 1.0, "l2": 0.0}.get(str(model.penalty), float(ratio or 0.0)))
 
 
-def _check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Why C and the share of L1 are not those of the best mean of the stored scores, of which the first is taken among
     equal ones: the candidates in their order, for each C all shares.
     """
@@ -89,8 +89,3 @@ def _check_choice(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     if not all(float(one or 0.0) in (share, float(ratios[k] or 0.0)) for one in np.ravel(model.l1_ratio_)):
         return "l1_ratio_ is not the candidate of the best mean of scores_."
     return ""
-
-
-JUDGES = {"LogisticRegression": logistic, "LogisticRegressionCV": logistic}
-
-CHOSEN = {"LogisticRegressionCV": _check_choice}

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 
 from tenfold.arrays import Array, Floats, numpy_dtype, on_host, unit_roundoff, wide
 from tenfold.certification.models import status
-from tenfold.certification.outputs import Expect, Labels, Output
+from tenfold.certification.outputs import Labels, Output
 from tenfold.estimators.contract import refuse_not_finite, rows_alone, validate_rows, validate_weights
 from tenfold.estimators.mixture.gaussian import GaussianMixture
 from tenfold.judge.certificate import Certificate
@@ -44,9 +44,6 @@ def gaussian(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     )
 
 
-JUDGES = {"GaussianMixture": gaussian}
-
-
 def _matrices(model: Any, k: int, p: int) -> Floats:
     """The covariances of all components, (k, p, p)."""
     C, kind = np.asarray(wide(model.covariances_)), model.covariance_type
@@ -55,7 +52,7 @@ def _matrices(model: Any, k: int, p: int) -> Floats:
     return np.array([np.diag(np.broadcast_to(variance, p)) for variance in C])
 
 
-def _outputs(model: Any, X: Array) -> list[Output | Labels]:
+def memberships(model: Any, X: Array) -> list[Output | Labels]:
     """Log densities, and the shares of the components, of the values that are there."""
     X_, means = np.asarray(on_host(X), dtype=np.float64), wide(model.means_)
     n, (k, p) = X_.shape[0], means.shape
@@ -88,6 +85,3 @@ def _outputs(model: Any, X: Array) -> list[Output | Labels]:
         Output("predict_proba", np.exp(z - density[:, None]), np.minimum(np.expm1(spread), 1.0)[:, None]),
         Labels("predict", z, np.arange(k), 2.0 * near),
     ]
-
-
-OUTPUTS: dict[str, Expect] = {"GaussianMixture": _outputs}

@@ -1,7 +1,6 @@
 """Models that keep their rows: these are compared with those given, and their neighbours with plain distances."""
 
 import warnings
-from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from tenfold.arrays import FLOATS, Array, Floats, Integers, is_dask, is_sparse, namespace, numpy_dtype, on_host
 from tenfold.certification.models import known
-from tenfold.certification.outputs import Expect, Labels, Output, take_samples
+from tenfold.certification.outputs import Labels, Output, take_samples
 from tenfold.choose.neighbours import list_of
 from tenfold.data import MemoryRows, Rows
 from tenfold.distances import distance_of
@@ -21,7 +20,6 @@ from tenfold.estimators.classes import numbered as numbered_classes
 from tenfold.estimators.contract import (
     as_rows,
     rows_alone,
-    source_of,
     total_weight,
     validate,
     validate_rows,
@@ -32,6 +30,7 @@ from tenfold.estimators.neighbours.metrics import name_metric
 from tenfold.estimators.neighbours.objects import is_metric
 from tenfold.estimators.neighbours.reached import THERE
 from tenfold.estimators.neighbours.searched import Searched
+from tenfold.estimators.registration import source_of
 from tenfold.judge import neighbours as judge
 from tenfold.judge import windows as judge_windows
 from tenfold.judge.certificate import Certificate
@@ -209,23 +208,6 @@ def histogram(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     return model._judged(*model._validated(X, sample_weight))
 
 
-JUDGES: dict[str, Callable[..., Certificate]] = dict.fromkeys(
-    (
-        "NearestNeighbors",
-        "KNeighborsClassifier",
-        "KNeighborsClassifierCV",
-        "KNeighborsCV",
-        "KNeighborsRegressor",
-        "KNeighborsTransformer",
-        "RadiusNeighborsClassifier",
-        "RadiusNeighborsRegressor",
-        "RadiusNeighborsTransformer",
-    ),
-    index,
-)
-JUDGES |= {"KernelDensity": windows, "ParzenRegressor": windows, "Histogram": histogram}
-
-
 def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Means of the rows of each class that are nearest to a prototype."""
     X, y = validate_data(model, X, y, dtype=np.float64, order="C", reset=False)
@@ -236,10 +218,7 @@ def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     return model._judged(X, np.searchsorted(model.classes_, y), weight)
 
 
-JUDGES["PrototypeClassifier"] = prototypes
-
-
-def _complain_of_index(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_index(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """What of a model that keeps its samples does not follow from its parameters and these samples."""
     if model.n_samples_fit_ != model._fit_X.shape[0]:
         return f"n_samples_fit_ is {model.n_samples_fit_}, and {model._fit_X.shape[0]} samples are kept."
@@ -401,7 +380,7 @@ def _weights(model: Any, distances: list[Floats], rows: list[Integers]) -> list[
     return [own * votes[one] for own, one in zip(found, rows, strict=True)]
 
 
-def _complain_of_bandwidth(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_bandwidth(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Whether the bandwidth is the user's, or the best of the candidates."""
     if model.bandwidth not in ("likelihood", "loo"):
         # rules of thumb are judged with the density
@@ -415,7 +394,7 @@ def _complain_of_bandwidth(model: Any, X: Any, y: Any, sample_weight: Any) -> st
     return _complain_of_choice("bandwidth_", model.bandwidth_, model.candidates_, errors, model)
 
 
-def _complain_of_boxes(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_boxes(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Edges, by the parameters and the range of the samples, and of several numbers of boxes the one of least risk."""
     X, weight = model._validated(X, sample_weight)
     rows, total = rows_alone(X, weight), total_weight(X, weight)
@@ -439,15 +418,7 @@ def _complain_of_boxes(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     return "" if same else "bin_edges_ are not those that the parameters and the samples ask for."
 
 
-CHOSEN: dict[str, Callable[[Any, Any, Any, Any], str]] = {
-    **{name: _complain_of_index for name, judge_of in JUDGES.items() if judge_of is index},
-    "KernelDensity": _complain_of_bandwidth,
-    "ParzenRegressor": _complain_of_bandwidth,
-    "Histogram": _complain_of_boxes,
-}
-
-
-def _nearest_prototype(model: Any, X: Array) -> list[Output | Labels]:
+def nearest_prototype(model: Any, X: Array) -> list[Output | Labels]:
     X_ = np.asarray(X, dtype=np.float64)
     squares = np.sum((X_[:, None, :] - model.prototypes_) ** 2, axis=2)
     scores = [-np.min(squares[:, model.prototype_classes_ == c], axis=1, initial=np.inf) for c in model.classes_]
@@ -455,7 +426,7 @@ def _nearest_prototype(model: Any, X: Array) -> list[Output | Labels]:
     return [Labels("predict", np.column_stack(scores), model.classes_, 1e-12 * size)]
 
 
-def _bars(model: Any, X: Array) -> list[Output | Labels]:
+def bars(model: Any, X: Array) -> list[Output | Labels]:
     X, cells = np.asarray(on_host(X), dtype=np.float64), []
     inside = np.ones(len(X), dtype=bool)
     for j, edge in enumerate(model.bin_edges_):
@@ -465,7 +436,7 @@ def _bars(model: Any, X: Array) -> list[Output | Labels]:
         return [Output("score_samples", np.log(np.where(inside, model.density_[tuple(cells)], 0.0)), 1e-12)]
 
 
-def _local_means(model: Any, X: Array) -> list[Output | Labels]:
+def local_means(model: Any, X: Array) -> list[Output | Labels]:
     """Means of windows that are not empty; what is said of the others depends on ties."""
     if source_of(model._rows) in THERE:
         return []
@@ -478,10 +449,3 @@ def _local_means(model: Any, X: Array) -> list[Output | Labels]:
     )
     rounding = np.where(np.isnan(value), np.inf, 1e-9 * model._size())
     return [Output("predict", np.nan_to_num(value), rounding)]
-
-
-OUTPUTS: dict[str, Expect] = {
-    "PrototypeClassifier": _nearest_prototype,
-    "Histogram": _bars,
-    "ParzenRegressor": _local_means,
-}

@@ -7,7 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Floats, contiguous, is_sparse, numpy_dtype, unit_roundoff, wide
 from tenfold.certification.models import known, params, status, validated
-from tenfold.certification.outputs import Expect, Labels, Output
+from tenfold.certification.outputs import Labels, Output
 from tenfold.data import Rows
 from tenfold.estimators.classes import numbered
 from tenfold.estimators.contract import as_rows, validate_weights
@@ -34,7 +34,7 @@ def _public(model: Any) -> Voters:
     return replace(model._voters, X=model.support_vectors_, votes=model.votes_)
 
 
-def _complain_of_votes(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
+def check_votes(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     """Voters that predict, beside those that were judged, and the weights of the last of them."""
     voters, own = _public(model), model._voters
     if not np.array_equal(own.votes, voters.votes) or own.X.shape != voters.X.shape or np.any((own.X != voters.X).data):
@@ -62,7 +62,7 @@ def _moves(voters: Voters) -> Floats:
     return moves
 
 
-def _of_votes(model: Any, X: Any) -> list[Output | Labels]:
+def vote_outputs(model: Any, X: Any) -> list[Output | Labels]:
     """Shares of the votes; a voter whose score is within rounding of zero may say either."""
     voters = _public(model)
     products = _products(X, voters.X) + float(voters.intercept)
@@ -98,8 +98,3 @@ def _given(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Separation, 
     label = numbered(model.classes_, y, X)
     weight = weights_of_rows(model, label, validate_weights(sample_weight, X))
     return problem_of(model), as_rows(contiguous(X) if isinstance(X, np.ndarray) else X, label, weight)
-
-
-CHOSEN = {"VotedPerceptron": _complain_of_votes}
-OUTPUTS: dict[str, Expect] = {"VotedPerceptron": _of_votes}
-JUDGES = {"Perceptron": linear, "AveragedPerceptron": linear, "VotedPerceptron": votes}

@@ -132,12 +132,3 @@ def passive_aggressive(model: Any, X: Any, y: Any, sample_weight: Any) -> Certif
     raise TypeError(
         f"certify cannot judge {type(model).__name__}: passive-aggressive steps solve no problem of all rows."
     )
-
-
-JUDGES = {
-    "SGDClassifier": classification,
-    "SGDRegressor": regression,
-    "SGDOneClassSVM": one_class,
-    "PassiveAggressiveClassifier": passive_aggressive,
-    "PassiveAggressiveRegressor": passive_aggressive,
-}

@@ -44,6 +44,3 @@ def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     rows, total = rows_of(X, Task(y, validate_weights(sample_weight, X)))
     fitted, dtype = params(model, 1)
     return machine_of(model, total).judged(rows, fitted, status=status(model), dtype=dtype)
-
-
-JUDGES = {"LinearSVC": classification, "LinearSVR": regression}

@@ -51,12 +51,3 @@ def views(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     if X.shape[1] != model.n_features_in_:
         raise ValueError(f"X has {X.shape[1]} features, and the model {model.n_features_in_}.")
     return judged(model, rows_alone(X, validate_weights(sample_weight, X)), status=status(model))
-
-
-JUDGES = {
-    "CCA": correlations,
-    "PLSRegression": regression,
-    "PLSCanonical": covariances,
-    "PLSSVD": singular_vectors,
-    "MultiviewCCA": views,
-}

@@ -11,8 +11,8 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, StandardScaler
 
-import tenfold
 from tenfold.estimators.entries import TARGETS, Entry
+from tenfold.estimators.registration import registered
 
 BASELINE, CHALLENGER = "baseline", "gradient-boosting"
 REFERENCES = {
@@ -86,8 +86,7 @@ def _products_of_splines(width: int) -> int:
 @cache
 def entered() -> tuple[tuple[Entry, type], ...]:
     """The public classes that enter leaderboards, those that are fast first."""
-    public = (getattr(tenfold, name) for name in tenfold.__all__)
-    found = [(vars(thing)["_zoo"], thing) for thing in public if isinstance(thing, type) and "_zoo" in vars(thing)]
+    found = [(cls._registration.board, cls) for cls in registered().values() if cls._registration.board is not None]
     return tuple(sorted(found, key=lambda pair: (not pair[0].fast, pair[0].name)))
 
 

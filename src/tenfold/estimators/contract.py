@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import wraps
 from numbers import Number
 from typing import Any, TypeVar, cast
@@ -59,49 +58,6 @@ def clusters() -> Any:
     return cluster
 
 
-SOURCES = {
-    "arrays": "NumPy arrays and memory maps",
-    "sparse": "SciPy's sparse matrices and arrays",
-    "files": "Parquet, CSV, Arrow and .npy files, frames, iterables (`tenfold.rows`)",
-    "Dask": "Dask arrays and data frames",
-    "devices": "torch (CPU and CUDA), CuPy, and every library of the Array API",
-}
-"""Where rows may be: what a method that reads them by folds reads."""
-
-
-def source_of(X: Any) -> str:
-    """Where these rows are, a key of `SOURCES`."""
-    if is_dask(X):
-        return "Dask"
-    if is_foreign(X):
-        return "devices"
-    if isinstance(X, Table):
-        return "files"
-    return "sparse" if is_sparse(X) else "arrays"
-
-
-@dataclass(frozen=True)
-class Claims:
-    """What a class claims, for the tables of methods: its method in words, how it reads data, its certificate, sources
-    in the texts, counterpart, where the rows may be (`SOURCES`), and what to use instead where they may not.
-    """
-
-    method: str
-    data: str
-    certificate: str
-    sources: str
-    peer: str
-    where: tuple[str, ...] = tuple(SOURCES)
-    instead: str = ""
-
-    def refuse(self, name: str, X: Any) -> None:
-        """Refuse rows that are where the class does not claim to read them."""
-        source = source_of(X)
-        if source not in self.where:
-            read = ", ".join(SOURCES[where] for where in self.where)
-            raise TypeError(f"{name} does not read {SOURCES[source]}; it reads {read}. {self.instead}".rstrip())
-
-
 def is_plain(X: Any) -> bool:
     """Whether X is a dense NumPy array, or a memory map of one, that needs no conversion."""
     plain = type(X) is np.ndarray or type(X) is np.memmap
@@ -114,8 +70,8 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
     A plain array or a table is not searched for values that are not finite: the first pass over the rows finds them
     (`refuse_not_finite`). Rows where the estimator does not claim to read them are refused.
     """
-    if hasattr(estimator, "_claims"):
-        estimator._claims.refuse(type(estimator).__name__, X)
+    if hasattr(estimator, "_registration"):
+        estimator._registration.refuse(type(estimator).__name__, X)
     if is_dask(X):
         return clusters().validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
     if is_foreign(X):
@@ -142,8 +98,8 @@ def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_outp
 
 def validate_rows(estimator: Any, X: Any) -> Array:
     """X without a target, as `validate` has it; the target of a table is not looked at."""
-    if hasattr(estimator, "_claims"):
-        estimator._claims.refuse(type(estimator).__name__, X)
+    if hasattr(estimator, "_registration"):
+        estimator._registration.refuse(type(estimator).__name__, X)
     if is_dask(X):
         return clusters().validate_rows(estimator, X)
     if is_foreign(X):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, Integers, is_sparse
 from tenfold.data import Sequences
-from tenfold.estimators.contract import Claims, all_or_nothing, validate_weights
+from tenfold.estimators.contract import all_or_nothing, validate_weights
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -23,6 +23,8 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.schema import floats
 from tenfold.plans.structured import TagFit, fit
 from tenfold.solvers.loop import Status
 from tenfold.stats.tags import TagWeights, best_tags
@@ -105,17 +107,27 @@ class StructuredPerceptron(BaseEstimator):
     (1.0, 1.0, True)
     """
 
-    _claims: ClassVar = Claims("Structured perceptron", "scan", "count", "C28", "", ("arrays", "sparse"), INSTEAD)
+    _registration: ClassVar = Registration(
+        method="Structured perceptron",
+        texts=("C28",),
+        reads=("in order",),
+        where=("arrays", "sparse"),
+        instead=INSTEAD,
+        certificate=("count",),
+        judge="structured.tagger",
+        choice="structured.check_tags",
+        report_only={
+            "n_iter_": "how many passes the solver took",
+            "n_mistakes_": "how many wrong tags the solver learned from, in the order of its passes",
+        },
+        stored={"coef_": floats("k p")},
+    )
     _constraints: ClassVar[Constraints] = {
         "max_iter": (integer(1),),
         "shuffle": (boolean(),),
         "average": (boolean(),),
         "random_state": (random_state(),),
         "time_limit": (nothing(), real(0, np.inf, "right")),
-    }
-    _report_only: ClassVar[dict[str, str]] = {
-        "n_iter_": "how many passes the solver took",
-        "n_mistakes_": "how many wrong tags the solver learned from, in the order of its passes",
     }
 
     def __init__(
@@ -137,7 +149,7 @@ class StructuredPerceptron(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StructuredPerceptron":
         """Fit to sequences X, their tags y, and optional `sample_weight` of the sequences."""
         check_parameters(self, self._constraints)
-        self._claims.refuse(type(self).__name__, X)
+        self._registration.refuse(type(self).__name__, X)
         self.__dict__.pop("vectorizer_", None)
         sequences = _as_list(X)
         if _of_dicts(sequences):
@@ -195,7 +207,7 @@ class StructuredPerceptron(BaseEstimator):
     def _known(self, X: Any) -> Sequences:
         """Sequences with the features of the fit."""
         check_is_fitted(self)
-        self._claims.refuse(type(self).__name__, X)
+        self._registration.refuse(type(self).__name__, X)
         tokens = self._tokens(_as_list(X))
         if tokens.X.shape[1] != self.n_features_in_:
             raise ValueError(

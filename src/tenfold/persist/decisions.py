@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from tenfold.persist.checks import floats, labels, many, nothing, text
+from tenfold.estimators.schema import ANY, Schema, floats, labels, many, nothing, text
 from tenfold.persist.records import record
-from tenfold.persist.schema import ANY, Schema
 from tenfold.persist.transformers import model, values
 
 INNER = {**ANY, "estimator_": model, "classes_": labels("k")}

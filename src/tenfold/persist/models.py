@@ -15,12 +15,12 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 import tenfold
 from tenfold.estimators.parameters import check_parameters
-from tenfold.persist.checks import failed
+from tenfold.estimators.registration import registration_of
+from tenfold.estimators.schema import Schema, failed
 from tenfold.persist.decisions import DECISIONS
 from tenfold.persist.errors import LoadError, SaveError
-from tenfold.persist.ours import OTHERWISE, PLAIN
+from tenfold.persist.ours import schema_of_class
 from tenfold.persist.records import BUILT, FUNCTIONS, RECORDS
-from tenfold.persist.schema import Schema
 from tenfold.persist.tables import TABLES
 from tenfold.persist.transformers import TRANSFORMERS
 from tenfold.persist.values import Reader, Writer
@@ -50,12 +50,13 @@ def class_of(name: str) -> Any:
     return None
 
 
+@cache
 def schema_of(name: str) -> Schema:
     """What a fitted model of this class must be."""
     library, _, short = name.partition(".")
     if library == "sklearn":
         return TRANSFORMERS[short][1]
-    return WITHIN[short][1] if short in WITHIN else OTHERWISE.get(short, PLAIN)
+    return WITHIN[short][1] if short in WITHIN else schema_of_class(registration_of(class_of(name)))
 
 
 def _name_of(value: Any) -> str:

@@ -1,17 +1,19 @@
-"""What the fitted attributes of our estimators must be: one table by name, and what some classes have otherwise.
+"""What the fitted attributes of our estimators must be: one table by name; a class may say otherwise.
 
 Sizes: p columns, k classes, t targets or rows of `coef_`, c components or clusters, n rows that are kept, q columns of
 a second block.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import is_sparse
-from tenfold.persist.checks import (
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.schema import (
+    ANY,
     Check,
+    Rule,
+    Schema,
     anything,
     array,
     flag,
@@ -26,7 +28,6 @@ from tenfold.persist.checks import (
     whole,
 )
 from tenfold.persist.records import STATISTICS, real, record
-from tenfold.persist.schema import ANY, Rule, Schema
 
 told = floats("...", nan=True, inf=True) | integers("...") | real | many(floats("...", nan=True, inf=True) | real)
 """Numbers that are told, and that no prediction is computed from."""
@@ -170,37 +171,7 @@ ATTRIBUTES: dict[str, Check] = {
         told,
     ),
 }
-"""What an attribute of this name is, unless the class is in `OTHERWISE`."""
-
-
-def _tree(model: Any) -> bool:
-    """Nodes have two later ones each, which no other has, or are the leaves: every way down ends, and is short."""
-    inner = [(i, pair) for i, pair in enumerate(model._tree) if tuple(pair) != (-1, -1)]
-    children = [child for _, pair in inner for child in pair]
-    leaves = {i for i, pair in enumerate(model._tree) if tuple(pair) == (-1, -1)}
-    later = all(i < child < len(model._tree) for i, pair in inner for child in pair)
-    return later and len(set(children)) == len(children) and leaves == set(model._leaves)
-
-
-def _known_tags(model: Any) -> bool:
-    """Numbers of classes are below their counts, in every column."""
-    classes = model.classes_ if isinstance(model.classes_, list) else [model.classes_]
-    y = model._y.reshape(len(model._y), -1)
-    if y.dtype.kind != "i" or y.shape[1] != len(classes):
-        return False
-    return all(y[:, j].min() >= 0 and y[:, j].max() < len(own) for j, own in enumerate(classes))
-
-
-def _comparable(model: Any) -> bool:
-    """Rows with missing values are compared by one metric alone; others would sort what has no order."""
-    rows = model._fit_X.data if is_sparse(model._fit_X) else model._fit_X
-    return model.effective_metric_ == "nan_euclidean" or not np.isnan(rows).any()
-
-
-def _boxes(model: Any) -> bool:
-    shape = tuple(len(edges) - 1 for edges in model.bin_edges_)
-    rising = all(np.all(np.diff(edges) > 0.0) for edges in model.bin_edges_)
-    return rising and min(shape, default=0) >= 1 and model.density_.shape == model.counts_.shape == shape
+"""What an attribute of this name is, unless its class says otherwise."""
 
 
 def _of_classes(model: Any) -> bool:
@@ -211,45 +182,11 @@ def _of_classes(model: Any) -> bool:
     return rows == k or (rows == 1 and k <= 2)
 
 
-def _covariances(model: Any) -> bool:
-    c, p = model.means_.shape
-    shape = {"full": (c, p, p), "tied": (p, p), "diag": (c, p), "spherical": (c,)}[model.covariance_type]
-    return all(getattr(model, name).shape == shape for name in ("covariances_", "precisions_", "precisions_cholesky_"))
+RULES: dict[str, Rule] = {"coef_ must have a row for each class": _of_classes}
 
 
-CLASSES_FIT: dict[str, Rule] = {"coef_ must have a row for each class": _of_classes}
-SEARCHED: dict[str, Callable[[Any], Any]] = {"_index": lambda model: model._indexed()}
-KEPT: dict[str, Rule] = {"_fit_X must have no missing values": _comparable}
-COUNTED: dict[str, Rule] = {**KEPT, "_y must hold numbers of classes": _known_tags}
-
-
-def _otherwise(*, rules: Any = None, derived: Any = None, **attributes: Check) -> Schema:
-    return Schema(ATTRIBUTES | attributes, rules if rules is not None else CLASSES_FIT, derived or {})
-
-
-PLAIN = _otherwise()
-
-OTHERWISE: dict[str, Schema] = {
-    **{
-        name: _otherwise(derived=SEARCHED, rules=KEPT)
-        for name in (
-            *("NearestNeighbors", "KNeighborsTransformer", "RadiusNeighborsTransformer"),
-            *("KNeighborsRegressor", "RadiusNeighborsRegressor", "KNeighborsCV"),
-        )
-    },
-    **{
-        name: _otherwise(derived=SEARCHED, rules=COUNTED)
-        for name in ("KNeighborsClassifier", "RadiusNeighborsClassifier", "KNeighborsClassifierCV")
-    },
-    **{name: _otherwise(derived=SEARCHED) for name in ("ParzenRegressor", "KernelDensity")},
-    "StructuredPerceptron": _otherwise(coef_=floats("k p")),
-    "BisectingKMeans": _otherwise(rules={"_tree must be a tree": _tree}),
-    "Histogram": _otherwise(counts_=floats("..."), rules={"boxes must have rising edges and their counts": _boxes}),
-    "GaussianMixture": _otherwise(
-        means_=floats("c p"), rules={"covariances must have the shape of covariance_type": _covariances}
-    ),
-    "MultiviewCCA": _otherwise(weights_=floats("p c"), scale_=floats("p")),
-    "PrototypeClassifier": _otherwise(prototype_classes_=anything()),
-    **{name: _otherwise(coef_=floats("q p")) for name in ("CCA", "PLSRegression", "PLSCanonical")},
-}
-"""Classes whose attributes are others, or that have rules of their own."""
+def schema_of_class(registration: Registration | None) -> Schema:
+    """What a fitted model of a class must be: the attributes by their names, but for what the class says of itself."""
+    if registration is None:
+        return Schema(ATTRIBUTES, RULES)
+    return Schema({**ATTRIBUTES, **registration.stored}, {**RULES, **registration.rules}, registration.derived)

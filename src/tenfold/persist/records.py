@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from tenfold.persist.checks import (
+from tenfold.estimators.schema import (
     Check,
     Scope,
     anything,

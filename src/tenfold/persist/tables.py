@@ -4,8 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.persist.checks import anything, flag, floats, integers, labels, many, mapping, nothing, text, whole
-from tenfold.persist.schema import ANY, Rule, Schema
+from tenfold.estimators.schema import (
+    ANY,
+    Rule,
+    Schema,
+    anything,
+    flag,
+    floats,
+    integers,
+    labels,
+    many,
+    mapping,
+    nothing,
+    text,
+    whole,
+)
 from tenfold.persist.transformers import model
 
 strings = many(text())

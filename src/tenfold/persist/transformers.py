@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from tenfold.persist.checks import (
+from tenfold.estimators.schema import (
+    ANY,
     Check,
+    Rule,
+    Schema,
     Scope,
     anything,
     flag,
@@ -24,7 +27,6 @@ from tenfold.persist.checks import (
     text,
     whole,
 )
-from tenfold.persist.schema import ANY, Rule, Schema
 
 
 def _is_model(value: Any, _: Scope) -> bool:

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 import tenfold
 from tenfold.estimators.entries import Entry
+from tenfold.estimators.registration import Registration
 from tenfold.selection.fitting import Chain, Data, Params, fitted, keys_of, seeded
 from tenfold.selection.protocols import Protocol
 from tenfold.selection.scoring import LABELLED, Scoring
@@ -133,8 +134,9 @@ def _steps_fitted(model: Pipeline, data: Data, deadline: float) -> Pipeline:
 def _as_it_is(model: Any) -> Choice:
     """A fitted model that nobody asked to choose; some classes do so by a closed form or a criterion of their own."""
     last = last_step(model)
-    entry = getattr(last, "_zoo", None)
-    if not isinstance(entry, Entry) or not entry.chosen or not _is_set(last, entry):
+    registration = getattr(last, "_registration", None)
+    entry = registration.board if isinstance(registration, Registration) else None
+    if entry is None or not entry.chosen or not _is_set(last, entry):
         return Choice(model, {}, 1, 0, "Nothing to choose.")
     found = {name.rstrip("_"): np.asarray(getattr(last, name)).tolist() for name in entry.chosen}
     return Choice(model, found, 1, 0, f"{type(last).__name__} chooses by {entry.how}.")

@@ -10,8 +10,9 @@ from tenfold.arrays import Array, Floats, Integers
 from tenfold.data import NotFinite, Rows
 from tenfold.estimators.bayes.discrete import DiscreteNB
 from tenfold.estimators.by_class import PARTS
-from tenfold.estimators.contract import Claims, names_of
+from tenfold.estimators.contract import names_of
 from tenfold.estimators.parameters import Constraints, array_like, integer, nothing, real
+from tenfold.estimators.registration import Registration
 from tenfold.judge import bayes as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
@@ -79,14 +80,16 @@ class CategoricalNB(DiscreteNB):
     array([2, 3])
     """
 
-    _claims: ClassVar = Claims(
-        "Naive Bayes of categories",
-        "one fold",
-        "exact",
-        "S6.5, W6",
-        "sklearn.naive_bayes.CategoricalNB",
-        ("arrays", "files", "Dask"),
-        "Categories are counted on the CPU, from dense rows.",
+    _registration: ClassVar = Registration(
+        method="Naive Bayes of categories",
+        texts=("S6.5", "W6"),
+        peer="sklearn.naive_bayes",
+        reads=("one pass",),
+        where=("arrays", "files", "Dask"),
+        instead="Categories are counted on the CPU, from dense rows.",
+        certificate=("exact",),
+        judge="by_class.sums",
+        outputs="by_class.categorical",
     )
     _constraints: ClassVar[Constraints] = {
         **DiscreteNB._constraints,

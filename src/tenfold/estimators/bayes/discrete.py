@@ -12,9 +12,9 @@ from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
 from tenfold.estimators.bayes.learned import NaiveBayes
 from tenfold.estimators.by_class import PARTS
-from tenfold.estimators.contract import Claims
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, nothing, real
+from tenfold.estimators.registration import Registration
 from tenfold.judge import bayes as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
@@ -165,8 +165,14 @@ class MultinomialNB(DiscreteNB):
     """
 
     _reveals: ClassVar[bool] = True
-    _claims: ClassVar = Claims(
-        "Naive Bayes of counts", "one fold", "exact", "S6.5, W6", "sklearn.naive_bayes.MultinomialNB"
+    _registration: ClassVar = Registration(
+        method="Naive Bayes of counts",
+        texts=("S6.5", "W6"),
+        peer="sklearn.naive_bayes",
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="by_class.sums",
+        outputs="by_class.multinomial",
     )
 
     def __init__(
@@ -270,8 +276,14 @@ class ComplementNB(DiscreteNB):
     """
 
     _reveals: ClassVar[bool] = True
-    _claims: ClassVar = Claims(
-        "Complement naive Bayes", "one fold", "exact", "S6.5", "sklearn.naive_bayes.ComplementNB"
+    _registration: ClassVar = Registration(
+        method="Complement naive Bayes",
+        texts=("S6.5",),
+        peer="sklearn.naive_bayes",
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="by_class.sums",
+        outputs="by_class.complement",
     )
     _constraints: ClassVar[Constraints] = {**DiscreteNB._constraints, "norm": (boolean(),)}
 
@@ -375,10 +387,16 @@ class BernoulliNB(DiscreteNB):
     array(['ham'], dtype='<U4')
     """
 
-    _claims: ClassVar = Claims(
-        "Naive Bayes of marks", "one fold", "exact", "S6.5, W6, B14", "sklearn.naive_bayes.BernoulliNB"
+    _registration: ClassVar = Registration(
+        method="Naive Bayes of marks",
+        texts=("S6.5", "W6", "B14"),
+        peer="sklearn.naive_bayes",
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="by_class.sums",
+        outputs="by_class.bernoulli",
+        board=Entry("naive-bayes-marks", "classification", {}, {"alpha": (0.1, 1.0)}, fast=False),
     )
-    _zoo: ClassVar = Entry("naive-bayes-marks", "classification", {}, {"alpha": (0.1, 1.0)}, fast=False)
     _constraints: ClassVar[Constraints] = {
         **DiscreteNB._constraints,
         "binarize": (nothing(), real(-np.inf, np.inf, "neither")),

@@ -10,9 +10,10 @@ from tenfold.arrays import Array, numpy_dtype, on_host, wide
 from tenfold.data import Rows
 from tenfold.estimators.bayes.learned import NaiveBayes
 from tenfold.estimators.by_class import PARTS, given_priors
-from tenfold.estimators.contract import Claims, follow
+from tenfold.estimators.contract import follow
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, nothing, real
+from tenfold.estimators.registration import Registration
 from tenfold.judge import bayes as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
@@ -75,16 +76,18 @@ class GaussianNB(NaiveBayes):
     """
 
     _reveals: ClassVar[bool] = True
-    _claims: ClassVar = Claims(
-        "Naive Bayes of numbers",
-        "one fold",
-        "exact",
-        "S6.5.2",
-        "sklearn.naive_bayes.GaussianNB",
-        ("arrays", "files", "Dask", "devices"),
-        "Take MultinomialNB or BernoulliNB for counts.",
+    _registration: ClassVar = Registration(
+        method="Naive Bayes of numbers",
+        texts=("S6.5.2",),
+        peer="sklearn.naive_bayes",
+        reads=("one pass",),
+        where=("arrays", "files", "Dask", "devices"),
+        instead="Take MultinomialNB or BernoulliNB for counts.",
+        certificate=("exact",),
+        judge="by_class.sums",
+        outputs="by_class.gaussian",
+        board=Entry("naive-bayes", "classification", {}, {"var_smoothing": (1e-9, 1e-3, 0.1)}, dense=True),
     )
-    _zoo: ClassVar = Entry("naive-bayes", "classification", {}, {"var_smoothing": (1e-9, 1e-3, 0.1)}, dense=True)
     _constraints: ClassVar[Constraints] = {
         "priors": (nothing(), array_like()),
         "var_smoothing": (real(0),),

@@ -10,8 +10,9 @@ from tenfold.arrays import Array, Floats, Integers
 from tenfold.data import Rows
 from tenfold.estimators.bayes.learned import NaiveBayes
 from tenfold.estimators.by_class import PARTS
-from tenfold.estimators.contract import Claims, names_of
+from tenfold.estimators.contract import names_of
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, nothing, real
+from tenfold.estimators.registration import Registration
 from tenfold.judge import bayes as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
@@ -84,14 +85,15 @@ class MixedNB(NaiveBayes):
     array(['tall', 'small'], dtype='<U5')
     """
 
-    _claims: ClassVar = Claims(
-        "Naive Bayes of numbers, marks and categories, some missing",
-        "one fold",
-        "exact",
-        "S6.5.2",
-        "-",
-        ("arrays", "files", "Dask"),
-        "Columns are summed on the CPU, from dense rows.",
+    _registration: ClassVar = Registration(
+        method="Naive Bayes of numbers, marks and categories, some missing",
+        texts=("S6.5.2",),
+        reads=("one pass",),
+        where=("arrays", "files", "Dask"),
+        instead="Columns are summed on the CPU, from dense rows.",
+        certificate=("exact",),
+        judge="by_class.sums",
+        outputs="by_class.mixed",
     )
     _constraints: ClassVar[Constraints] = {
         "kinds": (choice(*KINDS), array_like()),

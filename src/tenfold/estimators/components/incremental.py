@@ -7,7 +7,6 @@ import numpy as np
 from tenfold.estimators.components.judging import judge_centred
 from tenfold.estimators.components.principal import Principal, fix_components
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     follow,
     refuse_not_finite,
@@ -16,6 +15,7 @@ from tenfold.estimators.contract import (
     validate_weights,
 )
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing
+from tenfold.estimators.registration import Registration
 from tenfold.plans import spectral as plan
 from tenfold.plans.least_squares import fold_moments
 from tenfold.stats.moments import Moments
@@ -88,12 +88,13 @@ class IncrementalPCA(Principal):
     True
     """
 
-    _claims: ClassVar = Claims(
-        "Principal components of rows in parts",
-        "one fold",
-        "spectral",
-        "S11.1, R10",
-        "sklearn.decomposition.IncrementalPCA",
+    _registration: ClassVar = Registration(
+        method="Principal components of rows in parts",
+        texts=("S11.1", "R10"),
+        peer="sklearn.decomposition",
+        reads=("one pass",),
+        certificate=("spectral",),
+        judge="components.about_mean",
     )
     _constraints: ClassVar[Constraints] = {
         "n_components": (nothing(), integer(1)),

@@ -13,7 +13,6 @@ from tenfold.estimators.by_class import as_precise
 from tenfold.estimators.components.judging import judge_centred
 from tenfold.estimators.components.projected import Projected
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     follow,
     refuse_not_finite,
@@ -34,6 +33,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
+from tenfold.estimators.registration import Registration
 from tenfold.judge.certificate import Certificate
 from tenfold.plans import spectral as plan
 from tenfold.stats.derivatives import Params, times
@@ -178,14 +178,15 @@ class PCA(Principal):
     True
     """
 
-    _claims: ClassVar = Claims(
-        "Principal component analysis",
-        "one fold, or one a step",
-        "spectral",
-        "S11.1, R10, B7, W2",
-        "sklearn.decomposition.PCA",
+    _registration: ClassVar = Registration(
+        method="Principal component analysis",
+        texts=("S11.1", "R10", "B7", "W2"),
+        peer="sklearn.decomposition",
+        reads=("one pass", "a pass a step"),
+        certificate=("spectral",),
+        judge="components.about_mean",
+        board=Entry("principal-components", "structure"),
     )
-    _zoo: ClassVar = Entry("principal-components", "structure")
     _constraints: ClassVar[Constraints] = {
         "n_components": (nothing(), integer(0), real(0, 1, "neither"), choice("mle")),
         "copy": (boolean(),),

@@ -11,7 +11,6 @@ from tenfold.data import Rows
 from tenfold.estimators.components.judging import judge_as_they_are
 from tenfold.estimators.components.projected import Projected
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     follow,
     refuse_not_finite,
@@ -21,6 +20,7 @@ from tenfold.estimators.contract import (
     warn_unless_certified,
 )
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, random_state, real
+from tenfold.estimators.registration import Registration
 from tenfold.judge.certificate import Certificate
 from tenfold.plans import spectral as plan
 from tenfold.stats.columns import Columns
@@ -84,12 +84,13 @@ class TruncatedSVD(Projected):
     array([3.1623, 1.    ])
     """
 
-    _claims: ClassVar = Claims(
-        "Leading singular vectors, latent semantic analysis",
-        "one fold, or one a step",
-        "spectral",
-        "S11.1, R10",
-        "sklearn.decomposition.TruncatedSVD",
+    _registration: ClassVar = Registration(
+        method="Leading singular vectors, latent semantic analysis",
+        texts=("S11.1", "R10"),
+        peer="sklearn.decomposition",
+        reads=("one pass", "a pass a step"),
+        certificate=("spectral",),
+        judge="components.as_they_are",
     )
     _constraints: ClassVar[Constraints] = {
         "n_components": (integer(1),),

@@ -11,9 +11,9 @@ from tenfold.arrays import Array, Floats, wide
 from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, ByClass, TooFewRows, as_precise_logarithms
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, odds, probabilities
-from tenfold.estimators.contract import Claims
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
+from tenfold.estimators.registration import Registration
 from tenfold.judge import centroids as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans import centroids as plan
@@ -78,15 +78,21 @@ class NearestCentroid(ByClass):
     array([1])
     """
 
-    _claims: ClassVar = Claims(
-        "Nearest centroids", "one fold", "exact", "S2.1, R5.1, B15", "sklearn.neighbors.NearestCentroid"
-    )
-    _zoo: ClassVar = Entry(
-        "nearest-centroid",
-        "classification",
-        {},
-        {"shrink_threshold": (None, 1.0)},
-        dense=True,
+    _registration: ClassVar = Registration(
+        method="Nearest centroids",
+        texts=("S2.1", "R5.1", "B15"),
+        peer="sklearn.neighbors",
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="by_class.sums",
+        outputs="by_class.centroids",
+        board=Entry(
+            "nearest-centroid",
+            "classification",
+            {},
+            {"shrink_threshold": (None, 1.0)},
+            dense=True,
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         "metric": (choice("euclidean", "manhattan", "mahalanobis"),),

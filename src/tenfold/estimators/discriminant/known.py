@@ -10,8 +10,8 @@ from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, ByClass, given_priors
 from tenfold.estimators.classes import odds
-from tenfold.estimators.contract import Claims
 from tenfold.estimators.parameters import Constraints, array_like, nothing
+from tenfold.estimators.registration import Registration
 from tenfold.judge.bayes import shares
 from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
@@ -60,14 +60,15 @@ class BayesClassifier(ByClass):
     array(['a', 'b'], dtype='<U1')
     """
 
-    _claims: ClassVar = Claims(
-        "Bayes classifier from known densities",
-        "one fold",
-        "exact",
-        "S5.2",
-        "-",
-        ("arrays", "files", "Dask"),
-        "Densities are functions of NumPy arrays.",
+    _registration: ClassVar = Registration(
+        method="Bayes classifier from known densities",
+        texts=("S5.2",),
+        reads=("one pass",),
+        where=("arrays", "files", "Dask"),
+        instead="Densities are functions of NumPy arrays.",
+        certificate=("exact",),
+        judge="by_class.sums",
+        outputs="by_class.known_densities",
     )
     _constraints: ClassVar[Constraints] = {"densities": (array_like(),), "priors": (nothing(), array_like())}
 

@@ -10,10 +10,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from tenfold.arrays import Array, Floats, numpy_dtype, wide
 from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, TooFewRows, as_precise
-from tenfold.estimators.contract import Claims, follow
+from tenfold.estimators.contract import follow
 from tenfold.estimators.discriminant.gaussian import GaussianClasses
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, integer, nothing, real
+from tenfold.estimators.registration import Registration
 from tenfold.judge import directions as along
 from tenfold.judge import discriminant as judge
 from tenfold.judge.certificate import Certificate
@@ -97,21 +98,23 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     """
 
     _reveals: ClassVar[bool] = True
-    _claims: ClassVar = Claims(
-        "Linear discriminant analysis",
-        "one fold",
-        "exact",
-        "S6.4, S11.2, B16, W13",
-        "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
-        ("arrays", "files", "Dask", "devices"),
-        "Covariances of sparse rows are dense: take X.toarray().",
-    )
-    _zoo: ClassVar = Entry(
-        "lda",
-        "classification",
-        {"solver": "lsqr", "shrinkage": "auto"},
-        most_columns=2000,
-        dense=True,
+    _registration: ClassVar = Registration(
+        method="Linear discriminant analysis",
+        texts=("S6.4", "S11.2", "B16", "W13"),
+        peer="sklearn.discriminant_analysis",
+        reads=("one pass",),
+        where=("arrays", "files", "Dask", "devices"),
+        instead="Covariances of sparse rows are dense: take X.toarray().",
+        certificate=("exact",),
+        judge="by_class.sums",
+        outputs="by_class.directions",
+        board=Entry(
+            "lda",
+            "classification",
+            {"solver": "lsqr", "shrinkage": "auto"},
+            most_columns=2000,
+            dense=True,
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         "solver": (choice("svd", "lsqr", "eigen"),),

@@ -8,9 +8,9 @@ import numpy as np
 from tenfold.arrays import Array, Floats, on_host, wide
 from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, TooFewRows
-from tenfold.estimators.contract import Claims
 from tenfold.estimators.discriminant.gaussian import GaussianClasses
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
+from tenfold.estimators.registration import Registration
 from tenfold.judge import discriminant as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans import discriminant as plan
@@ -73,14 +73,15 @@ class GaussianPlugIn(GaussianClasses):
     """
 
     _reveals: ClassVar[bool] = True
-    _claims: ClassVar = Claims(
-        "Gaussian plug-in classifiers",
-        "one fold",
-        "exact",
-        "S6.4, S7.3.1",
-        "-",
-        ("arrays", "files", "Dask", "devices"),
-        "Covariances of sparse rows are dense: take X.toarray().",
+    _registration: ClassVar = Registration(
+        method="Gaussian plug-in classifiers",
+        texts=("S6.4", "S7.3.1"),
+        reads=("one pass",),
+        where=("arrays", "files", "Dask", "devices"),
+        instead="Covariances of sparse rows are dense: take X.toarray().",
+        certificate=("exact",),
+        judge="by_class.sums",
+        outputs="by_class.plug_in",
     )
     _constraints: ClassVar[Constraints] = {
         "covariance": (choice("spherical", "shared", "class"),),

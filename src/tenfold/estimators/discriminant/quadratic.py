@@ -10,10 +10,10 @@ from scipy.linalg import LinAlgError
 from tenfold.arrays import Array, Floats, on_host, wide
 from tenfold.data import Rows
 from tenfold.estimators.by_class import PARTS, TooFewRows
-from tenfold.estimators.contract import Claims
 from tenfold.estimators.discriminant.gaussian import GaussianClasses
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, nothing, real
+from tenfold.estimators.registration import Registration
 from tenfold.judge import discriminant as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans import discriminant as plan
@@ -82,22 +82,24 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
     """
 
     _reveals: ClassVar[bool] = True
-    _claims: ClassVar = Claims(
-        "Quadratic discriminant analysis",
-        "one fold",
-        "exact",
-        "S6.4, B C.1",
-        "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis",
-        ("arrays", "files", "Dask", "devices"),
-        "Covariances of sparse rows are dense: take X.toarray().",
-    )
-    _zoo: ClassVar = Entry(
-        "qda",
-        "classification",
-        {},
-        {"reg_param": (1e-3, 0.1, 0.5)},
-        most_columns=500,
-        dense=True,
+    _registration: ClassVar = Registration(
+        method="Quadratic discriminant analysis",
+        texts=("S6.4", "B C.1"),
+        peer="sklearn.discriminant_analysis",
+        reads=("one pass",),
+        where=("arrays", "files", "Dask", "devices"),
+        instead="Covariances of sparse rows are dense: take X.toarray().",
+        certificate=("exact",),
+        judge="by_class.sums",
+        outputs="by_class.quadratic",
+        board=Entry(
+            "qda",
+            "classification",
+            {},
+            {"reg_param": (1e-3, 0.1, 0.5)},
+            most_columns=500,
+            dense=True,
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         "solver": (choice("svd", "eigen"),),

@@ -9,12 +9,13 @@ from sklearn.utils.metaestimators import available_if
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, probabilities, targets
-from tenfold.estimators.contract import Claims, all_or_nothing, kept_rows, rowwise, validate, validate_weights
-from tenfold.estimators.glm.general import PARAMETERS, Generalised
+from tenfold.estimators.contract import all_or_nothing, kept_rows, rowwise, validate, validate_weights
+from tenfold.estimators.glm.general import PARAMETERS, REPORT_ONLY, Generalised
 from tenfold.estimators.inferred import Inferred, inferred
 from tenfold.estimators.labels import numbered_classes, weighted
 from tenfold.estimators.parameters import array_like, check_parameters, real
 from tenfold.estimators.predictors import Scored
+from tenfold.estimators.registration import Registration
 from tenfold.losses import likelihood_of
 from tenfold.plans.generalised import of_two_classes
 
@@ -112,8 +113,15 @@ class GeneralizedLinearClassifier(Scored, Inferred, Generalised, ClassifierMixin
     """
 
     _of_classes: ClassVar[bool] = True
-    _claims: ClassVar = Claims(
-        "Any loss of classes with any penalty", "fold an iteration", "gap, stationarity", "S8.3, R8, W7.2", ""
+    _registration: ClassVar = Registration(
+        method="Any loss of classes with any penalty",
+        texts=("S8.3", "R8", "W7.2"),
+        reads=("a pass a step",),
+        certificate=("gap", "stationarity"),
+        judge="glm.any_loss",
+        outputs="linear_outputs.classification",
+        offset=True,
+        report_only=REPORT_ONLY,
     )
 
     def __init__(

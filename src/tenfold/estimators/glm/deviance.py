@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from tenfold.arrays import Array, namespace, on_host
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     follow,
@@ -36,6 +35,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import LinearPredictor
+from tenfold.estimators.registration import Registration
 from tenfold.losses import Loss
 from tenfold.plans.glm import GlmFit
 from tenfold.plans.glm import fit as fit_glm
@@ -58,12 +58,14 @@ CONSTRAINTS: Constraints = {
 }
 
 
+REPORT_ONLY = {"n_iter_": "how many steps the solver took"}
+
+
 class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPredictor, BaseEstimator):
     """What the regressions by a deviance have in common."""
 
     _constraints: ClassVar[Constraints] = CONSTRAINTS
-    _claims: ClassVar[Claims]
-    _report_only: ClassVar[dict[str, str]] = {"n_iter_": "how many steps the solver took"}
+    _registration: ClassVar[Registration]
 
     alpha: float
     fit_intercept: bool

@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tenfold.estimators.contract import Claims
 from tenfold.estimators.entries import Entry
-from tenfold.estimators.glm.deviance import CONSTRAINTS, DevianceRegressor
+from tenfold.estimators.glm.deviance import CONSTRAINTS, REPORT_ONLY, DevianceRegressor
 from tenfold.estimators.parameters import Constraints, choice, real
+from tenfold.estimators.registration import Registration
 from tenfold.losses import Gamma, Loss, Poisson, deviance
 
 
@@ -83,13 +83,23 @@ class PoissonRegressor(DevianceRegressor):
     True
     """
 
-    _claims: ClassVar = Claims("Poisson regression", "fold an iteration", "gap", "S8.1.2", "PoissonRegressor")
-    _zoo: ClassVar = Entry(
-        "poisson",
-        "regression",
-        {"max_iter": 300},
-        {"alpha": (1e-4, 1e-2, 1.0)},
-        target="counts",
+    _registration: ClassVar = Registration(
+        method="Poisson regression",
+        texts=("S8.1.2",),
+        peer="sklearn.linear_model",
+        reads=("a pass a step",),
+        certificate=("gap",),
+        judge="glm.unit_deviance",
+        outputs="linear_outputs.mean",
+        offset=True,
+        report_only=REPORT_ONLY,
+        board=Entry(
+            "poisson",
+            "regression",
+            {"max_iter": 300},
+            {"alpha": (1e-4, 1e-2, 1.0)},
+            target="counts",
+        ),
     )
 
     def __init__(
@@ -193,14 +203,24 @@ class GammaRegressor(DevianceRegressor):
     0.773
     """
 
-    _claims: ClassVar = Claims("Gamma regression", "fold an iteration", "gap", "S8.1.2", "GammaRegressor")
-    _zoo: ClassVar = Entry(
-        "gamma",
-        "regression",
-        {"max_iter": 300},
-        {"alpha": (1e-4, 1e-2, 1.0)},
-        fast=False,
-        target="positive",
+    _registration: ClassVar = Registration(
+        method="Gamma regression",
+        texts=("S8.1.2",),
+        peer="sklearn.linear_model",
+        reads=("a pass a step",),
+        certificate=("gap",),
+        judge="glm.unit_deviance",
+        outputs="linear_outputs.mean",
+        offset=True,
+        report_only=REPORT_ONLY,
+        board=Entry(
+            "gamma",
+            "regression",
+            {"max_iter": 300},
+            {"alpha": (1e-4, 1e-2, 1.0)},
+            fast=False,
+            target="positive",
+        ),
     )
 
     def __init__(
@@ -309,8 +329,16 @@ class TweedieRegressor(DevianceRegressor):
     'stationarity'
     """
 
-    _claims: ClassVar = Claims(
-        "Tweedie regression", "fold an iteration", "gap, stationarity", "S8.1.2", "TweedieRegressor"
+    _registration: ClassVar = Registration(
+        method="Tweedie regression",
+        texts=("S8.1.2",),
+        peer="sklearn.linear_model",
+        reads=("a pass a step",),
+        certificate=("gap", "stationarity"),
+        judge="glm.unit_deviance",
+        outputs="linear_outputs.mean",
+        offset=True,
+        report_only=REPORT_ONLY,
     )
     _constraints: ClassVar[Constraints] = {
         "power": (real(-np.inf, np.inf, "neither"),),

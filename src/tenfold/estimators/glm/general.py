@@ -14,7 +14,6 @@ from tenfold.arrays import Array, namespace, on_host
 from tenfold.data import Rows
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     follow,
     kept_rows,
@@ -40,6 +39,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import LinearPredictor
+from tenfold.estimators.registration import Registration
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.generalised import LOSSES, PENALTIES, PERCEPTRON, fit, is_free, penalty_of, rescaled_penalty
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset
@@ -57,6 +57,9 @@ PARAMETERS: Constraints = {
 }
 
 
+REPORT_ONLY = {"n_iter_": "how many steps the solver took"}
+
+
 class Generalised(CallbackSupportMixin, LinearPredictor):
     """What both have in common."""
 
@@ -71,7 +74,6 @@ class Generalised(CallbackSupportMixin, LinearPredictor):
     random_state: Any
     time_limit: float | None
     _of_classes: ClassVar[bool]
-    _report_only: ClassVar[dict[str, str]] = {"n_iter_": "how many steps the solver took"}
 
     def _the_loss(self) -> Any:
         """The loss that is asked for."""
@@ -232,8 +234,15 @@ class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, Bas
     """
 
     _of_classes: ClassVar[bool] = False
-    _claims: ClassVar = Claims(
-        "Any loss of numbers with any penalty", "fold an iteration", "gap, stationarity", "S8.1.2, R7, R8", ""
+    _registration: ClassVar = Registration(
+        method="Any loss of numbers with any penalty",
+        texts=("S8.1.2", "R7", "R8"),
+        reads=("a pass a step",),
+        certificate=("gap", "stationarity"),
+        judge="glm.any_loss",
+        outputs="linear_outputs.mean",
+        offset=True,
+        report_only=REPORT_ONLY,
     )
 
     def __init__(

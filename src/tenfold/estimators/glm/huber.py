@@ -10,7 +10,6 @@ from tenfold.arrays import Array, is_dask, namespace, on_host
 from tenfold.data import Block, Table
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     follow,
@@ -28,6 +27,7 @@ from tenfold.estimators.glm.earlier import earlier
 from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
 from tenfold.estimators.predictors import LinearPredictor
+from tenfold.estimators.registration import Registration
 from tenfold.losses import Huber
 from tenfold.plans.huber import HuberFit
 from tenfold.plans.huber import fit as fit_huber
@@ -106,14 +106,23 @@ class HuberRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, LinearP
     True
     """
 
-    _claims: ClassVar = Claims("Huber's robust regression", "fold an iteration", "gap", "S8.1.2", "HuberRegressor")
-    _report_only: ClassVar[dict[str, str]] = {"n_iter_": "how many steps the solver took"}
-    _zoo: ClassVar = Entry(
-        "huber",
-        "regression",
-        {"max_iter": 1000},
-        {"alpha": (1e-4, 1.0, 100.0)},
-        fast=False,
+    _registration: ClassVar = Registration(
+        method="Huber's robust regression",
+        texts=("S8.1.2",),
+        peer="sklearn.linear_model",
+        reads=("a pass a step",),
+        certificate=("gap",),
+        judge="glm.huber",
+        outputs="linear_outputs.regression",
+        offset=True,
+        report_only={"n_iter_": "how many steps the solver took"},
+        board=Entry(
+            "huber",
+            "regression",
+            {"max_iter": 1000},
+            {"alpha": (1e-4, 1.0, 100.0)},
+            fast=False,
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         "epsilon": (real(1),),

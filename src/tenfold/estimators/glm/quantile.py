@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     follow,
     kept_rows,
@@ -32,6 +31,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import LinearPredictor
+from tenfold.estimators.registration import Registration
 from tenfold.losses import Quantile
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.offsets import without_offset
@@ -109,23 +109,26 @@ class QuantileRegressor(ScoredBeside, CallbackSupportMixin, RegressorMixin, Line
     True
     """
 
-    _report_only: ClassVar[dict[str, str]] = {"n_iter_": "how many steps the solver took"}
-    _claims: ClassVar = Claims(
-        "Quantile regression",
-        "fold an iteration",
-        "gap",
-        "S8.1.2",
-        "QuantileRegressor",
+    _registration: ClassVar = Registration(
+        method="Quantile regression",
+        texts=("S8.1.2",),
+        peer="sklearn.linear_model",
+        reads=("a pass a step",),
         where=("arrays", "sparse", "files"),
         instead=IN_MEMORY,
-    )
-    _zoo: ClassVar = Entry(
-        "median",
-        "regression",
-        {"quantile": 0.5},
-        {"alpha": (0.0, 1e-3, 1e-2)},
-        fast=False,
-        most_columns=500,
+        certificate=("gap",),
+        judge="glm.quantile",
+        outputs="linear_outputs.regression",
+        offset=True,
+        report_only={"n_iter_": "how many steps the solver took"},
+        board=Entry(
+            "median",
+            "regression",
+            {"quantile": 0.5},
+            {"alpha": (0.0, 1e-3, 1e-2)},
+            fast=False,
+            most_columns=500,
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         "quantile": (real(0, 1, "neither"),),

@@ -9,7 +9,6 @@ from sklearn.utils import check_array, check_random_state
 from tenfold.arrays import Array, is_dask, is_foreign, like
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     follow,
@@ -31,6 +30,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.registration import Registration
 from tenfold.plans.lars import Walk, Walked, fit, products, with_products
 from tenfold.stats.gram import Gram
 
@@ -212,7 +212,16 @@ class Lars(Ends):
     array([ 0.  , -1.11])
     """
 
-    _claims: ClassVar = Claims("Least angle regression", "fold", "residual", "B18", "Lars")
+    _registration: ClassVar = Registration(
+        method="Least angle regression",
+        texts=("B18",),
+        peer="sklearn.linear_model",
+        reads=("one pass",),
+        certificate=("residual",),
+        judge="greedy.angles",
+        outputs="linear_outputs.regression",
+        choice="greedy.check_knots",
+    )
     _constraints: ClassVar[Constraints] = {
         **PATH,
         "n_nonzero_coefs": (integer(1),),

@@ -10,7 +10,6 @@ from tenfold.choose.angles import Errors, errors_along
 from tenfold.choose.kfold import Split
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     follow,
@@ -22,6 +21,7 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.greedy.folds import ByFolds
 from tenfold.estimators.greedy.lars import EPS, PATH, LeastAngles
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
+from tenfold.estimators.registration import Registration
 from tenfold.plans.lars import Walked, fit
 from tenfold.stats.gram import WholeGram
 
@@ -34,17 +34,19 @@ _CV: Constraints = {
 }
 
 
+REPORT_ONLY = {
+    "cv_alphas_": "knots of the paths of all training sets, which are not followed again",
+    "mse_path_": (
+        "errors of cross-validation are not computed again; a path fitted to the training samples of one fold down "
+        "to one alpha recomputes that of one cell"
+    ),
+}
+
+
 class _AnglesCV(ByFolds, LeastAngles):
     """What LarsCV and LassoLarsCV share."""
 
     _constraints: ClassVar[Constraints]
-    _report_only: ClassVar[dict[str, str]] = {
-        "cv_alphas_": "knots of the paths of all training sets, which are not followed again",
-        "mse_path_": (
-            "errors of cross-validation are not computed again; a path fitted to the training samples of one fold down "
-            "to one alpha recomputes that of one cell"
-        ),
-    }
 
     max_iter: int
     max_n_alphas: int
@@ -163,7 +165,17 @@ class LarsCV(_AnglesCV):
     [5, 1]
     """
 
-    _claims: ClassVar = Claims("Least angle regression, its end chosen by folds", "fold", "residual", "B18", "LarsCV")
+    _registration: ClassVar = Registration(
+        method="Least angle regression, its end chosen by folds",
+        texts=("B18",),
+        peer="sklearn.linear_model",
+        reads=("one pass",),
+        certificate=("residual",),
+        judge="greedy.angles",
+        outputs="linear_outputs.regression",
+        choice="greedy.check_knots",
+        report_only=REPORT_ONLY,
+    )
     _constraints: ClassVar[Constraints] = _CV
 
     def __init__(
@@ -269,8 +281,16 @@ class LassoLarsCV(_AnglesCV):
     True
     """
 
-    _claims: ClassVar = Claims(
-        "Lasso by least angles, alpha chosen by folds", "fold", "gap", "B18, R11.3", "LassoLarsCV"
+    _registration: ClassVar = Registration(
+        method="Lasso by least angles, alpha chosen by folds",
+        texts=("B18", "R11.3"),
+        peer="sklearn.linear_model",
+        reads=("one pass",),
+        certificate=("gap",),
+        judge="greedy.angles",
+        outputs="linear_outputs.regression",
+        choice="greedy.check_knots",
+        report_only=REPORT_ONLY,
     )
     _lasso: ClassVar[bool] = True
     _constraints: ClassVar[Constraints] = {**_CV, "positive": (boolean(),)}

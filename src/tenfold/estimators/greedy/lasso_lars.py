@@ -7,7 +7,6 @@ import numpy as np
 from tenfold.arrays import Array
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     follow,
@@ -29,6 +28,7 @@ from tenfold.estimators.parameters import (
     random_state,
     real,
 )
+from tenfold.estimators.registration import Registration
 from tenfold.plans.lars import Chosen, by_criterion
 
 
@@ -108,7 +108,16 @@ class LassoLars(Ends):
     True
     """
 
-    _claims: ClassVar = Claims("Lasso, the whole path by least angles", "fold", "gap", "B18, R11.3", "LassoLars")
+    _registration: ClassVar = Registration(
+        method="Lasso, the whole path by least angles",
+        texts=("B18", "R11.3"),
+        peer="sklearn.linear_model",
+        reads=("one pass",),
+        certificate=("gap",),
+        judge="greedy.angles",
+        outputs="linear_outputs.regression",
+        choice="greedy.check_knots",
+    )
     _lasso: ClassVar[bool] = True
     _constraints: ClassVar[Constraints] = {
         **PATH,
@@ -227,16 +236,25 @@ class LassoLarsIC(LeastAngles):
     array([ 0.  , -1.11])
     """
 
-    _claims: ClassVar = Claims("Lasso, alpha by an information criterion", "fold", "gap", "B18", "LassoLarsIC")
-    _zoo: ClassVar = Entry(
-        "lasso-bic",
-        "regression",
-        {"criterion": "bic"},
-        chosen=("alpha_",),
-        how="the information criterion BIC along the path",
-        fast=False,
-        most_columns=2000,
-        dense=True,
+    _registration: ClassVar = Registration(
+        method="Lasso, alpha by an information criterion",
+        texts=("B18",),
+        peer="sklearn.linear_model",
+        reads=("one pass",),
+        certificate=("gap",),
+        judge="greedy.angles",
+        outputs="linear_outputs.regression",
+        choice="criteria.check_criterion",
+        board=Entry(
+            "lasso-bic",
+            "regression",
+            {"criterion": "bic"},
+            chosen=("alpha_",),
+            how="the information criterion BIC along the path",
+            fast=False,
+            most_columns=2000,
+            dense=True,
+        ),
     )
     _lasso: ClassVar[bool] = True
     _constraints: ClassVar[Constraints] = {

@@ -6,7 +6,6 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
 from tenfold.arrays import Array
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     refuse_not_finite,
@@ -17,6 +16,7 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.registration import Registration
 from tenfold.plans.matching import fit
 
 
@@ -81,7 +81,15 @@ class MatchingPursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor,
     True
     """
 
-    _claims: ClassVar = Claims("Matching pursuit", "fold", "exact", "R11.2", "")
+    _registration: ClassVar = Registration(
+        method="Matching pursuit",
+        texts=("R11.2",),
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="greedy.steps",
+        outputs="linear_outputs.regression",
+        choice="greedy.check_counts",
+    )
     _constraints: ClassVar[Constraints] = {
         "max_iter": (integer(1),),
         "tol": (real(0), nothing()),

@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
 from tenfold.arrays import Array
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     refuse_not_finite,
@@ -18,6 +17,7 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.registration import Registration
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.plans.greedy import Pursued
 from tenfold.plans.greedy import fit as fit_greedily
@@ -144,7 +144,16 @@ class OrthogonalMatchingPursuit(_Pursuit):
     True
     """
 
-    _claims: ClassVar = Claims("Orthogonal matching pursuit", "fold", "residual", "R11.2", "OrthogonalMatchingPursuit")
+    _registration: ClassVar = Registration(
+        method="Orthogonal matching pursuit",
+        texts=("R11.2",),
+        peer="sklearn.linear_model",
+        reads=("one pass",),
+        certificate=("residual",),
+        judge="greedy.pursuit",
+        outputs="linear_outputs.regression",
+        choice="greedy.check_counts",
+    )
     _promise: ClassVar[str] = "correlation"
     _constraints: ClassVar[Constraints] = {
         "n_nonzero_coefs": (integer(1), nothing()),
@@ -227,7 +236,15 @@ class ForwardSelection(_Pursuit):
     array([1, 2])
     """
 
-    _claims: ClassVar = Claims("Forward selection", "fold", "residual", "R11.1-2", "")
+    _registration: ClassVar = Registration(
+        method="Forward selection",
+        texts=("R11.1-2",),
+        reads=("one pass",),
+        certificate=("residual",),
+        judge="greedy.forward_selection",
+        outputs="linear_outputs.regression",
+        choice="greedy.check_counts",
+    )
     _promise: ClassVar[str] = "gain"
     _constraints: ClassVar[Constraints] = {
         "n_nonzero_coefs": (integer(1), nothing()),

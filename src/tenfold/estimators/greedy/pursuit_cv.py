@@ -11,7 +11,6 @@ from tenfold.choose.kfold import Fold, Split
 from tenfold.choose.steps import mean_error, squared_errors, training_grams
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     refuse_not_finite,
@@ -25,6 +24,7 @@ from tenfold.estimators.greedy.folds import ByFolds
 from tenfold.estimators.greedy.pursuit import PREMATURE, TOO_MANY
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
 from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.registration import Registration
 from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.plans.greedy import Pursued, pursued_on, weights_of_steps
 from tenfold.plans.greedy import fit as fit_greedily
@@ -98,23 +98,29 @@ class OrthogonalMatchingPursuitCV(ByFolds, Scored, RegressorMixin, LinearPredict
     (2, array([5, 1]))
     """
 
-    _claims: ClassVar = Claims(
-        "Orthogonal matching pursuit, columns chosen by folds", "fold", "residual", "R3.3, R11.2",
-        "OrthogonalMatchingPursuitCV",
-    )  # fmt: skip
-    _zoo: ClassVar = Entry(
-        "orthogonal-matching-pursuit",
-        "regression",
-        {"cv": 4},
-        fast=False,
-        dense=True,
+    _registration: ClassVar = Registration(
+        method="Orthogonal matching pursuit, columns chosen by folds",
+        texts=("R3.3", "R11.2"),
+        peer="sklearn.linear_model",
+        reads=("one pass",),
+        certificate=("residual",),
+        judge="greedy.pursuit",
+        outputs="linear_outputs.regression",
+        choice="greedy.check_counts",
+        report_only={
+            "mse_path_": (
+                "errors of cross-validation are not computed again; cross_val_score of OrthogonalMatchingPursuit with "
+                'one number of columns, the same cv and scoring="neg_mean_squared_error" recomputes those of it'
+            )
+        },
+        board=Entry(
+            "orthogonal-matching-pursuit",
+            "regression",
+            {"cv": 4},
+            fast=False,
+            dense=True,
+        ),
     )
-    _report_only: ClassVar[dict[str, str]] = {
-        "mse_path_": (
-            "errors of cross-validation are not computed again; cross_val_score of OrthogonalMatchingPursuit with one "
-            'number of columns, the same cv and scoring="neg_mean_squared_error" recomputes those of that number'
-        )
-    }
     _constraints: ClassVar[Constraints] = {
         "copy": (boolean(),),
         "fit_intercept": (boolean(),),

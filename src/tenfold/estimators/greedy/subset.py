@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
 from tenfold.arrays import Array
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     refuse_not_finite,
@@ -19,6 +18,7 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.registration import Registration
 from tenfold.plans.subsets import MOST_COLUMNS, Chosen, Size, fit
 
 
@@ -89,18 +89,26 @@ class BestSubset(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, Base
     True
     """
 
-    _claims: ClassVar = Claims("Best subset of the columns", "fold", "exact", "R11.1", "")
-    _zoo: ClassVar = Entry(
-        "best-subset",
-        "regression",
-        {"criterion": "bic"},
-        chosen=("n_nonzero_coefs_",),
-        how="the information criterion BIC over all subsets",
-        fast=False,
-        most_columns=30,
-        dense=True,
+    _registration: ClassVar = Registration(
+        method="Best subset of the columns",
+        texts=("R11.1",),
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="greedy.subset",
+        outputs="linear_outputs.regression",
+        choice="greedy.check_choice",
+        report_only={"n_nodes_": "how many sets of columns the search looked at"},
+        board=Entry(
+            "best-subset",
+            "regression",
+            {"criterion": "bic"},
+            chosen=("n_nonzero_coefs_",),
+            how="the information criterion BIC over all subsets",
+            fast=False,
+            most_columns=30,
+            dense=True,
+        ),
     )
-    _report_only: ClassVar[dict[str, str]] = {"n_nodes_": "how many sets of columns the search looked at"}
     _constraints: ClassVar[Constraints] = {
         "n_nonzero_coefs": (integer(0), nothing()),
         "alpha": (real(0), nothing()),

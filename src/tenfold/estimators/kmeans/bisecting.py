@@ -10,17 +10,26 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array, contiguous, numpy_dtype, wide
 from tenfold.data import MemoryRows
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     follow,
     refuse_not_finite,
     rows_alone,
 )
-from tenfold.estimators.kmeans.centres import BASIC, Centred, printed_steps, rows_of_fit, seeds_of
+from tenfold.estimators.kmeans.centres import BASIC, PEER_REPORT_ONLY, Centred, printed_steps, rows_of_fit, seeds_of
 from tenfold.estimators.parameters import Constraints, boolean, choice, function, integer
+from tenfold.estimators.registration import Registration
 from tenfold.judge.clusters import split_step
 from tenfold.plans import bisection as plan
 from tenfold.plans import clusters
+
+
+def _is_tree(model: Any) -> bool:
+    """Nodes have two later ones each, which no other has, or are the leaves: every way down ends, and is short."""
+    inner = [(i, pair) for i, pair in enumerate(model._tree) if tuple(pair) != (-1, -1)]
+    children = [child for _, pair in inner for child in pair]
+    leaves = {i for i, pair in enumerate(model._tree) if tuple(pair) == (-1, -1)}
+    later = all(i < child < len(model._tree) for i, pair in inner for child in pair)
+    return later and len(set(children)) == len(children) and leaves == set(model._leaves)
 
 
 class BisectingKMeans(Centred):
@@ -87,14 +96,18 @@ class BisectingKMeans(Centred):
     6.0
     """
 
-    _claims: ClassVar = Claims(
-        "k-means by halving",
-        "all rows",
-        "fixed point of each split",
-        "S12.1",
-        "sklearn.cluster.BisectingKMeans",
-        ("arrays", "sparse"),
-        "KMeans reads them where they are.",
+    _registration: ClassVar = Registration(
+        method="k-means by halving",
+        texts=("S12.1",),
+        peer="sklearn.cluster",
+        reads=("in memory",),
+        where=("arrays", "sparse"),
+        instead="KMeans reads them where they are.",
+        certificate=("fixed point",),
+        judge="clusters.halves",
+        outputs="clusters.down_the_tree",
+        peer_report_only=PEER_REPORT_ONLY,
+        rules={"_tree must be a tree": _is_tree},
     )
     _constraints: ClassVar[Constraints] = {
         **BASIC,

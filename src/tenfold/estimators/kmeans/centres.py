@@ -31,6 +31,12 @@ from tenfold.solvers.loop import Record, Watch
 from tenfold.stats.clusters import distances_to, nearest
 from tenfold.stats.derivatives import Params
 
+PEER_REPORT_ONLY = {
+    "n_iter_": "how many iterations the solver took",
+    "n_steps_": "how many batches the solver has seen",
+}
+"""Of scikit-learn's classes."""
+
 BASIC: Constraints = {
     "n_clusters": (integer(1),),
     "init": (choice("k-means++", "random"), function(), array_like()),

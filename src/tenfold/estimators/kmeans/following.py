@@ -1,6 +1,6 @@
 """What models share whose centres follow rows as they come: in batches, or one by one."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +12,16 @@ from tenfold.estimators.parameters import check_parameters
 from tenfold.plans import batches as plan
 from tenfold.plans import clusters
 
+REPORT_ONLY = {
+    "counts_": "the weight of the samples that each centre has had on its way; partial_fit goes on with it",
+    "n_iter_": "how often as many samples as there are were seen",
+    "n_steps_": "how many batches were seen",
+}
+
 
 class Following(Centred):
     """A model with centres and the weight of the rows that each has had, `counts_` (k,)."""
 
-    _report_only: ClassVar[dict[str, str]] = {
-        "counts_": "the weight of the samples that each centre has had on its way; partial_fit goes on with it",
-        "n_iter_": "how often as many samples as there are were seen",
-        "n_steps_": "how many batches were seen",
-    }
     counts_: Any
 
     def _more(self, X: Any, sample_weight: Any) -> tuple[bool, Array, Any]:

@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array, Floats, numpy_dtype, wide
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     follow,
     refuse_not_finite,
@@ -18,6 +17,7 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.kmeans.centres import (
     BASIC,
+    PEER_REPORT_ONLY,
     Centred,
     kept_rows,
     printed_steps,
@@ -28,6 +28,7 @@ from tenfold.estimators.kmeans.centres import (
     warn_of_fewer,
 )
 from tenfold.estimators.parameters import Constraints, boolean, choice
+from tenfold.estimators.registration import Registration
 from tenfold.judge.clusters import Labelled, lloyd_step
 from tenfold.plans import clusters as plan
 from tenfold.solvers.loop import Watch
@@ -107,12 +108,19 @@ class KMeans(Centred):
     (True, True)
     """
 
-    _report_only: ClassVar[dict[str, str]] = {"n_iter_": "how many steps of Lloyd the solver took"}
-    _claims: ClassVar = Claims(
-        "k-means", "one fold a step", "fixed point, lower bound", "S12.1, W11, B12", "sklearn.cluster.KMeans"
-    )
-    _zoo: ClassVar = Entry(
-        "k-means", "structure", {"n_init": 10, "random_state": 0}, {"n_clusters": (2, 3, 4, 5, 6, 8)}, dense=True
+    _registration: ClassVar = Registration(
+        method="k-means",
+        texts=("S12.1", "W11", "B12"),
+        peer="sklearn.cluster",
+        reads=("a pass a step",),
+        certificate=("fixed point",),
+        judge="clusters.centres",
+        outputs="clusters.nearest",
+        report_only={"n_iter_": "how many steps of Lloyd the solver took"},
+        peer_report_only=PEER_REPORT_ONLY,
+        board=Entry(
+            "k-means", "structure", {"n_init": 10, "random_state": 0}, {"n_clusters": (2, 3, 4, 5, 6, 8)}, dense=True
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         **BASIC,

@@ -7,10 +7,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tenfold.arrays import contiguous
-from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite, rows_alone
-from tenfold.estimators.kmeans.centres import BASIC, rows_of_fit, seeds_of, starts_of
-from tenfold.estimators.kmeans.following import Following
+from tenfold.estimators.contract import all_or_nothing, refuse_not_finite, rows_alone
+from tenfold.estimators.kmeans.centres import BASIC, PEER_REPORT_ONLY, rows_of_fit, seeds_of, starts_of
+from tenfold.estimators.kmeans.following import REPORT_ONLY, Following
 from tenfold.estimators.parameters import Constraints, boolean, integer, nothing, real
+from tenfold.estimators.registration import Registration
 from tenfold.plans import batches as plan
 from tenfold.plans import clusters
 from tenfold.plans.clusters import scale_of
@@ -88,14 +89,18 @@ class MiniBatchKMeans(Following):
     0.0
     """
 
-    _claims: ClassVar = Claims(
-        "k-means by batches",
-        "random rows",
-        "fixed point",
-        "S12.1, B12",
-        "sklearn.cluster.MiniBatchKMeans",
-        ("arrays", "sparse"),
-        "Its partial_fit takes parts of them, and KMeans reads them where they are.",
+    _registration: ClassVar = Registration(
+        method="k-means by batches",
+        texts=("S12.1", "B12"),
+        peer="sklearn.cluster",
+        reads=("random batches",),
+        where=("arrays", "sparse"),
+        instead="Its partial_fit takes parts of them, and KMeans reads them where they are.",
+        certificate=("fixed point",),
+        judge="clusters.centres",
+        outputs="clusters.nearest",
+        report_only=REPORT_ONLY,
+        peer_report_only=PEER_REPORT_ONLY,
     )
     _constraints: ClassVar[Constraints] = {
         **BASIC,

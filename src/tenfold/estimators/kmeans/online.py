@@ -6,10 +6,11 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array
 from tenfold.data import Rows
-from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite
+from tenfold.estimators.contract import all_or_nothing, refuse_not_finite
 from tenfold.estimators.kmeans.centres import BASIC, rows_of_fit, seeds_of
-from tenfold.estimators.kmeans.following import Following
+from tenfold.estimators.kmeans.following import REPORT_ONLY, Following
 from tenfold.estimators.parameters import Constraints
+from tenfold.estimators.registration import Registration
 from tenfold.plans import batches as plan
 from tenfold.plans import clusters
 
@@ -66,14 +67,16 @@ class OnlineKMeans(Following):
     (array([2., 9.]), array([2., 2.]))
     """
 
-    _claims: ClassVar = Claims(
-        "k-means by single rows",
-        "scan",
-        "fixed point",
-        "B12",
-        "",
-        ("arrays", "sparse", "files"),
-        "Rows follow one another, read by one machine; KMeans reads them where they are.",
+    _registration: ClassVar = Registration(
+        method="k-means by single rows",
+        texts=("B12",),
+        reads=("in order",),
+        where=("arrays", "sparse", "files"),
+        instead="Rows follow one another, read by one machine; KMeans reads them where they are.",
+        certificate=("fixed point",),
+        judge="clusters.centres",
+        outputs="clusters.nearest",
+        report_only=REPORT_ONLY,
     )
     _constraints: ClassVar[Constraints] = {
         name: BASIC[name] for name in ("n_clusters", "init", "max_iter", "random_state")

@@ -15,7 +15,6 @@ from tenfold.choose.kfold import Split
 from tenfold.choose.sparse import Grid, errors_by_columns, mean_squared_errors, split_moments
 from tenfold.data import MemoryRows, Rows
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     refuse_extra,
@@ -24,7 +23,7 @@ from tenfold.estimators.contract import (
     validate_weights,
 )
 from tenfold.estimators.entries import Entry
-from tenfold.estimators.lasso.fitting import SparseModel, settings_of
+from tenfold.estimators.lasso.fitting import REPORT_ONLY, SparseModel, settings_of
 from tenfold.estimators.lasso.functions import enet_path, lasso_path
 from tenfold.estimators.lasso.grid import alphas_from, given, largest
 from tenfold.estimators.parameters import (
@@ -40,6 +39,7 @@ from tenfold.estimators.parameters import (
     splitter,
 )
 from tenfold.estimators.predictors import Scored
+from tenfold.estimators.registration import Registration
 from tenfold.plans.centred import Centred, aligned_statistics
 from tenfold.plans.lasso import SparseFit, pulls_of_moments, way
 from tenfold.plans.lasso import fit as fit_sparse
@@ -63,16 +63,18 @@ PATH: Constraints = {
 SINGLE: Constraints = {"precompute": (choice("auto"), boolean(), array_like()), "positive": (boolean(),)}
 
 
+PATH_REPORT_ONLY = {
+    "mse_path_": (
+        "errors of cross-validation are not computed again; cross_val_score of the model without CV at one alpha, "
+        'with the same cv and scoring="neg_mean_squared_error", recomputes those of one candidate'
+    )
+}
+
+
 class SparseModelCV(Scored, RegressorMixin, SparseModel):
     """A fit for each penalty and fold, and then one with the best penalty to all rows."""
 
     _joint: ClassVar[bool] = False
-    _report_only: ClassVar[dict[str, str]] = {
-        "mse_path_": (
-            "errors of cross-validation are not computed again; cross_val_score of the model without CV at one alpha, "
-            'with the same cv and scoring="neg_mean_squared_error", recomputes those of one candidate'
-        )
-    }
 
     eps: float
     alphas: Any
@@ -256,8 +258,18 @@ class LassoCV(SparseModelCV):
     (0.0038, 0.517)
     """
 
-    _claims: ClassVar = Claims("Lasso, alpha by k-fold", "fold once", "gap", "R3.3, R11.3, B18", "LassoCV")
-    _zoo: ClassVar = Entry("lasso", "regression", {"cv": 4}, expands=True)
+    _registration: ClassVar = Registration(
+        method="Lasso, alpha by k-fold",
+        texts=("R3.3", "R11.3", "B18"),
+        peer="sklearn.linear_model",
+        reads=("one pass",),
+        certificate=("gap",),
+        judge="lasso.single",
+        outputs="linear_outputs.regression",
+        choice="lasso.check_choice",
+        report_only={**REPORT_ONLY, **PATH_REPORT_ONLY},
+        board=Entry("lasso", "regression", {"cv": 4}, expands=True),
+    )
     _constraints: ClassVar[Constraints] = {**PATH, **SINGLE}
 
     path = staticmethod(lasso_path)
@@ -386,13 +398,21 @@ class ElasticNetCV(SparseModelCV):
     (1.0, True)
     """
 
-    _claims: ClassVar = Claims(
-        "Elastic net, alpha and share by k-fold", "fold once", "gap", "R3.3, R11.3", "ElasticNetCV"
-    )
-    _zoo: ClassVar = Entry(
-        "elastic-net",
-        "regression",
-        {"cv": 4, "l1_ratio": (0.1, 0.5, 0.9)},
+    _registration: ClassVar = Registration(
+        method="Elastic net, alpha and share by k-fold",
+        texts=("R3.3", "R11.3"),
+        peer="sklearn.linear_model",
+        reads=("one pass",),
+        certificate=("gap",),
+        judge="lasso.single",
+        outputs="linear_outputs.regression",
+        choice="lasso.check_choice",
+        report_only={**REPORT_ONLY, **PATH_REPORT_ONLY},
+        board=Entry(
+            "elastic-net",
+            "regression",
+            {"cv": 4, "l1_ratio": (0.1, 0.5, 0.9)},
+        ),
     )
     _constraints: ClassVar[Constraints] = {**PATH, **SINGLE, "l1_ratio": (real(0, 1, "both"), array_like())}
 

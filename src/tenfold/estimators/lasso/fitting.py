@@ -64,14 +64,16 @@ def problem_of(model: Any, *, joint: bool) -> SparseLeastSquares:
     return SparseLeastSquares(alpha * ratio, alpha * (1.0 - ratio), bool(model.fit_intercept), positive, joint)
 
 
+REPORT_ONLY = {
+    "dual_gap_": "a gap that was met by the fit at a dual point of its own; certify states its own",
+    "n_iter_": "how many sweeps the solver took",
+}
+
+
 class SparseModel(LinearPredictor, BaseEstimator):
     """A linear model with few weights that are not zero."""
 
     _constraints: ClassVar[Constraints]
-    _report_only: ClassVar[dict[str, str]] = {
-        "dual_gap_": "a gap that was met by the fit at a dual point of its own; certify states its own",
-        "n_iter_": "how many sweeps the solver took",
-    }
 
     fit_intercept: bool
     dual_gap_: Any

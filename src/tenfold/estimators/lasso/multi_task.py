@@ -6,12 +6,13 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, validate, validate_weights
-from tenfold.estimators.lasso.cv import PATH, SparseModelCV
-from tenfold.estimators.lasso.fitting import SETTINGS, SOLVER, SparseModel, problem_of
+from tenfold.estimators.contract import all_or_nothing, as_rows, validate, validate_weights
+from tenfold.estimators.lasso.cv import PATH, PATH_REPORT_ONLY, SparseModelCV
+from tenfold.estimators.lasso.fitting import REPORT_ONLY, SETTINGS, SOLVER, SparseModel, problem_of
 from tenfold.estimators.lasso.functions import enet_path, lasso_path
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, real
 from tenfold.estimators.predictors import Scored
+from tenfold.estimators.registration import Registration
 
 
 def matrix_of(y: Array, instead: str) -> Array:
@@ -19,6 +20,9 @@ def matrix_of(y: Array, instead: str) -> Array:
     if y.ndim == 1:
         raise ValueError(f"For mono-task outputs, use {instead}")
     return y
+
+
+STEPS_REPORT_ONLY = {"eps_": "the gap at which the solver was to stop, times the samples"}
 
 
 class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin, SparseModel):
@@ -106,13 +110,15 @@ class MultiTaskElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, Regres
            [1, 1, 0, 0, 0]])
     """
 
-    _report_only: ClassVar[dict[str, str]] = {"eps_": "the gap at which the solver was to stop, times the samples"}
-    _claims: ClassVar = Claims(
-        "Elastic net of targets that share their columns",
-        "fold once, or columns in memory",
-        "gap",
-        "R11.3",
-        "MultiTaskElasticNet",
+    _registration: ClassVar = Registration(
+        method="Elastic net of targets that share their columns",
+        texts=("R11.3",),
+        peer="sklearn.linear_model",
+        reads=("one pass", "in memory"),
+        certificate=("gap",),
+        judge="lasso.multi_task",
+        outputs="linear_outputs.regression",
+        report_only={**REPORT_ONLY, **STEPS_REPORT_ONLY},
     )
     _constraints: ClassVar[Constraints] = {**SETTINGS, **SOLVER, "l1_ratio": (real(0, 1, "both"),)}
     _alone: ClassVar[str] = "ElasticNet"
@@ -241,8 +247,15 @@ class MultiTaskLasso(MultiTaskElasticNet):
            [0.   , 0.946]])
     """
 
-    _claims: ClassVar = Claims(
-        "Lasso of targets that share their columns", "fold once, or columns in memory", "gap", "R11.3", "MultiTaskLasso"
+    _registration: ClassVar = Registration(
+        method="Lasso of targets that share their columns",
+        texts=("R11.3",),
+        peer="sklearn.linear_model",
+        reads=("one pass", "in memory"),
+        certificate=("gap",),
+        judge="lasso.multi_task",
+        outputs="linear_outputs.regression",
+        report_only={**REPORT_ONLY, **STEPS_REPORT_ONLY},
     )
     _constraints: ClassVar[Constraints] = {**SETTINGS, **SOLVER}
     _alone: ClassVar[str] = "Lasso"
@@ -362,12 +375,16 @@ class MultiTaskElasticNetCV(MultiOutputMixin, SparseModelCV):
     (2, 100, 3)
     """
 
-    _claims: ClassVar = Claims(
-        "Elastic net of targets that share their columns, alpha and share by k-fold",
-        "fold once",
-        "gap",
-        "R3.3, R11.3",
-        "MultiTaskElasticNetCV",
+    _registration: ClassVar = Registration(
+        method="Elastic net of targets that share their columns, alpha and share by k-fold",
+        texts=("R3.3", "R11.3"),
+        peer="sklearn.linear_model",
+        reads=("one pass",),
+        certificate=("gap",),
+        judge="lasso.multi_task",
+        outputs="linear_outputs.regression",
+        choice="lasso.check_choice",
+        report_only={**REPORT_ONLY, **PATH_REPORT_ONLY},
     )
     _constraints: ClassVar[Constraints] = {**PATH, "l1_ratio": (real(0, 1, "both"), array_like())}
 
@@ -493,12 +510,16 @@ class MultiTaskLassoCV(MultiOutputMixin, SparseModelCV):
     True
     """
 
-    _claims: ClassVar = Claims(
-        "Lasso of targets that share their columns, alpha by k-fold",
-        "fold once",
-        "gap",
-        "R3.3, R11.3",
-        "MultiTaskLassoCV",
+    _registration: ClassVar = Registration(
+        method="Lasso of targets that share their columns, alpha by k-fold",
+        texts=("R3.3", "R11.3"),
+        peer="sklearn.linear_model",
+        reads=("one pass",),
+        certificate=("gap",),
+        judge="lasso.multi_task",
+        outputs="linear_outputs.regression",
+        choice="lasso.check_choice",
+        report_only={**REPORT_ONLY, **PATH_REPORT_ONLY},
     )
     _constraints: ClassVar[Constraints] = {**PATH}
 

@@ -11,11 +11,21 @@ from sklearn.utils.metadata_routing import UNUSED
 from tenfold.arrays import Array, Floats
 from tenfold.data import MemoryRows, Rows
 from tenfold.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from tenfold.estimators.contract import Claims, all_or_nothing, as_rows, refuse_not_finite, validate, validate_weights
-from tenfold.estimators.lasso.fitting import GRAM, NO_PENALTY, ONLINE, SETTINGS, SparseModel, problem_of, settings_of
+from tenfold.estimators.contract import all_or_nothing, as_rows, refuse_not_finite, validate, validate_weights
+from tenfold.estimators.lasso.fitting import (
+    GRAM,
+    NO_PENALTY,
+    ONLINE,
+    REPORT_ONLY,
+    SETTINGS,
+    SparseModel,
+    problem_of,
+    settings_of,
+)
 from tenfold.estimators.lasso.functions import enet_path
 from tenfold.estimators.parameters import Constraints, check_parameters, real
 from tenfold.estimators.predictors import Scored
+from tenfold.estimators.registration import Registration
 from tenfold.plans.lasso import SparseFit, from_gram
 from tenfold.problems import SparseLeastSquares
 
@@ -104,7 +114,16 @@ class ElasticNet(Scored, CallbackSupportMixin, MultiOutputMixin, RegressorMixin,
 
     __metadata_request__fit: ClassVar = {"check_input": UNUSED}
 
-    _claims: ClassVar = Claims("Elastic net", "fold once, or columns in memory", "gap", "R11.3", "ElasticNet")
+    _registration: ClassVar = Registration(
+        method="Elastic net",
+        texts=("R11.3",),
+        peer="sklearn.linear_model",
+        reads=("one pass", "in memory"),
+        certificate=("gap",),
+        judge="lasso.single",
+        outputs="linear_outputs.regression",
+        report_only=REPORT_ONLY,
+    )
     _constraints: ClassVar[Constraints] = {**SETTINGS, **ONLINE, **GRAM, "l1_ratio": (real(0, 1, "both"),)}
 
     def __init__(
@@ -256,7 +275,16 @@ class Lasso(ElasticNet):
     True
     """
 
-    _claims: ClassVar = Claims("Lasso", "fold once, or columns in memory", "gap", "R11.3, B18", "Lasso")
+    _registration: ClassVar = Registration(
+        method="Lasso",
+        texts=("R11.3", "B18"),
+        peer="sklearn.linear_model",
+        reads=("one pass", "in memory"),
+        certificate=("gap",),
+        judge="lasso.single",
+        outputs="linear_outputs.regression",
+        report_only=REPORT_ONLY,
+    )
     _constraints: ClassVar[Constraints] = {**SETTINGS, **ONLINE, **GRAM}
 
     l1_ratio = 1.0

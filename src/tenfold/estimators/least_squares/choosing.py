@@ -55,6 +55,17 @@ class _GivenClasses(ClassifierMixin, BaseEstimator):
         return self.classes[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
 
+REPORT_ONLY = {
+    "best_score_": "judged where it is minus a mean squared leave-one-out error; else cross_val_score with the "
+    "model of alpha_, the same cv and the same scoring computes it again",
+    "cv_errors_": "no method reads them, and alpha_ must be the best of them; cross_val_score with the model of "
+    "one alpha, the same cv and the same scoring computes one again",
+    "cv_results_": "judged where they are squared leave-one-out errors; else a fit without a sample computes its "
+    "prediction again",
+    "cv_method_": "how the choice was made, in words",
+}
+
+
 class ChoosingRidge(LinearPredictor, BaseEstimator):
     """What RidgeCV and RidgeClassifierCV share."""
 
@@ -64,16 +75,6 @@ class ChoosingRidge(LinearPredictor, BaseEstimator):
         "scoring": (choice(*get_scorer_names()), function(), nothing()),
         "cv": (splitter(),),
         "store_cv_results": (boolean(),),
-    }
-
-    _report_only: ClassVar[dict[str, str]] = {
-        "best_score_": "judged where it is minus a mean squared leave-one-out error; else cross_val_score with the "
-        "model of alpha_, the same cv and the same scoring computes it again",
-        "cv_errors_": "no method reads them, and alpha_ must be the best of them; cross_val_score with the model of "
-        "one alpha, the same cv and the same scoring computes one again",
-        "cv_results_": "judged where they are squared leave-one-out errors; else a fit without a sample computes its "
-        "prediction again",
-        "cv_method_": "how the choice was made, in words",
     }
 
     alphas: Any

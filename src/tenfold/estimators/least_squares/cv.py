@@ -10,12 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, is_sparse
 from tenfold.choose.kfold import Fold, subset
 from tenfold.data import Rows, Table
-from tenfold.estimators.contract import Claims, all_or_nothing, validate, validate_weights
+from tenfold.estimators.contract import all_or_nothing, validate, validate_weights
 from tenfold.estimators.entries import Entry
-from tenfold.estimators.least_squares.choosing import ChoosingRidge
+from tenfold.estimators.least_squares.choosing import REPORT_ONLY, ChoosingRidge
 from tenfold.estimators.least_squares.ridge import RidgeClassification, RidgeClassifier
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, instance, nothing
 from tenfold.estimators.predictors import Scored
+from tenfold.estimators.registration import Registration
 
 
 class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
@@ -87,18 +88,22 @@ class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):
     array([[112., 297.]])
     """
 
-    _claims: ClassVar = Claims(
-        "Ridge regression, alpha by exact leave-one-out or k-fold",
-        "fold three times",
-        "residual",
-        "S10.2.2, B C.3, R3.3",
-        "RidgeCV",
-    )
-    _zoo: ClassVar = Entry(
-        "ridge",
-        "regression",
-        {"alphas": np.logspace(-4, 6, 101)},
-        expands=True,
+    _registration: ClassVar = Registration(
+        method="Ridge regression, alpha by exact leave-one-out or k-fold",
+        texts=("S10.2.2", "B C.3", "R3.3"),
+        peer="sklearn.linear_model",
+        reads=("three passes",),
+        certificate=("residual",),
+        judge="least_squares.regression",
+        outputs="linear_outputs.regression",
+        choice="least_squares.check_regression_choice",
+        report_only=REPORT_ONLY,
+        board=Entry(
+            "ridge",
+            "regression",
+            {"alphas": np.logspace(-4, 6, 101)},
+            expands=True,
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         **ChoosingRidge._constraints,
@@ -250,18 +255,22 @@ class RidgeClassifierCV(RidgeClassification, ChoosingRidge):
     0.963
     """
 
-    _claims: ClassVar = Claims(
-        "Ridge classification, alpha by exact leave-one-out or k-fold",
-        "fold three times",
-        "residual",
-        "R3.3, R5.3",
-        "RidgeClassifierCV",
-    )
-    _zoo: ClassVar = Entry(
-        "ridge-classifier",
-        "classification",
-        {"alphas": np.logspace(-4, 6, 41)},
-        expands=True,
+    _registration: ClassVar = Registration(
+        method="Ridge classification, alpha by exact leave-one-out or k-fold",
+        texts=("R3.3", "R5.3"),
+        peer="sklearn.linear_model",
+        reads=("three passes",),
+        certificate=("residual",),
+        judge="least_squares.classification",
+        outputs="linear_outputs.classification",
+        choice="least_squares.check_classification_choice",
+        report_only=REPORT_ONLY,
+        board=Entry(
+            "ridge-classifier",
+            "classification",
+            {"alphas": np.logspace(-4, 6, 41)},
+            expands=True,
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         **ChoosingRidge._constraints,

@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
 from tenfold.arrays import Array, is_sparse
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     follow,
@@ -23,6 +22,7 @@ from tenfold.estimators.inferred import Inferred
 from tenfold.estimators.least_squares.from_moments import PartialRegression
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
 from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.registration import Registration
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import infer, without_rows
@@ -94,15 +94,21 @@ class LinearRegression(
     True
     """
 
-    _claims: ClassVar = Claims(
-        "Ordinary least squares", "fold twice", "residual", "S4, R4, B17, W10", "LinearRegression"
+    _registration: ClassVar = Registration(
+        method="Ordinary least squares",
+        texts=("S4", "R4", "B17", "W10"),
+        peer="sklearn.linear_model",
+        reads=("two passes",),
+        certificate=("residual",),
+        judge="least_squares.regression",
+        outputs="linear_outputs.regression",
+        report_only={
+            "rank_": "no method reads it; numpy.linalg.matrix_rank(X - X.mean(0)) computes it again",
+            "singular_": "no method reads it; numpy.linalg.svd(X - X.mean(0), compute_uv=False) computes it again",
+            "moments_": "sums of the samples, to which partial_fit adds more",
+        },
+        board=Entry("least-squares", "regression"),
     )
-    _zoo: ClassVar = Entry("least-squares", "regression")
-    _report_only: ClassVar[dict[str, str]] = {
-        "rank_": "no method reads it; numpy.linalg.matrix_rank(X - X.mean(0)) computes it again",
-        "singular_": "no method reads it; numpy.linalg.svd(X - X.mean(0), compute_uv=False) computes it again",
-        "moments_": "sums of the samples, to which partial_fit adds more",
-    }
     _constraints: ClassVar[Constraints] = {
         "fit_intercept": (boolean(),),
         "copy_X": (boolean(),),

@@ -18,7 +18,6 @@ from tenfold.estimators.classes import (
     numbered_or_refused,
 )
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     follow,
@@ -43,6 +42,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.registration import Registration
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import without_rows
@@ -53,6 +53,14 @@ SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs
 """scikit-learn's names. Iterative ones take conjugate gradients where a square matrix is not formed; the result is
 the same optimum.
 """
+
+
+REPORT_ONLY = {
+    "n_iter_": "how many iterations the solver took",
+    "solver_": "the name of the solver",
+    "method_": "the name of the method",
+    "moments_": "sums of the samples, to which partial_fit adds more",
+}
 
 
 class _Ridge(CallbackSupportMixin, FromMoments, LinearPredictor, BaseEstimator):
@@ -67,12 +75,6 @@ class _Ridge(CallbackSupportMixin, FromMoments, LinearPredictor, BaseEstimator):
         "solver": (choice(*SOLVERS),),
         "positive": (boolean(),),
         "random_state": (random_state(),),
-    }
-    _report_only: ClassVar[dict[str, str]] = {
-        "n_iter_": "how many iterations the solver took",
-        "solver_": "the name of the solver",
-        "method_": "the name of the method",
-        "moments_": "sums of the samples, to which partial_fit adds more",
     }
 
     alpha: Any
@@ -222,7 +224,16 @@ class Ridge(Scored, PartialRegression, MultiOutputMixin, RegressorMixin, _Ridge)
     'residual'
     """
 
-    _claims: ClassVar = Claims("Ridge regression", "fold twice", "residual", "S7.2, R4, B17, W10", "Ridge")
+    _registration: ClassVar = Registration(
+        method="Ridge regression",
+        texts=("S7.2", "R4", "B17", "W10"),
+        peer="sklearn.linear_model",
+        reads=("two passes",),
+        certificate=("residual",),
+        judge="least_squares.regression",
+        outputs="linear_outputs.regression",
+        report_only=REPORT_ONLY,
+    )
 
     def __init__(
         self,
@@ -405,8 +416,15 @@ class RidgeClassifier(RidgeClassification, _Ridge):
     0.96
     """
 
-    _claims: ClassVar = Claims(
-        "Ridge classification, one against the rest", "fold twice", "residual", "R5.2-3", "RidgeClassifier"
+    _registration: ClassVar = Registration(
+        method="Ridge classification, one against the rest",
+        texts=("R5.2-3",),
+        peer="sklearn.linear_model",
+        reads=("two passes",),
+        certificate=("residual",),
+        judge="least_squares.classification",
+        outputs="linear_outputs.classification",
+        report_only=REPORT_ONLY,
     )
     _constraints: ClassVar[Constraints] = {
         **_Ridge._constraints,

@@ -15,7 +15,6 @@ from tenfold.choose.scores import SCORES, roc_areas
 from tenfold.choose.scores import scores as known_scores
 from tenfold.estimators.classes import targets
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     counted,
@@ -27,7 +26,7 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.labels import numbered_classes, shares, weighted
 from tenfold.estimators.logistic.candidates import chosen_ratios, keeps_legacy, warn_of_change
-from tenfold.estimators.logistic.regression import LogisticRegression
+from tenfold.estimators.logistic.regression import REPORT_ONLY, LogisticRegression
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, refuse_liblinear, strength
 from tenfold.estimators.logistic.splits import (
     counted_folds,
@@ -49,6 +48,7 @@ from tenfold.estimators.parameters import (
     splitter,
     unset,
 )
+from tenfold.estimators.registration import Registration
 from tenfold.judge.certificate import NOT_JUDGED, Certificate
 from tenfold.machine import counting_work
 from tenfold.plans.logistic import fit as fit_logistic
@@ -183,34 +183,38 @@ class LogisticRegressionCV(LogisticRegression):
 
     _inference = "The penalty was chosen from the data: classical standard errors do not hold. Use the bootstrap."
     __metadata_request__score: ClassVar = {"sample_weight": UNUSED}  # the scorer's to ask for
-    _claims: ClassVar = Claims(
-        "Logistic regression, C and the share of L1 by folds",
-        "folds of rows in memory",
-        "gap",
-        "S8, S10.2, R3.3",
-        "LogisticRegressionCV",
-        ("arrays", "sparse"),
-        "Choose C on a sample in memory, then fit LogisticRegression to all rows.",
-    )
-    _zoo: ClassVar = Entry(
-        "logistic",
-        "classification",
-        {
-            "Cs": np.logspace(-4, 4, 20),
-            "l1_ratios": (0.0,),
-            "cv": 4,
-            "use_legacy_attributes": False,
+    _registration: ClassVar = Registration(
+        method="Logistic regression, C and the share of L1 by folds",
+        texts=("S8", "S10.2", "R3.3"),
+        peer="sklearn.linear_model",
+        reads=("in memory",),
+        where=("arrays", "sparse"),
+        instead="Choose C on a sample in memory, then fit LogisticRegression to all rows.",
+        certificate=("gap",),
+        judge="logistic.logistic",
+        outputs="linear_outputs.probabilities",
+        choice="logistic.check_choice",
+        report_only={
+            **REPORT_ONLY,
+            "coefs_paths_": "weights of each fold and candidate; LogisticRegression with the C and the share of L1 of "
+            "one candidate, fitted to the samples of one fold, computes one again",
+            "scores_": "no method reads them, and C_ and l1_ratio_ must be the best of them; cross_val_score with "
+            "LogisticRegression of one candidate, the same cv and the same scoring computes one again",
+            "passes_": "how often the samples were read on the way",
+            "cost_": "how much the choice cost",
         },
-        expands=True,
+        board=Entry(
+            "logistic",
+            "classification",
+            {
+                "Cs": np.logspace(-4, 4, 20),
+                "l1_ratios": (0.0,),
+                "cv": 4,
+                "use_legacy_attributes": False,
+            },
+            expands=True,
+        ),
     )
-    _report_only: ClassVar[dict[str, str]] = {
-        "coefs_paths_": "weights of each fold and candidate; LogisticRegression with the C and the share of L1 of one "
-        "candidate, fitted to the samples of one fold, computes one again",
-        "scores_": "no method reads them, and C_ and l1_ratio_ must be the best of them; cross_val_score with "
-        "LogisticRegression of one candidate, the same cv and the same scoring computes one again",
-        "passes_": "how often the samples were read on the way",
-        "cost_": "how much the choice cost",
-    }
     _constraints: ClassVar[Constraints] = {
         **{
             name: rule

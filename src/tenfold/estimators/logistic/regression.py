@@ -12,7 +12,6 @@ from tenfold.arrays import Array, is_sparse, like, on_host
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, probabilities, targets
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     follow,
     kept_rows,
@@ -39,6 +38,7 @@ from tenfold.estimators.parameters import (
     unset,
 )
 from tenfold.estimators.predictors import Scored, Sparsified
+from tenfold.estimators.registration import Registration
 from tenfold.judge.certificate import NOT_JUDGED
 from tenfold.losses import Logistic, Softmax
 from tenfold.plans.logistic import LogisticFit
@@ -49,6 +49,12 @@ CLASS_WEIGHTS = (
     "Weights of classes change what is maximised, so that it is no likelihood of the rows: standard errors are not "
     "known. Fit without class_weight; with_priors changes the shares of the classes afterwards."
 )
+
+
+REPORT_ONLY = {
+    "n_iter_": "how many steps the solver took",
+    "separating_direction_": "only without a maximum, which no certificate calls ok",
+}
 
 
 class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseEstimator):
@@ -151,17 +157,16 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
     (True, 'converged')
     """
 
-    _claims: ClassVar = Claims(
-        "Logistic regression of two classes or more",
-        "fold an iteration",
-        "gap",
-        "S8, R8, B19, W7.2",
-        "LogisticRegression",
+    _registration: ClassVar = Registration(
+        method="Logistic regression of two classes or more",
+        texts=("S8", "R8", "B19", "W7.2"),
+        peer="sklearn.linear_model",
+        reads=("a pass a step",),
+        certificate=("gap",),
+        judge="logistic.logistic",
+        outputs="linear_outputs.probabilities",
+        report_only=REPORT_ONLY,
     )
-    _report_only: ClassVar[dict[str, str]] = {
-        "n_iter_": "how many steps the solver took",
-        "separating_direction_": "only without a maximum, which no certificate calls ok",
-    }
     _constraints: ClassVar[Constraints] = {
         "penalty": (choice("l1", "l2", "elasticnet"), nothing(), unset("deprecated")),
         "C": (real(0, np.inf, "right"),),

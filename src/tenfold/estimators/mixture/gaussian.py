@@ -16,7 +16,6 @@ from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_cal
 from tenfold.estimators.classes import largest
 from tenfold.estimators.contract import (
     ADVICE,
-    Claims,
     all_or_nothing,
     follow,
     refuse_not_finite,
@@ -41,12 +40,21 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import Predictor
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.schema import floats
 from tenfold.plans.mixture import drawn
 from tenfold.plans.mixture_fit import FittedMixture, Search, fit
 from tenfold.plans.mixture_start import Seen, look
 from tenfold.problems import Gaussians
 from tenfold.stats.gaussians import KINDS, Mixture
 from tenfold.stats.mixtures import posterior
+
+
+def _has_covariances(model: Any) -> bool:
+    """Covariances, precisions and their factors have the shape of their type."""
+    c, p = model.means_.shape
+    shape = {"full": (c, p, p), "tied": (p, p), "diag": (c, p), "spherical": (c,)}[model.covariance_type]
+    return all(getattr(model, name).shape == shape for name in ("covariances_", "precisions_", "precisions_cholesky_"))
 
 
 class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimator):
@@ -157,31 +165,35 @@ class GaussianMixture(DensityMixin, CallbackSupportMixin, Predictor, BaseEstimat
     True
     """
 
-    _claims: ClassVar = Claims(
-        "mixtures of Gaussians by EM; missing values, priors, weights",
-        "one fold an iteration",
-        "fixed point",
-        "S12.2, S12.3, B13",
-        "mixture.GaussianMixture",
-        ("arrays", "files", "Dask", "devices"),
-        "Covariances of sparse rows are dense: take X.toarray(), or TruncatedSVD first.",
+    _registration: ClassVar = Registration(
+        method="mixtures of Gaussians by EM; missing values, priors, weights",
+        texts=("S12.2", "S12.3", "B13"),
+        peer="sklearn.mixture",
+        reads=("a pass a step",),
+        where=("arrays", "files", "Dask", "devices"),
+        instead="Covariances of sparse rows are dense: take X.toarray(), or TruncatedSVD first.",
+        certificate=("fixed point",),
+        judge="mixture.gaussian",
+        outputs="mixture.memberships",
+        report_only={
+            "converged_": "whether the solver's own criterion was met; the certificate says whether the parameters are "
+            "at rest",
+            "lower_bound_": "the bound at the parameters before the last step, which are not kept: where the solver "
+            "converged it is within tol of score(X)",
+            "lower_bounds_": "the course of the solver",
+            "n_iter_": "how many steps of EM the solver took",
+            "restarted_": "components that the solver set off again on its way",
+        },
+        stored={"means_": floats("c p")},
+        rules={"covariances must have the shape of covariance_type": _has_covariances},
+        board=Entry(
+            "mixture",
+            "structure",
+            {"random_state": 0, "n_init": 3},
+            {"n_components": (1, 2, 3, 4, 6)},
+            dense=True,
+        ),
     )
-    _zoo: ClassVar = Entry(
-        "mixture",
-        "structure",
-        {"random_state": 0, "n_init": 3},
-        {"n_components": (1, 2, 3, 4, 6)},
-        dense=True,
-    )
-    _report_only: ClassVar[dict[str, str]] = {
-        "converged_": "whether the solver's own criterion was met; the certificate says whether the parameters are at "
-        "rest",
-        "lower_bound_": "the bound at the parameters before the last step, which are not kept: where the solver "
-        "converged it is within tol of score(X)",
-        "lower_bounds_": "the course of the solver",
-        "n_iter_": "how many steps of EM the solver took",
-        "restarted_": "components that the solver set off again on its way",
-    }
     _missing: ClassVar[bool] = True
     _constraints: ClassVar[Constraints] = {
         "n_components": (integer(1),),

@@ -12,9 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, Floats, on_host
 from tenfold.estimators.neighbours.asked import NearestTold
 from tenfold.estimators.neighbours.reached import Told
-from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Targeted, claims
+from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Targeted
+from tenfold.estimators.neighbours.stored import INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints
 from tenfold.estimators.predictors import Scored
+from tenfold.estimators.registration import Registration
 from tenfold.plans.neighbours import Near, votes
 
 NO_WEIGHT = (
@@ -170,7 +172,17 @@ class KNeighborsClassifier(Voted, NearestTold):
     array([[0.66666667, 0.33333333]])
     """
 
-    _claims: ClassVar = claims("k nearest neighbours, classes", "sklearn.neighbors.KNeighborsClassifier")
+    _registration: ClassVar = Registration(
+        method="k nearest neighbours, classes",
+        texts=("S2.1", "R2", "W5", "B22"),
+        peer="sklearn.neighbors",
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="neighbours.index",
+        choice="neighbours.check_index",
+        rules=VOTING,
+        derived=INDEXED,
+    )
     _constraints: ClassVar[Constraints] = {**NEAREST, **WEIGHTS, **SEARCH}
 
     def __init__(

@@ -10,9 +10,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.distances import Minkowski
-from tenfold.estimators.contract import Claims, all_or_nothing, validate_weights
+from tenfold.estimators.contract import all_or_nothing, validate_weights
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, integer, random_state
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.schema import anything
 from tenfold.judge import prototypes as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import built, centres_of_classes
@@ -64,22 +66,25 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    _claims: ClassVar = Claims(
-        "Nearest of few prototypes",
-        "in memory",
-        "exact",
-        "S2.1, S12.1, B22",
-        "-",
-        ("arrays",),
-        "Prototypes are found from rows in memory: load them (numpy.asarray, X.compute()), or take NearestCentroid.",
-    )
-    _zoo: ClassVar = Entry(
-        "prototypes",
-        "classification",
-        {"random_state": 0},
-        {"n_prototypes": (1, 5, 20)},
-        fast=False,
-        dense=True,
+    _registration: ClassVar = Registration(
+        method="Nearest of few prototypes",
+        texts=("S2.1", "S12.1", "B22"),
+        reads=("in memory",),
+        where=("arrays",),
+        instead="Prototypes are found from rows in memory: load them (numpy.asarray, X.compute()), or take "
+        "NearestCentroid.",
+        certificate=("exact",),
+        judge="neighbours.prototypes",
+        outputs="neighbours.nearest_prototype",
+        stored={"prototype_classes_": anything()},
+        board=Entry(
+            "prototypes",
+            "classification",
+            {"random_state": 0},
+            {"n_prototypes": (1, 5, 20)},
+            fast=False,
+            dense=True,
+        ),
     )
     _constraints: ClassVar[Constraints] = {"n_prototypes": (integer(1),), "random_state": (random_state(),)}
 
@@ -91,7 +96,7 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the prototypes of the samples X (n, p) of classes y (n,), with optional `sample_weight` (n,)."""
         check_parameters(self, self._constraints)
-        self._claims.refuse(type(self).__name__, X)
+        self._registration.refuse(type(self).__name__, X)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
         weight = validate_weights(sample_weight, X)

@@ -11,18 +11,26 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, Floats, Integers, on_host
 from tenfold.choose.neighbours import NeighbourJackknife, list_of, mean_error, means_left_out, votes_left_out
 from tenfold.choose.scores import roc_areas
-from tenfold.estimators.contract import all_or_nothing, source_of
+from tenfold.estimators.contract import all_or_nothing
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.neighbours.asked import NearestTold
 from tenfold.estimators.neighbours.classes import NO_WEIGHT, Voted
 from tenfold.estimators.neighbours.numbers import Averaged
 from tenfold.estimators.neighbours.reached import THERE, follow_queries
-from tenfold.estimators.neighbours.searched import SEARCH, WEIGHTS, claims
+from tenfold.estimators.neighbours.searched import SEARCH, WEIGHTS
+from tenfold.estimators.neighbours.stored import COMPARED, INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints, array_like, choice, function, integer, nothing
+from tenfold.estimators.registration import Registration, source_of
 from tenfold.plans.neighbours import Near, weighed
 
 CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100)
 """Numbers of neighbours on a leaderboard: each about a quarter more than the one before."""
+
+
+REPORT_ONLY = {
+    "cv_errors_": "no method reads them, and n_neighbors_ must be the best of them; cross_val_score of the model "
+    "with one candidate and cv=LeaveOneOut() computes one again",
+}
 
 
 class Chosen(NearestTold):
@@ -33,10 +41,6 @@ class Chosen(NearestTold):
         "scoring": (choice(*get_scorer_names()), function(), nothing()),
         **WEIGHTS,
         **SEARCH,
-    }
-    _report_only: ClassVar[dict[str, str]] = {
-        "cv_errors_": "no method reads them, and n_neighbors_ must be the best of them; cross_val_score of the model "
-        "with one candidate and cv=LeaveOneOut() computes one again",
     }
 
     scoring: Any
@@ -248,14 +252,24 @@ class KNeighborsClassifierCV(Voted, Chosen):
     (19, -0.02)
     """
 
-    _claims: ClassVar = claims("k nearest neighbours, classes, k by leave-one-out", "-", "R3.3, W5, B22")
-    _zoo: ClassVar = Entry(
-        "neighbours-classifier",
-        "classification",
-        {"n_neighbors": CANDIDATES},
-        {"weights": ("uniform", "distance")},
-        dense=True,
-        scaled=(True, False),
+    _registration: ClassVar = Registration(
+        method="k nearest neighbours, classes, k by leave-one-out",
+        texts=("R3.3", "W5", "B22"),
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="neighbours.index",
+        choice="neighbours.check_index",
+        report_only=REPORT_ONLY,
+        rules=VOTING,
+        derived=INDEXED,
+        board=Entry(
+            "neighbours-classifier",
+            "classification",
+            {"n_neighbors": CANDIDATES},
+            {"weights": ("uniform", "distance")},
+            dense=True,
+            scaled=(True, False),
+        ),
     )
 
     def __init__(
@@ -388,14 +402,24 @@ class KNeighborsCV(Averaged, Chosen):
     array([[ 93., 282.]])
     """
 
-    _claims: ClassVar = claims("k nearest neighbours, numbers, k by leave-one-out; jackknife+", "-", "R3.3, B22")
-    _zoo: ClassVar = Entry(
-        "neighbours",
-        "regression",
-        {"n_neighbors": CANDIDATES},
-        {"weights": ("uniform", "distance")},
-        dense=True,
-        scaled=(True, False),
+    _registration: ClassVar = Registration(
+        method="k nearest neighbours, numbers, k by leave-one-out; jackknife+",
+        texts=("R3.3", "B22"),
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="neighbours.index",
+        choice="neighbours.check_index",
+        report_only=REPORT_ONLY,
+        rules=COMPARED,
+        derived=INDEXED,
+        board=Entry(
+            "neighbours",
+            "regression",
+            {"n_neighbors": CANDIDATES},
+            {"weights": ("uniform", "distance")},
+            dense=True,
+            scaled=(True, False),
+        ),
     )
 
     def __init__(

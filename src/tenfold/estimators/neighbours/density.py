@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, on_host
 from tenfold.distances import VALID, Distance, Minkowski, distance_of, same
-from tenfold.estimators.contract import Claims, all_or_nothing, rows_alone, total_weight
+from tenfold.estimators.contract import all_or_nothing, rows_alone, total_weight
 from tenfold.estimators.neighbours.reached import Told
+from tenfold.estimators.neighbours.stored import INDEXED
 from tenfold.estimators.neighbours.windowed import Windowed
 from tenfold.estimators.parameters import (
     Constraints,
@@ -23,6 +24,7 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
+from tenfold.estimators.registration import Registration, Source
 from tenfold.judge import windows as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import (
@@ -40,7 +42,7 @@ from tenfold.plans.neighbours import (
 )
 
 KERNELS = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
-DENSE = ("arrays", "files", "Dask", "devices")
+DENSE: tuple[Source, ...] = ("arrays", "files", "Dask", "devices")
 SPARSE = "Windows are about dense rows: X.toarray(), or neighbours of sparse rows."
 
 
@@ -112,14 +114,21 @@ class KernelDensity(Windowed):
     True
     """
 
-    _claims: ClassVar = Claims(
-        "Density by windows",
-        "fold",
-        "exact",
-        "S12.2.1, S6.1",
-        "sklearn.neighbors.KernelDensity",
-        DENSE,
-        SPARSE,
+    _registration: ClassVar = Registration(
+        method="Density by windows",
+        texts=("S12.2.1", "S6.1"),
+        peer="sklearn.neighbors",
+        reads=("one pass",),
+        where=DENSE,
+        instead=SPARSE,
+        certificate=("exact",),
+        judge="neighbours.windows",
+        choice="neighbours.check_bandwidth",
+        report_only={
+            "likelihoods_": "no method reads them, and bandwidth_ must be the best of them; the mean of "
+            "cross_val_score of the model with one candidate and cv=LeaveOneOut() computes one again",
+        },
+        derived=INDEXED,
     )
     _constraints: ClassVar[Constraints] = {
         "bandwidth": (real(0, np.inf, "neither"), choice("scott", "silverman", "likelihood")),
@@ -132,11 +141,6 @@ class KernelDensity(Windowed):
         "leaf_size": (integer(1),),
         "metric_params": (nothing(), instance(dict)),
         "candidates": (nothing(), array_like()),
-    }
-
-    _report_only: ClassVar[dict[str, str]] = {
-        "likelihoods_": "no method reads them, and bandwidth_ must be the best of them; the mean of cross_val_score of "
-        "the model with one candidate and cv=LeaveOneOut() computes one again",
     }
 
     def __init__(

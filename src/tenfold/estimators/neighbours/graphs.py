@@ -7,8 +7,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.estimators.neighbours.asked import NearestAsked, RadiusAsked
 from tenfold.estimators.neighbours.nearest import NearestNeighbors
-from tenfold.estimators.neighbours.searched import NEAREST, RADIUS, SEARCH, Alone, claims
+from tenfold.estimators.neighbours.searched import NEAREST, RADIUS, SEARCH, Alone
+from tenfold.estimators.neighbours.stored import COMPARED, INDEXED
 from tenfold.estimators.parameters import Constraints, boolean, check_arguments, choice, integer, real
+from tenfold.estimators.registration import Registration
 
 MODE = choice("distance", "connectivity")
 
@@ -234,7 +236,17 @@ class KNeighborsTransformer(Graphed, NearestAsked):
            [0., 2., 0.]])
     """
 
-    _claims: ClassVar = claims("Graph of nearest neighbours", "sklearn.neighbors.KNeighborsTransformer", "B8, B22")
+    _registration: ClassVar = Registration(
+        method="Graph of nearest neighbours",
+        texts=("B8", "B22"),
+        peer="sklearn.neighbors",
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="neighbours.index",
+        choice="neighbours.check_index",
+        rules=COMPARED,
+        derived=INDEXED,
+    )
     _constraints: ClassVar[Constraints] = {"mode": (MODE,), **NEAREST, **SEARCH}
 
     def __init__(
@@ -324,8 +336,16 @@ class RadiusNeighborsTransformer(Graphed, RadiusAsked):
            [0., 0., 0.]])
     """
 
-    _claims: ClassVar = claims(
-        "Graph of neighbours within a radius", "sklearn.neighbors.RadiusNeighborsTransformer", "B8, B22"
+    _registration: ClassVar = Registration(
+        method="Graph of neighbours within a radius",
+        texts=("B8", "B22"),
+        peer="sklearn.neighbors",
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="neighbours.index",
+        choice="neighbours.check_index",
+        rules=COMPARED,
+        derived=INDEXED,
     )
     _constraints: ClassVar[Constraints] = {"mode": (MODE,), **RADIUS, **SEARCH}
 

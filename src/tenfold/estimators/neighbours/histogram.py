@@ -12,20 +12,27 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tenfold.arrays import Array, Floats, Integers, is_foreign, like, on_host
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     refuse_not_finite,
     rows_alone,
-    source_of,
     total_weight,
     validate_rows,
     validate_weights,
 )
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import Predictor
+from tenfold.estimators.registration import Registration, source_of
+from tenfold.estimators.schema import floats
 from tenfold.judge import windows as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import boxes as plan
+
+
+def _has_boxes(model: Any) -> bool:
+    """Edges rise, and every box has its count and its density."""
+    shape = tuple(len(edges) - 1 for edges in model.bin_edges_)
+    rising = all(np.all(np.diff(edges) > 0.0) for edges in model.bin_edges_)
+    return rising and min(shape, default=0) >= 1 and model.density_.shape == model.counts_.shape == shape
 
 
 class Histogram(Predictor, BaseEstimator):
@@ -76,14 +83,18 @@ class Histogram(Predictor, BaseEstimator):
     array([0.375, 0.125])
     """
 
-    _claims: ClassVar = Claims(
-        "Histogram, density in boxes",
-        "fold",
-        "exact",
-        "S6.1, W2",
-        "-",
-        ("arrays", "files", "Dask", "devices"),
-        "A histogram is of dense rows: X.toarray().",
+    _registration: ClassVar = Registration(
+        method="Histogram, density in boxes",
+        texts=("S6.1", "W2"),
+        reads=("one pass",),
+        where=("arrays", "files", "Dask", "devices"),
+        instead="A histogram is of dense rows: X.toarray().",
+        certificate=("exact",),
+        judge="neighbours.histogram",
+        outputs="neighbours.bars",
+        choice="neighbours.check_boxes",
+        stored={"counts_": floats("...")},
+        rules={"boxes must have rising edges and their counts": _has_boxes},
     )
     _constraints: ClassVar[Constraints] = {
         "bins": (integer(1), choice("loo"), array_like()),
@@ -112,7 +123,7 @@ class Histogram(Predictor, BaseEstimator):
 
     def _validated(self, X: Any, sample_weight: Any, *, reset: bool = False) -> tuple[Array, Array | None]:
         """Rows and weights; those of the fit are remembered."""
-        self._claims.refuse(type(self).__name__, X)
+        self._registration.refuse(type(self).__name__, X)
         if source_of(X) == "arrays":
             X = validate_data(self, X, order="C", dtype=np.float64, reset=reset)
         else:

@@ -3,8 +3,10 @@
 from typing import Any, ClassVar
 
 from tenfold.estimators.neighbours.asked import NearestAsked, RadiusAsked
-from tenfold.estimators.neighbours.searched import NEAREST, RADIUS, SEARCH, Alone, claims
+from tenfold.estimators.neighbours.searched import NEAREST, RADIUS, SEARCH, Alone
+from tenfold.estimators.neighbours.stored import COMPARED, INDEXED
 from tenfold.estimators.parameters import Constraints
+from tenfold.estimators.registration import Registration
 
 
 class NearestNeighbors(Alone, NearestAsked, RadiusAsked):
@@ -72,7 +74,17 @@ class NearestNeighbors(Alone, NearestAsked, RadiusAsked):
     array([[2, 0]])
     """
 
-    _claims: ClassVar = claims("Nearest neighbours", "sklearn.neighbors.NearestNeighbors")
+    _registration: ClassVar = Registration(
+        method="Nearest neighbours",
+        texts=("S2.1", "R2", "W5", "B22"),
+        peer="sklearn.neighbors",
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="neighbours.index",
+        choice="neighbours.check_index",
+        rules=COMPARED,
+        derived=INDEXED,
+    )
     _constraints: ClassVar[Constraints] = {**NEAREST, **RADIUS, **SEARCH}
 
     def __init__(

@@ -10,9 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array
 from tenfold.estimators.neighbours.asked import NearestTold
 from tenfold.estimators.neighbours.reached import Told
-from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Targeted, claims
+from tenfold.estimators.neighbours.searched import NEAREST, SEARCH, WEIGHTS, Targeted
+from tenfold.estimators.neighbours.stored import COMPARED, INDEXED
 from tenfold.estimators.parameters import Constraints
 from tenfold.estimators.predictors import Scored
+from tenfold.estimators.registration import Registration
 from tenfold.plans.neighbours import Near, means
 
 
@@ -104,7 +106,17 @@ class KNeighborsRegressor(Averaged, NearestTold):
     array([0.5])
     """
 
-    _claims: ClassVar = claims("k nearest neighbours, numbers", "sklearn.neighbors.KNeighborsRegressor", "R2.2, B22")
+    _registration: ClassVar = Registration(
+        method="k nearest neighbours, numbers",
+        texts=("R2.2", "B22"),
+        peer="sklearn.neighbors",
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="neighbours.index",
+        choice="neighbours.check_index",
+        rules=COMPARED,
+        derived=INDEXED,
+    )
     _constraints: ClassVar[Constraints] = {**NEAREST, **WEIGHTS, **SEARCH}
 
     def __init__(

@@ -10,13 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, Floats, on_host
 from tenfold.choose.neighbours import mean_error
 from tenfold.distances import VALID, Distance
-from tenfold.estimators.contract import Claims, all_or_nothing
+from tenfold.estimators.contract import all_or_nothing
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.neighbours.density import DENSE, SPARSE
 from tenfold.estimators.neighbours.reached import Told
+from tenfold.estimators.neighbours.stored import INDEXED
 from tenfold.estimators.neighbours.windowed import Windowed
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, instance, nothing, real
 from tenfold.estimators.predictors import Scored
+from tenfold.estimators.registration import Registration
 from tenfold.judge import windows as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import KeptWindows, WindowsAbout, WindowSum, bandwidths_to_try
@@ -84,15 +86,30 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
     array([1.])
     """
 
-    _claims: ClassVar = Claims("Parzen windows, means", "fold", "exact", "R2.3", "-", DENSE, SPARSE)
-    _zoo: ClassVar = Entry(
-        "parzen",
-        "regression",
-        {"bandwidth": "loo"},
-        chosen=("bandwidth_",),
-        how="exact leave-one-out",
-        fast=False,
-        dense=True,
+    _registration: ClassVar = Registration(
+        method="Parzen windows, means",
+        texts=("R2.3",),
+        reads=("one pass",),
+        where=DENSE,
+        instead=SPARSE,
+        certificate=("exact",),
+        judge="neighbours.windows",
+        outputs="neighbours.local_means",
+        choice="neighbours.check_bandwidth",
+        report_only={
+            "cv_errors_": "no method reads them, and bandwidth_ must be the best of them; cross_val_score of the model "
+            "with one candidate, cv=LeaveOneOut() and scoring='neg_mean_squared_error' computes one again",
+        },
+        derived=INDEXED,
+        board=Entry(
+            "parzen",
+            "regression",
+            {"bandwidth": "loo"},
+            chosen=("bandwidth_",),
+            how="exact leave-one-out",
+            fast=False,
+            dense=True,
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         "bandwidth": (real(0, np.inf, "neither"), choice("loo")),
@@ -101,11 +118,6 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
         "metric_params": (nothing(), instance(dict)),
         "outside": (choice("nearest", "mean", "nan"),),
         "candidates": (nothing(), array_like()),
-    }
-
-    _report_only: ClassVar[dict[str, str]] = {
-        "cv_errors_": "no method reads them, and bandwidth_ must be the best of them; cross_val_score of the model "
-        "with one candidate, cv=LeaveOneOut() and scoring='neg_mean_squared_error' computes one again",
     }
 
     def __init__(

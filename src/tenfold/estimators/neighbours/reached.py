@@ -9,7 +9,8 @@ import numpy as np
 from tenfold.arrays import Array, Integers, is_dask, is_foreign, like, namespace
 from tenfold.data import BatchRows, Block, Table
 from tenfold.distances import Distance
-from tenfold.estimators.contract import SOURCES, clusters, source_of
+from tenfold.estimators.contract import clusters
+from tenfold.estimators.registration import SOURCES, source_of
 from tenfold.plans.neighbours import AllWithin, Kept, KeptWindows, Question, Source, is_possible, numbered
 
 THERE = ("files", "Dask", "devices")

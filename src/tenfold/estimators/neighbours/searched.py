@@ -17,13 +17,11 @@ from tenfold.distances import VALID, distance_of
 from tenfold.estimators.advice import advising
 from tenfold.estimators.classes import encoded
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     as_rows,
     canonical,
     refuse_not_finite,
     rows_alone,
-    source_of,
     total_weight,
     validate,
     validate_rows,
@@ -44,6 +42,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import Predictor
+from tenfold.estimators.registration import Registration, source_of
 from tenfold.judge import neighbours as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import (
@@ -71,11 +70,6 @@ def an_object() -> Check:
     return is_metric, "a DistanceMetric"
 
 
-def claims(method: str, peer: str, sources: str = "S2.1, R2, W5, B22") -> Claims:
-    """What a class that keeps its rows, or where they are, claims."""
-    return Claims(method, "fold", "exact", sources, peer)
-
-
 SEARCH: Constraints = {
     "algorithm": (choice("auto", "ball_tree", "kd_tree", "brute"),),
     "leaf_size": (integer(1),),
@@ -92,7 +86,7 @@ WEIGHTS: Constraints = {"weights": (choice("uniform", "distance"), function(), n
 class Searched(MultiOutputMixin, Predictor, BaseEstimator):
     """Keeps rows in an index, by scikit-learn's parameters of a search."""
 
-    _claims: ClassVar[Claims]
+    _registration: ClassVar[Registration]
     _constraints: ClassVar[Constraints] = {}
     _with_missing: ClassVar = "metric='nan_euclidean' compares rows by the entries that both have."
     _fit_X: Any
@@ -138,7 +132,7 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
         check_parameters(self, self._constraints)
         shared = is_index(X)
         X = X._fit_X if isinstance(X, Searched) else np.array(X.data) if shared else X
-        self._claims.refuse(type(self).__name__, X)
+        self._registration.refuse(type(self).__name__, X)
         there = source_of(X) in THERE
         X, y = self._of_source(X, y) if there else (X, y) if shared else self._taken(X, y)
         name_metric(self, X.shape[1])

@@ -10,11 +10,9 @@ from tenfold.arrays import Array, Floats, is_dask, on_host
 from tenfold.data import Rows
 from tenfold.distances import Distance, distance_of
 from tenfold.estimators.contract import (
-    Claims,
     as_rows,
     refuse_not_finite,
     rows_alone,
-    source_of,
     total_weight,
     validate,
     validate_rows,
@@ -22,6 +20,7 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.neighbours.reached import THERE, Told, positive, refuse_distance, told_of
 from tenfold.estimators.predictors import Predictor
+from tenfold.estimators.registration import Registration, source_of
 from tenfold.judge.neighbours import sample
 from tenfold.plans.neighbours import Form, KeptWindows, Question, Source, WindowsAbout, WindowSum, numbered, rows_at
 
@@ -29,7 +28,7 @@ from tenfold.plans.neighbours import Form, KeptWindows, Question, Source, Window
 class Windowed(Predictor, BaseEstimator):
     """Keeps rows, with or without targets, in memory or where they are."""
 
-    _claims: ClassVar[Claims]
+    _registration: ClassVar[Registration]
     _rows: Any
     _weight: Any
     _targets: Any = None
@@ -41,7 +40,7 @@ class Windowed(Predictor, BaseEstimator):
 
     def _keep(self, X: Any, y: Any, sample_weight: Any, *, told: bool) -> Self:
         """Rows of positive weight in memory, all of those elsewhere."""
-        self._claims.refuse(type(self).__name__, X)
+        self._registration.refuse(type(self).__name__, X)
         if source_of(X) in THERE:
             if self.bandwidth in ("likelihood", "loo"):
                 raise ValueError(

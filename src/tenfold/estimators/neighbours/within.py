@@ -14,8 +14,10 @@ from tenfold.estimators.contract import all_or_nothing
 from tenfold.estimators.neighbours.asked import RadiusAsked
 from tenfold.estimators.neighbours.classes import Voted
 from tenfold.estimators.neighbours.numbers import Averaged
-from tenfold.estimators.neighbours.searched import RADIUS, SEARCH, WEIGHTS, claims
+from tenfold.estimators.neighbours.searched import RADIUS, SEARCH, WEIGHTS
+from tenfold.estimators.neighbours.stored import COMPARED, INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints, array_like, instance, nothing
+from tenfold.estimators.registration import Registration
 from tenfold.plans.neighbours import Near, votes
 
 
@@ -94,8 +96,16 @@ class RadiusNeighborsClassifier(Voted, RadiusAsked):
     array([[0.66666667, 0.33333333]])
     """
 
-    _claims: ClassVar = claims(
-        "Neighbours within a radius, classes", "sklearn.neighbors.RadiusNeighborsClassifier", "R2.3"
+    _registration: ClassVar = Registration(
+        method="Neighbours within a radius, classes",
+        texts=("R2.3",),
+        peer="sklearn.neighbors",
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="neighbours.index",
+        choice="neighbours.check_index",
+        rules=VOTING,
+        derived=INDEXED,
     )
     _constraints: ClassVar[Constraints] = {
         **RADIUS,
@@ -258,8 +268,16 @@ class RadiusNeighborsRegressor(Averaged, RadiusAsked):
     array([0.5])
     """
 
-    _claims: ClassVar = claims(
-        "Neighbours within a radius, numbers", "sklearn.neighbors.RadiusNeighborsRegressor", "R2.3"
+    _registration: ClassVar = Registration(
+        method="Neighbours within a radius, numbers",
+        texts=("R2.3",),
+        peer="sklearn.neighbors",
+        reads=("one pass",),
+        certificate=("exact",),
+        judge="neighbours.index",
+        choice="neighbours.check_index",
+        rules=COMPARED,
+        derived=INDEXED,
     )
     _constraints: ClassVar[Constraints] = {**RADIUS, **WEIGHTS, **SEARCH}
 

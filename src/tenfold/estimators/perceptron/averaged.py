@@ -5,10 +5,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite
+from tenfold.estimators.contract import all_or_nothing, refuse_not_finite
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters
-from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Linear, Mistaken, problem_of
+from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, REPORT_ONLY, WHERE, Linear, Mistaken, problem_of
+from tenfold.estimators.registration import Registration
 from tenfold.plans.perceptron import fit_mean
 from tenfold.solvers.perceptron import Memory
 from tenfold.stats.derivatives import Params
@@ -99,8 +100,18 @@ class AveragedPerceptron(Mistaken, Linear):
     True
     """
 
-    _claims: ClassVar = Claims("Averaged perceptron", "scan", "count", "C12-30", "", WHERE, INSTEAD)
-    _zoo: ClassVar = Entry("averaged-perceptron", "classification", {"max_iter": 20}, fast=False)
+    _registration: ClassVar = Registration(
+        method="Averaged perceptron",
+        texts=("C12-30",),
+        reads=("in order",),
+        where=WHERE,
+        instead=INSTEAD,
+        certificate=("count",),
+        judge="perceptron.linear",
+        outputs="linear_outputs.classification",
+        report_only=REPORT_ONLY,
+        board=Entry("averaged-perceptron", "classification", {"max_iter": 20}, fast=False),
+    )
     _constraints: ClassVar[Constraints] = COMMON
 
     def __init__(

@@ -9,9 +9,10 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from tenfold.arrays import Floats, Integers
 from tenfold.data import Rows
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.contract import Claims, all_or_nothing, refuse_not_finite
+from tenfold.estimators.contract import all_or_nothing, refuse_not_finite
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
-from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Linear, Mistaken, problem_of
+from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, REPORT_ONLY, WHERE, Linear, Mistaken, problem_of
+from tenfold.estimators.registration import Registration
 from tenfold.plans.perceptron import Limits, Penalty, PerceptronFit, fit_last, fit_penalised, held_back
 from tenfold.plans.sgd import Held
 from tenfold.stats.derivatives import Params
@@ -131,8 +132,17 @@ class Perceptron(Mistaken, Linear):
     The smallest margin is 0.316 (signed distance from the boundary).
     """
 
-    _claims: ClassVar = Claims(
-        "Perceptron", "scan", "count", "C12-30, S2.3, R9.1, W7.1, B2", "Perceptron", WHERE, INSTEAD
+    _registration: ClassVar = Registration(
+        method="Perceptron",
+        texts=("C12-30", "S2.3", "R9.1", "W7.1", "B2"),
+        peer="sklearn.linear_model",
+        reads=("in order",),
+        where=WHERE,
+        instead=INSTEAD,
+        certificate=("count",),
+        judge="perceptron.linear",
+        outputs="linear_outputs.classification",
+        report_only=REPORT_ONLY,
     )
     _constraints: ClassVar[Constraints] = {
         **COMMON,

@@ -13,7 +13,6 @@ from tenfold.data import Rows
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
 from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered_or_refused, refuse_numbers
 from tenfold.estimators.contract import (
-    Claims,
     as_rows,
     follow,
     validate,
@@ -32,6 +31,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import Scored, Sparsified
+from tenfold.estimators.registration import Registration, Source
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
 from tenfold.plans.perceptron import Limits, PerceptronFit
 from tenfold.problems import Separation
@@ -39,23 +39,25 @@ from tenfold.solvers.loop import Status
 from tenfold.solvers.perceptron import Course
 from tenfold.stats.derivatives import Params
 
-WHERE = ("arrays", "sparse", "files")
+WHERE: tuple[Source, ...] = ("arrays", "sparse", "files")
 INSTEAD = "It looks at one row after the other: bring the rows to this machine, or take LogisticRegression."
 UNFINISHED = {status.value: status.message for status in (Status.MAX_ITER, Status.TIME_LIMIT, Status.STOPPED)}
 UNFINISHED |= {Status.INTERRUPTED.value: Status.INTERRUPTED.message}
 PART = "The rows came in parts, of which the model knows the last: call tenfold.certify(model, X, y) with all of them."
 
 
+REPORT_ONLY = {
+    "n_iter_": "how many passes the solver took",
+    "t_": "how many samples the solver has seen",
+    "n_mistakes_": "how many mistakes the solver learned from, in the order of its passes",
+}
+
+
 class Mistaken(Scored, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """What the three perceptrons share: rows one after the other, several classes, parts."""
 
-    _claims: ClassVar[Claims]
+    _registration: ClassVar[Registration]
     _constraints: ClassVar[Constraints]
-    _report_only: ClassVar[dict[str, str]] = {
-        "n_iter_": "how many passes the solver took",
-        "t_": "how many samples the solver has seen",
-        "n_mistakes_": "how many mistakes the solver learned from, in the order of its passes",
-    }
     classes_: Array
     t_: float
 

@@ -8,9 +8,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tenfold.arrays import FLOATS, Array
 from tenfold.data import BatchRows, Block, Table
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.contract import Claims, all_or_nothing, canonical, refuse_not_finite
+from tenfold.estimators.contract import all_or_nothing, canonical, refuse_not_finite
 from tenfold.estimators.parameters import Constraints, check_parameters
-from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, WHERE, Mistaken, problem_of
+from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, REPORT_ONLY, WHERE, Mistaken, problem_of
+from tenfold.estimators.registration import Registration
 from tenfold.judge.counts import balance
 from tenfold.plans.perceptron import PerceptronFit, fit_votes
 from tenfold.stats.votes import Voters
@@ -107,7 +108,18 @@ class VotedPerceptron(Mistaken):
     array([ 1.  , -0.33])
     """
 
-    _claims: ClassVar = Claims("Voted perceptron", "scan", "count", "C12-30", "", WHERE, INSTEAD)
+    _registration: ClassVar = Registration(
+        method="Voted perceptron",
+        texts=("C12-30",),
+        reads=("in order",),
+        where=WHERE,
+        instead=INSTEAD,
+        certificate=("count",),
+        judge="perceptron.votes",
+        outputs="perceptron.vote_outputs",
+        choice="perceptron.check_votes",
+        report_only=REPORT_ONLY,
+    )
     _constraints: ClassVar[Constraints] = COMMON
 
     def __init__(

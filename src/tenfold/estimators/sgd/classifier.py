@@ -12,7 +12,7 @@ from tenfold import _core
 from tenfold.arrays import Array, contiguous
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered_or_refused, refuse_numbers
-from tenfold.estimators.contract import Claims, all_or_nothing, validate, validate_weights
+from tenfold.estimators.contract import all_or_nothing, validate, validate_weights
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.labels import seeds_of_classes
 from tenfold.estimators.parameters import (
@@ -25,8 +25,10 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.predictors import Scored
+from tenfold.estimators.registration import Registration
 from tenfold.estimators.sgd.online import (
     INSTEAD,
+    REPORT_ONLY,
     SHARED,
     STOPPING,
     WHERE,
@@ -281,21 +283,25 @@ class SGDClassifier(Scored, OnlineClassifier, ClassifierMixin, BaseEstimator):
     'not judged'
     """
 
-    _claims: ClassVar = Claims(
-        "Linear classification by the delta rule, any loss",
-        "scan",
-        "not judged; gap on demand",
-        "C29, S2.4, W7, R8.1, B18-20",
-        "SGDClassifier",
-        WHERE,
-        INSTEAD,
-    )
-    _zoo: ClassVar = Entry(
-        "sgd-classifier",
-        "classification",
-        {"loss": "log_loss", "random_state": 0},
-        {"alpha": (1e-5, 1e-3)},
-        fast=False,
+    _registration: ClassVar = Registration(
+        method="Linear classification by the delta rule, any loss",
+        texts=("C29", "S2.4", "W7", "R8.1", "B18-20"),
+        peer="sklearn.linear_model",
+        reads=("in order",),
+        where=WHERE,
+        instead=INSTEAD,
+        certificate=("gap",),
+        judged=False,
+        judge="sgd.classification",
+        outputs="linear_outputs.classification",
+        report_only=REPORT_ONLY,
+        board=Entry(
+            "sgd-classifier",
+            "classification",
+            {"loss": "log_loss", "random_state": 0},
+            {"alpha": (1e-5, 1e-3)},
+            fast=False,
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         **SHARED,

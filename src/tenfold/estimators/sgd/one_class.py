@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array, Floats
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     follow,
     validate_rows,
@@ -17,8 +16,10 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.labels import SEEDS
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, real
+from tenfold.estimators.registration import Registration
 from tenfold.estimators.sgd.online import (
     INSTEAD,
+    REPORT_ONLY,
     SHARED,
     WHERE,
     Online,
@@ -113,14 +114,18 @@ class SGDOneClassSVM(Online, OutlierMixin, BaseEstimator):
     array([ 1, -1], dtype=int32)
     """
 
-    _claims: ClassVar = Claims(
-        "One-class SVM by the delta rule",
-        "scan",
-        "not judged; gap on demand",
-        "completes the family",
-        "SGDOneClassSVM",
-        WHERE,
-        INSTEAD,
+    _registration: ClassVar = Registration(
+        method="One-class SVM by the delta rule",
+        texts=(),
+        peer="sklearn.linear_model",
+        reads=("in order",),
+        where=WHERE,
+        instead=INSTEAD,
+        certificate=("gap",),
+        judged=False,
+        judge="sgd.one_class",
+        outputs="linear_outputs.inliers",
+        report_only=REPORT_ONLY,
     )
     _flat: ClassVar[bool] = True
     _constraints: ClassVar[Constraints] = {

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,11 +14,12 @@ from tenfold.estimators.callbacks import CallbackSupportMixin, watcher
 from tenfold.estimators.contract import as_rows, canonical, follow, is_plain, refuse_not_finite
 from tenfold.estimators.parameters import Constraints, boolean, integer, nothing, random_state, real
 from tenfold.estimators.predictors import Sparsified
+from tenfold.estimators.registration import Source
 from tenfold.plans.sgd import Held, Patience, Rule, SgdFit, Target, fit, start_at
 from tenfold.solvers.loop import Status
 from tenfold.stats.derivatives import Params
 
-WHERE = ("arrays", "sparse", "files")
+WHERE: tuple[Source, ...] = ("arrays", "sparse", "files")
 INSTEAD = "Steps follow one another, so that rows are read in order, by one machine."
 
 
@@ -45,6 +46,12 @@ STOPPING: Constraints = {
 """What those take that can stop on rows kept apart."""
 
 
+REPORT_ONLY = {
+    "n_iter_": "how many passes the solver took",
+    "t_": "one more than the samples that were seen; partial_fit goes on with it",
+}
+
+
 class Online(CallbackSupportMixin, Sparsified):
     """A model of `coef_` and `intercept_` whose rows are taken one after the other."""
 
@@ -55,10 +62,6 @@ class Online(CallbackSupportMixin, Sparsified):
     shuffle: bool
     random_state: Any
     time_limit: float | None
-    _report_only: ClassVar[dict[str, str]] = {
-        "n_iter_": "how many passes the solver took",
-        "t_": "one more than the samples that were seen; partial_fit goes on with it",
-    }
 
     def _rule(self) -> Rule:
         """What the parameters ask for."""
@@ -229,7 +232,7 @@ def validate_part(model: Any, X: Any, y: Any, validated: Any) -> tuple[Array, Ar
     if not hasattr(model, "t_"):
         return validated(model, X, y)
     if isinstance(X, Table):
-        model._claims.refuse(type(model).__name__, X)
+        model._registration.refuse(type(model).__name__, X)
     known = {name: vars(model)[name] for name in ("n_features_in_", "feature_names_in_") if name in vars(model)}
     if not isinstance(X, Table) and not (is_plain(X) and len(known) == 1):  # else there are no names to compare
         validate_data(model, X, reset=False, skip_check_array=True)

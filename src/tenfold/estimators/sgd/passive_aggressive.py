@@ -6,11 +6,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.contract import Claims, all_or_nothing
+from tenfold.estimators.contract import all_or_nothing
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, integer, nothing, real
 from tenfold.estimators.predictors import Scored
+from tenfold.estimators.registration import Registration
 from tenfold.estimators.sgd.classifier import OnlineClassifier
-from tenfold.estimators.sgd.online import INSTEAD, SHARED, STOPPING, WHERE
+from tenfold.estimators.sgd.online import INSTEAD, REPORT_ONLY, SHARED, STOPPING, WHERE
 from tenfold.estimators.sgd.regressor import OnlineRegressor
 from tenfold.plans.sgd import Rule
 
@@ -118,14 +119,17 @@ class PassiveAggressiveClassifier(Scored, OnlineClassifier, ClassifierMixin, Bas
     True
     """
 
-    _claims: ClassVar = Claims(
-        "Passive-aggressive classification",
-        "scan",
-        "not judged",
-        "completes the family",
-        "PassiveAggressiveClassifier",
-        WHERE,
-        INSTEAD,
+    _registration: ClassVar = Registration(
+        method="Passive-aggressive classification",
+        texts=(),
+        peer="sklearn.linear_model",
+        reads=("in order",),
+        where=WHERE,
+        instead=INSTEAD,
+        certificate=(),
+        judged=False,
+        judge="sgd.passive_aggressive",
+        report_only=REPORT_ONLY,
     )
     _constraints: ClassVar[Constraints] = {
         **SHARED,
@@ -293,14 +297,17 @@ class PassiveAggressiveRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEs
     array([ 1., -2.])
     """
 
-    _claims: ClassVar = Claims(
-        "Passive-aggressive regression",
-        "scan",
-        "not judged",
-        "completes the family",
-        "PassiveAggressiveRegressor",
-        WHERE,
-        INSTEAD,
+    _registration: ClassVar = Registration(
+        method="Passive-aggressive regression",
+        texts=(),
+        peer="sklearn.linear_model",
+        reads=("in order",),
+        where=WHERE,
+        instead=INSTEAD,
+        certificate=(),
+        judged=False,
+        judge="sgd.passive_aggressive",
+        report_only=REPORT_ONLY,
     )
     _constraints: ClassVar[Constraints] = {
         **SHARED,

@@ -9,13 +9,15 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.contract import Claims, all_or_nothing, validate, validate_weights
+from tenfold.estimators.contract import all_or_nothing, validate, validate_weights
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.labels import SEEDS
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import Scored
+from tenfold.estimators.registration import Registration
 from tenfold.estimators.sgd.online import (
     INSTEAD,
+    REPORT_ONLY,
     SHARED,
     STOPPING,
     WHERE,
@@ -183,21 +185,25 @@ class SGDRegressor(Scored, OnlineRegressor, RegressorMixin, BaseEstimator):
     (array([ 1., -2.]), array([3.]))
     """
 
-    _claims: ClassVar = Claims(
-        "Linear regression by the delta rule, any loss",
-        "scan",
-        "not judged; gap on demand",
-        "S2.4, W7.1, R8.1, B18",
-        "SGDRegressor",
-        WHERE,
-        INSTEAD,
-    )
-    _zoo: ClassVar = Entry(
-        "sgd-regression",
-        "regression",
-        {"random_state": 0},
-        {"alpha": (1e-5, 1e-3)},
-        fast=False,
+    _registration: ClassVar = Registration(
+        method="Linear regression by the delta rule, any loss",
+        texts=("S2.4", "W7.1", "R8.1", "B18"),
+        peer="sklearn.linear_model",
+        reads=("in order",),
+        where=WHERE,
+        instead=INSTEAD,
+        certificate=("gap",),
+        judged=False,
+        judge="sgd.regression",
+        outputs="linear_outputs.regression",
+        report_only=REPORT_ONLY,
+        board=Entry(
+            "sgd-regression",
+            "regression",
+            {"random_state": 0},
+            {"alpha": (1e-5, 1e-3)},
+            fast=False,
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         **SHARED,

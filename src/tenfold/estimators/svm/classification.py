@@ -9,7 +9,6 @@ from tenfold.arrays import Array, contiguous, entries, is_sparse
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.classes import chosen_classes, largest
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     follow,
     refuse_not_finite,
@@ -22,6 +21,7 @@ from tenfold.estimators.entries import Entry
 from tenfold.estimators.labels import numbered_classes
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, nothing
 from tenfold.estimators.predictors import Scored, Sparsified
+from tenfold.estimators.registration import Registration
 from tenfold.estimators.svm.machines import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of, tasks
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.svm import worst
@@ -124,19 +124,21 @@ class LinearSVC(Scored, CallbackSupportMixin, ClassifierMixin, Sparsified, BaseE
     True
     """
 
-    _report_only: ClassVar[dict[str, str]] = {"n_iter_": "how many steps the solver took"}
-    _claims: ClassVar[Claims] = Claims(
-        "Linear support vector classification: hinge and squared hinge",
-        "fold an iteration",
-        "gap",
-        "S9, R9, B20, W8",
-        "LinearSVC",
-    )
-    _zoo: ClassVar = Entry(
-        "linear-svm",
-        "classification",
-        {"penalize_intercept": False},
-        {"C": (1e-3, 1e-2, 0.1, 1.0)},
+    _registration: ClassVar = Registration(
+        method="Linear support vector classification: hinge and squared hinge",
+        texts=("S9", "R9", "B20", "W8"),
+        peer="sklearn.svm",
+        reads=("a pass a step",),
+        certificate=("gap",),
+        judge="svm.classification",
+        outputs="linear_outputs.classification",
+        report_only={"n_iter_": "how many steps the solver took"},
+        board=Entry(
+            "linear-svm",
+            "classification",
+            {"penalize_intercept": False},
+            {"C": (1e-3, 1e-2, 0.1, 1.0)},
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         "penalty": (choice("l1", "l2"),),

@@ -10,9 +10,10 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array
 from tenfold.data import Rows
 from tenfold.estimators.classes import class_factors, marked
-from tenfold.estimators.contract import SOURCES, as_rows, counted, source_of, total_weight
+from tenfold.estimators.contract import as_rows, counted, total_weight
 from tenfold.estimators.labels import weighted
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer, nothing, random_state, real
+from tenfold.estimators.registration import SOURCES, source_of
 from tenfold.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, SquaredHinge
 from tenfold.machine import at_once
 from tenfold.plans.fitted import Fitted

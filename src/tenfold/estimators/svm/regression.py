@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from tenfold.arrays import Array, contiguous
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     follow,
     refuse_not_finite,
@@ -20,6 +19,7 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, real
 from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.registration import Registration
 from tenfold.estimators.svm.machines import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of
 from tenfold.plans.fitted import Fitted
 from tenfold.stats.derivatives import Params
@@ -105,20 +105,22 @@ class LinearSVR(Scored, CallbackSupportMixin, RegressorMixin, LinearPredictor, B
     True
     """
 
-    _report_only: ClassVar[dict[str, str]] = {"n_iter_": "how many steps the solver took"}
-    _claims: ClassVar[Claims] = Claims(
-        "Linear support vector regression: epsilon-insensitive loss and its square",
-        "fold an iteration",
-        "gap",
-        "W9",
-        "LinearSVR",
-    )
-    _zoo: ClassVar = Entry(
-        "linear-svr",
-        "regression",
-        {"loss": "squared_epsilon_insensitive", "penalize_intercept": False},
-        {"C": (0.01, 1.0, 100.0)},
-        fast=False,
+    _registration: ClassVar = Registration(
+        method="Linear support vector regression: epsilon-insensitive loss and its square",
+        texts=("W9",),
+        peer="sklearn.svm",
+        reads=("a pass a step",),
+        certificate=("gap",),
+        judge="svm.regression",
+        outputs="linear_outputs.regression",
+        report_only={"n_iter_": "how many steps the solver took"},
+        board=Entry(
+            "linear-svr",
+            "regression",
+            {"loss": "squared_epsilon_insensitive", "penalize_intercept": False},
+            {"C": (0.01, 1.0, 100.0)},
+            fast=False,
+        ),
     )
     _constraints: ClassVar[Constraints] = {
         "epsilon": (real(0.0),),

@@ -145,6 +145,9 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
         return tags
 
 
+REPORT_ONLY = {"n_iter_": "how many iterations scikit-learn's solver took; ours takes none"}
+
+
 class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
     """Directions with loadings and rotations, from which y is predicted."""
 
@@ -155,10 +158,6 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
     coef_: Array
     intercept_: Array
     n_iter_: list[int]
-
-    _report_only: ClassVar[dict[str, str]] = {
-        "n_iter_": "how many iterations scikit-learn's solver took; ours takes none"
-    }
 
     def _store(self, found: plan.Blocks, pairs: Pairs, X: Array) -> None:
         for name in ("weights", "loadings", "rotations"):

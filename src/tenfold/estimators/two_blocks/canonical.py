@@ -4,9 +4,11 @@ from typing import Any, ClassVar
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
-from tenfold.estimators.contract import Claims, follow
+from tenfold.estimators.contract import follow
 from tenfold.estimators.parameters import Constraints, array_like, real
-from tenfold.estimators.two_blocks.blocks import ITERATED, Regressing, latent, ridges
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.schema import floats
+from tenfold.estimators.two_blocks.blocks import ITERATED, REPORT_ONLY, Regressing, latent, ridges
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.two_blocks import canonical
 from tenfold.plans import two_blocks as plan
@@ -80,12 +82,15 @@ class CCA(Regressing):
     True
     """
 
-    _claims: ClassVar = Claims(
-        "Canonical correlations, also with a ridge",
-        "one fold",
-        "spectral",
-        "B10, W14.1",
-        "sklearn.cross_decomposition.CCA",
+    _registration: ClassVar = Registration(
+        method="Canonical correlations, also with a ridge",
+        texts=("B10", "W14.1"),
+        peer="sklearn.cross_decomposition",
+        reads=("one pass",),
+        certificate=("spectral",),
+        judge="two_blocks.correlations",
+        report_only=REPORT_ONLY,
+        stored={"coef_": floats("q p")},
     )
     _constraints: ClassVar[Constraints] = {**ITERATED, "ridge": (real(0), array_like())}
 

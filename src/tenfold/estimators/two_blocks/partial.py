@@ -7,10 +7,11 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, like, namespace, numpy_dtype, wide
 from tenfold.data import Block, Rows
-from tenfold.estimators.contract import Claims
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer
-from tenfold.estimators.two_blocks.blocks import ITERATED, Regressing, TwoBlocks, latent
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.schema import floats
+from tenfold.estimators.two_blocks.blocks import ITERATED, REPORT_ONLY, Regressing, TwoBlocks, latent
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.two_blocks import deflated, singular
 from tenfold.plans import two_blocks as plan
@@ -85,21 +86,24 @@ class PLSRegression(Regressing):
     True
     """
 
-    _claims: ClassVar = Claims(
-        "Partial least squares regression",
-        "one fold",
-        "spectral",
-        "",
-        "sklearn.cross_decomposition.PLSRegression",
-    )
-    _zoo: ClassVar = Entry(
-        "partial-least-squares",
-        "regression",
-        {"scale": False},
-        {"n_components": (1, 2, 4, 8)},
-        fast=False,
-        most_columns=2000,
-        dense=True,
+    _registration: ClassVar = Registration(
+        method="Partial least squares regression",
+        texts=(),
+        peer="sklearn.cross_decomposition",
+        reads=("one pass",),
+        certificate=("spectral",),
+        judge="two_blocks.regression",
+        report_only=REPORT_ONLY,
+        stored={"coef_": floats("q p")},
+        board=Entry(
+            "partial-least-squares",
+            "regression",
+            {"scale": False},
+            {"n_components": (1, 2, 4, 8)},
+            fast=False,
+            most_columns=2000,
+            dense=True,
+        ),
     )
     _constraints: ClassVar[Constraints] = ITERATED
 
@@ -211,12 +215,15 @@ class PLSCanonical(Regressing):
     array([-1.4 , -1.2 ,  0.56,  2.03])
     """
 
-    _claims: ClassVar = Claims(
-        "Partial least squares of two blocks",
-        "one fold",
-        "spectral",
-        "",
-        "sklearn.cross_decomposition.PLSCanonical",
+    _registration: ClassVar = Registration(
+        method="Partial least squares of two blocks",
+        texts=(),
+        peer="sklearn.cross_decomposition",
+        reads=("one pass",),
+        certificate=("spectral",),
+        judge="two_blocks.covariances",
+        report_only=REPORT_ONLY,
+        stored={"coef_": floats("q p")},
     )
     _constraints: ClassVar[Constraints] = {**ITERATED, "algorithm": (choice("nipals", "svd"),)}
 
@@ -285,12 +292,13 @@ class PLSSVD(TwoBlocks):
     ((4, 2), (4, 2))
     """
 
-    _claims: ClassVar = Claims(
-        "Singular vectors of the covariances of two blocks",
-        "one fold",
-        "spectral",
-        "",
-        "sklearn.cross_decomposition.PLSSVD",
+    _registration: ClassVar = Registration(
+        method="Singular vectors of the covariances of two blocks",
+        texts=(),
+        peer="sklearn.cross_decomposition",
+        reads=("one pass",),
+        certificate=("spectral",),
+        judge="two_blocks.singular_vectors",
     )
     _constraints: ClassVar[Constraints] = {
         "n_components": (integer(1),),

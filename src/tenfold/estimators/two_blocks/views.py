@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from tenfold.arrays import Array, Floats, numpy_dtype, wide
 from tenfold.data import Rows
 from tenfold.estimators.contract import (
-    Claims,
     all_or_nothing,
     follow,
     refuse_not_finite,
@@ -21,6 +20,8 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.parameters import Constraints, array_like, boolean, check_parameters, integer, real
 from tenfold.estimators.predictors import Predictor
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.schema import floats
 from tenfold.estimators.two_blocks.blocks import along, ridges
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.views import several_views
@@ -85,7 +86,14 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
     (array([2.]), (400, 3))
     """
 
-    _claims: ClassVar = Claims("Canonical correlations of any number of views", "one fold", "spectral", "B10, W14", "")
+    _registration: ClassVar = Registration(
+        method="Canonical correlations of any number of views",
+        texts=("B10", "W14"),
+        reads=("one pass",),
+        certificate=("spectral",),
+        judge="two_blocks.views",
+        stored={"weights_": floats("p c"), "scale_": floats("p")},
+    )
     _constraints: ClassVar[Constraints] = {
         "n_components": (integer(1),),
         "views": (integer(2), array_like()),

@@ -1,4 +1,4 @@
-"""What a value of a file must be: its type, its shape by names of sizes, its range.
+"""What a fitted model of a class must be, and each value of it: its type, its shape by names of sizes, its range.
 
 Sizes have names within one model: ``floats("t p")`` is a matrix whose second side is the number of columns, and whose
 first must be the same wherever ``t`` is written. A name that has no size yet gets that of the first array that has it;
@@ -6,7 +6,7 @@ a number stands for itself, ``p+t`` for a sum, ``*`` for any size, and ``...`` f
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -248,3 +248,30 @@ def _range(low: float, high: float | str) -> str:
         return "" if low == -np.inf else f", at least {low:g}"
     upper = f"below {high}" if isinstance(high, str) else f"at most {high:g}"
     return f", {upper}" if low == -np.inf else f", at least {low:g} and {upper}"
+
+
+Rule = Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What a fitted model of a class must be.
+
+    Attributes
+    ----------
+    attributes : the check of each attribute, in the order in which they are made.
+    rules : what must hold of several attributes together, each in words.
+    derived : attributes that are not in the file, and how they are made from the others.
+    """
+
+    attributes: Mapping[str, Check]
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    derived: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+
+ANY = {
+    "n_features_in_": whole(0, size="p"),
+    "feature_names_in_": names("p"),
+    "_sklearn_output_config": mapping(text(), text()),
+}
+"""What every estimator may have."""
