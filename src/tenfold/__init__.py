@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tenfold.advice import linear_or_not as linear_or_not
     from tenfold.advice import recommend as recommend
     from tenfold.certification import certify as certify
-    from tenfold.certification import infer as infer
+    from tenfold.certification.inference import infer as infer
     from tenfold.choose.path import RidgePath as RidgePath
     from tenfold.data.open import rows as rows
     from tenfold.estimators.bayes.categorical import CategoricalNB as CategoricalNB
@@ -229,7 +229,7 @@ OTHERS = {
     "enet_path": "estimators.lasso.functions",
     "evaluate": "evaluation",
     "evaluate_online": "evaluation",
-    "infer": "certification",
+    "infer": "certification.inference",
     "k_means": "estimators.kmeans.functions",
     "kmeans_plusplus": "estimators.kmeans.functions",
     "kneighbors_graph": "estimators.neighbours.graphs",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tenfold.arrays import Floats, Integers
 from tenfold.data import Block, Lifted, Rows
-from tenfold.losses import Loss
+from tenfold.losses.loss import Loss
 from tenfold.penalties import Penalty
 from tenfold.stats.derivatives import Derivatives, Params, along, derivatives
 from tenfold.stats.gaussians import Mixture

@@ -1,5 +1,4 @@
-"""Judge fitted models from outside, and infer from them: the problem is rebuilt from their parameters, the rows come
-from the data given.
+"""Judge fitted models from outside: the problem is rebuilt from their parameters, the rows come from the data given.
 
 A family has a module of its own; the registration of a class names the functions that judge it.
 """
@@ -12,15 +11,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import tenfold
-from tenfold.certification.inference import check_asked, inference_of, maximised
 from tenfold.certification.models import contradicted
 from tenfold.certification.outputs import find_difference
 from tenfold.data import BudgetSpent, limit_passes
 from tenfold.estimators.registration import Registration, registration_of
-from tenfold.inference import LikelihoodInference
 from tenfold.judge.certificate import NOT_JUDGED, Certificate
 
-__all__ = ["certify", "infer"]
+__all__ = ["certify"]
 
 BUDGET = 1000
 """Passes over the data that a judge may take; the longest searches of the random attack, those for the dual points of
@@ -96,7 +93,7 @@ def certify(
     """
     if isinstance(model, Pipeline):  # its last step, on what the steps before make of the samples
         check_is_fitted(model)
-        return certify(model[-1], _before(model, X), y, sample_weight, offset=offset, budget=budget)
+        return certify(model[-1], samples_before(model, X), y, sample_weight, offset=offset, budget=budget)
     registration = find_registration(type(model))
     if registration is None:
         raise TypeError(
@@ -151,84 +148,6 @@ def report_only(cls: type) -> dict[str, str]:
     return {} if found is None else {**found.report_only, **found.peer_report_only}
 
 
-def _before(model: Any, X: Any) -> Any:
+def samples_before(model: Any, X: Any) -> Any:
     """What the last step of a pipeline gets."""
     return model[:-1].transform(X) if len(model) > 1 else X
-
-
-def infer(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    sample_weight: Any = None,
-    *,
-    covariance: str = "HC3",
-    groups: Any = None,
-    offset: Any = None,
-) -> LikelihoodInference:
-    """Standard errors, test statistics, p values and intervals of a model fitted by maximum likelihood, also where only
-    its mean is right.
-
-    Parameters
-    ----------
-    model : a fitted estimator
-        LogisticRegression of any number of classes, PoissonRegressor, GammaRegressor or TweedieRegressor, of tenfold or
-        of scikit-learn; GeneralizedLinear or GeneralizedLinearClassifier with a loss that is a likelihood;
-        LinearRegression; or a Pipeline that ends in one. Without a penalty.
-    X : array-like, sparse matrix, table, Dask collection, or an array on a device, of shape (n_samples, n_features)
-        The samples of the fit. The fit is judged on them first: on other samples its coefficients maximise nothing.
-    y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-        The targets, as `fit` takes them; None where there are none, or a table brings its own.
-    sample_weight : float or array-like of shape (n_samples,), default=None
-        How often each sample is there; None for once.
-    covariance : {"nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}, default="HC3"
-        "nonrobust" where the distribution is right, as in the model's `inference_`; HC0 to HC3 where rows are
-        independent; "cluster" where rows of one group depend on each other. Formulas are in the documentation.
-    groups : array-like of shape (n_samples,), default=None
-        The group of each sample, for "cluster".
-    offset : array-like of shape (n_samples,), default=None
-        The known part of the raw predictions, for models that were fitted with one.
-
-    Returns
-    -------
-    LikelihoodInference
-        Printed, it is the table of `summary`.
-
-    Raises
-    ------
-    ValueError
-        With the reason where there is no such inference: weights that are penalised or not optimal, classes that can be
-        separated, columns that are collinear, fewer rows than coefficients.
-
-    Notes
-    -----
-    The judge's passes over the rows, one for the information, and one for a robust covariance; memory k x k for k
-    coefficients, and k numbers a group. Rows may be wherever the estimator reads them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tenfold import PoissonRegressor, infer
-    >>> rng = np.random.RandomState(0)
-    >>> X = rng.randn(500, 2)
-    >>> y = rng.negative_binomial(1, 1 / (1 + np.exp(X[:, 0])))  # more spread than counts of Poisson have
-    >>> model = PoissonRegressor(alpha=0).fit(X, y)
-    >>> model.inference_.standard_errors.round(3)
-    array([0.047, 0.037, 0.035])
-    >>> infer(model, X, y, covariance="HC3").standard_errors.round(3)
-    array([0.064, 0.077, 0.059])
-    """
-    check_asked(covariance, groups)
-    if isinstance(model, Pipeline):
-        return infer(
-            model[-1], _before(model, X), y, sample_weight, covariance=covariance, groups=groups, offset=offset
-        )
-    check_is_fitted(model)
-    if find_registration(type(model)) is None or maximised(model) is None:
-        raise TypeError(
-            f"infer knows nothing of {type(model).__module__}.{type(model).__qualname__}: it is for models of maximum "
-            "likelihood, LinearRegression, LogisticRegression, PoissonRegressor, GammaRegressor, TweedieRegressor, "
-            "GeneralizedLinear and GeneralizedLinearClassifier."
-        )
-    certificate = certify(model, X, y, sample_weight, offset=offset)
-    return inference_of(model, X, y, sample_weight, covariance, groups, offset, certificate)

@@ -16,7 +16,7 @@ from tenfold.estimators.classes import numbered
 from tenfold.estimators.contract import validate_weights
 from tenfold.estimators.discriminant.centroid import NearestCentroid
 from tenfold.judge.certificate import Certificate
-from tenfold.losses import Softmax
+from tenfold.losses.labels import Softmax
 
 
 def sums(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

@@ -18,7 +18,9 @@ from tenfold.judge.duality import gap
 from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.scaled import scaled_gap
 from tenfold.judge.stationarity import stationarity
-from tenfold.losses import Gamma, Huber, Loss, Poisson, Quantile, deviance
+from tenfold.losses.deviances import Gamma, Poisson, deviance
+from tenfold.losses.loss import Loss
+from tenfold.losses.numbers import Huber, Quantile
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans.generalised import rescaled_penalty
 from tenfold.plans.glm import first_constant

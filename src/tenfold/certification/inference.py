@@ -4,9 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_dask, is_foreign
+from tenfold.certification import certify, find_registration, samples_before
 from tenfold.certification.glm import loss_of
 from tenfold.certification.logistic import chosen
 from tenfold.certification.models import known, params, validated
@@ -19,9 +21,11 @@ from tenfold.estimators.inferred import coefficient_names, refusal
 from tenfold.estimators.logistic.regression import CLASS_WEIGHTS
 from tenfold.inference import COVARIANCES, LikelihoodInference
 from tenfold.judge.certificate import Certificate
-from tenfold.losses import Logistic, Loss, Softmax, Square
+from tenfold.losses.labels import Logistic, Softmax
+from tenfold.losses.loss import Loss
+from tenfold.losses.numbers import Square
 from tenfold.plans.generalised import is_free
-from tenfold.plans.likelihood import infer
+from tenfold.plans.likelihood import infer as infer_likelihood
 
 
 class Maximised(NamedTuple):
@@ -49,10 +53,88 @@ def maximised(model: Any) -> Maximised | None:
     return None
 
 
-def inference_of(
+def infer(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    covariance: str = "HC3",
+    groups: Any = None,
+    offset: Any = None,
+) -> LikelihoodInference:
+    """Standard errors, test statistics, p values and intervals of a model fitted by maximum likelihood, also where only
+    its mean is right.
+
+    Parameters
+    ----------
+    model : a fitted estimator
+        LogisticRegression of any number of classes, PoissonRegressor, GammaRegressor or TweedieRegressor, of tenfold or
+        of scikit-learn; GeneralizedLinear or GeneralizedLinearClassifier with a loss that is a likelihood;
+        LinearRegression; or a Pipeline that ends in one. Without a penalty.
+    X : array-like, sparse matrix, table, Dask collection, or an array on a device, of shape (n_samples, n_features)
+        The samples of the fit. The fit is judged on them first: on other samples its coefficients maximise nothing.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+        The targets, as `fit` takes them; None where there are none, or a table brings its own.
+    sample_weight : float or array-like of shape (n_samples,), default=None
+        How often each sample is there; None for once.
+    covariance : {"nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}, default="HC3"
+        "nonrobust" where the distribution is right, as in the model's `inference_`; HC0 to HC3 where rows are
+        independent; "cluster" where rows of one group depend on each other. Formulas are in the documentation.
+    groups : array-like of shape (n_samples,), default=None
+        The group of each sample, for "cluster".
+    offset : array-like of shape (n_samples,), default=None
+        The known part of the raw predictions, for models that were fitted with one.
+
+    Returns
+    -------
+    LikelihoodInference
+        Printed, it is the table of `summary`.
+
+    Raises
+    ------
+    ValueError
+        With the reason where there is no such inference: weights that are penalised or not optimal, classes that can be
+        separated, columns that are collinear, fewer rows than coefficients.
+
+    Notes
+    -----
+    The judge's passes over the rows, one for the information, and one for a robust covariance; memory k x k for k
+    coefficients, and k numbers a group. Rows may be wherever the estimator reads them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tenfold import PoissonRegressor, infer
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.randn(500, 2)
+    >>> y = rng.negative_binomial(1, 1 / (1 + np.exp(X[:, 0])))  # more spread than counts of Poisson have
+    >>> model = PoissonRegressor(alpha=0).fit(X, y)
+    >>> model.inference_.standard_errors.round(3)
+    array([0.047, 0.037, 0.035])
+    >>> infer(model, X, y, covariance="HC3").standard_errors.round(3)
+    array([0.064, 0.077, 0.059])
+    """
+    _check_asked(covariance, groups)
+    if isinstance(model, Pipeline):
+        return infer(
+            model[-1], samples_before(model, X), y, sample_weight, covariance=covariance, groups=groups, offset=offset
+        )
+    check_is_fitted(model)
+    if find_registration(type(model)) is None or maximised(model) is None:
+        raise TypeError(
+            f"infer knows nothing of {type(model).__module__}.{type(model).__qualname__}: it is for models of maximum "
+            "likelihood, LinearRegression, LogisticRegression, PoissonRegressor, GammaRegressor, TweedieRegressor, "
+            "GeneralizedLinear and GeneralizedLinearClassifier."
+        )
+    certificate = certify(model, X, y, sample_weight, offset=offset)
+    return _inference_of(model, X, y, sample_weight, covariance, groups, offset, certificate)
+
+
+def _inference_of(
     model: Any, X: Any, y: Any, sample_weight: Any, covariance: str, groups: Any, offset: Any, certificate: Certificate
 ) -> LikelihoodInference:
-    """See `tenfold.infer`; `certificate` is that of the model on these rows."""
+    """See `infer`; `certificate` is that of the model on these rows."""
     check_is_fitted(model)
     found = maximised(model)
     assert found is not None
@@ -63,7 +145,7 @@ def inference_of(
     if groups is not None:
         rows = rows.grouped(_numbers(groups, rows.shape[0]))
     fitted = params(model, int(model.coef_.shape[0]) if len(model.coef_.shape) > 1 else 1)[0]
-    answer = infer(rows, found.loss, fitted, bool(model.fit_intercept), coefficient_names(model), covariance)
+    answer = infer_likelihood(rows, found.loss, fitted, bool(model.fit_intercept), coefficient_names(model), covariance)
     if isinstance(answer, str):
         raise ValueError(answer)
     return answer
@@ -106,7 +188,7 @@ def _numbers(groups: Any, n: int) -> Array:
     return encoded(labels, labels)[1]
 
 
-def check_asked(covariance: Any, groups: Any) -> None:
+def _check_asked(covariance: Any, groups: Any) -> None:
     """Refuse what does not go together."""
     if covariance not in COVARIANCES:
         raise ValueError(f"covariance must be one of {', '.join(COVARIANCES)}; got {covariance!r}.")

@@ -7,7 +7,7 @@ import numpy as np
 from tenfold.arrays import Array, Floats, is_sparse, numpy_dtype, on_host, unit_roundoff
 from tenfold.certification.glm import link_of
 from tenfold.certification.outputs import Labels, Output, products
-from tenfold.losses import Softmax
+from tenfold.losses.labels import Softmax
 
 
 def _scores(model: Any, X: Array) -> tuple[Floats, Floats]:

@@ -16,7 +16,7 @@ from tenfold.estimators.logistic.settings import Chosen
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.duality import gap
 from tenfold.judge.multinomial import gap_of_classes
-from tenfold.losses import Logistic, Softmax
+from tenfold.losses.labels import Logistic, Softmax
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params
 

@@ -16,17 +16,9 @@ from tenfold.estimators.contract import as_rows, canonical, counted, validate_we
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.duality import gap
 from tenfold.judge.one_class import one_class_gap
-from tenfold.losses import (
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    Logistic,
-    Loss,
-    ModifiedHuber,
-    Square,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-)
+from tenfold.losses.labels import Hinge, Logistic, ModifiedHuber, SquaredHinge
+from tenfold.losses.loss import Loss
+from tenfold.losses.numbers import EpsilonInsensitive, Huber, Square, SquaredEpsilonInsensitive
 from tenfold.penalties import L2, ElasticNet, Penalty
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params

@@ -12,7 +12,7 @@ from tenfold.arrays import Floats, Integers
 from tenfold.choose.models import TINY, Paths
 from tenfold.data import MemoryRows
 from tenfold.judge.certificate import RULES
-from tenfold.losses import Logistic
+from tenfold.losses.labels import Logistic
 from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import products
 

@@ -21,7 +21,7 @@ from tenfold.choose.curves import between, spaced, through
 from tenfold.choose.models import TINY, Models, Paths
 from tenfold.choose.quadratics import Cells, Setting, Sums
 from tenfold.data import MemoryRows
-from tenfold.losses import Logistic, Softmax
+from tenfold.losses.labels import Logistic, Softmax
 from tenfold.penalties import L2
 from tenfold.problems import Glm
 from tenfold.solvers.proximal_lockstep import corrected, lowest, minimise

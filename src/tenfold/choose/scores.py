@@ -5,7 +5,7 @@ from scipy.stats import rankdata
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, Integers
-from tenfold.losses import Softmax
+from tenfold.losses.labels import Softmax
 from tenfold.stats.derivatives import Params, times
 
 SCORES = ("accuracy", "neg_log_loss")

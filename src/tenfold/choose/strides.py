@@ -21,7 +21,7 @@ from tenfold.choose.quadratics import Cells, Setting
 from tenfold.choose.together import BEFORE, MOST_FOLDS, Search
 from tenfold.data import MemoryRows
 from tenfold.judge.certificate import RULES
-from tenfold.losses import Softmax
+from tenfold.losses.labels import Softmax
 from tenfold.penalties import L2
 from tenfold.plans.multinomial import regular, sample_step
 from tenfold.problems import Glm

@@ -24,7 +24,7 @@ from tenfold.choose.models import TINY, Models, Paths
 from tenfold.choose.quadratics import Cells, Path, Setting, follow
 from tenfold.choose.trail import Trail
 from tenfold.data import MemoryRows
-from tenfold.losses import Logistic, Softmax
+from tenfold.losses.labels import Logistic, Softmax
 from tenfold.penalties import L2
 from tenfold.problems import Glm
 from tenfold.solvers import lockstep, newton

@@ -8,7 +8,7 @@ from tenfold.arrays import Array, on_host
 from tenfold.estimators.contract import as_rows, names_of
 from tenfold.inference import Inference, LikelihoodInference, NoInferenceError
 from tenfold.judge.certificate import Certificate
-from tenfold.losses import Loss
+from tenfold.losses.loss import Loss
 from tenfold.plans.likelihood import infer
 from tenfold.stats.derivatives import Params
 

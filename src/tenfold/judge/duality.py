@@ -33,7 +33,7 @@ from tenfold.judge.points import (
     sum_rounding,
 )
 from tenfold.judge.truncated import Truncated
-from tenfold.losses import Loss
+from tenfold.losses.loss import Loss
 from tenfold.penalties import L2
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params, Total, curvatures, times

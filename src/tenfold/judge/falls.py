@@ -16,7 +16,7 @@ from tenfold.arrays import Array, Floats, contiguous, is_numpy, is_sparse, like,
 from tenfold.data import Block, Lifted, Pending, weights_of
 from tenfold.judge.dual_bound import ROUNDING, Aim, Slopes, bound_gap, sum_sizes
 from tenfold.judge.points import SAMPLE_ROWS, Data, Point, intercept_of, local, outer_intercept, read
-from tenfold.losses import Loss
+from tenfold.losses.loss import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params, Total, back_times, times

@@ -46,7 +46,8 @@ from tenfold.judge.points import (
     valued,
 )
 from tenfold.judge.truncated import Truncated
-from tenfold.losses import Loss, Square
+from tenfold.losses.loss import Loss
+from tenfold.losses.numbers import Square
 from tenfold.penalties import L2, ElasticNet
 from tenfold.stats.derivatives import Derivatives, Params, Total, back_times, derivatives, predictions, times
 

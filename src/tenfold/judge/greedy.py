@@ -18,7 +18,7 @@ from tenfold.arrays import Floats, Integers
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.least_squares import Verdict, residual
-from tenfold.losses import Square
+from tenfold.losses.numbers import Square
 from tenfold.penalties import L2
 from tenfold.problems import Glm
 from tenfold.stats.columns import Columns

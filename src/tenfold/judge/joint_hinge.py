@@ -23,7 +23,7 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.fenchel import ALL_ZERO, EPS, EXTENDED_EPS, LOOSE, WIDTHS
 from tenfold.judge.kinks import KINKS, nearest_moves, picked
 from tenfold.judge.points import centred, sampled, stored_roundoff
-from tenfold.losses import JointHinge
+from tenfold.losses.labels import JointHinge
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params, Total, back_times, predictions

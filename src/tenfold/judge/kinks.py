@@ -26,7 +26,7 @@ from tenfold.data import Block, Rows, targets_of, weights_of
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.duality import gap
 from tenfold.judge.points import centred, sampled
-from tenfold.losses import PiecewiseLinear
+from tenfold.losses.loss import PiecewiseLinear
 from tenfold.machine import interrupted, one_blas_thread
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm

@@ -20,7 +20,7 @@ from tenfold.judge.certificate import Certificate
 from tenfold.judge.falls import factored
 from tenfold.judge.lasso_bounds import CURVED_COLUMNS, EPS, Bound, Part, curved, free, norms, scaled, strongest
 from tenfold.judge.points import centred, stored_roundoff
-from tenfold.losses import Square
+from tenfold.losses.numbers import Square
 from tenfold.machine import one_blas_thread
 from tenfold.problems import SparseLeastSquares, duality_gap
 from tenfold.stats.columns import Columns

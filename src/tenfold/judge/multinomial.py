@@ -30,7 +30,7 @@ from tenfold.judge.falls_of_classes import fall, inverted, newton_step
 from tenfold.judge.fenchel import LOOSE
 from tenfold.judge.points import centred, length, lower_bound, refuse_not_finite, sampled, stored_roundoff
 from tenfold.judge.points_of_classes import Data, Point, local, read
-from tenfold.losses import Softmax
+from tenfold.losses.labels import Softmax
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm

@@ -8,7 +8,7 @@ import numpy as np
 from tenfold.arrays import Floats, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Lifted, MemoryRows, Rows, sampling_step, targets_of, weights_of
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
-from tenfold.losses import Loss
+from tenfold.losses.loss import Loss
 from tenfold.problems import Glm
 from tenfold.stats.columns import Columns, squares_of_columns
 from tenfold.stats.constants import best_constant, mean_loss

@@ -35,7 +35,7 @@ from tenfold.judge.dual_bound import Aim, Slopes, bound_gap, sum_sizes
 from tenfold.judge.falls import factored
 from tenfold.judge.kinks import candidates
 from tenfold.judge.points import centred, refuse_not_finite, stored_roundoff, sum_rounding
-from tenfold.losses import Laplace, Square
+from tenfold.losses.numbers import Laplace, Square
 from tenfold.penalties import L2, ElasticNet
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats.columns import Columns

@@ -19,7 +19,7 @@ from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.least_squares import residual
-from tenfold.losses import Square
+from tenfold.losses.numbers import Square
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
 from tenfold.problems import Glm

@@ -10,44 +10,43 @@ conjugate, and as curvature that of a parabola above it that touches it at z, or
 expected of the second derivative when the model is right.
 """
 
-from tenfold.losses.deviances import Gamma, IdentityDeviance, LogDeviance, Poisson, Tweedie, deviance
-from tenfold.losses.labels import Hinge, JointHinge, Logistic, ModifiedHuber, Softmax, SquaredHinge, Tanh
-from tenfold.losses.likelihoods import Likelihood, likelihood_of
-from tenfold.losses.loss import Loss, Pieces, PiecewiseLinear
-from tenfold.losses.numbers import (
-    EpsilonInsensitive,
-    Huber,
-    Laplace,
-    Quantile,
-    Square,
-    SquaredEpsilonInsensitive,
-    Student,
-)
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "EpsilonInsensitive",
-    "Gamma",
-    "Hinge",
-    "Huber",
-    "IdentityDeviance",
-    "JointHinge",
-    "Laplace",
-    "Likelihood",
-    "LogDeviance",
-    "Logistic",
-    "Loss",
-    "ModifiedHuber",
-    "Pieces",
-    "PiecewiseLinear",
-    "Poisson",
-    "Quantile",
-    "Softmax",
-    "Square",
-    "SquaredEpsilonInsensitive",
-    "SquaredHinge",
-    "Student",
-    "Tanh",
-    "Tweedie",
-    "deviance",
-    "likelihood_of",
-]
+_HOME = {
+    "EpsilonInsensitive": "numbers",
+    "Gamma": "deviances",
+    "Hinge": "labels",
+    "Huber": "numbers",
+    "IdentityDeviance": "deviances",
+    "JointHinge": "labels",
+    "Laplace": "numbers",
+    "Likelihood": "likelihoods",
+    "LogDeviance": "deviances",
+    "Logistic": "labels",
+    "Loss": "loss",
+    "ModifiedHuber": "labels",
+    "Pieces": "loss",
+    "PiecewiseLinear": "loss",
+    "Poisson": "deviances",
+    "Quantile": "numbers",
+    "Softmax": "labels",
+    "Square": "numbers",
+    "SquaredEpsilonInsensitive": "numbers",
+    "SquaredHinge": "labels",
+    "Student": "numbers",
+    "Tanh": "labels",
+    "Tweedie": "deviances",
+    "deviance": "deviances",
+    "likelihood_of": "likelihoods",
+}
+"""The public names, loaded at their first use."""
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value

@@ -18,24 +18,17 @@ from tenfold.judge.duality import gap
 from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.points import prepare
 from tenfold.judge.stationarity import stationarity
-from tenfold.losses import (
+from tenfold.losses.deviances import Gamma, Poisson, Tweedie
+from tenfold.losses.labels import Hinge, Logistic, ModifiedHuber, Softmax, SquaredHinge, Tanh
+from tenfold.losses.loss import Loss
+from tenfold.losses.numbers import (
     EpsilonInsensitive,
-    Gamma,
-    Hinge,
     Huber,
     Laplace,
-    Logistic,
-    Loss,
-    ModifiedHuber,
-    Poisson,
     Quantile,
-    Softmax,
     Square,
     SquaredEpsilonInsensitive,
-    SquaredHinge,
     Student,
-    Tanh,
-    Tweedie,
 )
 from tenfold.penalties import L2, ElasticNet, Groups, Penalty
 from tenfold.plans import glm, logistic, piecewise, sparse_glm

@@ -21,7 +21,7 @@ from tenfold.data import NotFinite, Rows, sampling_step
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.duality import gap
 from tenfold.judge.stationarity import stationarity
-from tenfold.losses import Loss
+from tenfold.losses.loss import Loss
 from tenfold.penalties import L2
 from tenfold.plans.fitted import Fitted, certified, not_judged, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants

@@ -9,7 +9,7 @@ import numpy as np
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES
 from tenfold.judge.scaled import scale_of, scaled_gap
-from tenfold.losses import Huber, Laplace
+from tenfold.losses.numbers import Huber, Laplace
 from tenfold.penalties import L2
 from tenfold.plans import piecewise
 from tenfold.plans.fitted import Fitted, certified, stored

@@ -14,7 +14,7 @@ from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.lasso import lasso_gap
 from tenfold.judge.least_squares import residual
-from tenfold.losses import Square
+from tenfold.losses.numbers import Square
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
 from tenfold.plans.fitted import Fitted, stored

@@ -17,7 +17,7 @@ from tenfold.data import NotFinite, Rows
 from tenfold.inference import BEYOND, COLLINEAR, Inference, inverse_gram, least_squares_inference
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
-from tenfold.losses import Square
+from tenfold.losses.numbers import Square
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.penalties import L2
 from tenfold.plans.fitted import Fitted, stored

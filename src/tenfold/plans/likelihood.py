@@ -14,7 +14,9 @@ from scipy.linalg import blas
 from tenfold.arrays import Array, Floats, contiguous, like, namespace, on_host, some_rows
 from tenfold.data import Block, Rows, settled, weights_of
 from tenfold.inference import BEYOND, COLLINEAR, LikelihoodInference, inverse_root
-from tenfold.losses import Likelihood, Loss, Softmax, likelihood_of
+from tenfold.losses.labels import Softmax
+from tenfold.losses.likelihoods import Likelihood, likelihood_of
+from tenfold.losses.loss import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.plans.frames import middle, moved
 from tenfold.stats.constants import mean_over_targets

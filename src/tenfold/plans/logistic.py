@@ -17,7 +17,7 @@ from tenfold.data import Rows, sampling_step
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.duality import gap
 from tenfold.judge.multinomial import gap_of_classes
-from tenfold.losses import Logistic, Softmax
+from tenfold.losses.labels import Logistic, Softmax
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans import multinomial, sparse_glm
 from tenfold.plans.fitted import Fitted, not_judged, stored

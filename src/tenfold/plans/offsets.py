@@ -11,7 +11,8 @@ from typing import Any
 
 from tenfold.arrays import Array, namespace
 from tenfold.judge.certificate import Certificate
-from tenfold.losses import Gamma, IdentityDeviance, LogDeviance, Loss, Poisson, Tweedie
+from tenfold.losses.deviances import Gamma, IdentityDeviance, LogDeviance, Poisson, Tweedie
+from tenfold.losses.loss import Loss
 
 
 def power_of(loss: Loss) -> float | None:

@@ -15,7 +15,7 @@ from tenfold.judge.duality import gap
 from tenfold.judge.fenchel import LOOSE
 from tenfold.judge.kinks import gap_at_kinks
 from tenfold.judge.points import prepare
-from tenfold.losses import Pieces, PiecewiseLinear
+from tenfold.losses.loss import Pieces, PiecewiseLinear
 from tenfold.penalties import ElasticNet
 from tenfold.plans.fitted import Fitted, not_judged, stored
 from tenfold.plans.frames import middle, moved

@@ -9,7 +9,7 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, namespace
 from tenfold.data import Block, Rows, sampling_step, settled
-from tenfold.losses import Square
+from tenfold.losses.numbers import Square
 from tenfold.machine import one_blas_thread
 from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
 from tenfold.problems import Glm

@@ -27,7 +27,8 @@ from tenfold.judge.fenchel import LOOSE
 from tenfold.judge.joint_hinge import joint_gap
 from tenfold.judge.kinks import gap_at_kinks
 from tenfold.judge.points import prepare
-from tenfold.losses import JointHinge, Loss
+from tenfold.losses.labels import JointHinge
+from tenfold.losses.loss import Loss
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans import glm, piecewise, sparse_glm
 from tenfold.plans.fitted import Fitted, certified, not_judged, stored

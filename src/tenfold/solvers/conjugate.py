@@ -13,7 +13,7 @@ import numpy as np
 
 from tenfold.arrays import Floats, namespace
 from tenfold.data import Block, Lifted, Rows
-from tenfold.losses import Square
+from tenfold.losses.numbers import Square
 from tenfold.solvers.loop import Step
 from tenfold.stats.derivatives import Derivatives, Params, Total, along, back_times, derivatives, times
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.losses import Softmax, Square
+from tenfold.losses.labels import Softmax
+from tenfold.losses.numbers import Square
 from tenfold.penalties import L2
 from tenfold.problems import Glm, evaluate
 from tenfold.stats.derivatives import Params

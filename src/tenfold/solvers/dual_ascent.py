@@ -11,7 +11,9 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, SquaredHinge
+from tenfold.losses.labels import Hinge, SquaredHinge
+from tenfold.losses.loss import Loss
+from tenfold.losses.numbers import EpsilonInsensitive, SquaredEpsilonInsensitive
 from tenfold.problems import Glm
 from tenfold.solvers.ascent import Ascent
 from tenfold.stats.derivatives import Params, predictions

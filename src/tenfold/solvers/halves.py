@@ -12,7 +12,7 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, is_sparse, on_host
 from tenfold.data import Block, Rows, weights_of
-from tenfold.losses import Square
+from tenfold.losses.numbers import Square
 from tenfold.problems import SparseLeastSquares, duality_gap
 from tenfold.solvers.loop import Step
 from tenfold.stats.columns import Columns

@@ -19,7 +19,8 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, on_host
 from tenfold.data import Block, Lifted, NotFinite, Rows
-from tenfold.losses import Pieces, Square
+from tenfold.losses.loss import Pieces
+from tenfold.losses.numbers import Square
 from tenfold.machine import one_blas_thread
 from tenfold.solvers.loop import Step
 from tenfold.stats.derivatives import Derivatives, Params, Total, back_times, derivatives, predictions

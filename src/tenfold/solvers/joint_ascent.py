@@ -9,7 +9,7 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.losses import JointHinge
+from tenfold.losses.labels import JointHinge
 from tenfold.problems import Glm
 from tenfold.solvers.ascent import Ascent
 from tenfold.stats.derivatives import Params, predictions

@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows, targets_of, weights_of
-from tenfold.losses import JointHinge
+from tenfold.losses.labels import JointHinge
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm
 from tenfold.solvers.loop import Step

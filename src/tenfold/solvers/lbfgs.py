@@ -15,7 +15,7 @@ from scipy.linalg.blas import daxpy, ddot, dnrm2
 
 from tenfold.arrays import Array, Floats, namespace, on_host
 from tenfold.data import Block, Lifted, NotFinite, Rows, targets_of, weights_of
-from tenfold.losses import Loss
+from tenfold.losses.loss import Loss
 from tenfold.machine import one_blas_thread
 from tenfold.problems import Glm, evaluate_ahead, evaluate_roughly
 from tenfold.solvers.loop import Step

@@ -11,7 +11,7 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.losses import Square
+from tenfold.losses.numbers import Square
 from tenfold.problems import SparseLeastSquares, duality_gap
 from tenfold.solvers.loop import Step
 from tenfold.stats.derivatives import Params, derivatives

@@ -7,7 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Array, namespace, on_host
 from tenfold.data import BatchRows, Block, MemoryRows, Rows, settled, weights_of
-from tenfold.losses import Loss
+from tenfold.losses.loss import Loss
 from tenfold.stats.derivatives import Params, Total, derivatives
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Array, Floats, cross, entries, is_numpy, is_sparse, like, likes, namespace, on_host
 from tenfold.data import Block, Lifted, Pending, is_near, weights_of
-from tenfold.losses import Loss
+from tenfold.losses.loss import Loss
 from tenfold.machine import spend, threads
 
 REACH = 4.0

@@ -7,7 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, is_numpy, namespace
 from tenfold.data import Block, Lifted, Pending
-from tenfold.losses import Loss
+from tenfold.losses.loss import Loss
 from tenfold.stats.derivatives import Params, times
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Array, Floats, entries, is_numpy, is_sparse, like, namespace, on_host
 from tenfold.data import Block, weights_of
-from tenfold.losses import Logistic, Softmax
+from tenfold.losses.labels import Logistic, Softmax
 from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import Params, products
 

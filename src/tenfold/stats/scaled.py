@@ -8,7 +8,7 @@ import numpy as np
 
 from tenfold.arrays import Floats, is_numpy, namespace, on_host
 from tenfold.data import Block, NotFinite, settled, weights_of
-from tenfold.losses import Square
+from tenfold.losses.numbers import Square
 from tenfold.stats.derivatives import Params, back_times, derivatives, times
 
 

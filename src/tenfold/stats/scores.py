@@ -11,7 +11,7 @@ from scipy import sparse
 
 from tenfold.arrays import Array, Floats, Integers, contiguous, is_numpy, is_sparse, like, namespace, on_host, some_rows
 from tenfold.data import Block, settled
-from tenfold.losses import Square
+from tenfold.losses.numbers import Square
 from tenfold.stats.derivatives import Params, away, derivatives
 
 TILE_ENTRIES = 1 << 21

@@ -9,7 +9,8 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace, on_host, some_rows
 from tenfold.data import Block, Lifted, NotFinite, settled, weights_of
-from tenfold.losses import Softmax, Square
+from tenfold.losses.labels import Softmax
+from tenfold.losses.numbers import Square
 from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import AtMargins, Derivatives, Level, Params, Total, along, derivatives, products, times
 from tenfold.stats.extremes import Extremes

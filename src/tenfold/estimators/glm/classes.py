@@ -16,7 +16,7 @@ from tenfold.estimators.labels import numbered_classes, weighted
 from tenfold.estimators.parameters import array_like, check_parameters, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
-from tenfold.losses import likelihood_of
+from tenfold.losses.likelihoods import likelihood_of
 from tenfold.plans.generalised import of_two_classes
 
 

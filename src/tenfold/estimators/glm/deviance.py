@@ -36,7 +36,7 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
-from tenfold.losses import Loss
+from tenfold.losses.loss import Loss
 from tenfold.plans.glm import GlmFit
 from tenfold.plans.glm import fit as fit_glm
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset

@@ -8,7 +8,8 @@ from tenfold.estimators.entries import Entry
 from tenfold.estimators.glm.deviance import CONSTRAINTS, REPORT_ONLY, DevianceRegressor
 from tenfold.estimators.parameters import Constraints, choice, real
 from tenfold.estimators.registration import Registration
-from tenfold.losses import Gamma, Loss, Poisson, deviance
+from tenfold.losses.deviances import Gamma, Poisson, deviance
+from tenfold.losses.loss import Loss
 
 
 class PoissonRegressor(DevianceRegressor):

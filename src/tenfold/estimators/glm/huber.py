@@ -28,7 +28,7 @@ from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
 from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
-from tenfold.losses import Huber
+from tenfold.losses.numbers import Huber
 from tenfold.plans.huber import HuberFit
 from tenfold.plans.huber import fit as fit_huber
 from tenfold.plans.offsets import without_offset

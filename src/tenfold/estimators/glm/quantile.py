@@ -32,7 +32,7 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
-from tenfold.losses import Quantile
+from tenfold.losses.numbers import Quantile
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.offsets import without_offset
 from tenfold.plans.piecewise import fit as fit_piecewise

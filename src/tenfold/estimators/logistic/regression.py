@@ -40,7 +40,7 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import Scored, Sparsified
 from tenfold.estimators.registration import Registration
 from tenfold.judge.certificate import NOT_JUDGED
-from tenfold.losses import Logistic, Softmax
+from tenfold.losses.labels import Logistic, Softmax
 from tenfold.plans.logistic import LogisticFit
 from tenfold.plans.logistic import fit as fit_logistic
 from tenfold.stats.derivatives import Params

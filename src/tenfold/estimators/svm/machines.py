@@ -14,7 +14,9 @@ from tenfold.estimators.contract import as_rows, counted, total_weight
 from tenfold.estimators.labels import weighted
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer, nothing, random_state, real
 from tenfold.estimators.registration import SOURCES, source_of
-from tenfold.losses import EpsilonInsensitive, Hinge, Loss, SquaredEpsilonInsensitive, SquaredHinge
+from tenfold.losses.labels import Hinge, SquaredHinge
+from tenfold.losses.loss import Loss
+from tenfold.losses.numbers import EpsilonInsensitive, SquaredEpsilonInsensitive
 from tenfold.machine import at_once
 from tenfold.plans.fitted import Fitted
 from tenfold.plans.svm import Limits, Machine, fit_joint
