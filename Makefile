@@ -16,7 +16,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHON
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test test-product test-all test-core bench lint format stub sanitize sanitize-python docs clean distclean
+.PHONY: help demo test test-product test-all test-core bench lint format stub tables sanitize sanitize-python docs clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "make bench     times beside scikit-learn and the best peers"
 	@echo "make lint      ruff, mypy, import-linter, clang-format, the stub; make format: apply the formatters"
 	@echo "make stub      write the types of the extension, src/tenfold/_core.pyi, anew"
+	@echo "make tables    write the public names and the tables of the docs, which are made from the code, anew"
 	@echo "make docs      the documentation as static pages in site/"
 	@echo "make clean     remove what was built; make distclean: and .venv"
 	@echo "make PYTHON=/path/to/python3 ... chooses the interpreter of .venv (after make distclean)"
@@ -70,6 +71,11 @@ lint: $(built)
 
 stub: $(built)
 	$(call write-stub,$(stub))
+
+tables: $(built)
+	$(python) tools/public_names.py src/tenfold/__init__.py
+	$(python) tools/methods_table.py docs/methods.md
+	$(python) tools/losses_table.py docs/glm.md
 
 format: $(tools)
 	$(python) -m ruff check --fix $(wildcard $(linted))

@@ -33,9 +33,10 @@ def registered_classes() -> dict[str, str]:
 def imports(classes: dict[str, str]) -> Iterator[str]:
     """What type checkers and editors read."""
     public = {**classes, **{name: f"tenfold.{module}" for name, module in tenfold.OTHERS.items()}}
-    yield "if TYPE_CHECKING:"
+    yield "if TYPE_CHECKING:  # isort: off"
     for module, name in sorted((module, name) for name, module in public.items()):
         yield f"    from {module} import {name} as {name}"
+    yield "# isort: on"
 
 
 def estimators(classes: dict[str, str]) -> Iterator[str]:

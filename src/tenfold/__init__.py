@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # imports:begin (made by tools/public_names.py: do not edit)
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # isort: off
     from tenfold.advice import linear_or_not as linear_or_not
     from tenfold.advice import recommend as recommend
     from tenfold.certification import certify as certify
@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from tenfold.estimators.lasso.multi_task import MultiTaskLassoCV as MultiTaskLassoCV
     from tenfold.estimators.lasso.single import ElasticNet as ElasticNet
     from tenfold.estimators.lasso.single import Lasso as Lasso
-    from tenfold.estimators.least_squares.cv import RidgeClassifierCV as RidgeClassifierCV
     from tenfold.estimators.least_squares.cv import RidgeCV as RidgeCV
+    from tenfold.estimators.least_squares.cv import RidgeClassifierCV as RidgeClassifierCV
     from tenfold.estimators.least_squares.functions import ridge_path as ridge_path
     from tenfold.estimators.least_squares.functions import ridge_regression as ridge_regression
     from tenfold.estimators.least_squares.ordinary import LinearRegression as LinearRegression
@@ -81,8 +81,8 @@ if TYPE_CHECKING:
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
     from tenfold.estimators.neighbours.classes import KNeighborsClassifier as KNeighborsClassifier
     from tenfold.estimators.neighbours.condensed import PrototypeClassifier as PrototypeClassifier
-    from tenfold.estimators.neighbours.cv import KNeighborsClassifierCV as KNeighborsClassifierCV
     from tenfold.estimators.neighbours.cv import KNeighborsCV as KNeighborsCV
+    from tenfold.estimators.neighbours.cv import KNeighborsClassifierCV as KNeighborsClassifierCV
     from tenfold.estimators.neighbours.density import KernelDensity as KernelDensity
     from tenfold.estimators.neighbours.graphs import KNeighborsTransformer as KNeighborsTransformer
     from tenfold.estimators.neighbours.graphs import RadiusNeighborsTransformer as RadiusNeighborsTransformer
@@ -107,9 +107,9 @@ if TYPE_CHECKING:
     from tenfold.estimators.svm.classification import LinearSVC as LinearSVC
     from tenfold.estimators.svm.regression import LinearSVR as LinearSVR
     from tenfold.estimators.two_blocks.canonical import CCA as CCA
-    from tenfold.estimators.two_blocks.partial import PLSSVD as PLSSVD
     from tenfold.estimators.two_blocks.partial import PLSCanonical as PLSCanonical
     from tenfold.estimators.two_blocks.partial import PLSRegression as PLSRegression
+    from tenfold.estimators.two_blocks.partial import PLSSVD as PLSSVD
     from tenfold.estimators.two_blocks.views import MultiviewCCA as MultiviewCCA
     from tenfold.estimators.undecided import ambiguity as ambiguity
     from tenfold.evaluation import Evaluation as Evaluation
@@ -125,6 +125,7 @@ if TYPE_CHECKING:
     from tenfold.persist import load as load
     from tenfold.persist import save as save
     from tenfold.stats.moments import Moments as Moments
+# isort: on
 # imports:end
 
 __version__ = "0.1.0"

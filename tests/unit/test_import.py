@@ -41,6 +41,16 @@ def test_import_of_a_name_adds_no_foreign_module_beyond_scikit_learns(name):
     assert {module for module in added if module.partition(".")[0] != "tenfold"} == set()
 
 
+def test_certify_imports_no_family_before_it_judges_one():
+    families = {name.split(".")[2] for name in modules_after("from tenfold import certify") if name.count(".") > 2}
+    judged = "import numpy as np; from sklearn.linear_model import Ridge; from tenfold import certify; X = np.eye(3); "
+    judged += "certify(Ridge().fit(X, X[0]), X, X[0])"
+    assert not families & {"least_squares", "lasso", "glm", "neighbours"}
+    after = modules_after(judged)
+    assert "tenfold.estimators.least_squares.ridge" in after
+    assert not {"tenfold.estimators.lasso", "tenfold.estimators.neighbours", "tenfold.certification.glm"} & after
+
+
 def test_a_fit_on_numpy_imports_no_dask():
     fit = (
         "import numpy as np; from tenfold import *; X = np.eye(9); y = X[:, 0]; model = Ridge().fit(X, y); "

@@ -7,11 +7,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import tenfold
-from tenfold.certification.models import contradicted
+from tenfold.certification.models import contradicted, is_pipeline
 from tenfold.certification.outputs import find_difference
 from tenfold.data import BudgetSpent, limit_passes
 from tenfold.estimators.registration import Registration, registration_of
@@ -91,7 +90,7 @@ def certify(
     >>> certify(LogisticRegression(tol=1e-1).fit(X, y), X, y).ok
     False
     """
-    if isinstance(model, Pipeline):  # its last step, on what the steps before make of the samples
+    if is_pipeline(model):  # its last step, on what the steps before make of the samples
         check_is_fitted(model)
         return certify(model[-1], samples_before(model, X), y, sample_weight, offset=offset, budget=budget)
     registration = find_registration(type(model))

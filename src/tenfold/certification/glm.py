@@ -6,7 +6,9 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from tenfold.arrays import Array, namespace, numpy_dtype, on_host, unit_roundoff
+from tenfold.certification.linear_outputs import scores
 from tenfold.certification.models import contradicted, known, params, status, validated
+from tenfold.certification.outputs import Labels, Output
 from tenfold.data import Block, Rows
 from tenfold.estimators.classes import numbered, targets
 from tenfold.estimators.contract import as_rows, kept_rows, total_weight, validate_weights
@@ -139,3 +141,13 @@ def any_loss(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None)
     if loss.kinked and isinstance(penalty, L2):
         penalty = ElasticNet(0.0, float(np.max(penalty.strength)))
     return _judged(model, data, loss, penalty)
+
+
+def mean(model: Any, X: Array) -> list[Output | Labels]:
+    """The inverse of the link."""
+    z, rounding = scores(model, X)
+    if link_of(model) != "log":
+        return [Output("predict", z, rounding)]
+    value = np.exp(z)
+    own = 4.0 * unit_roundoff(numpy_dtype(X.dtype))  # of the exponential itself
+    return [Output("predict", value, value * (np.expm1(rounding) + own))]

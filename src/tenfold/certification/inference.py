@@ -4,14 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_dask, is_foreign
 from tenfold.certification import certify, find_registration, samples_before
 from tenfold.certification.glm import loss_of
 from tenfold.certification.logistic import chosen
-from tenfold.certification.models import known, params, validated
+from tenfold.certification.models import is_pipeline, known, params, validated
 from tenfold.data import Rows
 from tenfold.estimators.classes import encoded, numbered, targets
 from tenfold.estimators.contract import as_rows, validate_weights
@@ -116,7 +115,7 @@ def infer(
     array([0.064, 0.077, 0.059])
     """
     _check_asked(covariance, groups)
-    if isinstance(model, Pipeline):
+    if is_pipeline(model):
         return infer(
             model[-1], samples_before(model, X), y, sample_weight, covariance=covariance, groups=groups, offset=offset
         )

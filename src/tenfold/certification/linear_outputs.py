@@ -4,35 +4,24 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, is_sparse, numpy_dtype, on_host, unit_roundoff
-from tenfold.certification.glm import link_of
+from tenfold.arrays import Array, Floats, is_sparse, on_host
 from tenfold.certification.outputs import Labels, Output, products
 from tenfold.losses.labels import Softmax
 
 
-def _scores(model: Any, X: Array) -> tuple[Floats, Floats]:
+def scores(model: Any, X: Array) -> tuple[Floats, Floats]:
     """X w + b (n, t), and its rounding."""
     coef = model.coef_.toarray() if is_sparse(model.coef_) else np.asarray(on_host(model.coef_))
     return products(X, coef.reshape(-1, X.shape[1]), np.ravel(np.asarray(on_host(model.intercept_))))
 
 
 def regression(model: Any, X: Array) -> list[Output | Labels]:
-    return [Output("predict", *_scores(model, X))]
-
-
-def mean(model: Any, X: Array) -> list[Output | Labels]:
-    """The inverse of the link."""
-    z, rounding = _scores(model, X)
-    if link_of(model) != "log":
-        return [Output("predict", z, rounding)]
-    value = np.exp(z)
-    own = 4.0 * unit_roundoff(numpy_dtype(X.dtype))  # of the exponential itself
-    return [Output("predict", value, value * (np.expm1(rounding) + own))]
+    return [Output("predict", *scores(model, X))]
 
 
 def classification(model: Any, X: Array) -> list[Output | Labels]:
     """The side of two classes, or the largest score of more."""
-    z, rounding = _scores(model, X)
+    z, rounding = scores(model, X)
     found: list[Output | Labels] = [Output("decision_function", z, rounding)]
     if isinstance(model.classes_, list) or np.asarray(model.classes_).ndim != 1 or len(model.classes_) < 2:
         return found
@@ -45,10 +34,10 @@ def classification(model: Any, X: Array) -> list[Output | Labels]:
 
 def probabilities(model: Any, X: Array) -> list[Output | Labels]:
     """And the softmax of the scores; of two classes the logistic function."""
-    z, rounding = _scores(model, X)
+    z, rounding = scores(model, X)
     spread = 2.0 * np.max(rounding, axis=1, keepdims=True) + 1e-6 * (X.dtype == np.float32) + 1e-14
-    scores = z if z.shape[1] > 1 else np.column_stack([np.zeros_like(z), z])
-    value = Softmax().probabilities(scores)
+    both = z if z.shape[1] > 1 else np.column_stack([np.zeros_like(z), z])
+    value = Softmax().probabilities(both)
     return [*classification(model, X), Output("predict_proba", value, np.minimum(np.expm1(spread), 1.0))]
 
 

@@ -1,5 +1,6 @@
 """What a fitted model says of its own fit: data as it would take them, weights, classes, status."""
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,12 @@ STATUS = "judged"
 
 INCONSISTENT = "inconsistent"
 """The fitted arrays are certified, and another part of the model contradicts them or the data."""
+
+
+def is_pipeline(model: Any) -> bool:
+    """Whether a model is a pipeline of scikit-learn's; whoever has one has loaded their module."""
+    module = sys.modules.get("sklearn.pipeline")
+    return module is not None and isinstance(model, module.Pipeline)
 
 
 def validated(model: Any, X: Any, y: Any, *, numeric: bool) -> tuple[Array, Array]:

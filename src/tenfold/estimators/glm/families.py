@@ -91,7 +91,7 @@ class PoissonRegressor(DevianceRegressor):
         reads=("a pass a step",),
         certificate=("gap",),
         judge="glm.unit_deviance",
-        outputs="linear_outputs.mean",
+        outputs="glm.mean",
         offset=True,
         report_only=REPORT_ONLY,
         board=Entry(
@@ -211,7 +211,7 @@ class GammaRegressor(DevianceRegressor):
         reads=("a pass a step",),
         certificate=("gap",),
         judge="glm.unit_deviance",
-        outputs="linear_outputs.mean",
+        outputs="glm.mean",
         offset=True,
         report_only=REPORT_ONLY,
         board=Entry(
@@ -337,7 +337,7 @@ class TweedieRegressor(DevianceRegressor):
         reads=("a pass a step",),
         certificate=("gap", "stationarity"),
         judge="glm.unit_deviance",
-        outputs="linear_outputs.mean",
+        outputs="glm.mean",
         offset=True,
         report_only=REPORT_ONLY,
     )

@@ -240,7 +240,7 @@ class GeneralizedLinear(ScoredBeside, Inferred, Generalised, RegressorMixin, Bas
         reads=("a pass a step",),
         certificate=("gap", "stationarity"),
         judge="glm.any_loss",
-        outputs="linear_outputs.mean",
+        outputs="glm.mean",
         offset=True,
         report_only=REPORT_ONLY,
     )
