@@ -21,6 +21,10 @@ FLOATS = (np.float64, np.float32)
 """The dtypes that fitted arrays keep; every other input becomes float64."""
 
 
+class NotFinite(ValueError):
+    """Samples hold a value that is not finite, or so large that its sums are not; raised by their first reader."""
+
+
 _NAMESPACES: dict[type, Any] = {}
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy import linalg as la
-from scipy.linalg import cython_lapack, lapack
+from scipy.linalg import blas, cython_lapack, lapack
 
 from tenfold.arrays import Floats
 from tenfold.machine import one_blas_thread
@@ -27,6 +27,12 @@ POLL = 0.2
 """Seconds between two looks for a signal, where waiting for a thread does not see it."""
 
 Result = TypeVar("Result")
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """The inner product; not by NumPy's BLAS, which has threads of its own."""
+    with one_blas_thread:
+        return float(blas.ddot(a, b))
 
 
 def run_interruptibly(work: Callable[[], Result]) -> Result:

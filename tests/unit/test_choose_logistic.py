@@ -11,7 +11,7 @@ from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 
 from logistic_paths import SETTINGS, problem, rows_of
-from tenfold import LogisticRegression
+from tenfold import LogisticRegression, hessians
 from tenfold.choose import apart as apart_module
 from tenfold.choose import logistic, strides, together
 from tenfold.choose import scores as score_module
@@ -21,7 +21,7 @@ from tenfold.choose.scores import SCORES, scores
 from tenfold.machine import counting_work
 from tenfold.penalties import L2
 from tenfold.plans.logistic import fit
-from tenfold.solvers import lockstep, newton
+from tenfold.solvers import lockstep
 
 ROUTES = ["apart", "trail", "path"]
 
@@ -215,16 +215,16 @@ def test_scores_are_scikit_learns(classes, name, weighted, monkeypatch):
 def test_factors_side_by_side_are_the_same():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((3, 12, 4))
-    each = [newton.factor(np.einsum("nk,nl->kl", one, one), np.zeros(3)) for one in A]
-    singular = newton.factor(np.diag([1.0, 0.0, 2.0, 1.0]), np.zeros(3))
+    each = [hessians.factor_linear(np.einsum("nk,nl->kl", one, one), np.zeros(3)) for one in A]
+    singular = hessians.factor_linear(np.diag([1.0, 0.0, 2.0, 1.0]), np.zeros(3))
     mixed = [each[0], each[0], singular, each[1], each[2], singular]
-    together_ = newton.side_by_side(mixed)
-    assert isinstance(together_[0], newton.Member)
+    together_ = hessians.side_by_side(mixed)
+    assert isinstance(together_[0], hessians.Member)
     assert together_[2] is singular
     g = rng.standard_normal((6, 4))
-    np.testing.assert_allclose(newton.solve_each(together_, g), newton.solve_each(mixed, g), rtol=1e-12)
+    np.testing.assert_allclose(hessians.solve_each(together_, g), hessians.solve_each(mixed, g), rtol=1e-12)
     np.testing.assert_allclose([one.least for one in together_], [one.least for one in mixed], rtol=1e-12)
-    assert newton.side_by_side([each[0], each[0]]) == [each[0], each[0]]
+    assert hessians.side_by_side([each[0], each[0]]) == [each[0], each[0]]
 
 
 def test_few_rows_take_few_passes(monkeypatch):

@@ -8,14 +8,16 @@ from scipy import sparse
 from scipy.linalg import lstsq
 from scipy.optimize import nnls
 
+from tenfold import hessians
 from tenfold.data import MemoryRows, NotFinite
 from tenfold.losses import Logistic
+from tenfold.objectives.least_squares import NormalEquations
+from tenfold.objectives.linear import LinearObjective, unpack
 from tenfold.penalties import L2
 from tenfold.problems import Glm, evaluate
 from tenfold.solvers import conjugate, dual, lbfgs, newton, nonnegative, normal, triangular
 from tenfold.solvers.loop import Status, run
 from tenfold.stats.columns import Columns
-from tenfold.stats.derivatives import Params
 from tenfold.stats.moments import Moments
 
 
@@ -128,10 +130,12 @@ def test_conjugate_gradients(kind, intercept):
     centre = columns.mean[:4] if intercept else np.zeros(4)
     means = columns.mean[4:] if intercept else np.zeros(2)
     squares = columns.lengths(origin=not intercept)[0] ** 2
-    solution = run(conjugate.steps(rows, ALPHA, centre, means, squares, 1e-12), max_iter=100)
+    system = NormalEquations(rows, ALPHA, centre, means)
+    right, energy = system.right()
+    solution = run(conjugate.steps(system.product, right, squares + ALPHA[:, None], energy, 1e-12), max_iter=100)
     assert solution.status in (Status.CONVERGED, Status.STALLED)
     assert solution.iterations <= 12
-    np.testing.assert_allclose(solution.params.coef, exact(X, Y, weight, ALPHA, intercept)[0], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(solution.params, exact(X, Y, weight, ALPHA, intercept)[0], rtol=1e-8, atol=1e-10)
     objectives = [record.objective for record in solution.trace]
     assert objectives == sorted(objectives, reverse=True)
 
@@ -172,17 +176,16 @@ def test_newton(strength, intercept):
     X, Y, weight = data(n=80)
     y = np.where(Y[:, :1] > np.median(Y[:, 0]), 1.0, -1.0)
     rows, problem = MemoryRows(X, y, weight), Glm(Logistic(), L2(strength), intercept)
-    start = Params(np.zeros((1, 4)), np.zeros(1))
 
     def measure(gradient, fall):
         return float(np.max(np.abs(gradient))) / 1e-10
 
-    solution = run(newton.steps(problem, rows, start, np.zeros(4), measure), max_iter=30)
+    solution = run(newton.steps(LinearObjective(problem, rows, np.zeros(4)), np.zeros(5), measure), max_iter=30)
     assert solution.status in (Status.CONVERGED, Status.STALLED)
     assert solution.iterations <= 12
-    gradient = evaluate(problem, rows, solution.params).gradient
+    gradient = evaluate(problem, rows, unpack(solution.params)).gradient
     assert np.max(np.abs(gradient)) <= 1e-9
-    assert intercept or solution.params.intercept[0] == 0.0
+    assert intercept or solution.params[-1] == 0.0
 
 
 @pytest.mark.parametrize("signal", [0.05, 1.0, 5.0])
@@ -192,9 +195,9 @@ def test_a_leap_falls_further_than_a_step(signal):
     X = rng.standard_normal((3000, 5))
     y = np.where(signal * X[:, :1] + rng.logistic(size=(3000, 1)) > 0, 1.0, -1.0)
     rows, problem, shift = MemoryRows(X, y), Glm(Logistic(), L2(1e-4), True), np.zeros(5)
-    start = Params(np.zeros((1, 5)), np.zeros(1))
-    steps = list(islice(newton.steps(problem, rows, start, shift, lambda g, fall: np.inf), 5))
-    found = float(evaluate(problem, rows, newton.leap(problem, rows, start, shift)).value[0])
+    objective, start = LinearObjective(problem, rows, shift), np.zeros(6)
+    steps = list(islice(newton.steps(objective, start, lambda g, fall: np.inf), 5))
+    found = objective.read(newton.leap(objective, start)).value
     assert found <= steps[1].objective * (1.0 + 1e-12)
     if signal == 5.0:
         assert found <= steps[4].objective * 1.01 < 0.9 * steps[1].objective
@@ -202,9 +205,9 @@ def test_a_leap_falls_further_than_a_step(signal):
 
 def test_a_leap_refuses_what_is_not_finite():
     X, y = np.full((50, 2), np.inf), np.where(np.arange(50) % 2, 1.0, -1.0)[:, None]
-    start = Params(np.zeros((1, 2)), np.zeros(1))
+    objective = LinearObjective(Glm(Logistic(), L2(1e-4), True), MemoryRows(X, y), np.zeros(2))
     with pytest.raises(NotFinite):
-        newton.leap(Glm(Logistic(), L2(1e-4), True), MemoryRows(X, y), start, np.zeros(2))
+        newton.leap(objective, np.zeros(3))
 
 
 # -- rows on several machines: a pass is a journey
@@ -240,16 +243,15 @@ def classes():
 
 def test_newton_tries_several_lengths_in_one_pass():
     """From a point so far away that full steps go much too far: the same steps, in fewer passes."""
-    problem, start = Glm(Logistic(), L2(1e-4), True), Params(np.array([[6.0, -5.0, 4.0]]), np.array([3.0]))
+    problem, start = Glm(Logistic(), L2(1e-4), True), np.array([6.0, -5.0, 4.0, 3.0])
     found, passes = [], []
     for kind in (Near, Far):
         rows = kind(*classes())
-        steps = newton.steps(problem, rows, start, np.zeros(3), lambda g, fall: np.inf)
+        steps = newton.steps(LinearObjective(problem, rows, np.zeros(3)), start, lambda g, fall: np.inf)
         found.append([next(steps).params for _ in range(6)])
         passes.append(len(rows.passes))
     for near, far in zip(*found, strict=True):
-        np.testing.assert_array_equal(near.coef, far.coef)
-        np.testing.assert_array_equal(near.intercept, far.intercept)
+        np.testing.assert_array_equal(near, far)
     assert passes[1] < passes[0]
 
 
@@ -257,7 +259,7 @@ def test_lbfgs_tries_several_lengths_in_one_pass():
     """Along a direction that is much too long, what is found is what trying one length after the other finds."""
     problem = Glm(Logistic(), L2(1e-2), True)
     rows = Far(*classes())
-    walk = lbfgs.Points(problem, rows, np.zeros(3))
+    walk = lbfgs.Points(LinearObjective(problem, rows, np.zeros(3)))
     here = walk.start(np.zeros(4))
     d = -3e4 * here.g
     fall = -float(here.g @ d)
@@ -277,20 +279,20 @@ def test_lbfgs_tries_several_lengths_in_one_pass():
 def test_factors_side_by_side_are_those_one_by_one():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((5, 9, 4))
-    hessians = np.einsum("mnp,mnq->mpq", A, A)
-    hessians[3, :, 2] = hessians[3, 2, :] = hessians[3, 1]  # one column twice: no Cholesky factor
-    hessians[3, 2, 2] = hessians[3, 1, 1]
-    hessians[3, 2, 1] = hessians[3, 1, 2] = hessians[3, 1, 1]
+    stack = np.einsum("mnp,mnq->mpq", A, A)
+    stack[3, :, 2] = stack[3, 2, :] = stack[3, 1]  # one column twice: no Cholesky factor
+    stack[3, 2, 2] = stack[3, 1, 1]
+    stack[3, 2, 1] = stack[3, 1, 2] = stack[3, 1, 1]
     shift, g = np.zeros(3), rng.standard_normal((5, 4))
-    several = newton.factors(hessians, shift)
-    assert [isinstance(one, newton.Member) for one in several] == [True, True, True, False, True]
-    found = newton.solve_each([several[k] for k in (4, 0, 3, 3, 1)], g)
+    several = hessians.factor_each(stack, shift)
+    assert [isinstance(one, hessians.Member) for one in several] == [True, True, True, False, True]
+    found = hessians.solve_each([several[k] for k in (4, 0, 3, 3, 1)], g)
     for k, x, right in zip((4, 0, 3, 3, 1), found, g, strict=True):
-        alone = newton.factor(hessians[k], shift)
+        alone = hessians.factor_linear(stack[k], shift)
         np.testing.assert_allclose(x, alone.solve(right), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(several[k].solve(right), x, rtol=1e-9, atol=1e-12)
         assert several[k].least == pytest.approx(alone.least, rel=1e-9, abs=1e-12)
     with pytest.raises(NotFinite):
-        newton.factors(np.full((1, 4, 4), np.nan), shift)
+        hessians.factor_each(np.full((1, 4, 4), np.nan), shift)
     with pytest.raises(ValueError, match="no such factor"):
-        newton.Member(several[0].stack, 7).solve(g[0])
+        hessians.Member(several[0].stack, 7).solve(g[0])

@@ -9,8 +9,8 @@ import numpy as np
 from tenfold.arrays import Floats, Integers
 from tenfold.choose.quadratics import Cells, Node, Setting
 from tenfold.data import MemoryRows
+from tenfold.hessians import Factor, factor_linear
 from tenfold.judge.certificate import RULES
-from tenfold.solvers import newton
 from tenfold.stats.derivatives import Params
 from tenfold.stats.models import of_models
 
@@ -89,7 +89,7 @@ class Models:
             chosen = [[replace(self.rows, weight=weight)].copy]
         return Node(self.setting._replace(parts=chosen), x).hessian
 
-    def factor(self, hessian: Floats, place: int, fold: int) -> newton.Factor:
+    def factor(self, hessian: Floats, place: int, fold: int) -> Factor:
         """The factor of the Hessian of a model with its penalty."""
         penalty = self.strengths[fold, place] * self.setting.penalised
-        return newton.factor(hessian + np.diag(penalty), self.shift)
+        return factor_linear(hessian + np.diag(penalty), self.shift)

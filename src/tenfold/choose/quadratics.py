@@ -12,8 +12,8 @@ import numpy as np
 
 from tenfold.arrays import Floats, Integers, contiguous
 from tenfold.data import MemoryRows
+from tenfold.hessians import Factor, factor_linear
 from tenfold.problems import Glm
-from tenfold.solvers import newton
 from tenfold.stats.derivatives import Params, derivatives
 from tenfold.stats.softmax import softmax
 
@@ -146,14 +146,14 @@ class Node:
         bent = float(np.sum(self.hessian.diagonal(), where=setting.penalised == 0.0))
         K = setting.outputs
         self.bent = max(bent, TINY) if setting.problem.intercept else (0.25 if K == 1 else 1.0 - 1.0 / K)
-        self.factor: newton.Factor | None = None
+        self.factor: Factor | None = None
         self.small = 0.0
 
-    def minimum(self, penalty: Floats) -> tuple[newton.Factor, Floats]:
+    def minimum(self, penalty: Floats) -> tuple[Factor, Floats]:
         """The factor of the Hessian under the penalty, and the step to the minimum of the model."""
         strength = float(penalty.max())
         if self.factor is None or strength > self.small:
-            self.factor = newton.factor(self.hessian + np.diag(penalty), self.setting.shift)
+            self.factor = factor_linear(self.hessian + np.diag(penalty), self.setting.shift)
             # below a hundredth of what each column adds to the others it makes no difference how weak a penalty is
             self.small = 0.01 * self.factor.least - strength
         return self.factor, -self.factor.solve(self.gradient + penalty * self.x)
@@ -173,7 +173,7 @@ class Node:
                 return there, count + 1
         return self, CUTS
 
-    def settled(self, penalty: Floats, enough: float) -> tuple["Node", newton.Factor, Floats, int]:
+    def settled(self, penalty: Floats, enough: float) -> tuple["Node", Factor, Floats, int]:
         """The first node on the way to the minimum whose model's is no farther than `enough`, the factor and the step
         there, and the passes it took.
         """
@@ -192,7 +192,7 @@ class Path(NamedTuple):
     """Points (A, q) and factors of Hessians of all rows, one a penalty, and the passes that they took."""
 
     points: Floats
-    factors: list[newton.Factor]
+    factors: list[Factor]
     passes: int
 
 

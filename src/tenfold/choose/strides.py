@@ -20,12 +20,12 @@ from tenfold.choose.models import ROUNDING, TINY, Models, Paths
 from tenfold.choose.quadratics import Cells, Setting
 from tenfold.choose.together import BEFORE, MOST_FOLDS, Search
 from tenfold.data import MemoryRows
+from tenfold.hessians import Factor, factor_linear
 from tenfold.judge.certificate import RULES
 from tenfold.losses.labels import Softmax
 from tenfold.penalties import L2
 from tenfold.plans.multinomial import regular, sample_step
 from tenfold.problems import Glm
-from tenfold.solvers import newton
 from tenfold.stats.derivatives import Params, total_weight
 from tenfold.stats.several import together
 from tenfold.stats.softmax import class_curvatures, summed_curvatures
@@ -128,7 +128,7 @@ class _Nodes:
         found, weight = self.sample.fold(together([class_curvatures(zero, models.shift), total_weight])).parts
         self.blocks = regular(models.setting.problem, found.sum / weight.sum)
         self.places: list[int] = []
-        self.factors: list[list[newton.Factor]] = []
+        self.factors: list[list[Factor]] = []
 
     def at(self, place: int, points: Floats) -> "_Maps":
         """The maps of all folds at a place, where they start from points (F, q)."""
@@ -137,7 +137,7 @@ class _Nodes:
             self._form(points)
         blocks, each = self.blocks.copy(), np.arange(len(models.shift))
         blocks[:, each, each] += models.strengths[:, place].mean()
-        few = [newton.factor(block, models.shift) for block in blocks]
+        few = [factor_linear(block, models.shift) for block in blocks]
         self.places.append(place)
         self.factors.append(few * (models.outputs // len(few)))
         if len(self.places) > 2 and len(self.places) * self.blocks.size > MOST_NUMBERS:
@@ -163,7 +163,7 @@ class _Maps:
 
     trusted: ClassVar[bool] = False
 
-    def __init__(self, outputs: int, factors: list[list[newton.Factor]], number: Integers) -> None:
+    def __init__(self, outputs: int, factors: list[list[Factor]], number: Integers) -> None:
         self.outputs, self.factors, self.number, self.passes = outputs, factors, number, 0
 
     def __call__(self, which: Integers, g: Floats) -> Floats:

@@ -24,10 +24,11 @@ from tenfold.choose.models import TINY, Models, Paths
 from tenfold.choose.quadratics import Cells, Path, Setting, follow
 from tenfold.choose.trail import Trail
 from tenfold.data import MemoryRows
+from tenfold.hessians import Factor, side_by_side, solve_each
 from tenfold.losses.labels import Logistic, Softmax
 from tenfold.penalties import L2
 from tenfold.problems import Glm
-from tenfold.solvers import lockstep, newton
+from tenfold.solvers import lockstep
 
 COARSE, NEAR = 4.0, 6
 """Models of penalties whose logarithms are up to so far apart are neighbours on a curve; so many of them show where it
@@ -158,7 +159,7 @@ class _Walk:
         weights /= np.maximum(weights.sum(axis=1, keepdims=True), TINY)
         return np.einsum("ikf,kfq->ifq", weights * ratio, lacks)
 
-    def factor(self, a: int, f: int) -> newton.Factor:
+    def factor(self, a: int, f: int) -> Factor:
         """The factor of the Hessian of a model: that on the trail, or between two that are the fold's own."""
         if a <= self.trail.end:
             return self.factors[a * self.search.points.shape[1] + f]
@@ -206,7 +207,7 @@ class Search:
         self.order[stage] = self.order.max() + 1
         self.known = np.sort(np.append(self.known, stage))
 
-    def by_factors(self, factor_of: Callable[[int, int], newton.Factor]) -> MapsOf:
+    def by_factors(self, factor_of: Callable[[int, int], Factor]) -> MapsOf:
         """Maps by the factor of the Hessian of each model."""
         return lambda place, fold: _Maps(
             self.models.some(place, fold), [factor_of(int(a), int(f)) for a, f in zip(place, fold, strict=True)]
@@ -267,11 +268,11 @@ class _Maps:
 
     trusted: ClassVar[bool] = True
 
-    def __init__(self, models: Models, factors: list[newton.Factor]) -> None:
-        self.models, self.factors, self.passes = models, newton.side_by_side(factors), 0
+    def __init__(self, models: Models, factors: list[Factor]) -> None:
+        self.models, self.factors, self.passes = models, side_by_side(factors), 0
 
     def __call__(self, which: Integers, g: Floats) -> Floats:
-        return newton.solve_each([self.factors[m] for m in which], g)
+        return solve_each([self.factors[m] for m in which], g)
 
     def renew(self, which: Integers, x: Floats) -> bool:
         """Form the Hessian of some models at x."""

@@ -14,7 +14,7 @@ import numpy as np
 from tenfold.arrays import Floats, Integers
 from tenfold.choose.curves import spaced, through, with_slopes
 from tenfold.choose.quadratics import Node, Setting
-from tenfold.solvers import newton
+from tenfold.hessians import Factor, factor_each, solve_each
 
 DENSE, LOOSE, NEAR, BETWEEN = 1.3, 2.0, 4, 3
 """Nodes are at penalties whose logarithms are up to so far apart, the former where a Hessian of all rows costs no more
@@ -41,7 +41,7 @@ class Quadratic(NamedTuple):
 
     minima: Floats
     squares: Floats
-    factors: list[newton.Factor]
+    factors: list[Factor]
 
 
 class Trail(NamedTuple):
@@ -115,8 +115,8 @@ class Trail(NamedTuple):
         penalties = self.strengths[:, places].T[:, :, None] * self.setting.penalised
         right = gradients + penalties * minima
         hessians[:, :, np.arange(q), np.arange(q)] += penalties
-        factors = newton.factors(hessians.reshape(-1, q, q), self.setting.shift)
-        step = newton.solve_each(factors, right.reshape(-1, q)).reshape(minima.shape)
+        factors = factor_each(hessians.reshape(-1, q, q), self.setting.shift)
+        step = solve_each(factors, right.reshape(-1, q)).reshape(minima.shape)
         return Quadratic(minima - step, np.einsum("mfq,mfq->mf", step, right), factors)
 
     def _on_curve(self, values: Floats, slopes: Floats, plain: Floats) -> tuple[Floats, Floats, Floats]:
@@ -165,5 +165,5 @@ def _spread(node: Node, share: Floats, strengths: Floats) -> float:
     penalties = strengths[:, None] * node.setting.penalised
     each = np.arange(len(node.x))
     hessian[:, each, each] += penalties
-    steps = newton.solve_each(newton.factors(hessian, node.setting.shift), gradient + penalties * node.x)
+    steps = solve_each(factor_each(hessian, node.setting.shift), gradient + penalties * node.x)
     return max(node.drift(step) for step in steps)

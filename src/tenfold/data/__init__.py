@@ -1,10 +1,10 @@
 """Where the data are. Solvers see only `Rows`, so how data are stored is not an axis of the code."""
 
+from tenfold.arrays import NotFinite
 from tenfold.data.batches import BatchRows
 from tenfold.data.blocks import (
     Block,
     Lifted,
-    NotFinite,
     Pending,
     Rows,
     Statistic,

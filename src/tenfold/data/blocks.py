@@ -122,10 +122,6 @@ def settled(found: Any) -> Any:
     return found if settle is None else settle()
 
 
-class NotFinite(ValueError):
-    """Rows hold a value that is not finite, or so large that its sums are not; raised by whoever reads them first."""
-
-
 class Rows(Protocol):
     """A source of rows that can be read again and again, always cut at the same row numbers."""
 

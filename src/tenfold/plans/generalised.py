@@ -35,7 +35,6 @@ from tenfold.plans import glm, logistic, piecewise, sparse_glm
 from tenfold.plans.fitted import Fitted, certified, stored
 from tenfold.plans.frames import middle, moved
 from tenfold.problems import Evaluation, Glm
-from tenfold.solvers import accelerated
 from tenfold.solvers.loop import Solution, Watch
 from tenfold.stats.derivatives import Params, curvatures, total_weight
 
@@ -264,7 +263,7 @@ class _Proximal(NamedTuple):
         first = self.first if start is None else moved(start, shift)
         rule: sparse_glm.GapRule | Distance = Distance(problem, self.scale)
         if tol is None:
-            path = accelerated.steps(problem, rows, first, shift, rule)
+            path = sparse_glm.gradient_steps(problem, rows, first, shift, rule)
         else:
             rule = sparse_glm.GapRule(problem, tol, self.scale, self._bend())
             path = sparse_glm.steps(problem, rows, first, shift, rule, fresh=True)

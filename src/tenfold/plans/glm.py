@@ -18,17 +18,21 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows, sampling_step
+from tenfold.hessians import Factor
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.duality import gap
 from tenfold.judge.stationarity import stationarity
 from tenfold.losses.loss import Loss
+from tenfold.objectives.linear import LinearObjective, invert_diagonal, pack, unpack
+from tenfold.objectives.margins import Margins
+from tenfold.objectives.objective import Walk
 from tenfold.penalties import L2
 from tenfold.plans.fitted import Fitted, certified, not_judged, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
 from tenfold.plans.separation import recession, refuse_tiny, unit
-from tenfold.problems import Glm, evaluate
+from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
-from tenfold.solvers.loop import Solution, Status, Step, Watch
+from tenfold.solvers.loop import Solution, Status, Step, Watch, converted
 from tenfold.stats.constants import best_constant, mean_loss, mean_over_targets
 from tenfold.stats.derivatives import Params
 from tenfold.stats.extremes import of_weights
@@ -171,40 +175,46 @@ def _steps(
     """The path that suits the shape of the data, from parameters in the frame; `solver` is None where no Hessian is to
     be formed.
     """
-    rows, shift = frame.rows, frame.local
+    objective = LinearObjective(problem, frame.rows, frame.local)
+    return converted(_path(objective, pack(first), rule, solver, fresh), unpack)
+
+
+def _path(
+    objective: LinearObjective, first: Floats, rule: StoppingRule, solver: str | None, fresh: bool
+) -> Iterator[Step]:
+    problem, rows, shift = objective.problem, objective.rows, objective.shift
     p = rows.shape[1]
     if solver is None or p > NEWTON_COLUMNS:
         # numbers for each row are kept where the rows are at hand; else a pass a trial
-        walk = (lbfgs.Points if rows.foreign or not problem.loss.convex else lbfgs.Margins)(problem, rows, shift)
-        yield from lbfgs.steps(walk, first, lbfgs.diagonal(problem, rows, shift, _mean(problem, rows)), rule)
+        apart = rows.foreign or not problem.loss.convex
+        walk: Walk = lbfgs.Points(objective) if apart else Margins(problem, rows, shift)
+        yield from lbfgs.steps(walk, first, invert_diagonal(problem, rows, shift, _mean(problem, rows)), rule)
         return
     start, factor = first, None
     if _by_sample(problem, rows, solver):
-        start, factor = _from_sample(problem, rows, first, shift, fresh)
+        start, factor = _from_sample(objective, first, fresh)
     if factor is not None:
-        objective = np.inf
-        walk = lbfgs.Points(problem, rows, shift)
-        for count, step in enumerate(lbfgs.steps(walk, start, factor.solve, rule)):
+        value = np.inf
+        for count, step in enumerate(lbfgs.steps(lbfgs.Points(objective), start, factor.solve, rule)):
             if count == max(PATIENCE, p // 8) or (count == 0 and step.objective > rule.scale):
                 break
             yield step
-            start, objective = step.params, step.objective
-        start = start if objective <= rule.scale else first  # the sample was misleading
+            start, value = step.params, step.objective
+        start = start if value <= rule.scale else first  # the sample was misleading
     if not problem.loss.convex:
-        yield from _down(problem, rows, start, shift, rule)
+        yield from _down(objective, start, rule)
         return
     rule.tighten()  # a last step of Newton's method doubles the digits
-    yield from newton.steps(problem, rows, start, shift, rule)
+    yield from newton.steps(objective, start, rule)
 
 
-def _down(problem: Glm, rows: Rows, start: Params, shift: Floats, rule: StoppingRule) -> Iterator[Step]:
+def _down(objective: LinearObjective, start: Floats, rule: StoppingRule) -> Iterator[Step]:
     """A curvature that is not the second derivative leads near a place of rest; L-BFGS on top of it ends there."""
-    for step in islice(newton.steps(problem, rows, start, shift, rule), FIRST_STEPS):
+    for step in islice(newton.steps(objective, start, rule), FIRST_STEPS):
         yield step
         start = step.params
-    factor = newton.factor(evaluate(problem, rows, start, 2, shift).hessian, shift)
-    for step in islice(lbfgs.steps(lbfgs.Points(problem, rows, shift), start, factor.solve, rule), 1, None):
-        yield step
+    factor = objective.factor(objective.read(start, 2).hessian)
+    yield from islice(lbfgs.steps(lbfgs.Points(objective), start, factor.solve, rule), 1, None)
 
 
 def _mean(problem: Glm, rows: Rows) -> float | None:
@@ -233,10 +243,9 @@ def _by_sample(problem: Glm, rows: Rows, solver: str) -> bool:
     return solver == "lbfgs" and problem.loss.convex and dear and n >= 3 * max(SAMPLED_ROWS, SAMPLE_FACTOR * p)
 
 
-def _from_sample(
-    problem: Glm, rows: Rows, first: Params, shift: Floats, fresh: bool
-) -> tuple[Params, newton.Factor | None]:
+def _from_sample(objective: LinearObjective, first: Floats, fresh: bool) -> tuple[Floats, Factor | None]:
     """The solution of a sample and the factor of its Hessian; a start that was given is kept."""
+    rows = objective.rows
     sample = rows.thin(sampling_step(rows.shape[0], max(SAMPLED_ROWS, SAMPLE_FACTOR * rows.shape[1])))
     if not sample.fold(of_weights).low[0] < np.inf:
         return first, None
@@ -246,7 +255,8 @@ def _from_sample(
     start, factor = first, None
     try:
         for some, limit in stages:
-            start, factor = newton.refine(problem, some, start, shift, limit, 1e-3)
+            part = LinearObjective(objective.problem, some, objective.shift)
+            start, factor = newton.refine(part, start, limit, 1e-3)
     except NotFinite:
         return first, None
     return (start if fresh else first), factor

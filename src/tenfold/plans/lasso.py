@@ -4,7 +4,7 @@ Where the second moments of the columns are cheap, or the rows are far away, coo
 and the judge too, unless they have lost the digits that it needs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,8 @@ import numpy as np
 from tenfold.arrays import Floats, Integers
 from tenfold.data import MemoryRows, Rows
 from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments
+from tenfold.objectives.least_squares import SparsePenalty, Squares
+from tenfold.objectives.objective import Reading
 from tenfold.plans.centred import (
     MARGIN,
     TOO_LARGE,
@@ -27,10 +29,10 @@ from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.least_squares import DENSE_COLUMNS, SPARSE_COLUMNS, fold_moments
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import from_moments as least_squares_from_moments
-from tenfold.problems import SparseLeastSquares
-from tenfold.solvers import descent, halves, proximal
+from tenfold.problems import SparseLeastSquares, duality_gap
+from tenfold.solvers import accelerated, descent, halves
 from tenfold.solvers.descent import Gram
-from tenfold.solvers.loop import Record, Solution, Status, Watch, run
+from tenfold.solvers.loop import Record, Solution, Status, Step, Watch, converted, run
 from tenfold.stats.columns import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.moments import Moments
@@ -246,14 +248,39 @@ def _by_passes(
     if settings.solver == "uv":
         path = halves.steps(problem, rows, stats, tol, start)
     else:
-        fast = settings.solver == "fista"
-        path = proximal.steps(problem, rows, centre, target_mean, tol, start, accelerated=fast)
+        path = _gradient_steps(problem, Squares(rows, centre, target_mean), tol, start, settings.solver == "fista")
     solution = run(path, settings.max_iter, settings.time_limit, settings.watch)
     mean = solution.params.coef.astype(np.longdouble) @ centre.astype(np.longdouble)
     params = stored(Params(solution.params.coef, np.asarray(target_mean - mean, dtype=np.float64)), dtype, centre)
     judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
     count = 1 if problem.joint else rows.targets
     return finished(params, judged, [(solution, solution.iterations)] * count, settings.solver)
+
+
+def _gradient_steps(
+    problem: SparseLeastSquares, objective: Squares, tol: float, start: Floats | None, momentum: bool
+) -> Iterator[Step]:
+    """ISTA or FISTA for all targets at once, until every gap is at most `tol` times the mean square of its target."""
+    t, p = len(objective.target_mean), objective.rows.shape[1]
+    zero = np.zeros(t * p)
+    scale = objective.read(zero).parts
+    assert scale is not None
+    allowed = np.array([tol * 2.0 * float(scale[part].sum()) or TINY for part in parts_of(problem, t)])
+
+    def measure(x: Floats, here: Reading) -> float:
+        assert here.parts is not None
+        w, pull = x.reshape(t, p), -here.gradient.reshape(t, p)
+        gaps = [
+            duality_gap(
+                (problem.l1, problem.l2), problem.positive, w[part], pull[part], 2.0 * float(here.parts[part].sum())
+            )
+            for part in parts_of(problem, t)
+        ]
+        return float(np.max(gaps / allowed))
+
+    first = zero if start is None else start.ravel()
+    path = accelerated.steps(objective, SparsePenalty(problem, t), first, measure, momentum=momentum)
+    return converted(path, lambda x: Params(x.reshape(t, p), np.zeros(t)))
 
 
 def pulls_of_moments(moments: Moments, intercept: bool) -> Floats:

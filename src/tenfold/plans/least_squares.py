@@ -19,13 +19,14 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
 from tenfold.losses.numbers import Square
 from tenfold.machine import one_blas_thread, require_memory
+from tenfold.objectives.least_squares import NormalEquations
 from tenfold.penalties import L2
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.problems import Glm
 from tenfold.solvers import conjugate, dual, nonnegative, normal, triangular
-from tenfold.solvers.loop import Solution, Watch, run
+from tenfold.solvers.loop import Solution, Watch, converted, run
 from tenfold.stats.columns import Columns
-from tenfold.stats.derivatives import Params
+from tenfold.stats.derivatives import Params, along
 from tenfold.stats.moments import Moments
 
 SINGULAR = 1e-12
@@ -245,6 +246,12 @@ def _columns(rows: Rows) -> Columns:
     return columns
 
 
+def _sides(system: NormalEquations, squares: Floats) -> tuple[Floats, Floats, Floats]:
+    """The right sides of a system whose columns have these `squares`, its diagonals, and its energy at zero."""
+    right, energy = system.right()
+    return right, squares + system.alpha[:, None], energy
+
+
 def _conjugate(
     rows: Rows, alpha: Floats, intercept: bool, tol: float, max_iter: int | None, watch: Watch | None, dtype: Any
 ) -> Fitted:
@@ -254,7 +261,10 @@ def _conjugate(
     target_mean = columns.mean[p:] if intercept else np.zeros(alpha.size)
     squares = columns.lengths(origin=not intercept)[0] ** 2
     # below what the judge allows, and lower where a tolerance below the usual one asks for it
-    path = conjugate.steps(rows, alpha, centre, target_mean, squares, 0.3 * min(1e-2 * tol, RULES["residual"].tol))
+    enough = 0.3 * min(1e-2 * tol, RULES["residual"].tol)
+    system = NormalEquations(rows, alpha, centre, target_mean)
+    path = conjugate.steps(system.product, *_sides(system, squares), enough)
+    path = converted(path, lambda w: Params(w, target_mean - along(w, centre)))
     solution = run(path, max_iter=10 * min(rows.shape) if max_iter is None else max_iter, watch=watch)
     problem = ridge_problem(alpha, columns.weight, intercept)
     verdict = residual(

@@ -14,10 +14,14 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows, sampling_step
+from tenfold.hessians import Factor
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.duality import gap
 from tenfold.judge.multinomial import gap_of_classes
 from tenfold.losses.labels import Logistic, Softmax
+from tenfold.objectives.linear import LinearObjective, invert_diagonal, pack, unpack
+from tenfold.objectives.margins import Margins
+from tenfold.objectives.objective import Walk
 from tenfold.penalties import L2, ElasticNet
 from tenfold.plans import multinomial, sparse_glm
 from tenfold.plans.fitted import Fitted, not_judged, stored
@@ -26,7 +30,7 @@ from tenfold.plans.separation import recession, recession_of_classes, refuse_tin
 from tenfold.plans.sparse_glm import GapRule
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
-from tenfold.solvers.loop import Solution, Status, Step, Watch, continued, run
+from tenfold.solvers.loop import Solution, Status, Step, Watch, continued, converted, run
 from tenfold.stats.derivatives import Params, total_weight
 from tenfold.stats.extremes import of_weights
 
@@ -223,26 +227,40 @@ def _steps(
     """The path that suits the shape of the data, from `given` parameters of the user's rows or from zero; `solver` is
     None where no Hessian is to be formed.
     """
-    rows, shift = frame.rows, frame.local
+    objective = LinearObjective(problem, frame.rows, frame.local)
+    p = frame.rows.shape[1]
+    first = np.zeros(p + 1) if given is None else pack(frame.inside(given))
+    return converted(_path(objective, samples, first, rule, solver, fresh=given is None), unpack)
+
+
+def _path(
+    objective: LinearObjective,
+    samples: list[tuple[Rows, int]],
+    first: Floats,
+    rule: StoppingRule,
+    solver: str | None,
+    *,
+    fresh: bool,
+) -> Iterator[Step]:
+    problem, rows, shift = objective.problem, objective.rows, objective.shift
     p = rows.shape[1]
-    first = Params(np.zeros((1, p)), np.zeros(1)) if given is None else frame.inside(given)
     if solver is None or p > NEWTON_COLUMNS:
         # numbers for each row are kept where the rows are at hand; else a pass a trial
-        walk = (lbfgs.Points if rows.foreign else lbfgs.Margins)(problem, rows, shift)
-        yield from lbfgs.steps(walk, first, lbfgs.diagonal(problem, rows, shift), rule)
+        walk: Walk = lbfgs.Points(objective) if rows.foreign else Margins(problem, rows, shift)
+        yield from lbfgs.steps(walk, first, invert_diagonal(problem, rows, shift), rule)
         return
-    start, factor = _from_samples(problem, samples, first, shift, fresh=given is None)
+    start, factor = _from_samples(objective, samples, first, fresh=fresh)
     if factor is not None and _by_sample(rows, solver):
-        for count, step in enumerate(lbfgs.steps(lbfgs.Points(problem, rows, shift), start, factor.solve, rule)):
+        for count, step in enumerate(lbfgs.steps(lbfgs.Points(objective), start, factor.solve, rule)):
             if count == max(PATIENCE, p // 8) or (count == 0 and step.objective > LOG2):
                 break
             yield step
             start = step.params
     rule.tighten()  # a last step of Newton's method doubles the digits
-    path = newton.steps(problem, rows, start, shift, rule)
+    path = newton.steps(objective, start, rule)
     step = next(path)
     if start is not first and step.objective > LOG2:
-        path = newton.steps(problem, rows, first, shift, rule)  # the sample was misleading
+        path = newton.steps(objective, first, rule)  # the sample was misleading
     else:
         yield step
     yield from path
@@ -290,16 +308,20 @@ def _sizes(rows: Rows, solver: str) -> list[tuple[int, int]]:
 
 
 def _from_samples(
-    problem: Glm, samples: list[tuple[Rows, int]], start: Params, shift: Floats, fresh: bool
-) -> tuple[Params, newton.Factor | None]:
+    objective: LinearObjective, samples: list[tuple[Rows, int]], start: Floats, fresh: bool
+) -> tuple[Floats, Factor | None]:
     """The solution of the last sample and the factor of its Hessian; a start that was given is kept."""
+
+    def on(some: Rows) -> LinearObjective:
+        return LinearObjective(objective.problem, some, objective.shift)
+
     if not fresh:
-        return start, newton.refine(problem, samples[-1][0], start, shift, 1, 0.0)[1] if samples else None
+        return start, newton.refine(on(samples[-1][0]), start, 1, 0.0)[1] if samples else None
     factor = None
     if samples:
-        start = newton.leap(problem, _some_of(samples[0][0]), start, shift)
+        start = newton.leap(on(_some_of(samples[0][0])), start)
     for sample, steps in samples:
-        start, factor = newton.refine(problem, sample, start, shift, steps, 1e-3)
+        start, factor = newton.refine(on(sample), start, steps, 1e-3)
     return start, factor
 
 

@@ -6,15 +6,20 @@ columns: L-BFGS on top of a diagonal.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows, sampling_step
+from tenfold.hessians import factor_linear
+from tenfold.objectives.linear import LinearObjective, RoughSoftmax, invert_diagonal, pack, unpack
+from tenfold.objectives.margins import Margins
+from tenfold.objectives.objective import Walk
 from tenfold.plans.frames import NEWTON_COLUMNS, Frame
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
-from tenfold.solvers.loop import Step
+from tenfold.solvers.loop import Step, converted
 from tenfold.stats.derivatives import Params, total_weight
 from tenfold.stats.extremes import of_weights
 from tenfold.stats.several import together
@@ -46,57 +51,64 @@ Measure = Callable[[Floats, float], float]
 
 def steps(problem: Glm, frame: Frame, classes: int, given: Params | None, measure: Measure) -> Iterator[Step]:
     """Steps from `given` parameters of the user's rows, or from zero."""
-    rows, shift = frame.rows, frame.local
+    first = np.zeros(classes * (frame.rows.shape[1] + 1)) if given is None else pack(frame.inside(given))
+    objective = LinearObjective(problem, frame.rows, frame.local, classes)
+    return converted(_path(objective, first, measure, fresh=given is None), partial(unpack, outputs=classes))
+
+
+def _path(objective: LinearObjective, first: Floats, measure: Measure, *, fresh: bool) -> Iterator[Step]:
+    problem, rows, shift, classes = objective.problem, objective.rows, objective.shift, objective.outputs
     n, p = rows.shape
-    first = Params(np.zeros((classes, p)), np.zeros(classes)) if given is None else frame.inside(given)
     if p > NEWTON_COLUMNS:
         apart = np.size(problem.penalty.strength) > 1  # a strength for each class
-        walk = (lbfgs.Points if rows.foreign or apart else lbfgs.Margins)(problem, rows, shift, classes)
-        yield from lbfgs.steps(walk, first, lbfgs.diagonal(problem, rows, shift, outputs=classes), measure)
+        by_points = rows.foreign or apart
+        walk: Walk = lbfgs.Points(objective) if by_points else Margins(problem, rows, shift, classes)
+        yield from lbfgs.steps(walk, first, invert_diagonal(problem, rows, shift, outputs=classes), measure)
         return
     sample = _sample(rows)
+    part = None if sample is None else LinearObjective(problem, sample, shift, classes)
     size = classes * (p + 1)
     if size <= FEW_COEFFICIENTS and n * size**2 <= CHEAP_HESSIAN:
-        if sample is not None and given is None:
-            first = newton.refine(problem, sample, first, shift, 6, 1e-3)[0]
-        yield from newton.steps(problem, rows, first, shift, measure)
+        if part is not None and fresh:
+            first = newton.refine(part, first, 6, 1e-3)[0]
+        yield from newton.steps(objective, first, measure)
         return
-    first = _without_common(problem, first)
-    if sample is not None and given is None:
-        walk, before = _walk(problem, sample, shift, classes), np.inf
+    first = _without_common(problem, first, classes)
+    if part is not None and fresh:
+        walk, before = lbfgs.Points(_rough(part)), np.inf
         # a sample's solution is as far from that of all rows as chance takes it: about half a coefficient a row
-        by_chance = CLOSE * 0.5 * size / sample.shape[0]
-        for count, step in enumerate(lbfgs.steps(walk, first, _blocks(problem, sample, first, shift), measure)):
+        by_chance = CLOSE * 0.5 * size / part.rows.shape[0]
+        for count, step in enumerate(lbfgs.steps(walk, first, _blocks(part, first), measure)):
             first, fell, before = step.params, before - step.objective, step.objective
             if count == PATIENCE or step.measure <= 1e4 or fell <= by_chance:
                 break
-    yield from _on_blocks(problem, rows, first, shift, sample or rows, measure)
+    yield from _on_blocks(objective, first, part or objective, measure)
 
 
-def _walk(problem: Glm, rows: Rows, shift: Floats, classes: int) -> lbfgs.Points:
-    """Single precision where rows are dense and here."""
-    return (lbfgs.Points if rows.sparse or rows.foreign or rows.scattered else lbfgs.Rough)(
-        problem, rows, shift, classes
-    )
+def _rough(objective: LinearObjective) -> LinearObjective:
+    """The same in single precision where rows are dense and here."""
+    problem, rows, shift, classes = objective.problem, objective.rows, objective.shift, objective.outputs
+    if rows.sparse or rows.foreign or rows.scattered:
+        return objective
+    return RoughSoftmax(problem, rows, shift, classes)
 
 
-def _on_blocks(
-    problem: Glm, rows: Rows, start: Params, shift: Floats, sample: Rows, measure: Measure
-) -> Iterator[Step]:
+def _on_blocks(objective: LinearObjective, start: Floats, sample: LinearObjective, measure: Measure) -> Iterator[Step]:
     """L-BFGS on top of blocks of the Hessian of a sample, formed anew where `PATIENCE` steps were not enough, then
     twice as many, and so on.
     """
-    walk = _walk(problem, rows, shift, len(start.intercept))
+    rough = _rough(objective)
+    walk = lbfgs.Points(rough)
     before, patience = np.inf, PATIENCE
     while True:
         count, best, since = 0, np.inf, 0
-        for count, step in enumerate(lbfgs.steps(walk, start, _blocks(problem, sample, start, shift), measure)):
+        for count, step in enumerate(lbfgs.steps(walk, start, _blocks(sample, start), measure)):
             if count > 0 or before == np.inf:
                 yield step
             start = step.params
             best, since = (step.measure, 0) if step.measure <= 0.5 * best else (best, since + 1)
-            if isinstance(walk, lbfgs.Rough) and (step.measure <= 1.0 or since == NOISY):
-                walk.sharpen()  # the judge wants more, or rounding is in the way
+            if isinstance(rough, RoughSoftmax) and (step.measure <= 1.0 or since == NOISY):
+                rough.sharpen()  # the judge wants more, or rounding is in the way
             if count == patience:
                 break
         if count < patience or not step.objective < before:
@@ -119,11 +131,12 @@ def _sample(rows: Rows) -> Rows | None:
     return sample if sample.fold(of_weights).low[0] < np.inf else None
 
 
-def _without_common(problem: Glm, params: Params) -> Params:
+def _without_common(problem: Glm, x: Floats, classes: int) -> Floats:
     """What the coefficients of all classes have in common changes no prediction: the penalty is least without it."""
     if np.size(problem.penalty.strength) > 1:
-        return params
-    return Params(params.coef - params.coef.mean(axis=0), params.intercept - params.intercept.mean())
+        return x
+    by_class = x.reshape(classes, -1)
+    return (by_class - by_class.mean(axis=0)).ravel()
 
 
 def regular(problem: Glm, blocks: Floats) -> Floats:
@@ -139,19 +152,20 @@ def regular(problem: Glm, blocks: Floats) -> Floats:
     return blocks
 
 
-def _blocks(problem: Glm, rows: Rows, params: Params, shift: Floats) -> lbfgs.Map:
-    """The inverses of the blocks of the Hessian at `params`, one a class or one for all, as a map between coefficients
-    that have nothing in common.
+def _blocks(objective: LinearObjective, x: Floats) -> lbfgs.Map:
+    """The inverses of the blocks of the Hessian at x, one a class or one for all, as a map between coefficients that
+    have nothing in common.
     """
-    sums = rows.fold(together([class_curvatures(params, shift), total_weight])).parts
+    problem, shift, classes = objective.problem, objective.shift, objective.outputs
+    sums = objective.rows.fold(together([class_curvatures(unpack(x, classes), shift), total_weight])).parts
     found = regular(problem, sums[0].sum / sums[1].sum)
-    p, classes = len(shift), len(params.intercept)
+    p = len(shift)
     strength = np.asarray(problem.penalty.strength).reshape(-1, 1)
     if len(strength) > len(found):
         found = np.repeat(found, classes, axis=0)
     each = np.arange(p)
     found[:, each, each] += strength
-    factors = [newton.factor(block, shift) for block in found]
+    factors = [factor_linear(block, shift) for block in found]
 
     def solve(g: Floats) -> Floats:
         by_class = g.reshape(classes, -1)

@@ -6,7 +6,8 @@ with weights and those that the penalty holds back least, which grows until no o
 elsewhere, or in groups: accelerated proximal gradient steps.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -14,10 +15,12 @@ import numpy as np
 from tenfold.arrays import Floats, contiguous
 from tenfold.data import MemoryRows, Rows, sampling_step
 from tenfold.judge.certificate import RULES
-from tenfold.penalties import Groups
+from tenfold.objectives.linear import LinearObjective, ProximalPenalty, pack, unpack
+from tenfold.objectives.objective import Reading
+from tenfold.penalties import L2, Groups, Penalty
 from tenfold.problems import Evaluation, Glm, evaluate
 from tenfold.solvers import accelerated, proximal_columns, proximal_newton
-from tenfold.solvers.loop import Step
+from tenfold.solvers.loop import Step, converted
 from tenfold.stats.derivatives import Params
 from tenfold.stats.extremes import of_weights
 
@@ -34,6 +37,10 @@ PATIENCE = 20
 
 FIRST = 64
 """So many columns come into the first working set."""
+
+
+Measure = Callable[[Params, Evaluation], float]
+"""From a point and the smooth part of the objective there to the number that the stopping rule compares with one."""
 
 
 class GapRule:
@@ -71,16 +78,37 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRu
             start = _from_sample(problem, rows, start, shift, measure)
         yield from _newton(problem, rows, start, shift, measure)
     elif isinstance(problem.penalty, Groups):
-        yield from accelerated.steps(problem, rows, start, shift, measure)
+        yield from gradient_steps(problem, rows, start, shift, measure)
     elif isinstance(rows, MemoryRows) and rows.sparse and len(start.intercept) == 1:
         for step in proximal_columns.steps(problem, rows, start, shift, measure):
             yield step
             start = step.params
-        yield from islice(accelerated.steps(problem, rows, start, shift, measure), 1, None)
+        yield from islice(gradient_steps(problem, rows, start, shift, measure), 1, None)
     elif isinstance(rows, MemoryRows) and not rows.foreign:
         yield from _working_sets(problem, rows, start, shift, measure)
     else:
-        yield from accelerated.steps(problem, rows, start, shift, measure)
+        yield from gradient_steps(problem, rows, start, shift, measure)
+
+
+def gradient_steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measure) -> Iterator[Step]:
+    """FISTA on the coefficients."""
+    outputs, penalty = len(start.intercept), problem.penalty
+    bare = LinearObjective(Glm(problem.loss, L2(0.0), problem.intercept), rows, shift, outputs)
+
+    def measured(x: Floats, here: Reading) -> float:
+        params = unpack(x, outputs)
+        return measure(params, _with_squares(penalty, params, here))
+
+    path = accelerated.steps(bare, ProximalPenalty(penalty, outputs), pack(start), measured)
+    return converted(path, partial(unpack, outputs=outputs))
+
+
+def _with_squares(penalty: Penalty, params: Params, here: Reading) -> Evaluation:
+    """Of a bare loss, the loss with the squares of the penalty."""
+    strength = np.asarray(penalty.strength, dtype=np.float64).reshape(-1, 1)
+    square = 0.5 * float(np.sum(strength * params.coef**2))
+    pull = np.column_stack([strength * params.coef, np.zeros(len(params.coef))])
+    return Evaluation(np.array([here.value + square]), (here.gradient + pull.ravel())[None, :], None)
 
 
 def _newton(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: GapRule) -> Iterator[Step]:
@@ -93,7 +121,7 @@ def _newton(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Gap
             yield step
             start = step.params
         count, first = 0, 1
-        for step in islice(accelerated.steps(problem, rows, start, shift, measure), 1, 1 + patience):
+        for step in islice(gradient_steps(problem, rows, start, shift, measure), 1, 1 + patience):
             yield step
             start, count = step.params, count + 1
         if count < patience:
@@ -135,7 +163,7 @@ def _working_sets(problem: Glm, rows: MemoryRows, start: Params, shift: Floats, 
         beyond = beyond[np.argsort(-pull[beyond], kind="stable")[: max(size - int(np.count_nonzero(used)), 0)]]
         chosen = np.sort(np.concatenate([np.flatnonzero(used), beyond]))
         if not chosen.size or chosen.size * outputs > MOST or (f >= before and not beyond.size):
-            yield from accelerated.steps(problem, rows, params, shift, measure)
+            yield from gradient_steps(problem, rows, params, shift, measure)
             return
         before, size = f, 2 * size
         params = _on_columns(problem, rows, params, shift, chosen, measure, now)

@@ -1,39 +1,29 @@
-"""Ridge on rows whose p x p matrix would be too large: preconditioned conjugate gradients on the normal equations,
-one pass a step.
-
-Minimises (1/2) ||root (y - (X - centre) w)||^2 + (alpha / 2) ||w||^2 for each target with its own alpha; the diagonal
-of the normal matrix is the preconditioner. (Hestenes and Stiefel 1952.)
+"""Conjugate gradients, preconditioned, for one or several systems with symmetric positive semi-definite matrices
+(Hestenes and Stiefel 1952).
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tenfold.arrays import Floats, namespace
-from tenfold.data import Block, Lifted, Rows
-from tenfold.losses.numbers import Square
+from tenfold.arrays import Floats
 from tenfold.solvers.loop import Step
-from tenfold.stats.derivatives import Derivatives, Params, Total, along, back_times, derivatives, times
 
 UNEVEN = 100.0
-"""Columns whose lengths differ by more than this factor are preconditioned by the diagonal."""
+"""Coordinates whose units differ by more than this factor are preconditioned by the diagonal."""
+
+Product = Callable[[Floats], Floats]
 
 
-def steps(
-    rows: Rows, alpha: Floats, centre: Floats, target_mean: Floats, squares: Floats, tol: float
-) -> Iterator[Step]:
-    """Steps from zero weights. `squares` (p,) are the sums of squares of the columns about `centre`.
+def steps(product: Product, right: Floats, diagonal: Floats, energy: Floats, tol: float) -> Iterator[Step]:
+    """Steps from zero to the solutions W (t, q) of H_k w_k = right_k, one product with all H_k a step.
 
-    The measure is the largest cosine between a penalised column and the residual, over `tol`.
+    `product` maps D (t, q) to the H_k d_k, and `diagonal` (t, q) has the diagonals. `energy` (t,) is the value at zero
+    of (1/2) w'H w - right.w + energy, which is least at the solution and never negative: half a sum of squares. The
+    measure is the largest entry of a residual in units of its coordinate, the root of its diagonal entry, and of the
+    root of twice the energy, over `tol`: for least squares the largest cosine between a column and the residual.
     """
-    p, t = rows.shape[1], alpha.size
-    w = np.zeros((t, p))
-    start = rows.fold(derivatives(Square(), Params(w, target_mean), 1, centre))
-    assert start.gradient is not None
-    r = -start.gradient
-    diagonal = squares + alpha[:, None]
+    w, r = np.zeros_like(right), right
     lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     # the diagonal helps columns of different units; among equals it only mixes in what no row sees
     uneven = lengths.max() > UNEVEN * lengths.min()
@@ -41,43 +31,20 @@ def steps(
     z = precondition * r
     d = z
     rz = np.sum(r * z, axis=1)
-    energy = start.value.copy()  # half the penalised sum of squares, kept by recurrence
     while True:
         size = np.sqrt(np.maximum(2.0 * energy, np.finfo(np.float64).tiny))
         cosine = np.abs(r) / lengths / size[:, None]
-        yield Step(Params(w, target_mean - along(w, centre)), float(energy.sum()), float(cosine.max(initial=0.0)) / tol)
-        product = rows_product(rows, d, centre, alpha)
-        curvature = np.sum(d * product, axis=1)
+        yield Step(w, float(energy.sum()), float(cosine.max(initial=0.0)) / tol)
+        forth = product(d)
+        curvature = np.sum(d * forth, axis=1)
         active = curvature > 0
         if not active.any():
             return
         length = np.where(active, rz / np.where(active, curvature, 1.0), 0.0)
         w = w + length[:, None] * d
-        r = r - length[:, None] * product
-        energy = energy - 0.5 * length * rz
+        r = r - length[:, None] * forth
+        energy = energy - 0.5 * length * rz  # kept by recurrence
         z = precondition * r
         new = np.sum(r * z, axis=1)
         d = z + np.where(rz > 0, new / np.where(rz > 0, rz, 1.0), 0.0)[:, None] * d
         rz = new
-
-
-def rows_product(rows: Rows, d: Floats, centre: Floats, alpha: Floats) -> Floats:
-    """(A'A + alpha I) d: forth and back over sparse rows; of others, in one pass, the gradient of the square loss for
-    zero targets.
-    """
-    if rows.sparse:
-        found = rows.fold(partial(_forth_and_back, d, centre)).sum
-    else:
-        found = rows.fold(partial(_without_targets, d, centre)).gradient
-        assert found is not None
-    return np.asarray(found + alpha[:, None] * d)
-
-
-def _forth_and_back(d: Floats, centre: Floats, block: Block) -> Total:
-    z = times(block.X, Params(d, np.zeros(d.shape[0])), centre)
-    return Total(back_times(block.X, z if block.weight is None else block.weight[:, None] * z, centre))
-
-
-def _without_targets(d: Floats, centre: Floats, block: Block) -> Lifted[Derivatives]:
-    y = namespace(block.y).zeros_like(block.y)
-    return derivatives(Square(), Params(d, np.zeros(d.shape[0])), 1, centre)(replace(block, y=y))

@@ -1,21 +1,14 @@
-"""Damping of Newton's method for losses with linear parts: Huber's, squared hinge, and others whose curvature is zero
-on whole intervals.
+"""Damping of Newton's method for functions whose curvature is zero on whole intervals, such as losses with linear
+parts: Huber's, the squared hinge, and others.
 
 Where many samples are on linear parts the Hessian H is singular, also in directions in which the objective has a slope,
-or so small that a step is far too long. The Hessian smoothness X'X / n of parabolas above the loss is never too small,
-and steps by it alone are short. A multiple of it is added to H (Levenberg 1944, Marquardt 1963): more after short
-steps, less after full ones, and none once H is regular.
+or so small that a step is far too long. A matrix above all Hessians is never too small, and steps by it alone are
+short. A multiple of it is added to H (Levenberg 1944, Marquardt 1963): more after short steps, less after full ones,
+and none once H is regular.
 """
 
-import numpy as np
-
 from tenfold.arrays import Floats
-from tenfold.data import Rows
-from tenfold.losses.labels import Softmax
-from tenfold.losses.numbers import Square
-from tenfold.penalties import L2
-from tenfold.problems import Glm, evaluate
-from tenfold.stats.derivatives import Params
+from tenfold.objectives.objective import Objective
 
 FIRST, LEAST, MOST = 1e-2, 1e-8, 1.0
 """The first multiple, the least beside zero, and the largest: with that one the model is above the objective."""
@@ -25,15 +18,13 @@ SHORT_STEP = 0.3
 
 
 class Damping:
-    """The multiple `level` of smoothness X'X / n to be added to Hessians about `shift`; always zero for losses without
-    linear parts.
+    """The multiple `level` of the objective's largest curvature to be added to its Hessians; always zero where these do
+    not vanish.
     """
 
-    def __init__(self, problem: Glm, rows: Rows, shift: Floats) -> None:
-        self.problem, self.rows, self.shift = problem, rows, shift
-        loss = problem.loss
-        linear_parts = not (np.isfinite(loss.steepness) or isinstance(loss, Softmax))
-        self.used = loss.convex and linear_parts and bool(np.isfinite(loss.smoothness))
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+        self.used = objective.flat
         self.level = 0.0
         self.bound: Floats | None = None
 
@@ -42,11 +33,7 @@ class Damping:
         if self.level == 0.0:
             return hessian
         if self.bound is None:
-            square = Glm(Square(), L2(0.0), self.problem.intercept)
-            zero = Params(np.zeros((1, len(self.shift))), np.zeros(1))
-            found = evaluate(square, self.rows, zero, 2, self.shift).hessian
-            assert found is not None
-            self.bound = self.problem.loss.smoothness * found
+            self.bound = self.objective.bound_curvature()
         return hessian + self.level * self.bound
 
     def adapt(self, length: float, regular: bool) -> bool:

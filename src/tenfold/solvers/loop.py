@@ -136,6 +136,12 @@ def run(steps: Iterable[Step], max_iter: int, time_limit: float | None = None, w
     return Solution(params, status, tuple(trace))
 
 
+def converted(path: Iterable[Step], to: Callable[[Any], Any]) -> Iterator[Step]:
+    """The same steps with parameters of another kind."""
+    for step in path:
+        yield step._replace(params=to(step.params))
+
+
 def continued(
     path: Iterator[Step], solution: Solution, max_iter: int, time_limit: float | None, watch: Watch | None
 ) -> Solution | None:

@@ -14,6 +14,7 @@ from tenfold import _core
 from tenfold.arrays import Floats, Integers
 from tenfold.data import NotFinite, Rows
 from tenfold.machine import one_blas_thread
+from tenfold.objectives.linear import LinearObjective
 from tenfold.penalties import Groups
 from tenfold.problems import Evaluation, Glm, evaluate
 from tenfold.solvers import group_lasso
@@ -42,7 +43,7 @@ def steps(problem: Glm, rows: Rows, start: Params, shift: Floats, measure: Measu
     penalty = problem.penalty
     params, here = start, _finite(evaluate(problem, rows, start, 2, shift))
     before, on_credit = 0.0, True
-    damping = Damping(problem, rows, shift)
+    damping = Damping(LinearObjective(problem, rows, shift, len(start.intercept)))
     while True:
         f = float(here.value[0]) + _rough(penalty, params.coef)
         now = measure(params, here)

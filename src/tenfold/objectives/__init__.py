@@ -1,0 +1,1 @@
+"""What solvers minimise: functions of a vector, and how data make them."""

@@ -1,0 +1,93 @@
+"""Least squares of one or several targets, by passes over the samples: as a function, and as normal equations."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from tenfold.arrays import Floats, namespace
+from tenfold.data import Block, Lifted, Rows
+from tenfold.losses.numbers import Square
+from tenfold.objectives.objective import Objective, Reading
+from tenfold.problems import SparseLeastSquares
+from tenfold.stats.derivatives import Derivatives, Params, Total, back_times, derivatives, times
+
+
+class Squares(Objective):
+    """(1 / 2W) sum_i weight_i |y_i - W (x_i - centre)|^2 of weights W (t, p), y measured from `target_mean`; the parts
+    are those of the targets.
+    """
+
+    def __init__(self, rows: Rows, centre: Floats, target_mean: Floats) -> None:
+        self.rows, self.centre, self.target_mean = rows, centre, target_mean
+
+    def read(self, x: Floats, order: int = 1) -> Reading:
+        assert order < 2
+        params = Params(x.reshape(len(self.target_mean), -1), self.target_mean)
+        sums = self.rows.fold(derivatives(Square(), params, 1, self.centre))
+        assert sums.gradient is not None
+        parts = sums.value / sums.weight
+        return Reading(float(parts.sum()), (sums.gradient / sums.weight).ravel(), parts=parts)
+
+    def extrapolate(self, x: Floats, here: Reading, before: Floats, there: Reading, share: float) -> Reading:
+        """A quadratic is known along a line from its gradients at two points: no pass."""
+        d, bend = x - before, here.gradient - there.gradient
+        value = here.value + share * float(here.gradient @ d) + 0.5 * share * share * float(bend @ d)
+        return Reading(value, here.gradient + share * bend)
+
+
+class SparsePenalty:
+    """The penalty of `problem` as a function of the weights of t targets."""
+
+    def __init__(self, problem: SparseLeastSquares, targets: int) -> None:
+        self.problem, self.targets = problem, targets
+
+    def value(self, x: Floats) -> float:
+        w = x.reshape(self.targets, -1)
+        lengths = np.sqrt(np.sum(w * w, axis=0)) if self.problem.joint else np.abs(w)
+        return self.problem.l1 * float(lengths.sum()) + 0.5 * self.problem.l2 * float(np.sum(w * w))
+
+    def prox(self, x: Floats, step: float) -> Floats:
+        """argmin_v  step (l1 |v| + l2 / 2 |v|^2) + |v - x|^2 / 2, with v >= 0 where weights are."""
+        w, l1, l2 = x.reshape(self.targets, -1), self.problem.l1, self.problem.l2
+        w = np.maximum(w, 0.0) if self.problem.positive else w
+        length = np.sqrt(np.sum(w * w, axis=0)) if self.problem.joint else np.abs(w)
+        kept = np.maximum(1.0 - step * l1 / np.where(length > 0, length, 1.0), 0.0)
+        return np.asarray(kept * w / (1.0 + step * l2)).ravel()
+
+
+class NormalEquations:
+    """(A'A + alpha_k I) w_k = A'y_k,  A the rows of weights root^2 measured from `centre`, y the targets measured from
+    `target_mean`: their solutions minimise (1/2) ||root (y - A w)||^2 + (alpha / 2) ||w||^2.
+    """
+
+    def __init__(self, rows: Rows, alpha: Floats, centre: Floats, target_mean: Floats) -> None:
+        self.rows, self.alpha, self.centre, self.target_mean = rows, alpha, centre, target_mean
+
+    def right(self) -> tuple[Floats, Floats]:
+        """The right sides A'y (t, p), and half the sums of squares (t,) of the targets: one pass."""
+        zero = Params(np.zeros((self.alpha.size, self.rows.shape[1])), self.target_mean)
+        sums = self.rows.fold(derivatives(Square(), zero, 1, self.centre))
+        assert sums.gradient is not None
+        return -sums.gradient, sums.value.copy()
+
+    def product(self, d: Floats) -> Floats:
+        """(A'A + alpha I) d (t, p): forth and back over sparse rows; of others, in one pass, the gradient of the square
+        loss for zero targets.
+        """
+        if self.rows.sparse:
+            found = self.rows.fold(partial(_forth_and_back, d, self.centre)).sum
+        else:
+            found = self.rows.fold(partial(_without_targets, d, self.centre)).gradient
+            assert found is not None
+        return np.asarray(found + self.alpha[:, None] * d)
+
+
+def _forth_and_back(d: Floats, centre: Floats, block: Block) -> Total:
+    z = times(block.X, Params(d, np.zeros(d.shape[0])), centre)
+    return Total(back_times(block.X, z if block.weight is None else block.weight[:, None] * z, centre))
+
+
+def _without_targets(d: Floats, centre: Floats, block: Block) -> Lifted[Derivatives]:
+    y = namespace(block.y).zeros_like(block.y)
+    return derivatives(Square(), Params(d, np.zeros(d.shape[0])), 1, centre)(replace(block, y=y))

@@ -1,0 +1,126 @@
+"""A walk of L-BFGS for linear models that keeps the margins of all samples: two products a step, forth and back, and
+the minimum along a line without any.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+
+from tenfold.arrays import Floats
+from tenfold.data import Rows, targets_of, weights_of
+from tenfold.hessians import EPS
+from tenfold.linear_algebra import dot
+from tenfold.objectives.linear import unpack
+from tenfold.objectives.objective import Place
+from tenfold.problems import Glm
+from tenfold.stats.derivatives import AtMargins, Level, Total, back_times, losses_along, losses_at, predictions
+from tenfold.stats.softmax import softmax_along, softmax_at
+
+
+class Margins:
+    """Two products a step, forth and back: with the margins kept, the minimum along a line is found without rows."""
+
+    trusting: ClassVar[bool] = False
+
+    def __init__(self, problem: Glm, rows: Rows, shift: Floats, outputs: int = 1) -> None:
+        self.problem, self.rows, self.outputs = problem, rows, outputs
+        self.shift = shift if shift.any() else None
+        self.y = rows.map(targets_of)
+        self.share = np.array(rows.map(weights_of))[:, None]
+        self.share /= self.share.sum()
+        self.strength, self.tie = float(np.max(problem.penalty.strength)), problem.tie
+        self.z = np.zeros((len(self.y), outputs))
+
+    def start(self, x: Floats) -> Place:
+        self.z = self._forth(x)
+        return self._place(x.copy())
+
+    def _forth(self, x: Floats) -> Floats:
+        return np.ascontiguousarray(self.rows.map(predictions(unpack(x, self.outputs), self.shift)))
+
+    def _back(self, u: Floats) -> Floats:
+        rows = self.rows.retarget(u)
+        return np.asarray(rows.fold(lambda block: Total(back_times(block.X, block.y, self.shift))).sum)
+
+    def _weights(self, x: Floats) -> Floats:
+        return x.reshape(self.outputs, -1)[:, :-1]
+
+    def _inner(self, x: Floats, d: Floats) -> float:
+        """The penalty's bilinear form."""
+        weights = self.strength * float(np.einsum("kp,kp->", self._weights(x), self._weights(d)))
+        b, e = (part.reshape(self.outputs, -1)[:, -1] for part in (x, d))
+        return weights + self.tie * float(np.sum(b * e))
+
+    def _losses(self) -> AtMargins:
+        """The losses at the margins."""
+        if self.problem.loss.joint:
+            return softmax_at(self.y, self.z, self.share[:, 0])
+        return losses_at(self.problem.loss, self.y, self.z, self.share)
+
+    def _bends(self, dz: Floats, length: float) -> tuple[float, float, Level | None]:
+        """The first two derivatives of the losses along dz, and the pull on one intercept there."""
+        if self.problem.loss.joint:
+            return *softmax_along(self.y, self.z, dz, length, self.share[:, 0]), None
+        return losses_along(self.problem.loss, self.y, self.z, dz, length, self.share)
+
+    @np.errstate(over="ignore", invalid="ignore")  # a trial may be out of range, and is refused then
+    def _place(self, x: Floats, level: Level | None = None) -> Place:
+        """Value and gradient near x, whose margins are known: the intercepts take a Newton step of their own first, by
+        the pull on them where that is known.
+        """
+        slope, b = np.zeros(self.outputs), x.reshape(self.outputs, -1)[:, -1]
+        if self.problem.intercept:
+            level = level or self._losses().level
+            curvature = level.bend + self.tie
+            # several classes pull at each other, and the diagonal knows at least half of their curvature
+            move = -(level.slope + self.tie * b) / np.where(curvature > 0.0, curvature, np.inf)
+            move = np.clip(move / min(self.outputs, 2), -1.0, 1.0)
+            b += move
+            self.z = self.z + move
+        losses = self._losses()
+        if self.problem.intercept:
+            slope = losses.level.slope + self.tie * b
+        f, w = losses.value + 0.5 * self._inner(x, x), self._weights(x)
+        return Place(x, f, np.column_stack([self._back(losses.u) + self.strength * w, slope]).ravel())
+
+    def along(self, place: Place, d: Floats, fall: float) -> Place | None:
+        if not self.problem.intercept:
+            d = d.copy()
+            d.reshape(self.outputs, -1)[:, -1] = 0.0
+        dz, kept, high = self._forth(d), self.z, np.inf
+        of_penalty = self._inner(place.x, d), self._inner(d, d)
+        still = place.f + 4.0 * EPS * abs(place.f)
+        while True:
+            length, level = self._minimum(dz, *of_penalty, fall, high)
+            self.z = kept + length * dz
+            there = self._place(place.x + length * d, level)
+            if there.f < place.f or (there.f <= still and abs(dot(there.g, d)) <= 0.5 * fall):
+                return there
+            self.z = kept
+            if there.f <= still or length <= 1e-12:
+                return None
+            high = length  # where a line falls steeply, a tenth of its slope may lie far behind its minimum
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _minimum(
+        self, dz: Floats, slope: float, curvature: float, fall: float, high: float
+    ) -> tuple[float, Level | None]:
+        """Where the slope along the line is a tenth of that at its start, and the pull on one intercept there: Newton's
+        method in a bracket, halved where it crawls.
+
+        `slope` at the start and `curvature` are those of the penalty; the minimum lies before `high`.
+        """
+        low, length, before = 0.0, min(1.0, 0.25 * high), np.inf
+        for _ in range(40):
+            *of_losses, level = self._bends(dz, length)
+            first, second = of_losses[0] + slope + length * curvature, of_losses[1] + curvature
+            if abs(first) <= 0.1 * fall:
+                return length, level
+            low, high = (length, high) if first < 0.0 else (low, length)
+            new = length - first / second if second > 0.0 else np.inf
+            middle = 0.5 * (low + high) if high < np.inf else 4.0 * length
+            # far out on an exponential Newton's method crawls, by equal steps
+            crawls = high < np.inf and not abs(new - length) <= 0.5 * before
+            new = new if low < new < min(high, 10.0 * length) and not crawls else middle
+            length, before = new, abs(new - length)
+        return length, None
