@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from tenfold.losses.labels import Logistic
 from tenfold.penalties import L2
+from tenfold.plans.glm import fit as fit_glm
 from tenfold.plans.least_squares import fit as fit_least_squares
-from tenfold.plans.logistic import fit as fit_logistic
 
 dask = pytest.importorskip("dask")
 from tenfold.data.dask import DaskRows, matrix  # noqa: E402
@@ -16,7 +17,7 @@ def ridge(X, y):
 
 
 def logistic(X, y):
-    return fit_logistic(DaskRows.of(matrix(X), y), L2(1e-3), True, solver="lbfgs", tol=1e-4, max_iter=100)
+    return fit_glm(DaskRows.of(matrix(X), y), Logistic(), L2(1e-3), True, solver="lbfgs", tol=1e-4, max_iter=100)
 
 
 METHODS = {"ridge": (ridge, False), "logistic": (logistic, True)}

@@ -16,8 +16,9 @@ from sklearn.base import clone  # noqa: E402
 import tenfold  # noqa: E402
 from tenfold import certify  # noqa: E402
 from tenfold.data.dask import Carried, DaskRows, matrix  # noqa: E402
+from tenfold.losses.labels import Logistic  # noqa: E402
 from tenfold.penalties import L2  # noqa: E402
-from tenfold.plans.logistic import fit as fit_logistic  # noqa: E402
+from tenfold.plans.glm import fit as fit_glm  # noqa: E402
 from tenfold.stats.moments import Moments  # noqa: E402
 
 # workers cannot import this file
@@ -207,7 +208,7 @@ def test_a_lift_carries_no_rows(made):
 
     with dask.config.set(scheduler="synchronous"):
         rows = DaskRows.of(*made(3000, classes=True))
-        fit_logistic(Spy(rows.X, rows.y), L2(0.0), True, solver="newton", tol=1e-10, max_iter=100)
+        fit_glm(Spy(rows.X, rows.y), Logistic(), L2(0.0), True, solver="newton", tol=1e-10, max_iter=100)
     assert max(sizes) < 10_000
 
 

@@ -18,9 +18,10 @@ from tenfold.choose import scores as score_module
 from tenfold.choose.apart import apart
 from tenfold.choose.logistic import paths
 from tenfold.choose.scores import SCORES, scores
+from tenfold.losses.labels import loss_of_classes
 from tenfold.machine import counting_work
 from tenfold.penalties import L2
-from tenfold.plans.logistic import fit
+from tenfold.plans.glm import fit
 from tenfold.solvers import lockstep
 
 ROUTES = ["apart", "trail", "path"]
@@ -54,7 +55,8 @@ def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, rou
     for f, fold in enumerate(folds):
         part = rows_of(X[fold], number[fold], classes, weight[fold])
         for a in (0, 3, 6):
-            alone = fit(part, L2(strengths[f, a]), intercept, classes=classes, **SETTINGS)
+            outputs = 1 if classes == 2 else classes
+            alone = fit(part, loss_of_classes(classes), L2(strengths[f, a]), intercept, outputs=outputs, **SETTINGS)
             assert alone.certificate.ok
             here = objective(X[fold], number[fold], weight[fold], found.params[f, a], strengths[f, a])
             assert here <= alone.certificate.objective + 1e-6
@@ -137,7 +139,9 @@ def test_one_penalty_and_penalties_that_come_twice_by_strides(monkeypatch):
     folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
     for grid in (np.repeat(np.logspace(0, -3, 5), 2), np.array([0.1])):
         found = paths(rows_of(X, number, 4), folds, np.tile(grid, (2, 1)), 0.0, True, classes=4, **SETTINGS)
-        alone = fit(rows_of(X[folds[1]], number[folds[1]], 4), L2(grid[-1]), True, classes=4, **SETTINGS)
+        alone = fit(
+            rows_of(X[folds[1]], number[folds[1]], 4), loss_of_classes(4), L2(grid[-1]), True, outputs=4, **SETTINGS
+        )
         np.testing.assert_allclose(found.params[1, -1, :, :-1], alone.params.coef, atol=1e-4)
 
 
@@ -148,7 +152,9 @@ def test_penalties_that_come_twice_and_one_alone(route, monkeypatch):
     folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
     for grid in (np.repeat(np.logspace(0, -3, 5), 2), np.array([0.1])):
         found = paths(rows_of(X, number, 2), folds, np.tile(grid, (2, 1)), 0.0, True, classes=2, **SETTINGS)
-        alone = fit(rows_of(X[folds[1]], number[folds[1]], 2), L2(grid[-1]), True, classes=2, **SETTINGS)
+        alone = fit(
+            rows_of(X[folds[1]], number[folds[1]], 2), loss_of_classes(2), L2(grid[-1]), True, outputs=1, **SETTINGS
+        )
         np.testing.assert_allclose(found.params[1, -1, 0, :-1], alone.params.coef[0], atol=1e-4)
 
 
@@ -163,7 +169,7 @@ def test_classes_that_can_be_separated(route, monkeypatch):
     found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
     assert route == "apart" or found.iterations.max() > lockstep.PATIENCE
     for f, fold in enumerate(folds):
-        alone = fit(rows_of(X[fold], number[fold], 2), L2(1e-8), True, classes=2, **SETTINGS)
+        alone = fit(rows_of(X[fold], number[fold], 2), loss_of_classes(2), L2(1e-8), True, outputs=1, **SETTINGS)
         here = objective(X[fold], number[fold], None, found.params[f, -1], 1e-8)
         assert here <= alone.certificate.objective + 1e-6
 
@@ -175,7 +181,7 @@ def test_rows_that_come_twice_and_few_rows_go_alone():
     for folds in (twice, few):
         found = paths(rows_of(X, number, 2), folds, np.full((2, 2), 0.1), 0.0, True, classes=2, **SETTINGS)
         for f, fold in enumerate(folds):
-            alone = fit(rows_of(X[fold], number[fold], 2), L2(0.1), True, classes=2, **SETTINGS)
+            alone = fit(rows_of(X[fold], number[fold], 2), loss_of_classes(2), L2(0.1), True, outputs=1, **SETTINGS)
             np.testing.assert_allclose(found.params[f, 0, 0, :-1], alone.params.coef[0], atol=1e-3)
 
 

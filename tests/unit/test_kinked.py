@@ -12,8 +12,9 @@ from logistic_paths import SETTINGS, problem, rows_of
 from tenfold import _core
 from tenfold.choose import kinked
 from tenfold.choose.logistic import paths
+from tenfold.losses.labels import loss_of_classes
 from tenfold.penalties import mixture
-from tenfold.plans.logistic import fit
+from tenfold.plans.glm import fit
 from tenfold.solvers import proximal_lockstep
 
 
@@ -43,7 +44,10 @@ def test_each_model_is_the_optimum_of_its_fold(classes, intercept, splitter, rat
     for f, fold in enumerate(folds):
         part = rows_of(X[fold], number[fold], classes, weight[fold])
         for a in (0, 5, 8, 18):
-            alone = fit(part, mixture(strengths[f, a], ratio), intercept, classes=classes, **SETTINGS)
+            outputs = 1 if classes == 2 else classes
+            alone = fit(
+                part, loss_of_classes(classes), mixture(strengths[f, a], ratio), intercept, outputs=outputs, **SETTINGS
+            )
             assert alone.certificate.ok
             here = objective(X[fold], number[fold], weight[fold], found.params[f, a], strengths[f, a], ratio)
             assert here <= alone.certificate.objective + 1e-6
@@ -76,7 +80,14 @@ def test_strong_penalties_leave_no_weights_and_penalties_may_come_twice():
     for grid in (np.repeat(np.logspace(1, -2, 5), 2), np.array([5.0]), np.full(7, 0.01)):
         found = paths(rows_of(X, number, 2), folds, np.tile(grid, (2, 1)), 1.0, True, classes=2, **SETTINGS)
         assert grid[0] < 1.0 or not found.params[:, 0, :, :-1].any()
-        alone = fit(rows_of(X[folds[1]], number[folds[1]], 2), mixture(grid[-1], 1.0), True, classes=2, **SETTINGS)
+        alone = fit(
+            rows_of(X[folds[1]], number[folds[1]], 2),
+            loss_of_classes(2),
+            mixture(grid[-1], 1.0),
+            True,
+            outputs=1,
+            **SETTINGS,
+        )
         np.testing.assert_allclose(found.params[1, -1, 0, :-1], alone.params.coef[0], atol=1e-4)
 
 
@@ -89,7 +100,14 @@ def test_classes_that_can_be_separated():
     found = paths(rows_of(X, number, 2), folds, strengths, 1.0, True, classes=2, **SETTINGS)
     for f, fold in enumerate(folds):
         for a in (7, 11):
-            alone = fit(rows_of(X[fold], number[fold], 2), mixture(strengths[f, a], 1.0), True, classes=2, **SETTINGS)
+            alone = fit(
+                rows_of(X[fold], number[fold], 2),
+                loss_of_classes(2),
+                mixture(strengths[f, a], 1.0),
+                True,
+                outputs=1,
+                **SETTINGS,
+            )
             here = objective(X[fold], number[fold], None, found.params[f, a], strengths[f, a], 1.0)
             assert here <= alone.certificate.objective + 1e-6
 

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
 from estimators import classes, parameters
-from tenfold.plans.logistic import NEWTON_COLUMNS, SAMPLED_ROWS
+from tenfold.plans.frames import NEWTON_COLUMNS
+from tenfold.plans.glm_paths import SAMPLED_ROWS
 
 KINDS = {
     "dense": np.asarray,

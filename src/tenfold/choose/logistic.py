@@ -19,11 +19,11 @@ from tenfold.choose.models import Paths
 from tenfold.choose.strides import by_strides
 from tenfold.choose.together import together
 from tenfold.data import MemoryRows
+from tenfold.losses.labels import Logistic, Softmax
 from tenfold.machine import at_once
 from tenfold.penalties import mixture
-from tenfold.plans.frames import NEWTON_COLUMNS, moved
-from tenfold.plans.logistic import forms_hessian, middle_of, minimise
-from tenfold.plans.multinomial import CHEAP_HESSIAN, FEW_COEFFICIENTS
+from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
+from tenfold.plans.glm import CHEAP_HESSIAN_OF_CLASSES, FEW_COEFFICIENTS, forms_hessian, minimise
 from tenfold.stats.derivatives import Params
 
 SHARED_COLUMNS = 512
@@ -44,7 +44,7 @@ def paths(
 ) -> Paths:
     """The models of the rows of each fold under penalties of `strengths` (F, A), best from strong to weak."""
     outputs, weakest = 1 if classes == 2 else classes, float(np.min(strengths))
-    shift = middle_of(rows, intercept)
+    shift = middle(rows, True) if intercept else np.zeros(rows.shape[1])
     common: dict[str, Any] = {"outputs": outputs, "shift": shift, "tol": tol, "max_iter": max_iter}
     found = None
     if _alike(rows, folds, weakest, outputs):
@@ -58,7 +58,7 @@ def paths(
     elif l1_ratio == 0.0 and _blockwise(rows, folds, weakest, outputs):
         found = by_strides(rows, folds, strengths, intercept, **common)
     if found is None:
-        settings = {"classes": classes, "solver": solver, "tol": tol, "max_iter": max_iter}
+        settings = {"outputs": outputs, "solver": solver, "tol": tol, "max_iter": max_iter}
         return _alone(rows, folds, strengths, l1_ratio, intercept, settings)
     return found._replace(params=_away(found.params, shift))
 
@@ -67,7 +67,7 @@ def _alike(rows: MemoryRows, folds: Sequence[Integers], weakest: float, outputs:
     """Whether the models of all folds are near those of all rows, whose Hessian can be formed."""
     n, p = rows.shape
     size = outputs * (p + 1)
-    few = p <= SHARED_COLUMNS if outputs == 1 else size <= FEW_COEFFICIENTS and n * size**2 <= CHEAP_HESSIAN
+    few = p <= SHARED_COLUMNS if outputs == 1 else size <= FEW_COEFFICIENTS and n * size**2 <= CHEAP_HESSIAN_OF_CLASSES
     tall = all(len(fold) > p for fold in folds)
     return weakest > 0.0 and few and tall and _once(folds) and forms_hessian(rows, weakest)
 
@@ -94,13 +94,14 @@ def _alone(
     settings: dict[str, Any],
 ) -> Paths:
     """Fold by fold, each model from the one before it."""
+    loss = Logistic() if settings["outputs"] == 1 else Softmax()
 
     def of_fold(fold: int) -> tuple[list[Floats], list[int]]:
         part, params = _part(rows, folds[fold]), None
         found, counts = [], []
         for strength in strengths[fold]:
             penalty = mixture(float(strength), l1_ratio)
-            params, count = minimise(part, penalty, intercept, **settings, start=params)
+            params, count = minimise(part, loss, penalty, intercept, **settings, start=params)
             found.append(np.column_stack([params.coef, params.intercept]))
             counts.append(count)
         return found, counts

@@ -24,7 +24,7 @@ from tenfold.hessians import Factor, factor_linear
 from tenfold.judge.certificate import RULES
 from tenfold.losses.labels import Softmax
 from tenfold.penalties import L2
-from tenfold.plans.multinomial import regular, sample_step
+from tenfold.plans.glm_paths import regular, sample_step
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params, total_weight
 from tenfold.stats.several import together

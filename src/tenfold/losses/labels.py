@@ -305,3 +305,8 @@ class JointHinge(Plain):
         inside = xp.all(p >= 0, axis=1, keepdims=True) & (xp.abs(xp.sum(p, axis=1, keepdims=True) - 1.0) <= 1e-9)
         own = xp.sum(xp.where(right, p, xp.zeros_like(p)), axis=1, keepdims=True)
         return within(inside, own - 1.0)
+
+
+def loss_of_classes(classes: int) -> Logistic | Softmax:
+    """The logistic loss of two classes, the softmax of more."""
+    return Logistic() if classes == 2 else Softmax()

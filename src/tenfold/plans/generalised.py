@@ -31,12 +31,12 @@ from tenfold.losses.numbers import (
     Student,
 )
 from tenfold.penalties import L2, ElasticNet, Groups, Penalty
-from tenfold.plans import glm, logistic, piecewise, sparse_glm
+from tenfold.plans import glm, piecewise, sparse_glm
 from tenfold.plans.fitted import Fitted, certified, stored
 from tenfold.plans.frames import middle, moved
 from tenfold.problems import Evaluation, Glm
 from tenfold.solvers.loop import Solution, Watch
-from tenfold.stats.derivatives import Params, curvatures, total_weight
+from tenfold.stats.derivatives import Params
 
 LOSSES: dict[str, Callable[[], Any]] = {
     "square": Square,
@@ -182,21 +182,14 @@ def fit(
     if chosen.method == INTERIOR:
         l1, l2 = (penalty.l1, penalty.l2) if isinstance(penalty, ElasticNet) else (0.0, float(penalty.strength))
         return piecewise.fit(rows, loss, l1, l2, intercept, dtype=dtype, **limits)
-    if loss.joint and chosen.method in (NEWTON, SPARSE):
-        return logistic.fit(rows, penalty, intercept, classes=classes, solver="lbfgs", tol=tol, dtype=dtype, **limits)
-    problem = Glm(loss, penalty, intercept)
-    if chosen.method == NEWTON:
-        strength = float(penalty.strength)
-        return glm.fit(rows, loss, strength, intercept, solver="lbfgs", tol=tol, dtype=dtype, **limits)
-    if chosen.method == PARABOLAS:
-        strength = float(penalty.strength)
-        solve = partial(glm.fit, rows, loss, strength, intercept, solver="lbfgs", tol=tol, dtype=dtype, **limits)
-        return _best(solve(start=start) for start in _starts(problem, rows, seed))
-    work = _Proximal.on(problem, rows, classes, dtype)
-    if chosen.method in (SPARSE, GROUPED):
-        return work.fit(None, tol, **limits)
+    outputs, problem = classes if loss.joint else 1, Glm(loss, penalty, intercept)
+    if chosen.method in (NEWTON, PARABOLAS, SPARSE, GROUPED):
+        common: dict[str, Any] = {"outputs": outputs, "solver": "lbfgs", "tol": tol, "dtype": dtype, **limits}
+        solve = partial(glm.fit, rows, loss, penalty, intercept, **common)
+        return solve() if loss.convex else _best(solve(start=start) for start in _starts(problem, rows, seed))
+    work = _Proximal.on(problem, rows, outputs, dtype)
     starts = [None] if loss.convex else _starts(problem, rows, seed)
-    return _best(work.fit(start, None, **limits) for start in starts)
+    return _best(work.fit(start, **limits) for start in starts)
 
 
 def _starts(problem: Glm, rows: Rows, seed: int) -> list[Params | None]:
@@ -245,36 +238,20 @@ class _Proximal(NamedTuple):
     dtype: Any
 
     @classmethod
-    def on(cls, problem: Glm, rows: Rows, classes: int, dtype: Any) -> "_Proximal":
+    def on(cls, problem: Glm, rows: Rows, outputs: int, dtype: Any) -> "_Proximal":
         p = rows.shape[1]
         shift = middle(rows, False) if problem.intercept else np.zeros(p)
-        if problem.loss.joint:
-            return cls(problem, rows, shift, Params(np.zeros((classes, p)), np.zeros(classes)), np.log(classes), dtype)
-        b, scale = glm.first_constant(problem, rows)
-        return cls(problem, rows, shift, Params(np.zeros((1, p)), b), scale, dtype)
+        b, scale = glm.first_constant(problem, rows, outputs)
+        return cls(problem, rows, shift, Params(np.zeros((outputs, p)), b), scale, dtype)
 
-    def fit(
-        self, start: Params | None, tol: float | None, max_iter: int, time_limit: float | None, watch: Watch | None
-    ) -> Fitted:
-        """From the best constant or a start of the rows as they are; by proximal Newton steps where there is a `tol`
-        for their gradients, else by FISTA; then the judge.
-        """
+    def fit(self, start: Params | None, max_iter: int, time_limit: float | None, watch: Watch | None) -> Fitted:
+        """By FISTA from the best constant or a start of the rows as they are; then the judge."""
         problem, rows, shift = self.problem, self.rows, self.shift
         first = self.first if start is None else moved(start, shift)
-        rule: sparse_glm.GapRule | Distance = Distance(problem, self.scale)
-        if tol is None:
-            path = sparse_glm.gradient_steps(problem, rows, first, shift, rule)
-        else:
-            rule = sparse_glm.GapRule(problem, tol, self.scale, self._bend())
-            path = sparse_glm.steps(problem, rows, first, shift, rule, fresh=True)
+        rule = Distance(problem, self.scale)
+        path = sparse_glm.gradient_steps(problem, rows, first, shift, rule)
         heard: Watch | None = None if watch is None else lambda record, params: watch(record, moved(params, -shift))
         return certified(path, self._judged, rule.tighten, max_iter, time_limit, heard)[1]
-
-    def _bend(self) -> float:
-        """About the mean curvature of the loss: that at the best constant, or half of the largest where it vanishes."""
-        loss, weight = self.problem.loss, self.rows.fold(total_weight).sum
-        mean = float(self.rows.fold(curvatures(loss, self.first, self.shift)).sum[-1] / weight)
-        return max(mean, 0.5 * loss.smoothness) if np.isfinite(loss.smoothness) else mean
 
     def _judged(self, solution: Solution) -> Fitted:
         params = stored(moved(solution.params, -self.shift), self.dtype, self.shift)

@@ -1,69 +1,60 @@
-"""Generalised linear models of one target with a smooth loss, with an L2 penalty or none.
+"""Generalised linear models of one target, or of several classes together: any smooth loss, with a squared penalty,
+none, or, where the loss is convex, an L1 penalty, an elastic net or groups.
 
-Few columns, few rows: Newton's method. Few columns, many rows: Newton's method on samples of the rows, then L-BFGS on
-all of them from there, on top of the sample's inverse Hessian; Newton's method on all rows where that is not enough.
-Fewer rows than columns: the same after a rotation into as many coordinates as rows. Many columns: L-BFGS on top of a
-diagonal. All start at the best constant. The judge reads the rows at the result; what it refuses is worked on further.
-
-A loss that is not convex has Fisher's curvature or that of a parabola above it: the same steps go down, to a place
-where the objective is at rest, and that is what is judged.
+`select_solver` says which path suits the shape of the data (glm_paths.py; sparse_glm.py where the penalty has kinks).
+Few rows of many columns are rotated into as many coordinates as rows first. All start at the best constant. The judge
+reads the rows at the result; what it refuses is worked on further.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.data import NotFinite, Rows, sampling_step
-from tenfold.hessians import Factor
+from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.duality import gap
+from tenfold.judge.multinomial import gap_of_classes
 from tenfold.judge.stationarity import stationarity
+from tenfold.losses.labels import Logistic, Softmax
 from tenfold.losses.loss import Loss
-from tenfold.objectives.linear import LinearObjective, invert_diagonal, pack, unpack
-from tenfold.objectives.margins import Margins
-from tenfold.objectives.objective import Walk
-from tenfold.penalties import L2
+from tenfold.objectives.linear import LinearObjective, pack, unpack
+from tenfold.penalties import L2, Penalty
+from tenfold.plans import glm_paths, sparse_glm
 from tenfold.plans.fitted import Fitted, certified, not_judged, stored
 from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
-from tenfold.plans.separation import recession, refuse_tiny, unit
+from tenfold.plans.separation import recession, recession_of_classes, refuse_tiny, unit
 from tenfold.problems import Glm
-from tenfold.solvers import lbfgs, newton
-from tenfold.solvers.loop import Solution, Status, Step, Watch, converted
-from tenfold.stats.constants import best_constant, mean_loss, mean_over_targets
-from tenfold.stats.derivatives import Params
+from tenfold.solvers.loop import Solution, Status, Step, Watch, converted, run
+from tenfold.stats.constants import best_constant, mean_loss
+from tenfold.stats.derivatives import Params, curvatures, total_weight
 from tenfold.stats.extremes import of_weights
 
-CHEAP_HESSIAN = 2e8
-"""Up to so many products a Hessian of all rows is a matter of milliseconds."""
+CHEAP_HESSIAN, CHEAP_HESSIAN_OF_CLASSES = 2e8, 1e9
+"""Up to so many products a Hessian of all rows, and of several classes, is a matter of milliseconds."""
 
-CHEAP_COLUMNS, FEW_COLUMNS = 32, 128
-"""Up to so many columns a pass with the Hessian costs little more than one without; and of sparse rows next to
-nothing.
-"""
-
-SAMPLED_ROWS, SAMPLE_FACTOR = 4096, 30
-"""A sample has at least so many rows, and so many times as many as columns."""
-
-PATIENCE = 12
-"""So many steps of L-BFGS on top of a sample's Hessian, more with many columns, are tried before Newton's method on all
-rows takes over.
+CHEAP_COLUMNS, FEW_COLUMNS, FEW_COEFFICIENTS = 32, 128, 384
+"""Up to so many columns a pass with the Hessian costs little more than one without, and of sparse rows next to nothing;
+of several classes it is formed for so many coefficients.
 """
 
 SEARCH_STEPS = 3
 """How many Newton steps the judge of a fit takes by itself."""
 
-NEWTON_STEPS, PASSES = 8, 60
+NEWTON_STEPS, PASSES = 6, 60
 """What Newton's method and L-BFGS usually take."""
-
-FIRST_STEPS = 12
-"""So many steps by a curvature that is not the second derivative come before L-BFGS."""
 
 LOWEST = -30.0
 """The constant to start from where every count is zero."""
+
+LOG2 = float(np.log(2.0))
+"""The least logistic loss of a row on the wrong side."""
+
+BEND_OF_CLASSES = 0.125
+"""Half of the largest curvature of a logistic loss."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +69,9 @@ class StoppingRule:
 
     tiny: ClassVar[float] = float(np.finfo(np.float64).tiny)
 
-    def __init__(self, problem: Glm, tol: float, scale: float) -> None:
-        self.strength, self.tie = float(np.max(problem.penalty.strength)), problem.tie
-        self.convex = problem.loss.convex
+    def __init__(self, problem: Glm, tol: float, scale: float, outputs: int = 1) -> None:
+        self.strength, self.tie = float(np.min(problem.penalty.strength)), problem.tie
+        self.convex, self.outputs = problem.loss.convex, outputs
         self.tol = max(tol, self.tiny)
         self.scale = scale
         self.allowed = max(0.8 * RULES["gap"].tol * scale, self.tiny)
@@ -90,22 +81,38 @@ class StoppingRule:
 
     def __call__(self, gradient: Floats, fall: float) -> float:
         """From the gradient and the expected fall of the objective to the number that is compared with one."""
+        # without a penalty the judge needs a fall so small that Newton's method cannot leave the neighbourhood
         bound = 1e4 * fall
         if self.strength > 0.0 and self.convex:
             # the judge's number; an intercept that is not penalised counts by what it can gain
-            bound = float(np.sum(gradient[:-1] ** 2)) / (2.0 * self.strength) + fall
-            bound += float(gradient[-1] ** 2) / (2.0 * self.tie) if self.tie > 0.0 else 0.0
+            by_class = gradient.reshape(self.outputs, -1)
+            bound = float(np.sum(by_class[:, :-1] ** 2)) / (2.0 * self.strength) + fall
+            bound += float(np.sum(by_class[:, -1] ** 2)) / (2.0 * self.tie) if self.tie > 0.0 else 0.0
         wanted = max(float(np.max(np.abs(gradient), initial=0.0)) / self.tol, bound / self.allowed)
         # whatever the units of the columns, there is nothing below rounding
         return min(wanted, abs(fall) / max(1e-26 * self.scale, self.tiny))
 
 
+class _Way(NamedTuple):
+    """The coordinates in which a problem is solved, the steps there, what makes their rule stricter, parameters without
+    weights, how many steps the judge takes by itself, and whether it takes more of a fit that has stalled.
+    """
+
+    frame: Frame
+    path: Iterator[Step]
+    tighten: Callable[[], None]
+    constant: Params
+    search: int
+    search_again: bool
+
+
 def fit(
     rows: Rows,
     loss: Loss,
-    strength: float,
+    penalty: Penalty,
     intercept: bool,
     *,
+    outputs: int = 1,
     solver: str,
     tol: float,
     max_iter: int,
@@ -115,24 +122,19 @@ def fit(
     dtype: Any = np.float64,
     tie: float = 0.0,
 ) -> GlmFit:
-    """Minimise the weighted mean loss + strength / 2 ||w||^2 + tie / 2 b^2.
+    """Minimise the weighted mean loss + penalty + tie / 2 b^2; `outputs` raw predictions a row.
 
     `solver` is "newton", for Newton's method on all rows where the Hessian is formed, or "lbfgs", for what suits the
     shape of the data.
     """
-    problem = Glm(loss, L2(strength), intercept, tie if intercept else 0.0)
-    hessian = forms_hessian(rows, problem)
-    frame = _frame(problem, rows, hessian)
-    first, scale = first_constant(problem, rows)
-    rule = StoppingRule(problem, tol, scale)
-    origin = frame.inside(start) if start is not None else Params(np.zeros((1, frame.rows.shape[1])), first)
-    path = _steps(problem, frame, origin, rule, solver if hessian else None, fresh=start is None)
+    problem = Glm(loss, penalty, intercept, tie if intercept else 0.0)
+    way = _way(problem, rows, outputs, solver, tol, start)
+    frame = way.frame
     heard: Watch | None = None if watch is None else lambda record, params: watch(record, frame.outside(params))
-    dear = strength > 0.0 and not hessian
-    work = _Judged(
-        problem, rows, frame, dtype, 0 if dear else SEARCH_STEPS, Params(np.zeros((1, rows.shape[1])), first)
-    )
-    solution, found = certified(path, work.finished, rule.tighten, max_iter, time_limit, heard)
+    judged = _Judged(problem, rows, frame, dtype, way.search, way.constant)
+    solution, found = certified(way.path, judged.finished, way.tighten, max_iter, time_limit, heard)
+    if way.search_again and found.certificate.status == Status.STALLED.value and not found.certificate.ok:
+        found = replace(judged, search=SEARCH_STEPS).finished(solution)
     trace = solution.trace
     if len(trace) > 1:
         # the last step may not have been evaluated by the solver: the judge has done it
@@ -140,17 +142,115 @@ def fit(
     return replace(found, method=solver, iterations=solution.iterations, trace=trace)
 
 
-def _frame(problem: Glm, rows: Rows, hessian: bool) -> Frame:
+def minimise(
+    rows: Rows,
+    loss: Loss,
+    penalty: Penalty,
+    intercept: bool,
+    *,
+    outputs: int,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    start: Params | None,
+) -> tuple[Params, int]:
+    """The parameters of a fit that nobody judges, for a path of penalties, and its iterations."""
+    way = _way(Glm(loss, penalty, intercept), rows, outputs, solver, tol, start)
+    solution = run(way.path, max_iter)
+    return way.frame.outside(solution.params), solution.iterations
+
+
+def select_solver(problem: Glm, rows: Rows, outputs: int, solver: str, *, hessian: bool) -> str:
+    """The path that suits the penalty and the shape of the data: "proximal", or one of glm_paths; `hessian` says
+    whether that of one target pays.
+    """
+    n, p = rows.shape
+    if not _is_smooth(problem):
+        return "proximal"
+    if p > NEWTON_COLUMNS or not (hessian or problem.loss.joint):
+        return "diagonal"
+    if problem.loss.joint:
+        size = outputs * (p + 1)
+        return "newton" if size <= FEW_COEFFICIENTS and n * size**2 <= CHEAP_HESSIAN_OF_CLASSES else "blocks"
+    return "sample" if _uses_sample(problem, rows, solver) else "newton"
+
+
+def _is_smooth(problem: Glm) -> bool:
+    return isinstance(problem.penalty, L2) and not problem.penalty.positive
+
+
+def _uses_sample(problem: Glm, rows: Rows, solver: str) -> bool:
+    """Whether the Hessian of a sample is used in place of that of all rows, which would be dear."""
+    n, p = rows.shape
+    dear = CHEAP_COLUMNS < p <= NEWTON_COLUMNS and rows.entries**2 > CHEAP_HESSIAN * n
+    return solver == "lbfgs" and problem.loss.convex and dear
+
+
+def forms_hessian(rows: Rows, strength: float) -> bool:
+    """Whether Newton's method pays: a Hessian of sparse rows takes about entries^2 / n + p^3 / 3 products and is formed
+    a few times, L-BFGS takes some tens of passes of four products an entry. Without a penalty only Newton's method is
+    fast.
+    """
+    n, p = rows.shape
+    if p > NEWTON_COLUMNS:
+        return n <= ROTATED_ROWS and not (rows.sparse or rows.foreign)
+    cost = NEWTON_STEPS * (rows.entries**2 / max(n, 1) + p**3 / 3)
+    return not rows.sparse or p <= FEW_COLUMNS or strength == 0.0 or cost <= 4 * PASSES * rows.entries
+
+
+def _way(problem: Glm, rows: Rows, outputs: int, solver: str, tol: float, start: Params | None) -> _Way:
+    """How a problem is solved and judged."""
+    loss, strength, fresh = problem.loss, float(np.max(problem.penalty.strength)), start is None
+    hessian, smooth, on_sample = forms_hessian(rows, strength), _is_smooth(problem), _uses_sample(problem, rows, solver)
+    sampled = smooth and hessian and loss.convex and not loss.joint
+    samples = glm_paths.take_samples(rows, on_sample) if sampled else []
+    frame = _frame(problem, rows, samples[0][0] if samples else rows, hessian)
+    b, scale = first_constant(problem, rows, outputs)
+    constant = Params(np.zeros((outputs, rows.shape[1])), b)
+    first = Params(np.zeros((outputs, frame.rows.shape[1])), b) if start is None else frame.inside(start)
+    # where a Hessian is dear, more steps are cheaper than a search of the judge's own
+    dear = not smooth or (strength > 0.0 and (loss.joint or not hessian or on_sample))
+    way = partial(_Way, constant=constant, search=0 if dear else SEARCH_STEPS, search_again=dear and hessian)
+    chosen = select_solver(problem, frame.rows, outputs, solver, hessian=hessian)
+    if chosen == "proximal":
+        gaps = sparse_glm.GapRule(problem, tol, scale, _bend(problem, rows, constant, frame.shift))
+        path = sparse_glm.steps(problem, rows, first, frame.shift, gaps, fresh=fresh)
+        return way(frame, path, gaps.tighten)
+    rule = StoppingRule(problem, tol, scale, outputs)
+    objective, x = LinearObjective(problem, frame.rows, frame.local, outputs), pack(first)
+    if chosen == "diagonal":
+        path = glm_paths.by_diagonal(objective, x, rule)
+    elif chosen == "blocks":
+        path = glm_paths.by_blocks(objective, x, rule, fresh=fresh)
+    elif loss.joint:
+        path = glm_paths.by_classes(objective, x, rule, fresh=fresh)
+    else:
+        led_by = samples if frame.basis is None else []  # samples are in the coordinates of the data
+        how = {"fresh": fresh, "on_sample": chosen == "sample"}
+        path = glm_paths.by_newton(objective, x, rule, rule.tighten, scale, led_by, **how)
+    path = _until_separated(converted(path, partial(unpack, outputs=outputs)), problem, rows)
+    return way(frame, path, rule.tighten)
+
+
+def _frame(problem: Glm, rows: Rows, some: Rows, hessian: bool) -> Frame:
+    """The coordinates of the solver; the middle of the rows is that of `some` of them."""
+    zero = np.zeros(rows.shape[1])
+    if not _is_smooth(problem):  # a rotation would change the penalty
+        return Frame(rows, middle(rows, hessian) if problem.intercept else zero)
     if problem.balances:
-        return Frame.of(rows, middle(rows, hessian))
-    frame = Frame.of(rows, np.zeros(rows.shape[1]))
+        return Frame.of(rows, middle(some, hessian))
+    frame = Frame.of(rows, zero)
     # the rows of a tied intercept are turned as they are, and measured from elsewhere where the Hessian gains by it
-    return Frame(rows, middle(rows, hessian)) if problem.intercept and hessian and frame.basis is None else frame
+    return Frame(rows, middle(some, hessian)) if problem.intercept and hessian and frame.basis is None else frame
 
 
-def first_constant(problem: Glm, rows: Rows) -> tuple[Floats, float]:
-    """The intercept to start from, and the mean loss there; that of zero where a constant says all."""
+def first_constant(problem: Glm, rows: Rows, outputs: int = 1) -> tuple[Floats, float]:
+    """The intercepts to start from, and the mean loss there; that of zero where a constant says all."""
     loss = problem.loss
+    if loss.joint:
+        return np.zeros(outputs), float(np.log(outputs))
+    if loss.signs:
+        return np.zeros(1), float(loss.value(np.ones(1), np.zeros(1))[0]) or 1.0
     z, value = 0.0, mean_loss(loss, rows, 0.0)
     if problem.intercept and loss.link is not None:
         best = best_constant(loss, rows)
@@ -169,97 +269,26 @@ def first_constant(problem: Glm, rows: Rows) -> tuple[Floats, float]:
     return np.array([z]), value or 1.0
 
 
-def _steps(
-    problem: Glm, frame: Frame, first: Params, rule: StoppingRule, solver: str | None, fresh: bool
-) -> Iterator[Step]:
-    """The path that suits the shape of the data, from parameters in the frame; `solver` is None where no Hessian is to
-    be formed.
-    """
-    objective = LinearObjective(problem, frame.rows, frame.local)
-    return converted(_path(objective, pack(first), rule, solver, fresh), unpack)
-
-
-def _path(
-    objective: LinearObjective, first: Floats, rule: StoppingRule, solver: str | None, fresh: bool
-) -> Iterator[Step]:
-    problem, rows, shift = objective.problem, objective.rows, objective.shift
-    p = rows.shape[1]
-    if solver is None or p > NEWTON_COLUMNS:
-        # numbers for each row are kept where the rows are at hand; else a pass a trial
-        apart = rows.foreign or not problem.loss.convex
-        walk: Walk = lbfgs.Points(objective) if apart else Margins(problem, rows, shift)
-        yield from lbfgs.steps(walk, first, invert_diagonal(problem, rows, shift, _mean(problem, rows)), rule)
-        return
-    start, factor = first, None
-    if _by_sample(problem, rows, solver):
-        start, factor = _from_sample(objective, first, fresh)
-    if factor is not None:
-        value = np.inf
-        for count, step in enumerate(lbfgs.steps(lbfgs.Points(objective), start, factor.solve, rule)):
-            if count == max(PATIENCE, p // 8) or (count == 0 and step.objective > rule.scale):
-                break
-            yield step
-            start, value = step.params, step.objective
-        start = start if value <= rule.scale else first  # the sample was misleading
-    if not problem.loss.convex:
-        yield from _down(objective, start, rule)
-        return
-    rule.tighten()  # a last step of Newton's method doubles the digits
-    yield from newton.steps(objective, start, rule)
-
-
-def _down(objective: LinearObjective, start: Floats, rule: StoppingRule) -> Iterator[Step]:
-    """A curvature that is not the second derivative leads near a place of rest; L-BFGS on top of it ends there."""
-    for step in islice(newton.steps(objective, start, rule), FIRST_STEPS):
-        yield step
-        start = step.params
-    factor = objective.factor(objective.read(start, 2).hessian)
-    yield from islice(lbfgs.steps(lbfgs.Points(objective), start, factor.solve, rule), 1, None)
-
-
-def _mean(problem: Glm, rows: Rows) -> float | None:
-    """The mean of the targets, for a loss without a largest curvature."""
+def _bend(problem: Glm, rows: Rows, constant: Params, shift: Floats) -> float:
+    """About the mean curvature of the loss: that at the best constant, or half of the largest where it vanishes."""
     loss = problem.loss
-    return None if np.isfinite(loss.smoothness) else mean_over_targets(rows, lambda y: y) or 1.0
+    if isinstance(loss, (Logistic, Softmax)):
+        return BEND_OF_CLASSES
+    mean = float(rows.fold(curvatures(loss, constant, shift)).sum[-1] / rows.fold(total_weight).sum)
+    return max(mean, 0.5 * loss.smoothness) if np.isfinite(loss.smoothness) else mean
 
 
-def forms_hessian(rows: Rows, problem: Glm) -> bool:
-    """Whether Newton's method pays: a Hessian of sparse rows takes about entries^2 / n + p^3 / 3 products and is formed
-    a few times, L-BFGS takes some tens of passes of four products an entry. Without a penalty only Newton's method is
-    fast.
+def _until_separated(path: Iterator[Step], problem: Glm, rows: Rows) -> Iterator[Step]:
+    """Without a penalty, end as soon as the total loss is so small that no row of positive weight can be on the wrong
+    side.
     """
-    n, p = rows.shape
-    if p > NEWTON_COLUMNS:
-        return n <= ROTATED_ROWS and not (rows.sparse or rows.foreign)
-    cost = NEWTON_STEPS * (rows.entries**2 / max(n, 1) + p**3 / 3)
-    free = float(np.max(problem.penalty.strength)) == 0.0
-    return not rows.sparse or p <= FEW_COLUMNS or free or cost <= 4 * PASSES * rows.entries
-
-
-def _by_sample(problem: Glm, rows: Rows, solver: str) -> bool:
-    """Whether the Hessian of a sample is used in place of that of all rows, which would be dear."""
-    n, p = rows.shape
-    dear = CHEAP_COLUMNS < p <= NEWTON_COLUMNS and rows.entries**2 > CHEAP_HESSIAN * n
-    return solver == "lbfgs" and problem.loss.convex and dear and n >= 3 * max(SAMPLED_ROWS, SAMPLE_FACTOR * p)
-
-
-def _from_sample(objective: LinearObjective, first: Floats, fresh: bool) -> tuple[Floats, Factor | None]:
-    """The solution of a sample and the factor of its Hessian; a start that was given is kept."""
-    rows = objective.rows
-    sample = rows.thin(sampling_step(rows.shape[0], max(SAMPLED_ROWS, SAMPLE_FACTOR * rows.shape[1])))
-    if not sample.fold(of_weights).low[0] < np.inf:
-        return first, None
-    stages = [(sample, 8 if fresh else 1)]
-    if fresh and not (rows.foreign or rows.scattered):
-        stages = [(sample.thin(3), 8), (sample, 1)]  # fewer rows lead most of the way, where a call costs little
-    start, factor = first, None
-    try:
-        for some, limit in stages:
-            part = LinearObjective(objective.problem, some, objective.shift)
-            start, factor = newton.refine(part, start, limit, 1e-3)
-    except NotFinite:
-        return first, None
-    return (start if fresh else first), factor
+    if np.max(problem.penalty.strength) > 0.0 or not isinstance(problem.loss, (Logistic, Softmax)):
+        yield from path
+        return
+    total = rows.fold(total_weight).sum
+    enough = LOG2 * float(rows.fold(of_weights).low[0]) / total
+    for step in path:
+        yield step._replace(measure=0.0) if step.objective < enough else step
 
 
 @dataclass(frozen=True)
@@ -271,13 +300,15 @@ class _Judged:
     frame: Frame
     dtype: Any
     search: int
-    start: Params
+    constant: Params
 
     def finished(self, solution: Solution) -> GlmFit:
         """The parameters as they are stored, the judge's word on them, and a direction of length one where there is no
         maximum.
         """
-        params = without_constants(self.problem, self.rows, self.frame.outside(solution.params))
+        params = self.frame.outside(solution.params)
+        if _is_smooth(self.problem):
+            params = without_constants(self.problem, self.rows, params)
         params = stored(params, self.dtype, self.frame.shift)
         try:
             certificate, direction = self._judged(params, solution.status.value)
@@ -288,14 +319,15 @@ class _Judged:
     def _judged(self, params: Params, status: str) -> tuple[Certificate, Params | None]:
         problem, rows = self.problem, self.rows
         if not problem.loss.convex:
-            return stationarity(problem, rows, params, self.start, status=status, dtype=self.dtype), None
-        certificate = gap(problem, rows, params, status=status, dtype=self.dtype, search=self.search)
+            return stationarity(problem, rows, params, self.constant, status=status, dtype=self.dtype), None
+        judge, direction_of = (gap_of_classes, recession_of_classes) if problem.loss.joint else (gap, recession)
+        certificate = judge(problem, rows, params, status=status, dtype=self.dtype, search=self.search)
         if certificate.status == Status.NO_MAXIMUM.value:
             return certificate, unit(params)
-        if certificate.ok or float(np.max(problem.penalty.strength)) > 0.0:
+        if certificate.ok or np.max(problem.penalty.strength) > 0.0 or not _is_smooth(problem):
             return certificate, None
         refuse_tiny(rows)
-        direction = recession(problem, rows, params)
+        direction = direction_of(problem, rows, params)
         if direction is not None:
-            certificate = gap(problem, rows, params, status=status, dtype=self.dtype, direction=direction, search=0)
+            certificate = judge(problem, rows, params, status=status, dtype=self.dtype, direction=direction, search=0)
         return certificate, direction if certificate.status == Status.NO_MAXIMUM.value else None

@@ -195,7 +195,7 @@ def _by_primal(
     begin, hesitant = time.perf_counter(), hesitant and limits.max_iter > PATIENCE
     given = given | {"max_iter": PATIENCE if hesitant else limits.max_iter}
     found = glm.fit(
-        rows, machine.loss, machine.strength, machine.intercept, solver="lbfgs", tol=tol, tie=machine.tie, **given
+        rows, machine.loss, L2(machine.strength), machine.intercept, solver="lbfgs", tol=tol, tie=machine.tie, **given
     )
     if not hesitant or found.certificate.ok or found.certificate.status != Status.MAX_ITER.value:
         return found
@@ -215,7 +215,7 @@ def _ascends(rows: Rows, machine: Machine) -> bool:
 def _may_ascend(rows: Rows, machine: Machine) -> bool:
     if not _at_hand(rows):
         return False
-    return rows.shape[1] > NEWTON_COLUMNS if machine.loss.kinked else not glm.forms_hessian(rows, machine.problem)
+    return rows.shape[1] > NEWTON_COLUMNS if machine.loss.kinked else not glm.forms_hessian(rows, machine.strength)
 
 
 class Crowded(Exception):

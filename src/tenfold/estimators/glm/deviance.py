@@ -37,6 +37,7 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
 from tenfold.losses.loss import Loss
+from tenfold.penalties import L2
 from tenfold.plans.glm import GlmFit
 from tenfold.plans.glm import fit as fit_glm
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset
@@ -107,7 +108,7 @@ class DevianceRegressor(Inferred, CallbackSupportMixin, RegressorMixin, LinearPr
             lambda: fit_glm(
                 rows,
                 loss,
-                float(self.alpha) / factor,
+                L2(float(self.alpha) / factor),
                 bool(self.fit_intercept),
                 solver=SOLVERS[self.solver],
                 tol=float(self.tol) / factor,

@@ -50,8 +50,9 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.registration import Registration
 from tenfold.judge.certificate import NOT_JUDGED, Certificate
+from tenfold.losses.labels import loss_of_classes
 from tenfold.machine import counting_work
-from tenfold.plans.logistic import fit as fit_logistic
+from tenfold.plans.glm import fit as fit_glm
 
 
 class LogisticRegressionCV(LogisticRegression):
@@ -394,11 +395,12 @@ class LogisticRegressionCV(LogisticRegression):
             mean_C = float(np.mean([self.Cs_[place[0]] for place in best]))
             return mean_C, float(np.mean([float(ratios[place[1]] or 0.0) for place in best]))
         c, k = np.unravel_index(np.argmax(scores.sum(axis=0)), scores.shape[1:])
-        fitted = fit_logistic(
+        fitted = fit_glm(
             rows,
+            loss_of_classes(count),
             Chosen(float(self.Cs_[c]), float(ratios[k] or 0.0)).penalty(mass(rows)),
             self.fit_intercept,
-            classes=count,
+            outputs=1 if count == 2 else count,
             solver=SOLVERS[self.solver],
             tol=float(self.tol),
             max_iter=int(self.max_iter),

@@ -40,9 +40,9 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import Scored, Sparsified
 from tenfold.estimators.registration import Registration
 from tenfold.judge.certificate import NOT_JUDGED
-from tenfold.losses.labels import Logistic, Softmax
-from tenfold.plans.logistic import LogisticFit
-from tenfold.plans.logistic import fit as fit_logistic
+from tenfold.losses.labels import loss_of_classes
+from tenfold.plans.glm import GlmFit
+from tenfold.plans.glm import fit as fit_glm
 from tenfold.stats.derivatives import Params
 
 CLASS_WEIGHTS = (
@@ -238,11 +238,12 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         fitted = refuse_not_finite(
             self,
             X,
-            lambda: fit_logistic(
+            lambda: fit_glm(
                 rows,
+                loss_of_classes(count),
                 chosen.penalty(total_weight(target, weight)),
                 self.fit_intercept,
-                classes=count,
+                outputs=1 if count == 2 else count,
                 solver=SOLVERS[self.solver],
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
@@ -254,7 +255,7 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         )
         self._store(fitted, X)
         self._inference = self._refusal(chosen) or inferred(
-            self, Logistic() if count == 2 else Softmax(), fitted.params, X, target, given
+            self, loss_of_classes(count), fitted.params, X, target, given
         )
         return self
 
@@ -268,7 +269,7 @@ class LogisticRegression(Scored, Inferred, CallbackSupportMixin, ClassifierMixin
         b = params.intercept if self.fit_intercept else np.zeros_like(params.intercept)
         return {"coef_": follow(params.coef, X), "intercept_": follow(b, X)}
 
-    def _store(self, fitted: LogisticFit, X: Array) -> None:
+    def _store(self, fitted: GlmFit, X: Array) -> None:
         for name, value in self._attributes(fitted.params, X).items():
             setattr(self, name, value)
         self.n_iter_ = np.array([fitted.iterations or 0], dtype=np.int32)
