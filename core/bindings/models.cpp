@@ -70,22 +70,6 @@ template <class T, class I> void bind_sparse(nb::module_ &m) {
 // The Hessians of the models, side by side.
 void bind_stacks(nb::module_ &m) {
   m.def(
-      "factor_stack",
-      [](const In<double, 3> &H, int threads) {
-        const Index count = H.shape(0), q = H.shape(1);
-        require(H.shape(2) == q, "H must be (matrices, size, size)");
-        const int workers = checked_threads(threads);
-        std::vector<double> lower(H.data(), H.data() + count * q * q), least(static_cast<std::size_t>(count));
-        {
-          const nb::gil_scoped_release release;
-          factor_stack(lower, q, workers, least);
-        }
-        return std::make_tuple(give<double, 3>(std::move(lower), {count, q, q}),
-                               give<double, 1>(std::move(least), {count}));
-      },
-      nb::arg("H"), nb::arg("threads"),
-      "Cholesky factors of symmetric matrices, and what is least left of a diagonal entry of each.");
-  m.def(
       "solve_stack",
       [](const In<double, 3> &lower, const In<std::int64_t, 1> &which, const In<double, 2> &g) {
         const Index q = lower.shape(1), count = g.shape(0);

@@ -10,7 +10,7 @@ from scipy.linalg import eigh, lapack, qr
 
 from tenfold import _core
 from tenfold.arrays import Floats, NotFinite
-from tenfold.machine import one_blas_thread, threads
+from tenfold.machine import one_blas_thread
 
 EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
@@ -85,20 +85,6 @@ class Member:
         several = np.atleast_2d(g)
         which = np.full(len(several), self.number)
         return _core.solve_stack(self.stack, which, np.ascontiguousarray(several)).reshape(g.shape)
-
-
-def factor_each(hessians: Floats, shift: Floats) -> list[Factor]:
-    """`factor_linear` of each of several Hessians (m, q, q)."""
-    q = hessians.shape[1]
-    if q != len(shift) + 1:
-        return [factor_linear(one, shift) for one in hessians]
-    if not np.isfinite(hessians).all():
-        raise NotFinite
-    stack, least = _core.factor_stack(np.ascontiguousarray(hessians), threads(hessians.size))
-    diagonal = np.einsum("mii->mi", hessians)
-    noise = diagonal[:, -1:] * np.append(4.0 * EPS * shift, 0.0) ** 2
-    good = (least > PIVOT) & np.all((diagonal > TINY) & (diagonal > noise), axis=1)
-    return [Member(stack, k) if fine else factor_linear(hessians[k], shift) for k, fine in enumerate(good.tolist())]
 
 
 def side_by_side(factors: Sequence[Factor]) -> list[Factor]:

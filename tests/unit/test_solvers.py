@@ -8,7 +8,6 @@ from scipy import sparse
 from scipy.linalg import lstsq
 from scipy.optimize import nnls
 
-from tenfold import hessians
 from tenfold.data import MemoryRows, NotFinite
 from tenfold.losses import Logistic
 from tenfold.objectives.least_squares import NormalEquations
@@ -274,25 +273,3 @@ def test_lbfgs_tries_several_lengths_in_one_pass():
     there = walk.along(here, d, fall)
     np.testing.assert_array_equal(there.x, here.x + length * d)
     assert len(rows.passes) <= 2 + -(-tried // 5)
-
-
-def test_factors_side_by_side_are_those_one_by_one():
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((5, 9, 4))
-    stack = np.einsum("mnp,mnq->mpq", A, A)
-    stack[3, :, 2] = stack[3, 2, :] = stack[3, 1]  # one column twice: no Cholesky factor
-    stack[3, 2, 2] = stack[3, 1, 1]
-    stack[3, 2, 1] = stack[3, 1, 2] = stack[3, 1, 1]
-    shift, g = np.zeros(3), rng.standard_normal((5, 4))
-    several = hessians.factor_each(stack, shift)
-    assert [isinstance(one, hessians.Member) for one in several] == [True, True, True, False, True]
-    found = hessians.solve_each([several[k] for k in (4, 0, 3, 3, 1)], g)
-    for k, x, right in zip((4, 0, 3, 3, 1), found, g, strict=True):
-        alone = hessians.factor_linear(stack[k], shift)
-        np.testing.assert_allclose(x, alone.solve(right), rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(several[k].solve(right), x, rtol=1e-9, atol=1e-12)
-        assert several[k].least == pytest.approx(alone.least, rel=1e-9, abs=1e-12)
-    with pytest.raises(NotFinite):
-        hessians.factor_each(np.full((1, 4, 4), np.nan), shift)
-    with pytest.raises(ValueError, match="no such factor"):
-        hessians.Member(several[0].stack, 7).solve(g[0])

@@ -1,13 +1,12 @@
-// Cholesky factors of many symmetric matrices of one size, and systems solved with them.
+// Cholesky factors of symmetric matrices of one size, and systems solved with many of them.
 //
-// Given H (m x q x q), of which the lower triangles are read, factor_stack writes the lower triangles L of L L' = H
-// and, for each matrix, the least of what is left of a diagonal entry beside the columns before it, as a part of the
-// entry; a matrix that is not positive has none left, and its factor is not to be used. solve_stack replaces rows of g
-// (k x q) by (L L')^-1 g, each with the factor that it names. Flops: m q^3 / 3, and 2 k q^2.
+// Given H (q x q), of which the lower triangle is read, factor_in_place writes the lower triangle L of L L' = H and
+// returns the least of what is left of a diagonal entry beside the columns before it, as a part of the entry; a matrix
+// that is not positive has none left, and its factor is not to be used. solve_stack replaces rows of g (k x q) by
+// (L L')^-1 g, each with the factor that it names. Flops: q^3 / 3, and 2 k q^2.
 #pragma once
 
 #include "tenfold/kernels.hpp"
-#include "tenfold/pool.hpp"
 #include "tenfold/types.hpp"
 
 #include <algorithm>
@@ -32,12 +31,6 @@ inline double factor_in_place(double *a, Index q) {
     std::fill(row + i + 1, row + q, 0.0);
   }
   return least;
-}
-
-inline void factor_stack(std::span<double> h, Index q, int threads, std::span<double> least) {
-  const Index m = static_cast<Index>(least.size());
-  parallel(m, static_cast<int>(std::clamp<Index>(threads, 1, std::max<Index>(m, 1))),
-           [&](Index k, int) { least[static_cast<std::size_t>(k)] = factor_in_place(h.data() + k * q * q, q); });
 }
 
 inline void solve_stack(std::span<const double> lower, Index q, std::span<const std::int64_t> which,
