@@ -1,4 +1,4 @@
-"""What tests share: the table of estimators, hypothesis that repeats itself, and which cases the default run takes."""
+"""What tests share: hypothesis that repeats itself, and which cases the default run takes."""
 
 import os
 import signal

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier, is_clusterer, is_outlier_detector
 from sklearn.utils import get_tags
 
 import tenfold
+from estimators import claims_of
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -71,7 +72,7 @@ def test_a_cell_of_the_table(name, source):
     """A class fits, predicts and scores from a source if and only if it claims so."""
     cls = getattr(tenfold, name)
     # rows in blocks are shuffled within them, and the intercept of sparse rows is slowed down
-    fixed = {"shuffle": False, "fit_intercept": False} if cls._claims.data == "scan" else {}
+    fixed = {"shuffle": False, "fit_intercept": False} if claims_of(cls).data == "scan" else {}
     fixed = {key: value for key, value in fixed.items() if key in cls().get_params()}
     if name == "LogisticRegressionCV":  # its defaults warn that they will change, as scikit-learn's do
         fixed = {"l1_ratios": (0,), "scoring": "neg_log_loss", "use_legacy_attributes": False}
@@ -86,7 +87,7 @@ def test_a_cell_of_the_table(name, source):
     model = cls(**fixed)
     y = (Y > 0).astype(np.int64) if is_classifier(model) or is_outlier_detector(model) else Y
     x = np.floor(np.abs(3.0 * X)) if get_tags(model).input_tags.positive_only else X
-    if model._claims.certificate == "count":
+    if claims_of(model).certificate == "count":
         y = (X @ [1.0, -2.0, 0.5] > 0).astype(np.int64)  # classes that can be separated
     if not get_tags(model).target_tags.single_output:
         y = np.column_stack([Y, X[:, 0] - Y])
@@ -95,7 +96,7 @@ def test_a_cell_of_the_table(name, source):
     if not get_tags(model).input_tags.two_d_array:
         check_sequences(model, given, target, y)
         return
-    if source not in model._claims.where:
+    if source not in claims_of(model).where:
         with pytest.raises(TypeError, match=f"{name} does not read"):
             model.fit(given, target)
         assert not hasattr(model, "n_features_in_")

@@ -7,14 +7,13 @@ import pytest
 from scipy import sparse
 
 import tenfold
-from models import weights
+from estimators import NEIGHBOURS, weights
 from namespaces import every_namespace, host
-from neighbours import NEIGHBOURS
 from tenfold.data import blocks
 
 
 def of(source):
-    rows = [row for row in NEIGHBOURS if source in getattr(tenfold, row.name)._claims.where and row.where]
+    rows = [row for row in NEIGHBOURS if source in row.where]
     return pytest.mark.parametrize("row", rows, ids=lambda row: row.id)
 
 
@@ -48,7 +47,7 @@ def check_same(one, other, exact):
 
 def fitted(row, X, y, w):
     rest = {} if w is None else {"sample_weight": w}
-    return row.fit(row.make(), X, y, **rest)
+    return row.make().fit(X, y, **rest)
 
 
 def table_of(row, X, y, w):
@@ -68,7 +67,7 @@ def given_weights(row, n, weighted):
 @of("files")
 @weighted_or_not
 def test_rows_in_parts_give_the_bits_of_memory(row, weighted, small_blocks):
-    X, y = row.data(300)
+    X, y, _ = row.data(300)
     X[row.ties] = np.round(X[row.ties])  # many rows at the same distance
     w = given_weights(row, len(X), weighted)
     table, *rest = table_of(row, X, y, w)
@@ -92,7 +91,7 @@ def test_rows_in_parts_give_the_bits_of_memory(row, weighted, small_blocks):
 def test_dask(row, weighted):
     dask = pytest.importorskip("dask")
     da = pytest.importorskip("dask.array")
-    X, y = row.data()
+    X, y, _ = row.data()
     w = given_weights(row, len(X), weighted)
     lazy = [None if part is None else da.from_array(part, chunks=(50, *part.shape[1:])) for part in (X, y, w)]
     queries = X[:40] + 0.125
@@ -114,7 +113,7 @@ def test_dask(row, weighted):
 @weighted_or_not
 def test_other_namespaces(row, start, weighted):
     put = start()
-    X, y = row.data()
+    X, y, _ = row.data()
     y = None if y is None else y if row.target == "numbers" else np.unique(y, return_inverse=True)[1]
     w = given_weights(row, len(X), weighted)
     queries = X[:40] + 0.125
