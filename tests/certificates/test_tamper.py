@@ -10,7 +10,6 @@ import warnings
 import numpy as np
 import pytest
 from excess import Reference
-from sklearn.utils import all_estimators
 from symmetries import SYMMETRIES, is_permuted, move, move_alone
 from tampering import outputs, same_or_raises, tamper
 
@@ -123,32 +122,40 @@ def test_tampered_model_without_a_row_is_refused(make):
     assert survivors(model, X, y) == []
 
 
-THEIRS = dict(all_estimators())
 TIGHT = {"tol": 1e-10, "max_iter": 100_000}
 NOT_JUDGED = ("PassiveAggressiveClassifier", "PassiveAggressiveRegressor")
 """Whose steps solve no problem of all samples: certify refuses the class."""
+NOT_CERTIFIED = ("SGDClassifier", "SGDRegressor", "SGDOneClassSVM", "IncrementalPCA")
+"""Whose steps end near the optimum, or which is near to the components of all samples: nothing to tamper with."""
+THEIRS = [
+    row
+    for row in ROWS
+    if row.peer and row.name not in NOT_JUDGED + NOT_CERTIFIED and row.id != "LassoLars(alpha=0.1,positive=True)"
+]
+"""Rows at which scikit-learn's class is certified: not where its path of one sign ends before the optimum."""
+
+
+MISSED = {"OrthogonalMatchingPursuitCV": "a number of columns beyond those that there are is not refused"}
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in ROWS if row.name in THEIRS and row.name not in NOT_JUDGED], ids=lambda row: row.id
+    "row",
+    [
+        pytest.param(row, id=row.id, marks=[pytest.mark.xfail(reason=MISSED[row.name])] if row.name in MISSED else ())
+        for row in THEIRS
+    ],
 )
 def test_tampered_model_of_scikit_learn_is_refused(row):
-    """Of scikit-learn's class with the same settings, fitted tightly; where it cannot, or is not certified, there is
-    nothing to tamper with.
-    """
+    """Of scikit-learn's class with the same settings, fitted tightly."""
     X, y, _ = row.data()
-    model = THEIRS[row.name]()
+    model = row.his()
     known = model.get_params()
-    settings = {name: value for name, value in row.make().get_params().items() if name in known}
+    tight = {"tol": min(TIGHT["tol"], known["tol"] or 1.0), "max_iter": TIGHT["max_iter"]} if "tol" in known else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            model.set_params(**settings)
-            model.set_params(**{name: value for name, value in TIGHT.items() if name in known}).fit(X, y)
-        except ValueError:
-            pytest.skip("other parameters")
-    if getattr(judge(model, X, y), "ok", False):
-        assert survivors(model, X, y) == []
+        model.set_params(**{name: value for name, value in tight.items() if name in known}).fit(X, y)
+    assert judge(model, X, y).ok
+    assert survivors(model, X, y) == []
 
 
 @pytest.mark.parametrize("symmetry", SYMMETRIES.values(), ids=SYMMETRIES)

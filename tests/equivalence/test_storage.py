@@ -266,9 +266,8 @@ def test_one_alpha_for_each_target(name):
 
 
 @every_row
+@only_if(lambda row: row.classifier)
 def test_names_of_classes_do_not_matter(row):
-    if not row.classifier:
-        return
     X, y, weight = data(row)
     plain = row.make().fit(X, y, sample_weight=weight)
     for code in ([0, 1], [False, True], [-3.0, 7.0], ["", "z"]):
