@@ -5,6 +5,7 @@ PYTHON ?=
 JOBS ?= 2
 
 python := .venv/bin/python
+pytest := $(python) -m pytest -n $(JOBS) --dist loadgroup
 tools := .venv/.tools
 built := .venv/.built
 sources := pyproject.toml CMakeLists.txt $(shell find core -type f 2>/dev/null)
@@ -14,7 +15,8 @@ linted := src tests benchmarks examples tools
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHON
-unexport PYTHONPATH PYTHONHOME
+# without bytecode on disk every process compiles all that it imports: a minute of the tests, and more of those that start some
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test test-product test-all test-core bench lint format stub sanitize sanitize-python docs clean distclean
 .DELETE_ON_ERROR:
@@ -35,13 +37,13 @@ demo: $(built)
 	$(python) -m tenfold.cli demo
 
 test: $(built)
-	$(python) -m pytest -n $(JOBS)
+	$(pytest)
 
 test-product: $(built)
-	$(python) -m pytest -n $(JOBS) -m "product and not slow"
+	$(pytest) -m "product and not slow"
 
 test-all: $(built)
-	TENFOLD_HYPOTHESIS=thorough $(python) -m pytest -n $(JOBS) -m ""
+	TENFOLD_HYPOTHESIS=thorough $(pytest) -m ""
 
 test-core: $(tools)
 	$(call core-tests,build/tests,Release,OFF)

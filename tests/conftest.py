@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
+SHARED = (HERE / "cli", HERE / "cluster")
+"""Folders whose files start runs, browsers or clusters for all of their tests: one process takes a file."""
 sys.path.insert(0, str(HERE))
 
 settings.register_profile(
@@ -27,12 +29,12 @@ def pytest_configure():
 
 def expected(item):
     """How a warning begins that the estimator of this test may give, or nothing."""
-    from estimators import TABLE
+    from estimators import row_of
 
     given = getattr(item, "callspec", None)
     row, estimator = (given.params.get(name) if given else None for name in ("row", "estimator"))
     if estimator is not None:
-        row = next((row for row in TABLE if row.name == type(estimator).__name__), None)
+        row = row_of(type(estimator).__name__)
     return getattr(row, "warns", "")
 
 
@@ -44,6 +46,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if beginning := expected(item):
             item.add_marker(pytest.mark.filterwarnings(f"ignore:{beginning}"))
+        if item.path.parent in SHARED:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     tests = {}
     for item in filter(is_product, items):
         tests.setdefault((item.path, item.originalname), []).append(item)
@@ -57,7 +61,7 @@ def pytest_collection_modifyitems(items):
 
 def is_product(item):
     """Whether a test is asked of many rows in many ways: the tests of equivalence, and those that say so."""
-    inside = (HERE / "equivalence") in item.path.parents or any(
-        item.get_closest_marker(name) for name in ("covering", "once_a_class")
-    )
-    return bool(inside and hasattr(item, "callspec") and item.get_closest_marker("slow") is None)
+    if not hasattr(item, "callspec") or item.get_closest_marker("slow") is not None:
+        return False
+    marked = any(item.get_closest_marker(name) for name in ("covering", "once_a_class"))
+    return marked or item.path.parent == HERE / "equivalence"

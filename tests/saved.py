@@ -6,6 +6,7 @@ import json
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -52,6 +53,9 @@ class Saved:
     id: str
     name: str
     make: Callable[[], tuple[Any, Any]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "make", cache(self.make))  # made once, and not to be changed
 
 
 def _of_row(row: Estimator, words: str = "", **of_the_data: Any) -> Saved:

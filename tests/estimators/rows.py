@@ -5,6 +5,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ NEAR = ("Dask", "devices")
 HERE = ("files", *NEAR)
 
 
+@cache
 def peer_of(name: str) -> Any:
     """What has this name in scikit-learn, or None."""
     homes = (importlib.import_module(f"sklearn.{home}") for home in HOMES)

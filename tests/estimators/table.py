@@ -506,9 +506,10 @@ def one_a_class(rows: list[Any]) -> list[Any]:
     return [row for row in rows if first[row.name] is row]
 
 
+@cache
 def row_of(name: str) -> Any:
-    """The first row of a class."""
-    return next(row for row in TABLE if row.name == name)
+    """The first row of a class, or None."""
+    return next((row for row in TABLE if row.name == name), None)
 
 
 @cache
