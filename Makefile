@@ -5,7 +5,9 @@ PYTHON ?=
 JOBS ?= 2
 
 python := .venv/bin/python
-pytest := $(python) -m pytest -n $(JOBS) --dist loadgroup
+# a process takes whole files, in their order: what a file makes for all of its tests is made once
+split := -n $(JOBS) --dist loadfile --no-loadscope-reorder
+pytest := $(python) -m pytest $(split)
 tools := .venv/.tools
 built := .venv/.built
 sources := pyproject.toml CMakeLists.txt $(shell find core -type f 2>/dev/null)

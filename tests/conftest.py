@@ -9,8 +9,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
-SHARED = (HERE / "cli", HERE / "cluster")
-"""Folders whose files start runs, browsers or clusters for all of their tests: one process takes a file."""
 sys.path.insert(0, str(HERE))
 
 settings.register_profile(
@@ -46,8 +44,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if beginning := expected(item):
             item.add_marker(pytest.mark.filterwarnings(f"ignore:{beginning}"))
-        if item.path.parent in SHARED:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     tests = {}
     for item in filter(is_product, items):
         tests.setdefault((item.path, item.originalname), []).append(item)
