@@ -5,6 +5,9 @@ PYTHON ?=
 JOBS ?= 2
 
 python := .venv/bin/python
+# a process takes whole files, in their order: what a file makes for all of its tests is made once
+split := -n $(JOBS) --dist loadfile --no-loadscope-reorder
+pytest := $(python) -m pytest $(split)
 tools := .venv/.tools
 built := .venv/.built
 sources := pyproject.toml CMakeLists.txt $(shell find core -type f 2>/dev/null)
@@ -14,7 +17,8 @@ linted := src tests benchmarks examples tools
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHON
-unexport PYTHONPATH PYTHONHOME
+# without bytecode on disk every process compiles all that it imports: a minute of the tests, and more of those that start some
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test test-product test-all test-core bench lint format stub tables sanitize sanitize-python docs clean distclean
 .DELETE_ON_ERROR:
@@ -36,13 +40,13 @@ demo: $(built)
 	$(python) -m tenfold.cli demo
 
 test: $(built)
-	$(python) -m pytest -n $(JOBS)
+	$(pytest)
 
 test-product: $(built)
-	$(python) -m pytest -n $(JOBS) -m "product and not slow"
+	$(pytest) -m "product and not slow"
 
 test-all: $(built)
-	TENFOLD_HYPOTHESIS=thorough $(python) -m pytest -n $(JOBS) -m ""
+	TENFOLD_HYPOTHESIS=thorough $(pytest) -m ""
 
 test-core: $(tools)
 	$(call core-tests,build/tests,Release,OFF)

@@ -1,4 +1,4 @@
-"""What tests share: the table of estimators, hypothesis that repeats itself, and which cases the default run takes."""
+"""What tests share: hypothesis that repeats itself, and which cases the default run takes."""
 
 import os
 import signal
@@ -27,12 +27,12 @@ def pytest_configure():
 
 def expected(item):
     """How a warning begins that the estimator of this test may give, or nothing."""
-    from estimators import TABLE
+    from estimators import row_of
 
     given = getattr(item, "callspec", None)
     row, estimator = (given.params.get(name) if given else None for name in ("row", "estimator"))
     if estimator is not None:
-        row = next((row for row in TABLE if row.name == type(estimator).__name__), None)
+        row = row_of(type(estimator).__name__)
     return getattr(row, "warns", "")
 
 
@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(items):
 
 def is_product(item):
     """Whether a test is asked of many rows in many ways: the tests of equivalence, and those that say so."""
-    inside = (HERE / "equivalence") in item.path.parents or any(
-        item.get_closest_marker(name) for name in ("covering", "once_a_class")
-    )
-    return bool(inside and hasattr(item, "callspec") and item.get_closest_marker("slow") is None)
+    if not hasattr(item, "callspec") or item.get_closest_marker("slow") is not None:
+        return False
+    marked = any(item.get_closest_marker(name) for name in ("covering", "once_a_class"))
+    return marked or item.path.parent == HERE / "equivalence"

@@ -11,6 +11,7 @@ import inspect
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -28,10 +29,14 @@ def is_possible(item: Any) -> bool:
     """Whether all conditions of a case hold."""
     for mark in item.iter_markers("only_if"):
         (condition,) = mark.args
-        names = inspect.signature(condition).parameters
-        if not condition(**{name: item.callspec.params[name] for name in names}):
+        if not condition(**{name: item.callspec.params[name] for name in _names(condition)}):
             return False
     return True
+
+
+@cache
+def _names(condition: Callable[..., bool]) -> tuple[str, ...]:
+    return tuple(inspect.signature(condition).parameters)
 
 
 def select_covering(items: list[Any]) -> set[Any]:

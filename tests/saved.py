@@ -4,8 +4,9 @@ import copy
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -34,9 +35,10 @@ from sklearn.preprocessing import (
 )
 
 import tenfold
-from estimators import EVERY, classes, plain, regression
-from models import DRAWN, MODELS, Apart, blobs
-from neighbours import NEIGHBOURS
+from estimators import TABLE, Apart, Estimator, Linear, Neighbours, classes, frame, row_of, tasks
+
+BAYES = row_of("BayesClassifier")
+"""Whose densities are no data: it is not kept."""
 
 METHODS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples"),
@@ -45,58 +47,43 @@ METHODS = (
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A model by name, and what makes it: the fitted model and queries."""
+class Saved:
+    """A model of a class, and what makes it: the fitted model and queries."""
 
     id: str
+    name: str
     make: Callable[[], tuple[Any, Any]]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "make", cache(self.make))  # made once, and not to be changed
 
-def _of_row(row: Any, count: int) -> Kept:
+
+def _of_row(row: Estimator, words: str = "", **of_the_data: Any) -> Saved:
+    # a function is refused; its row is there for what starts from the same centres
+    changed = {"init": "k-means++"} if isinstance(row.settings.get("init"), Apart) else {}
+
     def make() -> tuple[Any, Any]:
-        X, y, _ = plain(row, 60, 4, count=count)
-        return row.make().fit(X, y), X[:20]
+        X, y, _ = row.data(**of_the_data)
+        return row.make(**changed).fit(X, y), X[:20] + 0.1 if isinstance(row, Neighbours) else X[:20]
 
-    return Kept(f"{row.id}, {count} classes" if row.classifier else row.id, make)
+    return Saved(row.id + words, row.name, make)
 
 
-def _of_model(row: Any) -> Kept:
+def _rows() -> Iterator[Saved]:
+    """The rows of the table, those of classifiers with two and with three classes."""
+    for row in TABLE:
+        if isinstance(row, Linear) and row.classes > 2:
+            yield from (_of_row(row, f", {count} classes", count=count) for count in (2, 3))
+        elif row is not BAYES:
+            yield _of_row(row)
+
+
+def _several_targets(name: str, **settings: Any) -> Saved:
     def make() -> tuple[Any, Any]:
-        X, y, _ = row.data()
-        # a function is refused; its row is there for what starts from the same centres
-        changed = {"init": "k-means++"} if isinstance(row.settings.get("init"), Apart) else {}
-        return row.make(**changed).fit(X, y), X[:20]
+        X, Y, _ = tasks()
+        return getattr(tenfold, name)(**settings).fit(X, Y), X[:20]
 
-    return Kept(row.id, make)
-
-
-def _of_rows(row: Any) -> Kept:
-    def make() -> tuple[Any, Any]:
-        X, y = row.data()
-        return row.fit(row.make(), X, y), X[:20] + 0.1
-
-    return Kept(row.id, make)
-
-
-def _drawn(name: str) -> Kept:
-    def make() -> tuple[Any, Any]:
-        X = blobs().X
-        return getattr(tenfold, name)(n_clusters=3, random_state=0).fit(X), X[:20]
-
-    return Kept(name, make)
-
-
-def _sequences() -> tuple[Any, Any]:
-    X = [[{"the": 1}, {"dog": 1}, {"barks": 1}], [{"dogs": 1}, {"bark": 1}], [{"the": 1}, {"bark": 1}]]
-    return tenfold.StructuredPerceptron(max_iter=20).fit(X, [["D", "N", "V"], ["N", "V"], ["D", "N"]]), X
-
-
-def _several_targets(name: str, **settings: Any) -> Kept:
-    def make() -> tuple[Any, Any]:
-        X, y, _ = regression()
-        return getattr(tenfold, name)(**settings).fit(X, np.column_stack([y, y**2])), X[:20]
-
-    return Kept(f"{name}, two targets", make)
+    return Saved(f"{name}, two targets", name, make)
 
 
 def _several_classes() -> tuple[Any, Any]:
@@ -104,7 +91,7 @@ def _several_classes() -> tuple[Any, Any]:
     return tenfold.KNeighborsClassifier().fit(X, np.column_stack([y, y[::-1]])), X[:20]
 
 
-def _sparse_rows(name: str, **settings: Any) -> Kept:
+def _sparse_rows(name: str, **settings: Any) -> Saved:
     def make() -> tuple[Any, Any]:
         X, y, _ = classes(count=3)
         X[np.abs(X) < 0.6] = 0.0
@@ -112,16 +99,16 @@ def _sparse_rows(name: str, **settings: Any) -> Kept:
         rows = sparse.csr_array(X)
         return getattr(tenfold, name)(**settings).fit(rows, y, sample_weight=weight), rows[:20]
 
-    return Kept(f"{name}, sparse rows", make)
+    return Saved(f"{name}, sparse rows", name, make)
 
 
-def _decided(count: int, method: str) -> Kept:
+def _decided(count: int, method: str) -> Saved:
     def make() -> tuple[Any, Any]:
         X, y, _ = classes(count=count)
         inner = tenfold.decide.Calibrator(tenfold.RidgeClassifier(), method=method)
         return tenfold.decide.DecisionClassifier(inner, reject_cost=0.2).fit(X, y), X[:20]
 
-    return Kept(f"DecisionClassifier, {method}", make)
+    return Saved(f"DecisionClassifier, {method}", "DecisionClassifier", make)
 
 
 def _calibrated() -> tuple[Any, Any]:
@@ -129,46 +116,9 @@ def _calibrated() -> tuple[Any, Any]:
     return tenfold.decide.Calibrator(tenfold.GaussianNB(), cv=3).fit(X, y), X[:20]
 
 
-BAYES = next(row for row in MODELS if row.name == "BayesClassifier")
-
-TABLE = [
-    *(_of_row(row, count) for row in EVERY for count in ((2, 3) if row.classes > 2 else (2,))),
-    *(_of_model(row) for row in MODELS if row is not BAYES),
-    *(_of_rows(row) for row in NEIGHBOURS),
-    *(_drawn(name) for name in DRAWN),
-    Kept("StructuredPerceptron", _sequences),
-    Kept("KNeighborsClassifier, two targets", _several_classes),
-    _several_targets("Ridge"),
-    _several_targets("RidgeCV", alphas=[0.1, 1.0], store_cv_results=True),
-    _several_targets("Lars"),
-    _several_targets("OrthogonalMatchingPursuit", n_nonzero_coefs=2),
-    _several_targets("MultiTaskLassoCV", alphas=3, cv=3),
-    _several_targets("MultiTaskElasticNetCV", alphas=3, cv=3),
-    _sparse_rows("KNeighborsClassifier", algorithm="brute"),
-    _sparse_rows("VotedPerceptron", random_state=0),
-    _sparse_rows("SGDClassifier", average=True, random_state=0),
-    _sparse_rows("LogisticRegression"),
-    _decided(2, "sigmoid"),
-    _decided(3, "isotonic"),
-    Kept("Calibrator", _calibrated),
-]
-
-
-def frame(n: int = 60, seed: int = 0) -> tuple[Any, Any]:
-    """A table of numbers, some missing, words and sentences, and targets."""
-    rng = np.random.default_rng(seed)
-    numbers = rng.standard_normal((n, 4))
-    table = pd.DataFrame(numbers, columns=["a", "b", "c", "d"])
-    table.loc[::7, "b"] = np.nan
-    table["kind"] = rng.choice(["red", "green", "blue", "rare"], n, p=[0.4, 0.3, 0.25, 0.05])
-    table["size"] = rng.choice(["small", "large"], n)
-    table["words"] = [" ".join(rng.choice(["cat", "dog", "sat", "mat", "hat"], 4)) for _ in range(n)]
-    return table, numbers[:, 0] + 0.1 * rng.standard_normal(n)
-
-
 def whole_table() -> tuple[Any, Any]:
     """A pipeline of all transformers of the allow-list, and new rows."""
-    X, y = frame()
+    X, y, _ = frame()
     columns = ColumnTransformer(
         [
             ("scaled", make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), ["a", "b"]),
@@ -194,14 +144,14 @@ def whole_table() -> tuple[Any, Any]:
     )
     model = make_pipeline(columns, VarianceThreshold(), SelectKBest(f_regression, k=20), tenfold.Ridge())
     wrapped = TransformedTargetRegressor(model, transformer=StandardScaler())
-    return wrapped.fit(X, y), frame(20, 1)[0]
+    return wrapped.fit(X, y), frame(20, seed=1).X
 
 
 def encoded(scale: bool = True) -> tuple[Any, Any]:
     """A table of all kinds of columns behind our own encoder, and new rows."""
 
     def made(n: int, seed: int) -> tuple[Any, Any]:
-        table, y = frame(n, seed)
+        table, y, _ = frame(n, seed=seed)
         rng = np.random.default_rng(seed)
         table["when"] = pd.Timestamp("2020-03-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
         table["grade"] = rng.choice(["low", "middle", "high"], n)
@@ -220,9 +170,25 @@ def _encoder() -> tuple[Any, Any]:
     return model[0], X
 
 
-TABLE.append(Kept("TableEncoder", _encoder))
+MODELS = [
+    *_rows(),
+    Saved("KNeighborsClassifier, two targets", "KNeighborsClassifier", _several_classes),
+    _several_targets("Ridge"),
+    _several_targets("RidgeCV", alphas=[0.1, 1.0], store_cv_results=True),
+    _several_targets("Lars"),
+    _several_targets("OrthogonalMatchingPursuit", n_nonzero_coefs=2),
+    _sparse_rows("KNeighborsClassifier", algorithm="brute"),
+    _sparse_rows("VotedPerceptron", random_state=0),
+    _sparse_rows("SGDClassifier", average=True, random_state=0),
+    _sparse_rows("LogisticRegression"),
+    _decided(2, "sigmoid"),
+    _decided(3, "isotonic"),
+    Saved("Calibrator", "Calibrator", _calibrated),
+    Saved("TableEncoder, all kinds of columns", "TableEncoder", _encoder),
+]
+"""A model of every row of the table, and others that hold something else."""
 
-PIPELINES = [Kept("all transformers", whole_table), Kept("a table behind our encoder", encoded)]
+PIPELINES = [Saved("all transformers", "", whole_table), Saved("a table behind our encoder", "", encoded)]
 
 
 def answers(model: Any, X: Any) -> dict[str, Any]:

@@ -16,12 +16,12 @@ from slow_formulas import cosines, logistic_objective, logistic_optimum, problem
 
 import tenfold
 from design import only_if
-from estimators import SHAPES, TABLE, Data, classes, columns_of, parameters, regression, zero_weights
+from estimators import SHAPES, SOLVED, Data, classes, columns_of, parameters, regression, row_of, zero_weights
 from tenfold import certify
 
 LEAST = [
     row
-    for row in TABLE
+    for row in SOLVED
     if row.kind == "residual"
     and row.settings.get("solver") is None
     and row.peer
@@ -128,7 +128,7 @@ def test_class_weights(class_weight, weighted):
 
 
 def test_several_targets_and_alphas():
-    row = next(row for row in TABLE if row.name == "Ridge")
+    row = row_of("Ridge")
     X, _, _ = SHAPES["tall"](row)
     Y = columns_of(row, 3)
     model = theirs.Ridge([0.1, 1.0, 10.0]).fit(X, Y)
@@ -228,7 +228,7 @@ def test_logistic_models_of_several_classes():
         assert not certify(model, X, y, sample_weight=weight).ok
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 def test_not_fitted(row):
     data = SHAPES["tall"](row)
     for model in (row.make(), his(row)) if row.peer else (row.make(),):
@@ -239,7 +239,7 @@ def test_not_fitted(row):
 # -- bad input, and no side effects ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 def test_bad_data(row):
     data = SHAPES["tall"](row)
     model = row.make().fit(data.X, data.y)
@@ -258,7 +258,7 @@ def test_bad_data(row):
             certify(model, data.X, np.where(np.arange(60) == 5, "cow", data.y))
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 def test_judging_changes_nothing(row):
     data = SHAPES["tall"](row)
     model = row.make().fit(data.X, data.y)
@@ -267,7 +267,7 @@ def test_judging_changes_nothing(row):
     assert pickle.dumps(model) == before
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 @pytest.mark.parametrize("kind", [np.asfortranarray, sparse.csr_array, sparse.csc_matrix, np.ndarray.tolist])
 def test_data_in_any_storage(row, kind):
     data = SHAPES["tall"](row)
@@ -278,7 +278,7 @@ def test_data_in_any_storage(row, kind):
     np.testing.assert_allclose(a.objective, b.objective, rtol=1e-12)
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row.kind == "residual"], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if row.kind == "residual"], ids=lambda row: row.id)
 def test_weights_that_are_not_finite_are_never_ok(row):
     data = SHAPES["tall"](row)
     for value in (np.nan, np.inf, 1e300):

@@ -37,14 +37,14 @@ from slow_formulas import (
 
 import tenfold
 from design import only_if
-from estimators import IDS, SHAPES, TABLE, Data, columns_of, fits, kind_of, parameters, plain, targets_for, zero_weights
+from estimators import SHAPES, SOLVED, Data, columns_of, fits, kind_of, parameters, targets_for, zero_weights
 from tenfold import Certificate
 
 pytestmark = pytest.mark.covering
-every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
+every_row = pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 
-residual_rows = [row for row in TABLE if row.kind == "residual"]
-gap_rows = [row for row in TABLE if row.kind == "gap"]
+residual_rows = [row for row in SOLVED if row.kind == "residual"]
+gap_rows = [row for row in SOLVED if row.kind == "gap"]
 
 
 def separable(row, shape):
@@ -59,7 +59,7 @@ def beyond(row, shape):
 
 ROWS_AND_SHAPES = [
     pytest.param(row, shape, id=f"{row.id}-{shape}")
-    for row in TABLE
+    for row in SOLVED
     for shape in SHAPES
     if fits(row, shape) and not separable(row, shape) and not beyond(row, shape)
 ]
@@ -435,7 +435,7 @@ def test_a_worsened_copy_is_refused(row, shape, worsen):
 
 @every_row
 def test_a_model_of_other_data_is_refused(row):
-    data, other = SHAPES["tall"](row), plain(row, 60, 4, seed=9)
+    data, other = SHAPES["tall"](row), row.data(60, 4, seed=9)
     assert not tenfold.certify(fit(row, data), other.X, other.y).ok
 
 
@@ -445,7 +445,7 @@ def test_left_out_weights_are_noticed(row):
     assert not tenfold.certify(fit(row, data), data.X, data.y).ok
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row.iterative], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if row.iterative], ids=lambda row: row.id)
 def test_one_iteration_is_not_enough(row):
     """A fit that is cut short warns with the certificate's sentence, and is not ok."""
     X, y, _ = SHAPES["tall"](row)
@@ -492,7 +492,7 @@ def test_conjugate_gradients_cut_short():
 # -- several targets -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row.multi_output and not row.matrix], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if row.multi_output and not row.matrix], ids=lambda row: row.id)
 def test_parts_list_every_target(row):
     X, _, _ = SHAPES["tall"](row)
     Y = columns_of(row, 3)
@@ -508,9 +508,9 @@ def test_parts_list_every_target(row):
     assert certificate.parts[0] <= 1e-6 >= certificate.parts[2]
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row.classes > 2], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if row.classes > 2], ids=lambda row: row.id)
 def test_several_classes(row):
-    X, y, _ = plain(row, 90, 4, count=3)
+    X, y, _ = row.data(90, 4, count=3)
     model = row.make().fit(X, y)
     assert model.certificate_.ok
     check = {"LinearSVC": check_machines}.get(row.name, check_gap_of_classes)
@@ -564,7 +564,7 @@ def test_the_radius_of_a_ridge_contains_the_optimum(row, size):
         assert np.all(np.sign(here)[sure] == np.sign(there)[sure])
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if not row.unique], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if not row.unique], ids=lambda row: row.id)
 def test_decided_needs_a_penalty(row):
     data = SHAPES["tall"](row)
     model = fit(row, data)
@@ -622,12 +622,12 @@ def test_words_and_plain_values(row):
 
 
 def test_a_certificate_cannot_be_changed():
-    certificate = fit(TABLE[0], SHAPES["tall"](TABLE[0])).certificate_
+    certificate = fit(SOLVED[0], SHAPES["tall"](SOLVED[0])).certificate_
     with pytest.raises(AttributeError):
         certificate.value = 0.0
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row.kind == "residual"], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if row.kind == "residual"], ids=lambda row: row.id)
 @only_if(lambda row: not (row.unique or row.positive or row.selects or row.units))
 def test_a_singular_system_is_told_by_its_condition(row):
     data = SHAPES["collinear"](row)
@@ -702,14 +702,14 @@ def test_quasi_separable_classes_are_not_certified():
     assert not model.certificate_.ok or model.certificate_.value >= 2 * np.log(2.0) / 6 - model.certificate_.objective
 
 
-def test_zero_weights_in_the_certificate_are_removed_rows():
-    for row in TABLE:
-        data = SHAPES["tall"](row)
-        weight = zero_weights(60)
-        keep = weight > 0
-        if row.chooses or "balanced" in str(row.settings):
-            continue  # a splitter sees rows of weight zero, and classes are counted with them
-        model = row.make().fit(data.X, data.y, sample_weight=weight)
-        fewer = tenfold.certify(model, data.X[keep], np.asarray(data.y)[keep], sample_weight=weight[keep])
-        assert fewer.ok, row.id
-        np.testing.assert_allclose(fewer.objective, model.certificate_.objective, rtol=1e-12)
+@every_row
+# a splitter sees rows of weight zero, and classes are counted with them
+@only_if(lambda row: not (row.chooses or "balanced" in str(row.settings)))
+def test_zero_weights_in_the_certificate_are_removed_rows(row):
+    data = SHAPES["tall"](row)
+    weight = zero_weights(60)
+    keep = weight > 0
+    model = row.make().fit(data.X, data.y, sample_weight=weight)
+    fewer = tenfold.certify(model, data.X[keep], np.asarray(data.y)[keep], sample_weight=weight[keep])
+    assert fewer.ok
+    np.testing.assert_allclose(fewer.objective, model.certificate_.objective, rtol=1e-12)

@@ -7,9 +7,9 @@ import pytest
 
 import tenfold
 from design import only_if
-from models import MODELS, weights
+from estimators import STATISTICAL, weights
 
-every_model = pytest.mark.parametrize("row", MODELS, ids=lambda row: row.id)
+every_model = pytest.mark.parametrize("row", STATISTICAL, ids=lambda row: row.id)
 
 
 @every_model
@@ -42,7 +42,7 @@ def test_other_data_are_refused(row):
     assert not tenfold.certify(row.make().fit(X, y), other, y_other).ok
 
 
-JUDGED = [(row, name) for row in MODELS for name in row.judged]
+JUDGED = [(row, name) for row in STATISTICAL for name in row.seen]
 
 
 @pytest.mark.parametrize(("row", "name"), JUDGED, ids=[f"{row.id}-{name}" for row, name in JUDGED])
@@ -62,12 +62,12 @@ def test_a_worsened_model_is_refused(row, name):
     assert not tenfold.certify(worse, X, y).ok
 
 
-@pytest.mark.parametrize("row", [row for row in MODELS if row.peer], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in STATISTICAL if row.peer], ids=lambda row: row.id)
 def test_the_class_of_scikit_learn_is_judged(row):
     X, y, _ = row.data()
     his = row.his().fit(X, y)
     assert tenfold.certify(his, X, y).ok == row.alike  # else it is near to it, and that shows
-    name = row.judged[-1]
+    name = row.seen[-1]
     found = getattr(his, name)
     more = 1.0 + max(row.step, 1e-5)
     setattr(his, name, [part * more for part in found] if isinstance(found, list) else found * more)

@@ -8,7 +8,7 @@ import sklearn.neighbors
 
 import tenfold
 from design import only_if
-from neighbours import NEIGHBOURS
+from estimators import NEIGHBOURS
 from tenfold.data import MemoryRows
 from tenfold.judge import neighbours as judge
 
@@ -19,9 +19,9 @@ every_row = pytest.mark.parametrize("row", NEIGHBOURS, ids=lambda row: row.id)
 @pytest.mark.parametrize("shape", [(120, 4), (20, 30), (1, 3), (700, 2)], ids=["tall", "wide", "one row", "sampled"])
 @only_if(lambda row, shape: shape[0] >= row.fewest and not (row.coarse and shape[1] > 4))
 def test_certified(row, shape):
-    X, y = row.data(max(8, shape[0]), shape[1])
+    X, y, _ = row.data(max(8, shape[0]), shape[1])
     X, y = X[: shape[0]], None if y is None else y[: shape[0]]
-    model = row.fit(row.make(), X, y)
+    model = row.make().fit(X, y)
     assert model.certificate_.ok, model.certificate_.explain()
     assert model.certificate_.kind == "exact"
     again = tenfold.certify(model, X, y)
@@ -30,8 +30,8 @@ def test_certified(row, shape):
 
 @every_row
 def test_other_rows_and_targets_are_refused(row):
-    X, y = row.data()
-    model = row.fit(row.make(), X, y)
+    X, y, _ = row.data()
+    model = row.make().fit(X, y)
     other = X.copy()
     other[50, 1] += 9.0 if row.coarse else 1e-6
     assert not tenfold.certify(model, other, y).ok
@@ -41,7 +41,7 @@ def test_other_rows_and_targets_are_refused(row):
         assert not tenfold.certify(model, X, moved).ok
     if row.weighted:
         w = np.random.default_rng(0).integers(0, 4, len(X)) * 0.3
-        weighted = row.fit(row.make(), X, y, sample_weight=w)
+        weighted = row.make().fit(X, y, sample_weight=w)
         assert weighted.certificate_.ok
         assert tenfold.certify(weighted, X, y, w).ok
         assert not tenfold.certify(weighted, X, y).ok
@@ -99,9 +99,9 @@ def test_perturbed_answers_are_refused():
 
 @pytest.mark.parametrize("row", [row for row in NEIGHBOURS if row.peer], ids=lambda row: row.id)
 def test_the_class_of_scikit_learn_is_judged(row):
-    X, y = row.data()
+    X, y, _ = row.data()
     X[7] += 0.1  # of rows at one place his distance is the root of a rounding
-    his = row.fit(row.his(), X, y)
+    his = row.his().fit(X, y)
     assert tenfold.certify(his, X, y).ok
     if row.name == "KernelDensity":
         his.bandwidth_ *= 1.0 + 1e-6

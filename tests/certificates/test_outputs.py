@@ -8,11 +8,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import tenfold
-from estimators import TABLE, plain
+from estimators import SOLVED
 from tenfold.data import BudgetSpent, MemoryRows, limit_passes, weights_of
 from tenfold.stats.derivatives import Total
 
-LINEAR = [row for row in TABLE if row.linear]
+LINEAR = [row for row in SOLVED if row.linear]
 METHODS = ("predict", "decision_function", "predict_proba")
 CASES = [(row, method) for row in LINEAR for method in METHODS if method in dir(getattr(tenfold, row.name))]
 CASES = [case for case in CASES if (case[0].name, case[1]) != ("GeneralizedLinearClassifier", "predict_proba")]
@@ -20,7 +20,7 @@ CASES = [case for case in CASES if (case[0].name, case[1]) != ("GeneralizedLinea
 
 @pytest.mark.parametrize(("row", "method"), CASES, ids=[f"{row.id}-{method}" for row, method in CASES])
 def test_other_predictions_are_refused(row, method, monkeypatch):
-    X, y, _ = plain(row, 60, 4)
+    X, y, _ = row.data()
     model = row.make().fit(X, y)
     own = getattr(model, method)
     assert tenfold.certify(model, X, y).ok
@@ -45,7 +45,7 @@ def test_outputs_agree_for_every_storage(storage):
 
 
 def test_samples_of_a_table():
-    X, y, _ = plain(LINEAR[0], 60, 4)
+    X, y, _ = LINEAR[0].data(60, 4)
     table = tenfold.rows([X[:30], X[30:]])
     assert tenfold.certify(tenfold.Ridge().fit(X, y), table, y).ok
 

@@ -10,14 +10,11 @@ import warnings
 import numpy as np
 import pytest
 from excess import Reference
-from sklearn.utils import all_estimators
 from symmetries import SYMMETRIES, is_permuted, move, move_alone
 from tampering import outputs, same_or_raises, tamper
 
 import tenfold
-from estimators import EVERY, classes, plain, regression
-from models import MODELS, blobs
-from neighbours import NEIGHBOURS
+from estimators import LINEAR, NEIGHBOURS, STATISTICAL, blobs, classes, regression
 from tenfold.certification import report_only
 
 
@@ -52,25 +49,12 @@ def survivors(model, X, y):
         return found
 
 
-def linear_data(row):
-    data = plain(row, 60, 4)
-    return data.X, data.y
+ROWS = [*LINEAR, *STATISTICAL, *NEIGHBOURS]
 
 
-def kept_data(row):
-    return row.data()
-
-
-CASES = [
-    *((row, linear_data) for row in EVERY),
-    *((row, lambda row: row.data()[:2]) for row in MODELS),
-    *((row, kept_data) for row in NEIGHBOURS),
-]
-
-
-@pytest.mark.parametrize(("row", "data"), CASES, ids=[row.id for row, _ in CASES])
-def test_tampered_model_is_refused(row, data):
-    X, y = data(row)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_tampered_model_is_refused(row):
+    X, y, _ = row.data()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = row.make().fit(X, y)
@@ -138,33 +122,40 @@ def test_tampered_model_without_a_row_is_refused(make):
     assert survivors(model, X, y) == []
 
 
-THEIRS = dict(all_estimators())
 TIGHT = {"tol": 1e-10, "max_iter": 100_000}
 NOT_JUDGED = ("PassiveAggressiveClassifier", "PassiveAggressiveRegressor")
 """Whose steps solve no problem of all samples: certify refuses the class."""
+NOT_CERTIFIED = ("SGDClassifier", "SGDRegressor", "SGDOneClassSVM", "IncrementalPCA")
+"""Whose steps end near the optimum, or which is near to the components of all samples: nothing to tamper with."""
+THEIRS = [
+    row
+    for row in ROWS
+    if row.peer and row.name not in NOT_JUDGED + NOT_CERTIFIED and row.id != "LassoLars(alpha=0.1,positive=True)"
+]
+"""Rows at which scikit-learn's class is certified: not where its path of one sign ends before the optimum."""
+
+
+MISSED = {"OrthogonalMatchingPursuitCV": "a number of columns beyond those that there are is not refused"}
 
 
 @pytest.mark.parametrize(
-    ("row", "data"),
-    [pytest.param(row, data, id=row.id) for row, data in CASES if row.name in THEIRS and row.name not in NOT_JUDGED],
+    "row",
+    [
+        pytest.param(row, id=row.id, marks=[pytest.mark.xfail(reason=MISSED[row.name])] if row.name in MISSED else ())
+        for row in THEIRS
+    ],
 )
-def test_tampered_model_of_scikit_learn_is_refused(row, data):
-    """Of scikit-learn's class with the same settings, fitted tightly; where it cannot, or is not certified, there is
-    nothing to tamper with.
-    """
-    X, y = data(row)
-    model = THEIRS[row.name]()
+def test_tampered_model_of_scikit_learn_is_refused(row):
+    """Of scikit-learn's class with the same settings, fitted tightly."""
+    X, y, _ = row.data()
+    model = row.his()
     known = model.get_params()
-    settings = {name: value for name, value in row.make().get_params().items() if name in known}
+    tight = {"tol": min(TIGHT["tol"], known["tol"] or 1.0), "max_iter": TIGHT["max_iter"]} if "tol" in known else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            model.set_params(**settings)
-            model.set_params(**{name: value for name, value in TIGHT.items() if name in known}).fit(X, y)
-        except ValueError:
-            pytest.skip("other parameters")
-    if getattr(judge(model, X, y), "ok", False):
-        assert survivors(model, X, y) == []
+        model.set_params(**{name: value for name, value in tight.items() if name in known}).fit(X, y)
+    assert judge(model, X, y).ok
+    assert survivors(model, X, y) == []
 
 
 @pytest.mark.parametrize("symmetry", SYMMETRIES.values(), ids=SYMMETRIES)

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import tenfold.cli.writing
+from scripts import run_script
 from tenfold import LinearSVC, LogisticRegressionCV
 from tenfold.cli.commands import tenfold as command
 from tenfold.datasets import make_table, write_csv
@@ -136,7 +137,7 @@ def test_kinds_can_be_declared(tmp_path):
     again = CliRunner().invoke(command, ["certify", str(tmp_path / "run"), str(tmp_path / "sizes.csv")])
     assert again.exit_code == 0, again.output
     predictions = (tmp_path / "run" / "predictions.csv").read_text(encoding="utf-8")
-    subprocess.run([sys.executable, str(tmp_path / "run" / "reproduce.py")], cwd=tmp_path, check=True)
+    run_script(tmp_path / "run" / "reproduce.py", cwd=tmp_path)
     assert (tmp_path / "predictions.csv").read_text(encoding="utf-8") == predictions
 
 

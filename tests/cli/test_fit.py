@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from scripts import run_script
 from tenfold.cli.commands import tenfold
 from tenfold.datasets import make_table, write_csv
 
@@ -180,7 +181,7 @@ def test_test_table_is_predicted_and_scored(houses, tmp_path):
     for name in ("houses.csv", "new.csv"):
         shutil.copy(tmp_path / name, tmp_path / "empty")
     shutil.copy(tmp_path / "run" / "reproduce.py", tmp_path / "empty")
-    subprocess.run([sys.executable, "reproduce.py"], cwd=tmp_path / "empty", check=True)
+    run_script("reproduce.py", cwd=tmp_path / "empty")
     assert read(tmp_path / "empty" / "predictions.csv") == read(tmp_path / "run" / "predictions.csv")
 
 
@@ -293,7 +294,7 @@ def test_expansion_is_saved_and_reproduced(tmp_path):
     (tmp_path / "again").mkdir()
     for path in (data, tmp_path / "run" / "reproduce.py"):
         shutil.copy(path, tmp_path / "again")
-    subprocess.run([sys.executable, "reproduce.py"], cwd=tmp_path / "again", check=True)
+    run_script("reproduce.py", cwd=tmp_path / "again")
     assert read(tmp_path / "again" / "predictions.csv") == read(tmp_path / "run" / "predictions.csv")
     assert "allowed" in called("certify", tmp_path / "run", data).output
 

@@ -1,14 +1,13 @@
 """What is done with a run: predict, certify, check and info, in sentences and nothing else."""
 
 import json
-import subprocess
-import sys
 import warnings
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from scripts import run_script
 from tenfold.cli import using
 from tenfold.cli.commands import tenfold
 from tenfold.cli.preparing import Roles, prepared
@@ -57,7 +56,7 @@ def test_declared_missing_values_hold_for_new_tables(run):
     assert "x: 15 values -999 and -99 taken as missing, as asked" in record["decisions"]
     assert record["missing"] == {"x": ["-999", "-99"], "colour": ["unknown", "none"]}
     predictions = (run / "run" / "predictions.csv").read_text(encoding="utf-8")
-    subprocess.run([sys.executable, "run/reproduce.py", "old.csv"], cwd=run, check=True)
+    run_script("run/reproduce.py", "old.csv", cwd=run)
     assert (run / "predictions.csv").read_text(encoding="utf-8") == predictions
 
 

@@ -7,7 +7,7 @@ from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
-from estimators import TABLE, classes, parameters
+from estimators import SOLVED, classes, parameters, row_of
 
 
 def hard():
@@ -136,7 +136,7 @@ def test_an_interrupt_keeps_the_last_step():
 
 def test_direct_fits_take_callbacks_too():
     """A callback registered on a fit that needs no iteration is set up and torn down."""
-    row = next(row for row in TABLE if row.name == "Ridge")
+    row = row_of("Ridge")
     rng = np.random.default_rng(0)
     count = Count()
     row.make().set_callbacks(count).fit(rng.standard_normal((20, 3)), rng.standard_normal(20))
@@ -144,7 +144,7 @@ def test_direct_fits_take_callbacks_too():
     assert count.ended == 0
 
 
-@pytest.mark.parametrize("name", sorted({row.name for row in TABLE if row.iterative}))
+@pytest.mark.parametrize("name", sorted({row.name for row in SOLVED if row.iterative}))
 def test_iterative_classes_support_callbacks(name):
     assert hasattr(getattr(tenfold, name), "set_callbacks")
 

@@ -8,15 +8,13 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.metaestimators import available_if
 
 import tenfold
-from estimators import EVERY, classes, plain, regression
-from models import MODELS, blobs
-from neighbours import NEIGHBOURS
+from estimators import TABLE, classes, fitted
 from tenfold.decide import Calibrator, DecisionClassifier
 from tenfold.inference import NoInferenceError
 from tenfold.judge.certificate import RULES, Certificate
@@ -24,43 +22,7 @@ from tenfold.judge.certificate import RULES, Certificate
 VOID = ("br", "hr", "img", "input", "meta", "link", "path", "circle")
 
 
-def fit_row(row):
-    """The fitted estimator of a row of one of the tables, its samples and its targets."""
-    if row in EVERY:
-        X, y, _ = plain(row, 60, 4)
-        return row.make().fit(X, y), X, y
-    if row in MODELS:
-        X, y, _ = row.data(90, 4)
-        return (row.make().fit(X) if y is None else row.make().fit(X, y)), X, y
-    X, y = row.data()
-    return row.fit(row.make(), X, y), X, y
-
-
-def fit_sequences():
-    X = [np.eye(3)[[0, 1, 2]], np.eye(3)[[2, 1]]]
-    return tenfold.StructuredPerceptron().fit(X, [np.array([0, 1, 1]), np.array([1, 0])])
-
-
-def fit_targets(name):
-    X, y, _ = regression()
-    return getattr(tenfold, name)(alphas=3, cv=3).fit(X, np.column_stack([y, -y]))
-
-
-APART = {
-    **{
-        name: lambda name=name: getattr(tenfold, name)(n_clusters=3, random_state=0).fit(blobs().X)
-        for name in ("BisectingKMeans", "MiniBatchKMeans", "OnlineKMeans")
-    },
-    **{name: lambda name=name: fit_targets(name) for name in ("MultiTaskLassoCV", "MultiTaskElasticNetCV")},
-    "StructuredPerceptron": fit_sequences,
-    "TableEncoder": lambda: tenfold.TableEncoder().fit(regression().X),
-    "Calibrator": lambda: Calibrator().fit(*classes()[:2]),
-    "DecisionClassifier": lambda: DecisionClassifier(tenfold.LogisticRegression()).fit(*classes()[:2]),
-}
-"""Classes without a row in the tables."""
-
-ROWS = [*EVERY, *MODELS, *NEIGHBOURS]
-every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+every_row = pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
 
 
 class Balanced(HTMLParser):
@@ -104,30 +66,24 @@ def check_shown(model):
 
 @every_row
 def test_a_fitted_estimator_is_shown(row):
-    check_shown(fit_row(row)[0])
+    check_shown(fitted(row))
 
 
-@pytest.mark.parametrize("name", APART)
-def test_a_fitted_estimator_without_a_row_is_shown(name):
-    check_shown(APART[name]())
-
-
-def test_every_public_estimator_is_shown_by_a_test():
-    public = {name for name in tenfold.__all__ if inspect.isclass(getattr(tenfold, name))}
-    public = {name for name in public if issubclass(getattr(tenfold, name), BaseEstimator)}
-    assert public <= {*APART, *(row.name for row in ROWS)}
+@pytest.mark.parametrize("model", [Calibrator(), DecisionClassifier(tenfold.LogisticRegression())], ids=str)
+def test_a_fitted_estimator_that_decides_is_shown(model):
+    check_shown(clone(model).fit(*classes()[:2]))
 
 
 @every_row
 def test_a_fitted_pipeline_is_shown(row):
-    _, X, y = fit_row(row)
+    X, y, _ = row.data()
     # scikit-learn's pipeline reads no y of unsupervised steps
     check_shown(make_pipeline(FunctionTransformer(), row.make()).fit(X, y))
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if hasattr(getattr(tenfold, row.name), "inference_")], ids=str)
+@pytest.mark.parametrize("row", [row for row in TABLE if hasattr(row.cls, "inference_")], ids=lambda row: row.id)
 def test_inference_is_there_or_has_a_reason(row):
-    model = fit_row(row)[0]
+    model = fitted(row)
     if hasattr(model, "inference_"):
         assert "inference_" in dir(model)
         assert model.summary()

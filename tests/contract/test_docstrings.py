@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import tenfold
-from saved import BAYES, TABLE, Kept
+from estimators import fitted
+from saved import BAYES, MODELS
 from tenfold.judge.certificate import RULES
 
 MODULES = ("bounds", "datasets", "decide", "persist", "plots")
@@ -122,18 +123,13 @@ def fitted_names(model: Any) -> set[str]:
     return stored | computed
 
 
-def _bayes() -> tuple[Any, Any]:
-    X, y, _ = BAYES.data()
-    return BAYES.make().fit(X, y), X
-
-
 @cache
 def models() -> dict[str, list[Any]]:
     """What makes fitted models of each class, by its name."""
-    made: dict[str, list[Any]] = {"BayesClassifier": [Kept("BayesClassifier", _bayes)]}
-    for kept in TABLE:
-        name = re.split(r"[(,]", kept.id)[0]
-        made.setdefault(name if name in PUBLIC else f"decide.{name}", []).append(kept)
+    made: dict[str, list[Any]] = {BAYES.name: [lambda: fitted(BAYES)]}
+    for kept in MODELS:
+        name = kept.name if kept.name in PUBLIC else f"decide.{kept.name}"
+        made.setdefault(name, []).append(lambda kept=kept: kept.make()[0])
     return made
 
 
@@ -212,7 +208,7 @@ def test_fields_of_records(name):
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_fitted_attributes(name):
     given = documented(PUBLIC[name].__doc__, "Attributes")
-    expected = EVERYWHERE.union(*(fitted_names(kept.make()[0]) for kept in models()[name]))
+    expected = EVERYWHERE.union(*(fitted_names(make()) for make in models()[name]))
     assert sorted(expected - given.keys()) == []
     assert [attribute for attribute, entry in given.items() if not (entry.kind and entry.text)] == []
     assert sorted(given.keys() - stored_names() - EVERYWHERE) == []

@@ -5,30 +5,38 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn import cluster
+import sklearn
 from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detector, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
+from sklearn.utils.discovery import all_functions
 
 import tenfold
-from design import only_if
-from estimators import APART, EVERY, SHAPES, TABLE, parameters, peer_of
-from models import DRAWN, MODELS
-from neighbours import NEIGHBOURS
+from estimators import LINEAR, SOLVED, TABLE, Linear, Neighbours, fitted, his_fitted, one_a_class
+from saved import same
 
-NAMES = sorted({row.name for row in EVERY})
-every_class = pytest.mark.parametrize("name", sorted({row.name for row in EVERY if row.peer}))
-every_peer = pytest.mark.parametrize("row", [row for row in EVERY if row.peer], ids=lambda row: row.id)
-every_row = pytest.mark.parametrize("row", EVERY, ids=lambda row: row.id)
+CLASSES = one_a_class([row for row in TABLE if row.peer])
+MATRICES = [row for row in TABLE if row.matrices]
 
-FUNCTIONS = ["ridge_regression"]
+every_class = pytest.mark.parametrize("row", CLASSES, ids=lambda row: row.name)
+every_peer = pytest.mark.parametrize("row", [row for row in TABLE if row.peer], ids=lambda row: row.id)
+every_row = pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+every_matrix = pytest.mark.parametrize("row", MATRICES, ids=lambda row: row.id)
+every_linear = pytest.mark.parametrize("row", LINEAR, ids=lambda row: row.id)
+
+FUNCTIONS = {name: function for name, function in all_functions() if name in tenfold.OTHERS}
+"""Those of scikit-learn that are here."""
 
 
 def test_the_table_holds_every_public_estimator():
     """A class that is not in the table is not tested."""
     public = [getattr(tenfold, name) for name in tenfold.__all__ if name[0].isupper()]
     classes = {cls.__name__ for cls in public if inspect.isclass(cls) and issubclass(cls, BaseEstimator)}
-    assert classes == {*NAMES, *APART, *DRAWN, *(row.name for row in [*MODELS, *NEIGHBOURS])}
+    assert classes == {row.name for row in TABLE}
+
+
+def test_rows_have_names_of_their_own():
+    assert len({row.id for row in TABLE}) == len(TABLE)
 
 
 def signature(function):
@@ -51,55 +59,51 @@ def check_signature(ours, his):
 
 
 @every_class
-def test_constructor(name):
-    check_signature(getattr(tenfold, name), peer_of(name))
-
-
-@pytest.mark.parametrize("name", [name for name in DRAWN if hasattr(cluster, name)])
-def test_constructors_of_clusters(name):
-    check_signature(getattr(tenfold, name), getattr(cluster, name))
+def test_constructor(row):
+    check_signature(row.cls, row.peer)
 
 
 @every_class
-@pytest.mark.parametrize(
-    "method",
-    ["fit", "predict", "score", "decision_function", "predict_proba", "predict_log_proba", "sparsify", "densify"],
-)
-@only_if(lambda name, method: hasattr(peer_of(name), method))
-def test_methods(name, method):
-    his = getattr(peer_of(name), method)
-    ours = getattr(getattr(tenfold, name), method, None)
-    assert ours is not None, f"{name} has no {method}"
-    his_names = [p.name for p in signature(his) if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    assert [p.name for p in signature(ours)][: len(his_names)] == his_names
+def test_methods(row):
+    """All of his methods, with his arguments first."""
+    methods = [name for name in dir(row.peer) if not name.startswith("_") and callable(getattr(row.peer, name))]
+    for method in methods:
+        assert hasattr(row.cls, method), method
+        if not method.startswith(("set_", "get_")):
+            his = [p.name for p in signature(getattr(row.peer, method)) if p.kind is not inspect.Parameter.VAR_KEYWORD]
+            assert [p.name for p in signature(getattr(row.cls, method))][: len(his)] == his, method
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name):
-    check_signature(getattr(tenfold, name), peer_of(name))
+    check_signature(getattr(tenfold, name), FUNCTIONS[name])
 
 
 @every_peer
 def test_fitted_attributes(row):
     """Every public attribute that his fit sets, ours sets too, with the same shape and kind."""
-    data = SHAPES["tall"](row)
-    ours = row.make().fit(data.X, data.y)
-    his = row.his().fit(data.X, data.y)
+    ours, his = fitted(row), his_fitted(row)
     for name in (name for name in vars(his) if name.endswith("_") and not name.startswith("_")):
+        if name == "tree_":
+            continue  # of his own search
         assert hasattr(ours, name), name
         a, b = getattr(ours, name), getattr(his, name)
         if name == "n_iter_" and b is None:
             continue  # his own checks ask for a number here
+        if isinstance(b, list):
+            assert [np.shape(part) for part in a] == [np.shape(part) for part in b], name
+            continue
         assert np.shape(a) == np.shape(b), name
         assert (a is None) == (b is None), name
-        assert np.asarray(a).dtype.kind == np.asarray(b).dtype.kind, name
+        if name != "n_samples_seen_":  # which is a count, and his a float in IncrementalPCA
+            assert np.asarray(a).dtype.kind == np.asarray(b).dtype.kind, name
     assert ours.certificate_.ok or not row.judged
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row.multi_output and row.peer], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if row.multi_output and row.peer], ids=lambda row: row.id)
 @pytest.mark.parametrize("columns", [1, 3])
 def test_shapes_for_several_targets(row, columns):
-    X, y, _ = SHAPES["tall"](row)
+    X, y, _ = row.data()
     Y = np.column_stack([y * (k + 1) for k in range(columns)])
     ours = row.make().fit(X, Y)
     his = row.peer(**row.settings).fit(X, Y)
@@ -109,9 +113,9 @@ def test_shapes_for_several_targets(row, columns):
     assert ours.predict(X).shape == his.predict(X).shape
 
 
-@pytest.mark.parametrize("row", [row for row in EVERY if row.classes > 2], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in LINEAR if row.classes > 2], ids=lambda row: row.id)
 def test_shapes_for_several_classes(row):
-    X, _, _ = SHAPES["tall"](row)
+    X = row.data().X
     y = np.array(["ant", "bee", "cat"] * 20)
     ours = row.make().fit(X, y)
     assert ours.decision_function(X).shape == (60, 3)
@@ -123,16 +127,14 @@ def test_shapes_for_several_classes(row):
     assert his.decision_function(X).shape == (60, 3)
 
 
-@every_row
+@pytest.mark.parametrize("row", [row for row in SOLVED if row.kind == "gap" and row.iterative], ids=lambda row: row.id)
 def test_iterative_fits_have_a_status_and_a_trace(row):
-    data = SHAPES["tall"](row)
-    model = row.make().fit(data.X, data.y)
-    if row.kind == "gap" and row.iterative and row.judged:
-        assert model.status_ == "converged" or "converged" in str(model.status_).lower()
-        assert len(model.trace_) >= 1
-        objectives = [record.objective for record in model.trace_]
-        assert objectives == sorted(objectives, reverse=True)
-        np.testing.assert_allclose(objectives[-1], model.certificate_.objective, rtol=1e-6)
+    model = fitted(row)
+    assert model.status_ == "converged" or "converged" in str(model.status_).lower()
+    assert len(model.trace_) >= 1
+    objectives = [record.objective for record in model.trace_]
+    assert objectives == sorted(objectives, reverse=True)
+    np.testing.assert_allclose(objectives[-1], model.certificate_.objective, rtol=1e-6)
 
 
 @every_row
@@ -141,85 +143,148 @@ def test_defaults_after_construction_are_the_arguments(row):
     model = row.make()
     for name, value in row.settings.items():
         assert model.get_params()[name] is value
-    assert set(vars(model)) <= set(model.get_params())
+    assert set(vars(model)) == set(model.get_params(deep=False))
+
+
+def arrays_of(model):
+    """The public arrays that a fit has learned."""
+    return {
+        name: value
+        for name, value in vars(model).items()
+        if name.endswith("_") and not name.startswith("_") and isinstance(value, np.ndarray)
+    }
+
+
+def same_settings(one, other):
+    """Equal parameters, but for objects that only know themselves."""
+    one, other = one.get_params(), other.get_params()
+    return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one if name != "densities")
 
 
 @every_row
 def test_clone_and_parameters(row):
-    data = SHAPES["tall"](row)
-    model = row.make().fit(data.X, data.y)
+    X, y, _ = row.data()
+    model = fitted(row)
     fresh = clone(model)
     assert type(fresh) is type(model)
-    with pytest.raises(NotFittedError):
-        fresh.predict(data.X)
-    for name, value in model.get_params().items():
-        np.testing.assert_equal(fresh.get_params()[name], value)
-    assert fresh.set_params(fit_intercept=False) is fresh
-    assert fresh.fit_intercept is False
+    for method in row.methods:
+        with pytest.raises(NotFittedError):
+            getattr(fresh, method)(X)
+    assert same_settings(fresh, model)
+    name, anything = next(iter(model.get_params())), object()
+    assert fresh.set_params(**{name: anything}) is fresh
+    assert getattr(fresh, name) is anything
     with pytest.raises(ValueError, match="Invalid parameter 'nonsense'"):
         fresh.set_params(nonsense=1)
-    np.testing.assert_array_equal(parameters(clone(model).fit(data.X, data.y)), parameters(model))
+    again = clone(model).fit(X, y)
+    assert same(arrays_of(again), arrays_of(model))
+    assert same(row.answers(again, X), row.answers(model, X))
 
 
 @every_row
 @pytest.mark.parametrize("protocol", [2, pickle.HIGHEST_PROTOCOL])
 def test_pickling(row, protocol):
-    data = SHAPES["tall"](row)
-    for model in (row.make(), row.make().fit(data.X, data.y)):
+    for model in (row.make(), fitted(row)):
         again = pickle.loads(pickle.dumps(model, protocol))
         assert set(vars(again)) == set(vars(model))
-        np.testing.assert_equal(again.get_params(), model.get_params())
-    np.testing.assert_array_equal(again.predict(data.X), model.predict(data.X))
+        assert same_settings(again, model)
+    X = row.data().X
+    assert same(arrays_of(again), arrays_of(model))
+    assert same(row.answers(again, X), row.answers(model, X))
 
 
 @every_row
 def test_a_second_fit_forgets_the_first(row):
     """Also where the second has another shape, so that no attribute of the first is left behind."""
-    first, second = SHAPES["tall"](row), SHAPES["one column"](row)
-    used = row.make().fit(first.X, first.y).fit(second.X, second.y)
-    fresh = row.make().fit(second.X, second.y)
-    np.testing.assert_array_equal(parameters(used), parameters(fresh))
+    narrow = isinstance(row, (Linear, Neighbours)) or getattr(row, "widths", False)
+    X, y, _ = row.data(40, 1, seed=1) if narrow else row.data(40, seed=1)
+    used, fresh = row.make().fit(*row.data()[:2]).fit(X, y), row.make().fit(X, y)
+    assert same(arrays_of(used), arrays_of(fresh))
+    assert same(row.answers(used, X), row.answers(fresh, X))
     assert set(vars(used)) == set(vars(fresh))
-    assert used.n_features_in_ == 1
+    assert used.n_features_in_ == fresh.n_features_in_
 
 
-@every_row
+@every_matrix
+def test_a_failed_fit_changes_nothing(row):
+    X, y, _ = row.data()
+    model = row.make().fit(X, y)
+    before = dict(vars(model))
+    for column in range(X.shape[1]):
+        bad = X.copy()
+        bad[3, column] = np.inf if row.missing else np.nan
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            model.fit(bad, y)
+        assert vars(model).keys() == before.keys()
+        assert all(vars(model)[name] is value for name, value in before.items())
+
+
+def alike(a, b):
+    """Equal answers: arrays, lists of them, arrays of arrays, sparse matrices; numbers but for their rounding."""
+    if hasattr(a, "toarray"):
+        np.testing.assert_allclose(a.toarray(), b.toarray(), rtol=1e-12, atol=1e-12)
+    elif isinstance(a, (list, tuple)) or np.asarray(a).dtype == object:
+        assert len(a) == len(b)
+        for one, other in zip(a, b, strict=True):
+            alike(one, other)
+    elif np.asarray(a).dtype.kind == "f":
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+    else:
+        np.testing.assert_array_equal(a, b)
+
+
+NAMED = [
+    pytest.param(row, marks=pytest.mark.xfail(reason="labels of the fit are asked for without the names of features"))
+    if row.name == "BisectingKMeans"
+    else row
+    for row in MATRICES
+]
+
+
+@pytest.mark.parametrize("row", NAMED, ids=[row.id for row in MATRICES])
 def test_feature_names(row):
     pd = pytest.importorskip("pandas")
-    data = SHAPES["tall"](row)
+    X, y, _ = row.data()
     names = ["length", "width", "age", "weight"]
-    frame = pd.DataFrame(data.X, columns=names)
-    model = row.make().fit(frame, data.y)
+    frame = pd.DataFrame(X, columns=names)
+    model, plain = row.make().fit(frame, y), fitted(row)
     assert model.feature_names_in_.tolist() == names
     assert model.n_features_in_ == 4
-    plain = row.make().fit(data.X, data.y)
-    if row.classifier:
-        np.testing.assert_array_equal(model.predict(frame), plain.predict(data.X))
-    else:
-        np.testing.assert_allclose(model.predict(frame), plain.predict(data.X), rtol=1e-12, atol=1e-12)
-    with pytest.raises(ValueError, match=r"(?s)feature names should match.*same order"):
-        model.predict(frame[names[::-1]])
-    with pytest.warns(UserWarning, match="does not have valid feature names"):
-        model.predict(data.X)
+    alike(row.answers(model, frame), row.answers(plain, X))
     assert not hasattr(plain, "feature_names_in_")
-    with pytest.warns(UserWarning, match="has feature names"):
-        plain.predict(frame)
+    for method in row.methods:
+        with pytest.raises(ValueError, match=r"(?s)feature names should match.*same order"):
+            getattr(model, method)(frame[names[::-1]])
+        with pytest.warns(UserWarning, match="does not have valid feature names"):
+            getattr(model, method)(X)
+        with pytest.warns(UserWarning, match="has feature names"):
+            getattr(plain, method)(frame)
 
 
-@every_row
+@pytest.mark.parametrize("row", [row for row in TABLE if row.weighted], ids=lambda row: row.id)
+def test_routing_of_weights(row):
+    model = row.make()
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.set_fit_request(sample_weight=True)
+        routing = model.get_metadata_routing()
+        # a class that splits or scores has a router, and asks for itself in it
+        asked = getattr(routing, "_self_request", routing)
+        assert asked.fit.requests["sample_weight"] is True
+
+
+@every_linear
 def test_one_row_predictions_are_the_rows_of_many(row):
-    data = SHAPES["tall"](row)
-    model = row.make().fit(data.X, data.y)
-    many = model.predict(data.X)
+    X, model = row.data().X, fitted(row)
+    many = model.predict(X)
     for i in (0, 17, 59):
-        one = model.predict(data.X[i : i + 1])
+        one = model.predict(X[i : i + 1])
         if row.classifier:
             assert one == many[i : i + 1]
         else:
             np.testing.assert_allclose(one, many[i : i + 1], rtol=1e-12)
 
 
-@every_row
+@every_linear
 def test_kind_and_tags(row):
     ours = row.make()
     assert is_classifier(ours) is row.classifier
@@ -245,11 +310,12 @@ def test_html_and_text_for_notebooks(row):
     assert row.name in model._repr_html_()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if hasattr(peer_of(name), "sparsify")])
-def test_sparsify_and_back(name):
-    row = next(row for row in EVERY if row.name == name)
-    data = SHAPES["tall"](row)
-    model = row.make().fit(data.X, data.y)
-    expected = model.predict(data.X)
-    np.testing.assert_array_equal(model.sparsify().predict(data.X), expected)
-    np.testing.assert_array_equal(model.densify().predict(data.X), expected)
+@pytest.mark.parametrize(
+    "row", one_a_class([row for row in LINEAR if hasattr(row.peer, "sparsify")]), ids=lambda row: row.name
+)
+def test_sparsify_and_back(row):
+    X, y, _ = row.data()
+    model = row.make().fit(X, y)
+    expected = model.predict(X)
+    np.testing.assert_array_equal(model.sparsify().predict(X), expected)
+    np.testing.assert_array_equal(model.densify().predict(X), expected)

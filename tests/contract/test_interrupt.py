@@ -11,9 +11,7 @@ import pytest
 from scipy import sparse
 
 import tenfold
-from estimators import EVERY
-from models import MODELS
-from neighbours import NEIGHBOURS
+from estimators import LINEAR, NEIGHBOURS, TABLE
 from tenfold.judge.certificate import NOT_JUDGED
 
 SOON = 1.0
@@ -306,7 +304,7 @@ def tenfold_clone(model):
 
 
 def test_every_iterative_class_is_interrupted():
-    iterative = {row.name for row in EVERY if row.iterative or row.chooses or row.sequential}
-    iterative |= {row.name for row in MODELS if row.kind == "fixed point"}
+    iterative = {row.name for row in LINEAR if row.iterative or row.chooses or row.sequential}
+    iterative |= {row.name for row in TABLE if row.kind == "fixed point"}
     iterative |= {row.name for row in NEIGHBOURS if row.name.endswith("CV")}
     assert iterative <= {type(model).__name__ for model, *_ in (*FITS.values(), *SEARCHES.values())}

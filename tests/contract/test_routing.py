@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import tenfold
-from estimators import EVERY, SHAPES, TABLE, parameters, zero_weights
+from estimators import LINEAR, SHAPES, one_a_class, parameters, row_of, zero_weights
 
-FIRST = list({row.name: row for row in reversed(EVERY) if not row.outliers}.values())
+FIRST = one_a_class([row for row in LINEAR if not row.outliers])
 every_class = pytest.mark.parametrize("row", FIRST, ids=lambda row: row.name)
 
 
@@ -81,7 +81,7 @@ def test_weights_without_routing_through_a_pipeline(row):
 
 
 def test_groups_reach_the_splitter_of_a_cross_validated_class(routing):
-    row = next(row for row in TABLE if row.name == "RidgeCV")
+    row = row_of("RidgeCV")
     X, y, _ = SHAPES["tall"](row)
     groups = np.arange(60) // 7
     model = tenfold.RidgeCV([0.1, 1.0, 10.0], cv=GroupKFold(3).set_split_request(groups=True))
@@ -95,7 +95,7 @@ def test_groups_reach_the_splitter_of_a_cross_validated_class(routing):
 def test_weights_reach_the_scorer_of_a_cross_validated_class(routing):
     from sklearn.metrics import make_scorer, mean_squared_error
 
-    row = next(row for row in TABLE if row.name == "RidgeCV")
+    row = row_of("RidgeCV")
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60) + 0.1
     seen = []
@@ -111,7 +111,7 @@ def test_weights_reach_the_scorer_of_a_cross_validated_class(routing):
 
 
 def test_weights_that_the_scorer_does_not_ask_for_are_refused_by_score(routing):
-    row = next(row for row in TABLE if row.name == "LogisticRegressionCV")
+    row = row_of("LogisticRegressionCV")
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60) + 0.1
     silent, asking = (get_scorer("accuracy").set_score_request(sample_weight=asked) for asked in (False, True))
@@ -131,7 +131,7 @@ def test_grid_search(row):
 
 
 def test_ridge_inside_a_pipeline_can_be_certified():
-    row = next(row for row in TABLE if row.name == "Ridge")
+    row = row_of("Ridge")
     X, y, _ = SHAPES["tall"](row)
     pipeline = make_pipeline(StandardScaler(), tenfold.Ridge()).fit(X, y)
     assert tenfold.certify(pipeline, X, y).ok

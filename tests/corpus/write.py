@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import sparse
 
 import tenfold
-from saved import PIPELINES, TABLE, answers
+from saved import MODELS, PIPELINES, answers
 
 QUERIES = 4
 HERE = Path(__file__).parent
@@ -44,7 +44,7 @@ def main() -> None:
     folder = HERE / tenfold.__version__
     folder.mkdir()  # an older corpus is not replaced
     records: dict[str, Any] = {}
-    for kept in [*TABLE, *PIPELINES]:
+    for kept in [*MODELS, *PIPELINES]:
         model, X = kept.make()
         name = kept.id.replace(" ", "_") if kept in PIPELINES else type(model).__name__
         if name not in records:

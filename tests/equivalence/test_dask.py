@@ -11,7 +11,7 @@ import tenfold
 from design import only_if
 from estimators import (
     SHAPES,
-    TABLE,
+    SOLVED,
     chosen,
     classes,
     columns_of,
@@ -26,7 +26,7 @@ from tenfold.plans import least_squares
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
-every_row = pytest.mark.parametrize("row", [row for row in TABLE if "Dask" in row.where], ids=lambda row: row.id)
+every_row = pytest.mark.parametrize("row", [row for row in SOLVED if "Dask" in row.where], ids=lambda row: row.id)
 DENSE = [name for name in SHAPES if not name.startswith("sparse")]
 
 
@@ -90,7 +90,7 @@ def test_equal_to_numpy(row, shape):
     pickle.loads(pickle.dumps(there)).predict(X)
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row.multi_output], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if row.multi_output], ids=lambda row: row.id)
 def test_several_targets(row):
     X, _, _ = regression()
     Y = columns_of(row, 3)

@@ -8,15 +8,15 @@ from scipy import sparse
 
 import tenfold
 from design import only_if
-from models import MODELS, weights
+from estimators import STATISTICAL, weights
 from namespaces import every_namespace, host
 from tenfold.data import blocks
 
-every_model = pytest.mark.parametrize("row", MODELS, ids=lambda row: row.id)
+every_model = pytest.mark.parametrize("row", STATISTICAL, ids=lambda row: row.id)
 
 
 def of(source):
-    rows = [row for row in MODELS if source in row.where]
+    rows = [row for row in STATISTICAL if source in row.where]
     return pytest.mark.parametrize("row", rows, ids=lambda row: row.id)
 
 
@@ -158,7 +158,7 @@ def test_other_namespaces(row, start, weighted):
         np.testing.assert_allclose(host(a), b, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("row", [row for row in MODELS if row.parts], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in STATISTICAL if row.parts], ids=lambda row: row.id)
 @pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weights"])
 def test_parts_are_the_whole(row, weighted):
     X, y, _ = row.data()
@@ -173,7 +173,7 @@ def test_parts_are_the_whole(row, weighted):
     assert "parts" in grown.certificate_.explain()
 
 
-@pytest.mark.parametrize("row", [row for row in MODELS if row.mean], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in STATISTICAL if row.mean], ids=lambda row: row.id)
 def test_far_from_zero(row):
     """Rows that are moved far away lose the digits of their rounding, and no more."""
     X, y, _ = row.data()

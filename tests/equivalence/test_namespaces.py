@@ -14,12 +14,12 @@ from sklearn.base import clone
 
 import tenfold
 from design import only_if
-from estimators import SHAPES, TABLE, chosen, columns_of, is_comparable, plain, zero_weights
+from estimators import SHAPES, SOLVED, chosen, columns_of, is_comparable, row_of, zero_weights
 from namespaces import every_namespace, host, strict
 from tenfold import arrays
 from tenfold.data import blocks
 
-every_row = pytest.mark.parametrize("row", [row for row in TABLE if "devices" in row.where], ids=lambda row: row.id)
+every_row = pytest.mark.parametrize("row", [row for row in SOLVED if "devices" in row.where], ids=lambda row: row.id)
 
 
 def numbers(row, y):
@@ -81,7 +81,7 @@ def test_equal_to_numpy(start, row, shape):
 @every_namespace
 def test_probabilities(start):
     put = start()
-    X, y, _ = SHAPES["tall"](next(row for row in TABLE if row.name == "LogisticRegression"))
+    X, y, _ = SHAPES["tall"](row_of("LogisticRegression"))
     y = (y == "bee").astype(np.int64)
     here, there = tenfold.LogisticRegression().fit(X, y), tenfold.LogisticRegression().fit(put(X), put(y))
     for name in ("predict_proba", "predict_log_proba", "decision_function"):
@@ -92,7 +92,7 @@ def test_probabilities(start):
 
 
 @every_namespace
-@pytest.mark.parametrize("row", [row for row in TABLE if row.multi_output], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if row.multi_output], ids=lambda row: row.id)
 def test_several_targets(start, row):
     put = start()
     X, Y = SHAPES["tall"](row).X, columns_of(row, 3)
@@ -248,7 +248,7 @@ def test_what_leaves_a_device_are_statistics(row, columns, monkeypatch):
     taken = np.from_dlpack  # how arrays of this library come to the host
     monkeypatch.setattr(np, "from_dlpack", lambda array: left.append(math.prod(array.shape)) or taken(array))
     put = strict()
-    X, y, _ = plain(row, 12_000, columns)
+    X, y, _ = row.data(12_000, columns)
     row.make().fit(put(X), put(numbers(row, y)))
     assert 0 < max(left) <= 3 * (columns + 2) ** 2
 

@@ -7,14 +7,14 @@ import pytest
 from scipy import sparse
 
 import tenfold
-from models import weights
+from design import only_if
+from estimators import NEIGHBOURS, weights
 from namespaces import every_namespace, host
-from neighbours import NEIGHBOURS
 from tenfold.data import blocks
 
 
 def of(source):
-    rows = [row for row in NEIGHBOURS if source in getattr(tenfold, row.name)._registration.where and row.where]
+    rows = [row for row in NEIGHBOURS if source in row.where]
     return pytest.mark.parametrize("row", rows, ids=lambda row: row.id)
 
 
@@ -23,7 +23,9 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 10)
 
 
-weighted_or_not = pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weights"])
+def weighted_or_not(test):
+    test = only_if(lambda row, weighted: row.weighted or not weighted)(test)
+    return pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weights"])(test)
 
 
 def flat(answer):
@@ -48,7 +50,7 @@ def check_same(one, other, exact):
 
 def fitted(row, X, y, w):
     rest = {} if w is None else {"sample_weight": w}
-    return row.fit(row.make(), X, y, **rest)
+    return row.make().fit(X, y, **rest)
 
 
 def table_of(row, X, y, w):
@@ -61,16 +63,16 @@ def table_of(row, X, y, w):
     return tenfold.rows([(X[a:b], y[a:b], w[a:b]) for a, b in cuts]), None, None
 
 
-def given_weights(row, n, weighted):
-    return weights(n) if weighted and row.weighted else None
+def given_weights(n, weighted):
+    return weights(n) if weighted else None
 
 
 @of("files")
 @weighted_or_not
 def test_rows_in_parts_give_the_bits_of_memory(row, weighted, small_blocks):
-    X, y = row.data(300)
+    X, y, _ = row.data(300)
     X[row.ties] = np.round(X[row.ties])  # many rows at the same distance
-    w = given_weights(row, len(X), weighted)
+    w = given_weights(len(X), weighted)
     table, *rest = table_of(row, X, y, w)
     queries = X[:40] + 0.125
     there, here = fitted(row, table, *rest), fitted(row, X, y, w)
@@ -92,8 +94,8 @@ def test_rows_in_parts_give_the_bits_of_memory(row, weighted, small_blocks):
 def test_dask(row, weighted):
     dask = pytest.importorskip("dask")
     da = pytest.importorskip("dask.array")
-    X, y = row.data()
-    w = given_weights(row, len(X), weighted)
+    X, y, _ = row.data()
+    w = given_weights(len(X), weighted)
     lazy = [None if part is None else da.from_array(part, chunks=(50, *part.shape[1:])) for part in (X, y, w)]
     queries = X[:40] + 0.125
     with dask.config.set(scheduler="synchronous"):
@@ -114,9 +116,9 @@ def test_dask(row, weighted):
 @weighted_or_not
 def test_other_namespaces(row, start, weighted):
     put = start()
-    X, y = row.data()
+    X, y, _ = row.data()
     y = None if y is None else y if row.target == "numbers" else np.unique(y, return_inverse=True)[1]
-    w = given_weights(row, len(X), weighted)
+    w = given_weights(len(X), weighted)
     queries = X[:40] + 0.125
     there = fitted(row, *(None if part is None else put(part) for part in (X, y, w)))
     here = fitted(row, X, y, w)

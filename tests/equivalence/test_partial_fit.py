@@ -10,11 +10,11 @@ from scipy import sparse
 
 import tenfold
 from design import only_if
-from estimators import IDS, TABLE, classes, columns_of, parameters, regression, zero_weights
+from estimators import SOLVED, classes, columns_of, parameters, regression, row_of, zero_weights
 from tenfold import Moments
 
 # parts that are learned from one after the other are not the whole
-ROWS = [row for row in TABLE if hasattr(getattr(tenfold, row.name), "partial_fit") and not row.sequential]
+ROWS = [row for row in SOLVED if hasattr(getattr(tenfold, row.name), "partial_fit") and not row.sequential]
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 CUTS = [0, 3, 20, 47, 60]
 
@@ -33,7 +33,7 @@ def in_parts(row, X, y, weight=None):
 
 def test_the_methods_that_take_parts():
     assert {row.name for row in ROWS} == {"LinearRegression", "Ridge", "RidgeClassifier"}
-    assert len(IDS) > len(ROWS)
+    assert len(SOLVED) > len(ROWS)
 
 
 @every_row
@@ -84,7 +84,7 @@ def test_moments_in_place_of_rows(row):
 
 
 def test_several_targets():
-    row = next(row for row in TABLE if row.name == "Ridge")
+    row = row_of("Ridge")
     X, Y = regression().X, columns_of(row, 3)
     model = tenfold.Ridge(alpha=[0.1, 1.0, 10.0])
     for X_part, Y_part in parts(X, Y):

@@ -13,14 +13,14 @@ from scipy import sparse
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from design import only_if
-from estimators import TABLE, classes, columns_of, plain, regression, zero_weights
+from estimators import SOLVED, classes, columns_of, regression, zero_weights
 from tenfold import LogisticRegression, Ridge, RidgeCV, certify, rows
 from tenfold.data import blocks, text
 
 # unpenalised classes that are separated say so; their bits are asked for all the same
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-every_row = pytest.mark.parametrize("row", [row for row in TABLE if "files" in row.where], ids=lambda row: row.id)
+every_row = pytest.mark.parametrize("row", [row for row in SOLVED if "files" in row.where], ids=lambda row: row.id)
 
 
 def names_of(y):
@@ -151,14 +151,14 @@ def assert_same_bits(row, folder, source, X, y, weight=None):
 @every_row
 @every_source
 def test_tall(row, source, small_blocks, tmp_path):
-    X, y, _ = plain(row, 1000, 5)
+    X, y, _ = row.data(1000, 5)
     assert_same_bits(row, tmp_path, source, X, y)
 
 
 @every_row
 @every_source
 def test_weights(row, source, small_blocks, tmp_path):
-    X, y, _ = plain(row, 600, 3)
+    X, y, _ = row.data(600, 3)
     # fits by Newton's method leave out rows of weight zero in memory, and read them in files: other blocks
     weight = zero_weights(600) + (0.5 if row.kind == "gap" else 0.0)
     assert_same_bits(row, tmp_path, source, X, y, weight)
@@ -168,11 +168,11 @@ def test_weights(row, source, small_blocks, tmp_path):
 @every_source
 @only_if(lambda row: not row.tall and row.most_columns > 40)
 def test_more_columns_than_rows(row, source, tmp_path):
-    X, y, _ = plain(row, 30, 40)
+    X, y, _ = row.data(30, 40)
     assert_same_bits(row, tmp_path, source, X, y)
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row.multi_output], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if row.multi_output], ids=lambda row: row.id)
 def test_several_targets(row, small_blocks, tmp_path):
     X, Y = regression(700, 4).X, columns_of(row, 3, 700)
     table = pa.table({f"x{j}": X[:, j] for j in range(4)} | {f"y{k}": Y[:, k] for k in range(3)})
@@ -184,7 +184,7 @@ def test_several_targets(row, small_blocks, tmp_path):
 @every_row
 def test_sparse_blocks(row, small_blocks, monkeypatch, tmp_path):
     monkeypatch.setattr(blocks, "SPARSE_ROWS", 256)
-    X, y, _ = plain(row, 700, 6)
+    X, y, _ = row.data(700, 6)
     X = sparse.csr_array(np.where(np.abs(X) < 0.6, 0.0, X))
     found = rows([(X[:10], y[:10]), (X[10:], y[10:])])
     row = row.in_order()
@@ -194,7 +194,7 @@ def test_sparse_blocks(row, small_blocks, monkeypatch, tmp_path):
 @every_row
 @pytest.mark.parametrize("source", ["parquet", "arrow table", "polars", "npy", "memory map", "iterable"])
 def test_float32(row, source, small_blocks, tmp_path):
-    X, y, _ = plain(row, 600, 4)
+    X, y, _ = row.data(600, 4)
     X = X.astype(np.float32)
     assert_same_bits(row, tmp_path, source, X, y)
     found, given = SOURCES[source](tmp_path, X, y, None)

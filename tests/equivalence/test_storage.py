@@ -9,21 +9,20 @@ from sklearn.exceptions import ConvergenceWarning
 
 from design import only_if
 from estimators import (
-    IDS,
     SHAPES,
-    TABLE,
+    SOLVED,
     chosen,
     classes,
     columns_of,
     fits,
     has_maximum,
     parameters,
-    plain,
     regression,
+    row_of,
     zero_weights,
 )
 
-every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
+every_row = pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 
 
 def strided(X):
@@ -214,7 +213,7 @@ def test_permuted_columns(row, seed):
     np.testing.assert_allclose(other[:, -1], plain[:, -1], **close)
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row.multi_output and not row.matrix], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if row.multi_output and not row.matrix], ids=lambda row: row.id)
 @pytest.mark.parametrize("shape", ["tall", "wide"])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 @only_if(fits)
@@ -248,7 +247,7 @@ def _fixed(row, alpha):
 def test_one_alpha_for_each_target(name):
     import tenfold
 
-    row = next(row for row in TABLE if row.name == name)
+    row = row_of(name)
     X, _, _ = SHAPES["tall"](row)
     Y = columns_of(row, 3)
     alphas = np.array([0.0, 1.0, 50.0])
@@ -267,9 +266,8 @@ def test_one_alpha_for_each_target(name):
 
 
 @every_row
+@only_if(lambda row: row.classifier)
 def test_names_of_classes_do_not_matter(row):
-    if not row.classifier:
-        return
     X, y, weight = data(row)
     plain = row.make().fit(X, y, sample_weight=weight)
     for code in ([0, 1], [False, True], [-3.0, 7.0], ["", "z"]):
@@ -280,11 +278,11 @@ def test_names_of_classes_do_not_matter(row):
         np.testing.assert_array_equal(other.classes_, np.unique(code))
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if not row.separates], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if not row.separates], ids=lambda row: row.id)
 @pytest.mark.parametrize("offset", [1e3, 1e5])
 def test_single_precision_far_from_zero_is_certified_or_not_judged(row, offset):
     """Features of a spread of one: in float32 a thousand from zero are certified, further ones perhaps not judged."""
-    X, y, _ = plain(row, 60, 4)
+    X, y, _ = row.data()
     X, y = (X + offset).astype(np.float32), y if row.classifier else np.asarray(y, dtype=np.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -6,11 +6,11 @@ from scipy import sparse
 
 import tenfold
 from design import only_if
-from estimators import SHAPES, TABLE, chosen, has_maximum, parameters, zero_weights
+from estimators import SHAPES, SOLVED, chosen, has_maximum, parameters, row_of, zero_weights
 
 # a splitter sees rows, not weights, and balanced ridge classes are counted, not weighted
-PLAIN = [row for row in TABLE if not row.chooses and "balanced" not in str(row.settings)]
-REMOVED = [row for row in TABLE if not row.splits and not (row.chooses and "balanced" in str(row.settings))]
+PLAIN = [row for row in SOLVED if not row.chooses and "balanced" not in str(row.settings)]
+REMOVED = [row for row in SOLVED if not row.splits and not (row.chooses and "balanced" in str(row.settings))]
 SHAPE_NAMES = ["tall", "wide", "square", "one column", "collinear", "constant column"]
 plain_rows = pytest.mark.parametrize("row", PLAIN, ids=lambda row: row.id)
 every_shape = pytest.mark.parametrize("shape", SHAPE_NAMES)
@@ -83,20 +83,20 @@ def test_without_a_penalty_only_ratios_of_weights_matter(row):
 @pytest.mark.parametrize("factor", [0.25, 7.0])
 @every_kind
 def test_a_factor_of_the_weights_is_a_factor_of_the_penalty(factor, kind):
-    row = next(row for row in TABLE if row.name == "Ridge")
+    row = row_of("Ridge")
     X, y, _ = SHAPES["tall"](row)
     weight = zero_weights(60)
     a = tenfold.Ridge(2.0).fit(kind(X), y, sample_weight=factor * weight)
     b = tenfold.Ridge(2.0 / factor).fit(kind(X), y, sample_weight=weight)
     np.testing.assert_allclose(parameters(a), parameters(b), rtol=1e-10)
-    row = next(row for row in TABLE if row.name == "LogisticRegression")
+    row = row_of("LogisticRegression")
     X, y, _ = SHAPES["tall"](row)
     a = tenfold.LogisticRegression(C=2.0, tol=1e-10).fit(kind(X), y, sample_weight=factor * weight)
     b = tenfold.LogisticRegression(C=2.0 * factor, tol=1e-10).fit(kind(X), y, sample_weight=weight)
     np.testing.assert_allclose(parameters(a), parameters(b), rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 def test_a_number_as_weight_is_that_weight_for_all(row):
     """Where scikit-learn takes one."""
     X, y, _ = SHAPES["tall"](row)
@@ -105,7 +105,7 @@ def test_a_number_as_weight_is_that_weight_for_all(row):
     np.testing.assert_array_equal(parameters(a), parameters(b))
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 def test_ones_are_no_weights(row):
     X, y, _ = SHAPES["tall"](row)
     a, b = row.make().fit(X, y, sample_weight=np.ones(60)), row.make().fit(X, y)
@@ -114,7 +114,7 @@ def test_ones_are_no_weights(row):
 
 # a scorer of folds is given weights of rows, and none of classes, as in scikit-learn
 @pytest.mark.parametrize(
-    "row", [row for row in TABLE if hasattr(row.make(), "class_weight") and not row.splits], ids=lambda row: row.id
+    "row", [row for row in SOLVED if hasattr(row.make(), "class_weight") and not row.splits], ids=lambda row: row.id
 )
 def test_class_weights_are_sample_weights(row):
     X, y, _ = SHAPES["tall"](row)
@@ -125,7 +125,7 @@ def test_class_weights_are_sample_weights(row):
 
 @pytest.mark.parametrize("name", ["RidgeClassifier", "RidgeClassifierCV", "LogisticRegression"])
 def test_balanced_classes(name):
-    row = next(row for row in TABLE if row.name == name)
+    row = row_of(name)
     X, y, _ = SHAPES["tall"](row)
     y = np.where(np.arange(60) < 12, "ant", y)
     counts = {c: np.sum(y == c) for c in ("ant", "bee")}

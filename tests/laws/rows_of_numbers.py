@@ -40,14 +40,15 @@ def _numbers(n, p):
 def drawn(
     draw,
     max_rows=9,
+    min_rows=0,
     scales=(1.0, 1e150, 1e-150),
     offsets=(0.0, 1e8),
     targets=2,
     dtypes=(np.float64, np.float32),
     weights=True,
 ):
-    """Up to `max_rows` rows, or none; columns in units of `scales` about `offsets`; weights with zeros, or none."""
-    n, p, t = draw(st.integers(0, max_rows)), draw(st.integers(1, 4)), draw(st.integers(0, targets))
+    """From `min_rows` to `max_rows` rows; columns in units of `scales` about `offsets`; weights with zeros, or none."""
+    n, p, t = draw(st.integers(min_rows, max_rows)), draw(st.integers(1, 4)), draw(st.integers(0, targets))
     joint = draw(_numbers(n, p + t))
     dtype = draw(st.sampled_from(dtypes))
     unit = np.array(draw(st.lists(st.sampled_from(scales), min_size=p + t, max_size=p + t)))

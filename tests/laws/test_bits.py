@@ -6,7 +6,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from design import only_if
-from estimators import IDS, TABLE, plain
+from estimators import SOLVED
 from tenfold.machine import threads
 
 # unpenalised classes that are separated say so; their bits are asked for all the same
@@ -45,31 +45,31 @@ def assert_one(found):
 
 
 def data(row, n, p):
-    X, y, _ = plain(row, n, p)
+    X, y, _ = row.data(n, p)
     return X, y, np.random.default_rng(3).integers(0, 4, n).astype(float)
 
 
-@pytest.mark.parametrize("row", TABLE, ids=IDS)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 def test_tall(row):
     """More rows than a tile, enough that two threads share them."""
     assert_one(fits(row, *data(row, 3000, 20)))
 
 
-@pytest.mark.parametrize("row", TABLE, ids=IDS)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 def test_sparse(row):
     X, y, weight = data(row, 3000, 20)
     X[np.abs(X) < 1.0] = 0.0
     assert_one(fits(row, sparse.csr_array(X), y, weight))
 
 
-@pytest.mark.parametrize("row", TABLE, ids=IDS)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 @only_if(lambda row: not row.tall and row.most_columns >= 150)
 def test_wide(row):
     assert_one(fits(row, *data(row, 40, 150)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", TABLE, ids=IDS)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 def test_several_blocks(row):
     """More rows than a block of 32 MiB, in two layouts: the cuts are the same, so the bits are."""
     X, y, weight = data(row, 150_000, 32)
@@ -79,6 +79,6 @@ def test_several_blocks(row):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", TABLE, ids=IDS)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 def test_many_columns(row):
     assert_one(fits(row, *data(row, 2500, 400)))

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tenfold import _core, rows
@@ -98,10 +98,12 @@ halfway = st.builds(lambda m, e: str((2 * m + 1) * 2**e), st.integers(2**52, 2**
 @example("5e-324")
 def test_a_number_is_rounded_to_the_nearest(word):
     """What is claimed is the double that Python reads, whatever comes next and wherever the text ends."""
-    for after in ("", "\n", " \n", "\r\n", ",1\n", "," + "1" * 40 + "\n"):
-        found = loop((word + after).encode(), 1 + after.count(","), [0])
-        if found is not None and len(found[0]):
-            assert same_bits(found[0], np.array([[float(word)]]))
+    ends = ("", "\n", " \n", "\r\n", ",1\n", "," + "1" * 40 + "\n")
+    found = [loop((word + after).encode(), 1 + after.count(","), [0]) for after in ends]
+    claimed = [one for one, _ in filter(None, found) if len(one)]
+    assume(claimed)
+    for one in claimed:
+        assert same_bits(one, np.array([[float(word)]]))
 
 
 @given(usual)
@@ -182,13 +184,16 @@ plain = written | st.builds(" {} ".format, written)
 
 
 @st.composite
-def tables(draw, cells):
-    """Records, most of them of the same length, with any line breaks and perhaps none at the end."""
+def tables(draw, cells, regular=False, records=8):
+    """Records, most of them of the same length (all, if `regular`), with any (usual) line breaks, perhaps none last."""
     width, delimiter = draw(st.integers(1, 5)), draw(st.sampled_from(",\t;"))
-    records = draw(st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1, max_size=8))
-    if draw(st.integers(0, 9)) == 0:
-        draw(st.sampled_from(records)).append("1")
-    breaks = st.sampled_from(["\n", "\n", "\n", "\r\n", "\n\n", "\r\n\r\n", "\r"])
+    records = draw(st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1, max_size=records))
+    breaks = ["\n", "\n", "\n", "\r\n", "\n\n", "\r\n\r\n"]
+    if not regular:
+        if draw(st.integers(0, 9)) == 0:
+            draw(st.sampled_from(records)).append("1")
+        breaks.append("\r")
+    breaks = st.sampled_from(breaks)
     content = "".join(delimiter.join(cells) + draw(breaks) for cells in records)
     if draw(st.booleans()):
         content = content.rstrip("\r\n")
@@ -196,21 +201,23 @@ def tables(draw, cells):
     return content.encode(), width, chosen, delimiter
 
 
-@given(tables(fields))
+@given(tables(plain | plain | plain | fields, regular=True, records=3))
 def test_plain_numbers_are_what_arrow_reads(data):
     content, width, chosen, delimiter = data
     found = loop(content, width, chosen, delimiter)
-    if found is not None:
-        expected = arrow(content, width, chosen, delimiter)
-        assert expected is not None
-        assert same_bits(found[0], expected)
+    assume(found is not None)
+    expected = arrow(content, width, chosen, delimiter)
+    assert expected is not None
+    assert same_bits(found[0], expected)
 
 
-@given(tables(st.integers(-(2**54), 2**54).map(str) | st.sampled_from(["-0", "007", "1.0", "1e3"])))
+@given(tables(st.integers(-(2**54), 2**54).map(str) | st.sampled_from(["-0", "007", "1.0", "1e3"]), regular=True))
 def test_whole_numbers_are_those_of_arrow(data):
     content, width, chosen, delimiter = data
     found = loop(content, width, chosen, delimiter, whole=chosen)
-    if found is None:
+    if found is None:  # whole numbers that a double does not tell apart, or a zero with a sign
+        values = arrow(content, width, chosen, delimiter)
+        assert np.abs(values).max() >= 2.0**53 or np.any(np.signbit(values[values == 0.0]))
         return
     for k, j in enumerate(chosen):
         expected = arrow(content, width, [j], delimiter, pa.int64())
@@ -219,13 +226,12 @@ def test_whole_numbers_are_those_of_arrow(data):
             assert same_bits(found[0][:, [k]], expected.astype(np.float64))
 
 
-@given(tables(plain))
+@given(tables(plain, regular=True))
 def test_plain_tables_are_claimed(data):
     content, width, chosen, delimiter = data
     expected = arrow(content, width, chosen, delimiter)
-    usual_ends = b"\r" not in content.replace(b"\r\n", b"")
-    if usual_ends and expected is not None and np.isfinite(expected).all():
-        assert loop(content, width, chosen, delimiter) is not None
+    assume(expected is not None and np.isfinite(expected).all())
+    assert loop(content, width, chosen, delimiter) is not None
 
 
 @given(tables(plain | fields), st.sampled_from([16, 64, 1 << 21]), st.sampled_from(["csv", "tsv"]))

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 
-from estimators import IDS, TABLE, parameters, targets_for
+from estimators import SOLVED, parameters, targets_for
 
 few = st.sampled_from([-2.0, -1.0, 0.0, 0.0, 1.0, 0.1, 3.0])
 
@@ -45,7 +45,7 @@ def fit(row, X, y, weight):
 
 
 @pytest.mark.once_a_class
-@pytest.mark.parametrize("row", TABLE, ids=IDS)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 @given(data=small())
 def test_certified_or_refused(row, data):
     X, kind, y, weight = data

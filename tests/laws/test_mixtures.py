@@ -160,6 +160,7 @@ def test_no_step_lowers_the_bound(kind, shape, prior, missing):
             bounds.append(step.objective)
     except Singular:
         assert prior["reg_covar"] == 0.0
+    assert np.all(np.isfinite(bounds[1:]))
     if prior["reg_covar"] == 0.0 and len(bounds) > 2:
         assert np.min(np.diff(bounds[1:])) >= -1e-10 * (1.0 + np.max(np.abs(bounds[1:])))
 

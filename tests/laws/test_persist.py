@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tenfold
-from saved import METHODS, PIPELINES, TABLE, Contents
+from saved import METHODS, MODELS, PIPELINES, Contents
 from tenfold.persist import LoadError
 
 CHANGED = [
@@ -30,7 +30,7 @@ CHANGED = [
 ]
 """Models whose predictions are compiled, or that have numbers of rows, classes and children in them."""
 
-KEPT = [next(kept for kept in TABLE if kept.id.startswith(name)) for name in CHANGED] + PIPELINES
+KEPT = [next(kept for kept in MODELS if kept.id.startswith(name)) for name in CHANGED] + PIPELINES
 
 
 @cache

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
+from design import only_if
 from estimators import parameters
 
 LOSSES = [
@@ -187,29 +188,27 @@ def test_one_class(nu, schedule):
 
 
 @pytest.mark.parametrize("average", [False, True, 70])
-def test_parts(average):
+@pytest.mark.parametrize("name", ["SGDClassifier", "SGDRegressor", "SGDOneClassSVM"])
+# with averages his next part starts from the intercepts of the first
+@only_if(lambda name, average: not (average and name == "SGDClassifier"))
+def test_parts(name, average):
     X, y, z, weight = data(3)
-    for name, target, first in (
-        ("SGDClassifier", y, {"classes": np.unique(y)}),
-        ("SGDRegressor", z, {}),
-        ("SGDOneClassSVM", None, {}),
-    ):
-        if average and name == "SGDClassifier":
-            continue  # his next part starts from the intercepts of the first
-        fits = []
-        for module in (tenfold, theirs):
-            model = getattr(module, name)(average=average, random_state=5, shuffle=False)
-            for part in (slice(0, 30), slice(30, 31), slice(31, 240), slice(0, 240)):
-                model.partial_fit(X[part], None if target is None else target[part], sample_weight=weight[part],
-                                  **first)  # fmt: skip
-            fits.append(model)
-        assert_same(*fits)
-        # and after a fit
-        for model in fits:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.set_params(max_iter=3).fit(X, target).partial_fit(X[:50], None if target is None else target[:50])
-        assert_same(*fits)
+    target = {"SGDClassifier": y, "SGDRegressor": z}.get(name)
+    first = {"classes": np.unique(y)} if name == "SGDClassifier" else {}
+    fits = []
+    for module in (tenfold, theirs):
+        model = getattr(module, name)(average=average, random_state=5, shuffle=False)
+        for part in (slice(0, 30), slice(30, 31), slice(31, 240), slice(0, 240)):
+            model.partial_fit(X[part], None if target is None else target[part], sample_weight=weight[part],
+                              **first)  # fmt: skip
+        fits.append(model)
+    assert_same(*fits)
+    # and after a fit
+    for model in fits:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.set_params(max_iter=3).fit(X, target).partial_fit(X[:50], None if target is None else target[:50])
+    assert_same(*fits)
 
 
 def test_warm_starts_and_given_starts():

@@ -7,10 +7,10 @@ from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 import tenfold
 from design import only_if
-from estimators import IDS, SHAPES, TABLE, fits, parameters, plain, targets_for
+from estimators import SHAPES, SOLVED, fits, parameters, targets_for
 
 pytestmark = pytest.mark.once_a_class
-every_row = pytest.mark.parametrize("row", TABLE, ids=IDS)
+every_row = pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 
 
 def tall(row):
@@ -62,11 +62,11 @@ def test_x_that_is_not_finite_in_other_shapes(row, shape):
     refused(row, X, y, "Input X contains NaN")
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if row.classes > 2], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in SOLVED if row.classes > 2], ids=lambda row: row.id)
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_x_that_is_not_finite_with_many_classes(row, kind, value):
-    X, y, _ = plain(row, 60, 4, count=4)
+    X, y, _ = row.data(60, 4, count=4)
     X[17, 2] = value
     refused(row, KINDS[kind](X), y, "(?i)Input X contains (NaN|infinity)")
 
@@ -184,8 +184,8 @@ def test_two_and_three_rows(row, n):
 
 # -- classes ---------------------------------------------------------------------------------------------------------
 
-classifiers = pytest.mark.parametrize("row", [row for row in TABLE if row.classifier], ids=lambda row: row.id)
-regressors = pytest.mark.parametrize("row", [row for row in TABLE if not row.classifier], ids=lambda row: row.id)
+classifiers = pytest.mark.parametrize("row", [row for row in SOLVED if row.classifier], ids=lambda row: row.id)
+regressors = pytest.mark.parametrize("row", [row for row in SOLVED if not row.classifier], ids=lambda row: row.id)
 
 
 @classifiers
@@ -230,7 +230,7 @@ def test_words_as_targets(row):
 
 
 def test_weights_that_remove_one_of_three_classes():
-    X, _, _ = tall(TABLE[0])
+    X, _, _ = tall(SOLVED[0])
     y = np.array(["ant", "bee", "cat"] * 20)
     model = tenfold.LogisticRegression().fit(X, y, sample_weight=(y != "cat").astype(float))
     assert model.certificate_.ok
@@ -241,7 +241,7 @@ def test_weights_that_remove_one_of_three_classes():
 
 @pytest.mark.parametrize("labels", [[0.0, 1.0, 2.0], ["ant", "bee", "cat"], [-5, 1000000, 7], [3, 4, 9]])
 def test_labels_of_three_classes(labels):
-    X, _, _ = tall(TABLE[0])
+    X, _, _ = tall(SOLVED[0])
     y = np.array(labels)[np.arange(60) % 3]
     model = tenfold.LogisticRegression().fit(X, y)
     np.testing.assert_array_equal(model.classes_, np.unique(y))
@@ -250,7 +250,7 @@ def test_labels_of_three_classes(labels):
 
 
 def test_labels_that_are_booleans():
-    X, _, _ = tall(TABLE[0])
+    X, _, _ = tall(SOLVED[0])
     model = tenfold.LogisticRegression().fit(X, X[:, 0] > 0.3)
     assert model.classes_.dtype == bool
     assert model.predict(X).dtype == bool
@@ -259,7 +259,7 @@ def test_labels_that_are_booleans():
 @pytest.mark.parametrize("labels", [["ant", 1], [1, "ant"], ["ant", None]])
 @pytest.mark.parametrize("name", ["LogisticRegression", "LinearSVC", "SGDClassifier", "Perceptron", "GaussianNB"])
 def test_labels_of_mixed_types_are_refused(name, labels):
-    X, _, _ = tall(TABLE[0])
+    X, _, _ = tall(SOLVED[0])
     with pytest.raises(TypeError, match="uniformly strings or numbers, got"):
         getattr(tenfold, name)().fit(X, np.array(labels * 30, dtype=object))
 

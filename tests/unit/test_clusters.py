@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tenfold
-from design import only_if
 from tenfold import BisectingKMeans, KMeans, MiniBatchKMeans, OnlineKMeans, _core
 from tenfold.bounds import kmeans_energy
 from tenfold.data import Block
@@ -262,20 +260,6 @@ def test_the_lower_bound_is_below_the_best_of_all_clusterings(k):
     assert 0.0 < bound <= best * (1 + 1e-12) <= model.inertia_ * (1 + 1e-9)
     if k == 1:
         assert bound == pytest.approx(best, rel=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
-@parametrize_with_checks(
-    [
-        MiniBatchKMeans(3, random_state=0, batch_size=40),
-        OnlineKMeans(3, random_state=0),
-        BisectingKMeans(3, random_state=0),
-    ]
-)
-# batches are drawn, seeds depend on the order of samples, and a sample of weight two is one sample
-@only_if(lambda check: "sample_weight_equivalence" not in check.func.__name__)
-def test_checks_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def test_online_is_the_running_mean_of_the_rows_of_each_centre():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tenfold
-from estimators import IDS, SHAPES, TABLE
+from estimators import SHAPES, SOLVED
 from tenfold.estimators.parameters import (
     InvalidParameterError,
     array_like,
@@ -75,7 +75,7 @@ def test_three_alternatives_are_listed():
         check_parameters(Something(), {"size": (real(0), choice("a"), nothing())})
 
 
-@pytest.mark.parametrize("row", TABLE, ids=IDS)
+@pytest.mark.parametrize("row", SOLVED, ids=lambda row: row.id)
 def test_every_parameter_is_checked_by_fit_and_not_before(row):
     """A value that is certainly wrong for every parameter: __init__ takes it, fit refuses it by name."""
 

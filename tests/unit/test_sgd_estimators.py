@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import tenfold
+from design import only_if
 from estimators import LEARNERS, SHAPES, classes, parameters, regression, zero_weights
 from tenfold import (
     PassiveAggressiveClassifier,
@@ -154,13 +155,12 @@ def test_labels(row):
         row.make(class_weight="balanced").partial_fit(X, two, classes=[0, 1])
 
 
-def test_what_partial_fit_cannot_do():
-    for row in LEARNERS:
-        if row.outliers:
-            continue
-        X, y, _ = tall(row)
-        with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
-            row.make(early_stopping=True).partial_fit(X, y, **first_call(row, y))
+@every_learner
+@only_if(lambda row: not row.outliers)
+def test_what_partial_fit_cannot_do(row):
+    X, y, _ = tall(row)
+    with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
+        row.make(early_stopping=True).partial_fit(X, y, **first_call(row, y))
 
 
 def test_starts_of_a_wrong_shape():
@@ -432,9 +432,8 @@ def test_partial_fit_goes_on_after_sparsify(row):
 
 @every_learner
 @pytest.mark.parametrize("average", [False, 3])
+@only_if(lambda row: "average" in row.make().get_params())
 def test_partial_fit_keeps_the_arrays(row, average):
-    if "average" not in row.make().get_params():
-        pytest.skip("no averages")
     X, y, _ = tall(row)
     model = row.make(average=average).partial_fit(X[:20], y[:20], **first_call(row, y))
     before, values = model.coef_, model.coef_.copy()

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import tenfold
-from estimators import TABLE, plain, regression, zero_weights
+from estimators import SOLVED, regression, zero_weights
 from tenfold import LogisticRegression, Ridge, RidgeCV, certify, rows
 from tenfold.data import BatchRows, blocks, targets_of, text, weights_of
 from tenfold.data.ahead import in_order, read_ahead
@@ -471,10 +471,12 @@ def test_a_file_that_changes_during_a_pass(kind, tmp_path):
         list(pieces)
 
 
-@pytest.mark.parametrize("row", [row for row in TABLE if not row.once and "files" in row.where], ids=lambda row: row.id)
+@pytest.mark.parametrize(
+    "row", [row for row in SOLVED if not row.once and "files" in row.where], ids=lambda row: row.id
+)
 def test_a_fit_that_fails_in_its_second_pass_leaves_the_estimator_as_it_was(row, tmp_path):
     """The first pass is read; then the file changes."""
-    X, y, _ = plain(row, 200, 3)
+    X, y, _ = row.data(200, 3)
 
     class Once:
         count = 0
@@ -484,7 +486,7 @@ def test_a_fit_that_fails_in_its_second_pass_leaves_the_estimator_as_it_was(row,
             # two looks to see whether it can be read again, the survey, and one pass
             yield (X[:150] if self.count > 4 else X), (y[:150] if self.count > 4 else y)
 
-    other = plain(row, 50, 5)
+    other = row.data(50, 5)
     for model in (row.make(), row.make().fit(other.X, other.y)):
         before = state(model)
         with pytest.raises(ValueError, match="have changed"):

@@ -21,7 +21,7 @@ from tenfold.features import CountBins, DateParts, Levels, Numbers, Ranks, Table
 from tenfold.selection import shortcut
 
 
-@parametrize_with_checks([TableEncoder(), TableEncoder(scale=True, sparse_output=True, many_levels="group")])
+@parametrize_with_checks([TableEncoder(scale=True, sparse_output=True, many_levels="group")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

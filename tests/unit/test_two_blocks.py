@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn import cross_decomposition
 
 import tenfold
-from models import pairs, weights
+from estimators import pairs, weights
 from tenfold import CCA, PLSSVD, MultiviewCCA, PLSCanonical, PLSRegression, principal_angles
 from tenfold.estimators.contract import as_rows
 from tenfold.plans import two_blocks as plan

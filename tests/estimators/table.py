@@ -1,0 +1,526 @@
+"""The one table of all estimators with small settings: what is common to a family is written once above it.
+
+A new estimator is tested by adding a row. Contract, certificates, laws, equivalence and bad-input tests run over
+`TABLE` or over the rows of a kind; what a row says of itself (`rows.py`) is what a test may ask of it.
+"""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from .data import blobs, categories, cloud, clusters, counts, frame, mixed, pairs, sequences, tasks
+from .rows import HERE, NEAR, Estimator, Linear, Neighbours, Other, Statistical
+
+REPEATED = tuple(f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
+"""Integer weights are repeated samples: not to a method that looks at one after the other, where a weight is a factor
+of a step; nor to neighbours, of which two at one place are two; nor where samples are drawn.
+"""
+
+# -- models of weights
+
+
+def _regressor(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Linear:
+    return Linear(name, settings or {}, **meta)
+
+
+def _classifier(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Linear:
+    return Linear(name, settings or {}, **{"classifier": True, "classes": np.inf, "multi_output": False, **meta})
+
+
+def _logistic(settings: dict[str, Any] | None = None, **meta: Any) -> Linear:
+    return _classifier("LogisticRegression", settings, kind="gap", iterative=True, **meta)
+
+
+def _perceptron(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Linear:
+    return _classifier(name, settings, kind="count", sequential=True, unique=False, exempt=REPEATED, **meta)
+
+
+def _deviance(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Linear:
+    return Linear(
+        name, settings or {}, **{"kind": "gap", "multi_output": False, "iterative": True, "counts": True, **meta}
+    )
+
+
+def _lasso(name: str, settings: dict[str, Any], **meta: Any) -> Linear:
+    # the gap that ends a fit is small here, so that fits can be compared by their weights
+    meta = {"kind": "gap", "lasso": True, "once": True, "units": True, "iterative": True, **meta}
+    return _regressor(name, {"tol": 1e-10, **settings}, **meta)
+
+
+def _pursuit(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Linear:
+    warns = "Orthogonal matching pursuit ended prematurely"
+    return Linear(name, settings or {}, unique=False, selects=True, warns=warns, **meta)
+
+
+def _angles(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Linear:
+    return Linear(name, settings or {}, kind="gap", lasso=True, unique=False, units=True, **meta)
+
+
+def _machine(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Linear:
+    return Linear(
+        name,
+        settings or {},
+        **{"kind": "gap", "multi_output": False, "iterative": True, "tied": True, "random": True, **meta},
+    )
+
+
+HINGED = {"robust": True, "units": True}
+KINKED = {"counts": False, "robust": True, "unique": False, "units": True}
+
+ALPHAS = [1e-3, 0.1, 10.0]
+
+COUNTS = "balanced classes are balanced by their counts, not by their weights, so weights are not repeated rows"
+SIGNED = "weights of one sign cannot separate the classes of the checks"
+CENTRED = "class weights move the offset, and there is none"
+UNCENTRED = "the targets of the checks are far from one, and without an intercept their score is not reached"
+SEPARATED = "classes of the checks are separable: without a penalty there is no maximum, and the warning says so"
+
+
+FOLDED = {
+    "Cs": [0.01, 1.0, 10.0],
+    "cv": 3,
+    "l1_ratios": (0,),
+    "scoring": "neg_log_loss",
+    "use_legacy_attributes": False,
+}
+
+
+def _learner(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Linear:
+    known = {"kind": "gap", "multi_output": False, "judged": False, "random": True, "exempt": REPEATED}
+    return Linear(name, settings or {}, **{**known, **meta})
+
+
+# -- models that are read off statistics
+
+FOR_THESE = "the settings are made for the columns and classes of the data of the row"
+AT_ONCE = "these settings need all rows at once, and the checks give them in parts"
+DEPENDENT = "columns of the checks depend on each other, and their covariance has no inverse"
+
+
+def _statistical(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
+    return Statistical(name, settings or {}, **meta)
+
+
+PROBABLE = ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "log_odds")
+TABLE_OF_COUNTS = ("class_count_", "class_log_prior_", "feature_count_", "feature_log_prob_")
+
+
+def _counting(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
+    known = {"source": counts, "methods": PROBABLE, "mean": 0.0, "seen": ("class_log_prior_", "feature_log_prob_")}
+    return _statistical(name, settings, **{"learned": TABLE_OF_COUNTS, **known, **meta})
+
+
+SCORED = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+DIRECTIONS = ("priors_", "means_", "coef_", "intercept_", "explained_variance_ratio_")
+QUADRATIC = {"learned": ("priors_", "means_", "scalings_"), "seen": ("means_", "scalings_"), "widths": False}
+
+
+def _discriminant(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
+    known = {
+        "source": clusters,
+        "learned": ("priors_", "means_", "coef_", "intercept_"),
+        "seen": ("means_", "coef_", "intercept_"),
+        "methods": SCORED,
+        "parts": (settings or {}).get("shrinkage") != "auto",
+    }
+    return _statistical(name, settings, **{**known, **meta})
+
+
+def _plug_in(covariance: str, **settings: Any) -> Statistical:
+    known = {"learned": ("priors_", "means_", "covariance_"), "methods": SCORED, "seen": ("means_", "covariance_")}
+    return _statistical("GaussianPlugIn", {"covariance": covariance, **settings}, source=clusters, **known)
+
+
+def _centroids(settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
+    learned = ("centroids_", "deviations_", "within_class_std_dev_", "class_prior_")
+    known = {"source": clusters, "learned": learned, "methods": SCORED, "seen": learned[:3]}
+    return _statistical("NearestCentroid", settings, **{**known, **meta})
+
+
+AXES = ("components_", "singular_values_", "explained_variance_", "explained_variance_ratio_")
+
+
+def _components(name: str, settings: dict[str, Any], **meta: Any) -> Statistical:
+    known = {
+        "source": cloud,
+        "learned": (*AXES, "mean_"),
+        "seen": ("components_", "singular_values_", "mean_"),
+        "methods": ("transform",),
+        "kind": "spectral",
+        "parts": False,
+        "widths": settings["n_components"] == 1,
+    }
+    return _statistical(name, settings, **{**known, **meta})
+
+
+def _blocks(name: str, settings: dict[str, Any], **meta: Any) -> Statistical:
+    learned = tuple(f"{side}_{part}_" for part in ("weights", "loadings", "rotations") for side in ("x", "y"))
+    known = {
+        "source": pairs,
+        "learned": (*learned, "coef_", "intercept_"),
+        "seen": (*learned, "intercept_", "coef_"),
+        "methods": ("transform", "predict"),
+        "kind": "spectral",
+        "parts": False,
+        "widths": False,
+        "checked": {"n_components": 1},  # there is one target
+    }
+    return _statistical(name, settings, **{**known, **meta})
+
+
+EXACT = {"tol": 1e-24, "max_iter": 100_000}
+"""How scikit-learn's iterations come as near as the closed form."""
+
+
+def _mixing(settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
+    learned = ("class_count_", "class_log_prior_", "theta_", "var_", "mark_log_prob_", "category_log_prob_")
+    seen = ("class_log_prior_", "theta_", "var_")
+    known = {"source": clusters, "learned": learned, "methods": PROBABLE, "mean": 0.0, "seen": seen, "missing": True}
+    return _statistical("MixedNB", settings, **{**known, **meta})
+
+
+class Apart:
+    """Up to three rows that neither order nor repetitions change: the ends along the first column, and the middle."""
+
+    def __call__(self, X: Any, k: int, random_state: Any) -> Any:
+        X = X.toarray() if hasattr(X, "toarray") else X
+        first = X[:, 0]
+        middle = np.abs(first - 0.5 * (first.min() + first.max()))
+        return X[[np.argmin(first), np.argmax(first), np.argmin(middle)][:k]]
+
+    def __repr__(self) -> str:
+        return "Apart()"
+
+
+def _clusters(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
+    known = {
+        "source": blobs,
+        "learned": ("cluster_centers_", "inertia_"),
+        "methods": ("predict", "transform"),
+        "kind": "fixed point",
+        "seen": ("cluster_centers_",),
+        "parts": False,
+        "step": 1e-2,
+    }
+    return _statistical(name, {"n_clusters": 3, "random_state": 0, **(settings or {})}, **{**known, **meta})
+
+
+def _mixture(settings: dict[str, Any] | None = None, **meta: Any) -> Statistical:
+    known = {
+        "source": blobs,
+        "learned": ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"),
+        "methods": ("predict", "predict_proba", "score_samples"),
+        "kind": "fixed point",
+        "seen": ("weights_", "means_", "covariances_"),
+        "parts": False,
+        "missing": True,
+        "step": 1e-2,
+    }
+    return _statistical("GaussianMixture", {"tol": 1e-8, "max_iter": 500, **(settings or {})}, **{**known, **meta})
+
+
+def _three(kind: str, precisions: Any) -> Statistical:
+    """Three components that start near the clouds of `blobs`."""
+    means = 8.0 * np.eye(3, 4) + 3.0 * np.arange(3.0)[:, None]
+    start = {"weights_init": [0.3, 0.3, 0.4], "means_init": means, "precisions_init": precisions}
+    settings = {"n_components": 3, "covariance_type": kind, **start}
+    return _mixture(settings, outside=FOR_THESE, widths=False, mean=0.0)
+
+
+# -- models that keep their samples
+
+VOTED = ("predict", "predict_proba")
+LOGS = ("score_samples", "score")
+SEARCHES = ("kneighbors", "radius_neighbors")
+
+ITSELF = "where one of two equal samples is left out, the other is its nearest neighbour: weights are not repeated rows"
+BOXES = "three bins of each of thirty columns are more boxes than memory holds"
+
+
+def _voted(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Neighbours:
+    known = {"methods": VOTED, "target": "classes", "weighted": True, "exempt": REPEATED}
+    return Neighbours(name, settings or {}, **{**known, **meta})
+
+
+def _averaged(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Neighbours:
+    known = {"methods": ("predict",), "target": "numbers", "weighted": True, "exempt": REPEATED}
+    return Neighbours(name, settings or {}, **{**known, **meta})
+
+
+def _density(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Neighbours:
+    return Neighbours(name, settings or {}, methods=LOGS, weighted=True, **meta)
+
+
+# -- classes that have their laws to themselves
+
+
+def _drawn(name: str, settings: dict[str, Any] | None = None, **meta: Any) -> Other:
+    settings = {"n_clusters": 3, "random_state": 0, **(settings or {})}
+    why = "the result depends on the order of the samples, or on batches that are drawn"
+    known = {"source": blobs, "methods": ("predict", "transform"), "kind": "fixed point", "exempt": REPEATED}
+    return Other(name, settings, **{**known, "why": why, **meta})
+
+
+def _tasks(name: str, why: str) -> Other:
+    return Other(name, source=tasks, kind="gap", checked={"tol": 1e-13}, why=why)
+
+
+TABLE: list[Estimator] = [
+    _regressor("LinearRegression", unique=False),
+    _regressor("LinearRegression", {"fit_intercept": False}, unique=False),
+    _regressor("LinearRegression", {"positive": True}, unique=False, positive=True),
+    _regressor("Ridge"),
+    _regressor("Ridge", {"alpha": 0.0}, unique=False),
+    _regressor("Ridge", {"alpha": 1e-3, "fit_intercept": False}),
+    _regressor("Ridge", {"alpha": 0.1, "positive": True}, positive=True, iterative=True),
+    _regressor("Ridge", {"alpha": 10.0, "solver": "lsqr"}),
+    _classifier("RidgeClassifier"),
+    _classifier("RidgeClassifier", {"alpha": 0.1, "class_weight": "balanced"}, outside=COUNTS),
+    _classifier("RidgeClassifier", {"alpha": 0.1, "fit_intercept": False}, outside=CENTRED),
+    _classifier("RidgeClassifier", {"alpha": 0.1, "positive": True}, positive=True, iterative=True, outside=SIGNED),
+    _regressor("RidgeCV", chooses=True),
+    _regressor("RidgeCV", {"alphas": ALPHAS, "fit_intercept": False}, chooses=True),
+    _regressor("RidgeCV", {"alphas": ALPHAS, "cv": 3}, chooses=True),
+    _regressor(
+        "RidgeCV",
+        {"alphas": ALPHAS, "alpha_per_target": True},
+        chooses=True,
+        outside="the checks set cv, which does not go with one alpha for each target",
+    ),
+    _classifier("RidgeClassifierCV", chooses=True),
+    _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "cv": 3}, chooses=True),
+    _classifier("RidgeClassifierCV", {"alphas": ALPHAS, "class_weight": "balanced"}, chooses=True, outside=COUNTS),
+    _pursuit("OrthogonalMatchingPursuit", units=True),
+    _pursuit("ForwardSelection"),
+    Linear("MatchingPursuit", kind="exact", unique=False, selects=True),
+    Linear("BestSubset", kind="exact", unique=False, selects=True, repeats=True, most_columns=40),
+    _regressor("Lars", unique=False, units=True, angles=True),
+    _angles("LassoLars"),
+    _angles("LassoLars", {"alpha": 0.1, "positive": True}, positive=True),
+    _angles("LassoLarsIC", multi_output=False, chooses=True, tall=True, repeats=True, checked={"noise_variance": 1.0}),
+    _regressor("LarsCV", unique=False, units=True, angles=True, multi_output=False, chooses=True, folds=True),
+    _angles("LassoLarsCV", multi_output=False, chooses=True, folds=True),
+    _pursuit("OrthogonalMatchingPursuitCV", multi_output=False, chooses=True, folds=True, units=True),
+    _logistic(),
+    _logistic({"C": 0.1, "fit_intercept": False}, outside=CENTRED),
+    _logistic({"C": 100.0, "class_weight": "balanced", "solver": "newton-cholesky"}),
+    _logistic({"C": np.inf}, unique=False, outside=SEPARATED),
+    _logistic({"C": 2.0, "l1_ratio": 1.0, "solver": "saga"}, unique=False),
+    _classifier("LogisticRegressionCV", FOLDED, kind="gap", chooses=True),
+    _perceptron("Perceptron", iterative=True),
+    _perceptron("AveragedPerceptron"),
+    _perceptron("VotedPerceptron", linear=False),
+    _deviance("PoissonRegressor"),
+    _deviance("GammaRegressor", {"alpha": 0.1, "fit_intercept": False, "solver": "newton-cholesky"}, outside=UNCENTRED),
+    _deviance("TweedieRegressor", counts=False, iterative=False),
+    _deviance("HuberRegressor", counts=False, robust=True),
+    _deviance("GeneralizedLinear", counts=False, iterative=False),
+    _classifier("GeneralizedLinearClassifier", kind="gap", classes=2, iterative=True),
+    _classifier("GeneralizedLinearClassifier", {"loss": "softmax", "alpha": 0.01}, kind="gap", iterative=True),
+    _deviance("QuantileRegressor", {"quantile": 0.4, "alpha": 0.05}, **KINKED),
+    _machine("LinearSVC", classifier=True, classes=np.inf),
+    _machine("LinearSVC", {"loss": "hinge", "C": 0.5}, classifier=True, classes=np.inf, not_from=NEAR, **HINGED),
+    _machine("LinearSVR", not_from=NEAR, **HINGED),
+    _machine("LinearSVR", {"loss": "squared_epsilon_insensitive", "epsilon": 0.1}, robust=True),
+    _lasso("Lasso", {"alpha": 0.05}, unique=False),
+    _lasso("ElasticNet", {"alpha": 0.1}),
+    _lasso("LassoCV", {"alphas": 4, "cv": 3}, multi_output=False, unique=False, iterative=False, chooses=True),
+    _lasso(
+        "ElasticNetCV",
+        {"l1_ratio": 0.7, "alphas": 3, "eps": 1e-2, "cv": 3},
+        multi_output=False,
+        iterative=False,
+        chooses=True,
+    ),
+    _lasso("MultiTaskLasso", {"alpha": 0.05}, unique=False, matrix=True),
+    _lasso("MultiTaskElasticNet", {"alpha": 0.1}, matrix=True),
+    _learner("SGDClassifier", classifier=True, classes=np.inf),
+    _learner("SGDRegressor"),
+    _learner("SGDOneClassSVM", outliers=True),
+    _learner("PassiveAggressiveClassifier", classifier=True, classes=np.inf),
+    _learner("PassiveAggressiveRegressor"),
+    _counting(
+        "GaussianNB",
+        source=clusters,
+        learned=("class_count_", "class_prior_", "theta_", "var_"),
+        seen=("class_count_", "theta_", "var_"),
+        mean=1e6,
+    ),
+    _counting("MultinomialNB"),
+    _counting("MultinomialNB", {"alpha": 0.1, "fit_prior": False}),
+    _counting("ComplementNB"),
+    _counting("ComplementNB", {"norm": True, "class_prior": [0.2, 0.3, 0.5]}, outside=FOR_THESE),
+    _counting("BernoulliNB", {"binarize": 1.0}),
+    _counting("BernoulliNB", {"presence_only": True, "alpha": 0.5}, alike=False, theirs=False),
+    _counting(
+        "CategoricalNB",
+        source=categories,
+        learned=("class_count_", "class_log_prior_", "category_count_", "feature_log_prob_", "n_categories_"),
+    ),
+    _mixing(),
+    _mixing(
+        {"kinds": ["gaussian", "bernoulli", "categorical", "gaussian"]}, source=mixed, outside=FOR_THESE, widths=False
+    ),
+    _discriminant("LinearDiscriminantAnalysis", learned=DIRECTIONS, methods=("transform", *SCORED)),
+    # whose scores, and directions, are about zero, as in scikit-learn
+    _discriminant(
+        "LinearDiscriminantAnalysis", {"solver": "eigen", "shrinkage": 0.1}, methods=("transform", *SCORED), mean=0.0
+    ),
+    _discriminant("LinearDiscriminantAnalysis", {"solver": "lsqr", "shrinkage": "auto"}, mean=0.0, outside=AT_ONCE),
+    _discriminant("QuadraticDiscriminantAnalysis", {"reg_param": 0.1}, **QUADRATIC),
+    _discriminant(
+        "QuadraticDiscriminantAnalysis", {"solver": "eigen", "shrinkage": "auto"}, outside=AT_ONCE, **QUADRATIC
+    ),
+    _plug_in("shared", wishart=40.0),
+    _plug_in("class", wishart=40.0),
+    _plug_in("spherical"),
+    _centroids(),
+    _centroids({"shrink_threshold": 0.5, "priors": "empirical"}),
+    _centroids(
+        {"metric": "mahalanobis"},
+        theirs=False,
+        mean=1e4,
+        widths=False,
+        seen=("centroids_", "whitener_"),
+        outside=DEPENDENT,
+    ),
+    _centroids(
+        {"metric": "manhattan"},
+        methods=("predict",),
+        parts=False,
+        not_from=NEAR,
+        seen=("centroids_",),
+        outside=AT_ONCE,
+    ),
+    _statistical(
+        "BayesClassifier",
+        {"densities": tuple(scipy.stats.multivariate_normal(np.full(4, k), 2.0) for k in (0.0, 1.0, 2.0))},
+        source=clusters,
+        learned=("priors_",),
+        methods=SCORED,
+        seen=("priors_",),
+        mean=0.0,
+        outside=FOR_THESE,
+        widths=False,
+    ),
+    _components("PCA", {"n_components": 2}),
+    _components("PCA", {"n_components": 0.9, "whiten": True, "svd_solver": "full"}, widths=False),
+    _components("IncrementalPCA", {"n_components": 2}, parts=True, alike=False),
+    _components("TruncatedSVD", {"n_components": 2}, learned=AXES, seen=AXES[:2], mean=0.0),
+    _blocks("CCA", {"n_components": 2, **EXACT}),
+    _blocks("CCA", {"n_components": 1, "ridge": 0.1, "scale": False}, theirs=False),
+    _blocks("PLSRegression", {"n_components": 2, **EXACT}),
+    _blocks("PLSCanonical", {"n_components": 2, **EXACT}),
+    _blocks(
+        "PLSSVD",
+        {"n_components": 2},
+        learned=("x_weights_", "y_weights_"),
+        seen=("x_weights_", "y_weights_"),
+        methods=("transform",),
+    ),
+    _statistical(
+        "MultiviewCCA",
+        {"n_components": 1},
+        source=cloud,
+        learned=("weights_", "values_", "correlations_", "mean_", "scale_"),
+        seen=("weights_", "values_", "mean_", "scale_"),
+        methods=("transform",),
+        kind="spectral",
+        checked={"ridge": 0.1},  # their data have hardly more rows than columns
+        widths=False,
+        parts=False,
+    ),
+    _clusters("KMeans", {"init": Apart(), "n_init": 1}),
+    _mixture(),
+    _three("full", np.tile(np.eye(4), (3, 1, 1))),
+    _three("tied", np.eye(4)),
+    _three("diag", np.ones((3, 4))),
+    Neighbours("NearestNeighbors", methods=SEARCHES),
+    Neighbours("NearestNeighbors", {"metric": "cosine", "radius": 0.2}, methods=SEARCHES),
+    _voted("KNeighborsClassifier"),
+    _voted("KNeighborsClassifier", {"weights": "distance", "metric": "manhattan", "n_neighbors": 3}),
+    _averaged("KNeighborsRegressor"),
+    _averaged("KNeighborsRegressor", {"weights": "distance", "algorithm": "brute"}),
+    _voted("RadiusNeighborsClassifier", {"outlier_label": "most_frequent"}),
+    _voted("RadiusNeighborsClassifier", {"weights": "distance", "radius": 5.0, "p": 1}),
+    _averaged("RadiusNeighborsRegressor", {"radius": 3.0}),
+    _averaged("RadiusNeighborsRegressor", {"radius": 3.0, "weights": "distance"}),
+    _voted("KNeighborsClassifierCV", {"n_neighbors": 7}, fewest=2),
+    _averaged("KNeighborsCV", {"n_neighbors": [1, 3, 9], "weights": "distance"}, fewest=2),
+    Neighbours("KNeighborsTransformer", methods=("kneighbors", "transform")),
+    Neighbours("RadiusNeighborsTransformer", methods=("radius_neighbors", "transform")),
+    _density("KernelDensity"),
+    _density("KernelDensity", {"kernel": "linear", "bandwidth": 3.0}),
+    _averaged("ParzenRegressor", exempt=()),
+    _averaged(
+        "ParzenRegressor", {"bandwidth": "loo", "window": "box"}, exempt=(), fewest=2, not_from=HERE, outside=ITSELF
+    ),
+    _averaged("ParzenRegressor", {"bandwidth": 0.4, "window": "box"}, exempt=()),
+    _density("Histogram", coarse=True),
+    _density("Histogram", {"bins": 3}, coarse=True, outside=BOXES),
+    # seeds are drawn
+    _voted("PrototypeClassifier", {"n_prototypes": 3, "random_state": 0}, methods=("predict",), exempt=REPEATED[:1]),
+    _drawn("BisectingKMeans"),
+    _drawn("MiniBatchKMeans", checked={"batch_size": 40}, judged=False),
+    _drawn("OnlineKMeans", judged=False),
+    _tasks("MultiTaskLassoCV", "LassoCV and MultiTaskLasso have the laws"),
+    _tasks("MultiTaskElasticNetCV", "ElasticNetCV and MultiTaskElasticNet have the laws"),
+    Other(
+        "StructuredPerceptron",
+        {"max_iter": 20},
+        kind="count",
+        source=sequences,
+        weighted=False,
+        matrices=False,
+        outside="the checks have matrices",
+        why="takes sequences",
+    ),
+    Other(
+        "TableEncoder",
+        source=frame,
+        methods=("transform",),
+        judged=False,
+        weighted=False,
+        matrices=False,
+        missing=True,
+        why="takes tables of mixed types",
+    ),
+]
+
+LINEAR = [row for row in TABLE if isinstance(row, Linear)]
+SOLVED = [row for row in LINEAR if row.judged]
+"""Models of weights at the optimum of a problem, or at what else their certificate asks for."""
+LEARNERS = [row for row in LINEAR if not row.judged]
+"""Those that learn from one sample after the other, and end somewhere near an optimum: the contract is asked of them,
+not what holds at the optimum alone.
+"""
+STATISTICAL = [row for row in TABLE if isinstance(row, Statistical)]
+NEIGHBOURS = [row for row in TABLE if isinstance(row, Neighbours)]
+
+
+def one_a_class(rows: list[Any]) -> list[Any]:
+    """The first row of each class."""
+    first = {row.name: row for row in reversed(rows)}
+    return [row for row in rows if first[row.name] is row]
+
+
+@cache
+def row_of(name: str) -> Any:
+    """The first row of a class, or None."""
+    return next((row for row in TABLE if row.name == name), None)
+
+
+@cache
+def fitted(row: Any) -> Any:
+    """The estimator of a row, fitted to its data once: not to be changed."""
+    X, y, _ = row.data()
+    return row.make().fit(X, y)
+
+
+@cache
+def his_fitted(row: Any) -> Any:
+    """scikit-learn's of a row, fitted to its data once: not to be changed."""
+    X, y, _ = row.data()
+    return row.his().fit(X, y)
