@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tenfold.data.words import MISSING
 from tenfold.features import Reading, TableEncoder, TableError, read_table
-from tenfold.features.reading import MISSING
 
 
 def read(text, **how):
