@@ -342,6 +342,8 @@ FILES = {
     "decimal points, semicolons": b"a;b\n1.5;x\n2.25;y\n",
     "quoted decimal commas": b'a,b\n"1,5",2\n"2,25",3\n',
     "quoted thousands": b'a,b\n"1,234",2\n"22,250",3\n',
+    "a point that divides no thousands": b'x0,x1\n"1,5",0.875\n',
+    "codes between decimal commas": b"a;b;c\n1,5;007;08\n2,5;1.234;9\n",
     "points and commas": b"a;b\n1,5;1.5\n2,5;2.5\n",
     "tabs": b"a\tb\n1\tx y\n2\tz\n",
     "tabs, empty cells and quotes": b'a\tb\tc\n1\t\t"x"\n2\t\t"y\tz"\n',

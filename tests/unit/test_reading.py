@@ -112,10 +112,11 @@ def test_a_header_is_recognised():
 
 
 def test_words_for_nothing():
-    words = [word for word in MISSING if word]
+    words = sorted(MISSING - {""})
     text = "a,b\n" + "".join(f"{word},1\n" for word in words) + "x,2\n,3\n"
     assert columns(text)["a"] == [None] * len(words) + ["x", None]
-    assert "'NA' (1)" in sentences(text)
+    assert "empty (1), '#N/A' (1), '#N/A N/A' (1), '#NA' (1), '-' (1), '-1.#IND' (1)" in sentences(text)
+    assert "missing: empty (1), 'NA' (2), '?' (1)" in sentences("a,b\n?,1\nNA,1\nNA,2\n,3\nx,4\n")
     assert columns("a,b\n-999,1\n5,2\n", missing=["-999"])["a"] == [None, 5]
     assert columns("a,b\nNA,1\nx,2\n", missing=[])["a"] == ["NA", "x"]
 

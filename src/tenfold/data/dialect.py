@@ -20,7 +20,7 @@ SAMPLE_BYTES, SAMPLE_ROWS, DECIMAL_ROWS = 1 << 17, 200, 1000
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*%?$")
 COMMA = re.compile(COMMA_NUMBER)
 POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?$")
-GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+$")
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+$")
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})*$")
 
 

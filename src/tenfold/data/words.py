@@ -11,7 +11,7 @@ MISSING = frozenset({"", "NA", "N/A", "n/a", "na", "#N/A", "#N/A N/A", "#NA", "n
 }
 """Words that stand for nothing, with blanks around them removed."""
 
-COMMA_NUMBER = r"^[+-]?(([0-9]{1,3}(\.[0-9]{3})+|[0-9]+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?$"
+COMMA_NUMBER = r"^[+-]?(([1-9][0-9]{0,2}(\.[0-9]{3})+|[0-9]+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?$"
 """A number with a decimal comma, and perhaps with points between thousands."""
 
 NOT_FINITE = r"^[+-]?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])$"

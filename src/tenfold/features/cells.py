@@ -21,7 +21,9 @@ def words_removed(
     counts = pl.concat(
         [frame[name].filter(frame[name].is_in(words)).alias("w") for name in hit] or [pl.Series("w", [""])[:0]]
     )
-    tally = {word: n for word, n in counts.value_counts(sort=True).iter_rows() if word}
+    tally = dict(
+        sorted(((w, n) for w, n in counts.value_counts().iter_rows() if w), key=lambda item: (-item[1], item[0]))
+    )
     if hit:
         frame = frame.with_columns(pl.when(pl.col(hit).is_in(words)).then(None).otherwise(pl.col(hit)).name.keep())
     total = frame.null_count()
@@ -42,31 +44,34 @@ def words_removed(
 
 def numbers_in(frame: pl.DataFrame, decimal: str) -> tuple[pl.DataFrame, list[Decision]]:
     """Text that is numbers throughout becomes numbers."""
-    names = frame.columns
+    names, bare = frame.columns, frame
     if decimal == ",":
         number = f"{COMMA_NUMBER}|{NOT_FINITE}"
         names = _where(frame, names, lambda text: (text.str.contains(number) | text.is_null()).all())
-        bare = pl.col(names).str.replace_all(".", "", literal=True).str.replace_all(",", ".", literal=True)
-        frame = frame.with_columns(bare) if names else frame
+        points = pl.col(names).str.replace_all(".", "", literal=True).str.replace_all(",", ".", literal=True)
+        bare = frame.select(points) if names else frame
     lost = dict(zip(frame.columns, frame.null_count().row(0), strict=True))
     # most columns of text are seen to be text at their beginning
-    start = frame.select(names).head(200)
+    start = bare.select(names).head(200)
     parsed = start.select(pl.all().cast(pl.Float64, strict=False)).null_count().row(0)
     likely = [n for n, p, g in zip(names, parsed, start.null_count().row(0), strict=True) if p == g]
-    whole = _kept(frame.select(pl.col(likely).cast(pl.Int64, strict=False)), lost, frame.height)
+    whole = _kept(bare.select(pl.col(likely).cast(pl.Int64, strict=False)), lost, frame.height)
     others = [name for name in likely if name not in whole]
-    floats = _kept(frame.select(pl.col(others).cast(pl.Float64, strict=False)), lost, frame.height)
+    floats = _kept(bare.select(pl.col(others).cast(pl.Float64, strict=False)), lost, frame.height)
     said: list[Decision] = []
-    for name in _where(frame, list(floats), lambda text: (text.str.contains(WHOLE) | text.is_null()).all()):
+    for name in _where(frame, list(floats), _digits):
         del floats[name]
         said.append(Decision("types", "whole numbers beyond 64 bits are kept as text", name))
-    for name in _where(frame, list(whole), lambda text: text.str.contains(LEADING_ZERO).any()):
+    digits = list(whole) if decimal == "." else _where(frame, list(whole), _digits)
+    for name in _where(frame, digits, lambda text: text.str.contains(LEADING_ZERO).any()):
         del whole[name]
         text = frame.get_column(name)
         example = text.filter(text.str.contains(LEADING_ZERO))[0]
         said.append(Decision("types", f"kept as text, because of leading zeros such as {example!r}", name))
     for name in _where(
-        frame, list(whole), lambda text: text.str.contains(LONG_PLUS).any() & ~text.str.contains("^-").any()
+        frame,
+        [name for name in digits if name in whole],
+        lambda text: text.str.contains(LONG_PLUS).any() & ~text.str.contains("^-").any(),
     ):
         del whole[name]
         text = frame.get_column(name)
@@ -74,6 +79,11 @@ def numbers_in(frame: pl.DataFrame, decimal: str) -> tuple[pl.DataFrame, list[De
         said.append(Decision("types", f"kept as text, because of a plus before many digits such as {example!r}", name))
     columns = [*whole.values(), *(series.fill_nan(None) for series in floats.values())]
     return frame.with_columns(columns) if columns else frame, said
+
+
+def _digits(text: pl.Expr) -> pl.Expr:
+    """Whether a column has nothing but digits, signs before them, and gaps."""
+    return (text.str.contains(WHOLE) | text.is_null()).all()
 
 
 def _where(frame: pl.DataFrame, names: list[str], test: Callable[[pl.Expr], pl.Expr]) -> list[str]:
