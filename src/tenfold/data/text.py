@@ -151,18 +151,16 @@ class TextFile:
                 while text := window.look(size):
                     if self._old_breaks:
                         text = text.replace(b"\r", b"\n")
-                    end, lines = _core.csv_cut(np.frombuffer(text, np.uint8), delimiter, quote)
-                    if end == 0 and len(text) == size:
+                    if len(text) == size:
+                        end, lines = _core.csv_cut(np.frombuffer(text, np.uint8), delimiter, quote)
+                    else:  # what comes after the last line break of the file is a record, too
+                        end, lines = len(text), text.count(b"\n") + 1
+                    if end == 0:
                         size = self._longer(size, line)
                         continue
-                    # what comes after the last line break of the file is a record, too
-                    chunk = Chunk(text, end, line, lines) if end else Chunk(text, len(text), line, lines + 1)
-                    if plain:
-                        yield chunk
-                    else:
-                        usual = self._usual(text[: chunk.size])
-                        yield Chunk(usual, len(usual), line, chunk.lines)
-                    window.move(chunk.size)
+                    usual = text if plain else self._usual(text[:end])
+                    yield Chunk(usual, end if plain else len(usual), line, lines)
+                    window.move(end)
                     size, line = CHUNK_BYTES, line + lines
         except (EOFError, gzip.BadGzipFile, zlib.error) as reason:
             raise ValueError(f"{self.file.path}, after line {line}: {reason}") from reason

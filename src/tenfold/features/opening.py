@@ -9,13 +9,13 @@ import sys
 import zipfile
 import zlib
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any
 
 from tenfold.data.encoding import as_utf8
 from tenfold.data.faults import Decision, TableError, some
 from tenfold.features.arff import is_arff
-from tenfold.features.frames import unzstd
 
 # What a file begins with, what it is then, and what to do. Tables come first: parquet, arrow, feather.
 TABLES = {b"PAR1": "parquet", b"ARROW1": "arrow"}
@@ -126,10 +126,7 @@ def _unpacked(data: bytes, name: str, suffixes: list[str]) -> tuple[bytes, list[
     if data.startswith(b"\x1f\x8b"):
         return _gunzip(data, name), rest, "unpacked with gzip"
     if data.startswith(b"\x28\xb5\x2f\xfd"):
-        try:
-            return unzstd(data), rest, "unpacked with Zstandard"
-        except OSError as reason:
-            raise TableError(f"the Zstandard stream is damaged ({reason}). Copy the file again.", source=name) from None
+        return _unzstd(data, name), rest, "unpacked with Zstandard"
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _unzip(data, name)
     return None
@@ -147,6 +144,21 @@ def _gunzip(data: bytes, name: str) -> bytes:
     except zlib.error as reason:
         raise TableError(f"the gzip stream is damaged ({reason}). Copy the file again.", source=name) from None
     return b"".join(parts)
+
+
+def _unzstd(data: bytes, name: str) -> bytes:
+    try:
+        zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+    except ModuleNotFoundError:
+        raise TableError(
+            "Zstandard is unpacked with backports.zstd, which is not installed: pip install 'tenfold[frames]'. Or "
+            "unpack the file: unzstd FILE.",
+            source=name,
+        ) from None
+    try:
+        return bytes(zstd.decompress(data))
+    except zstd.ZstdError as reason:
+        raise TableError(f"the Zstandard stream is damaged ({reason}). Copy the file again.", source=name) from None
 
 
 def _unzip(data: bytes, name: str) -> tuple[bytes, list[str], str]:
