@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--peer-python", default=sys.executable, help="the Python that has intelex, celer, skglm")
     given = parser.parse_args(arguments)
 
-    rows = [row for row in ROWS if given.only.lower() in row.name]
+    rows = [row for row in ROWS if given.only.lower() in row.name.lower()]
     if given.list:
         print("\n".join(row.name for row in rows))
         return 0

@@ -16,13 +16,17 @@ namespace {
 std::vector<char> exactly(const std::string &text) { return {text.begin(), text.end()}; }
 
 void check_number(const std::string &word, bool claimed = true) {
-  const std::vector<char> text = exactly(word);
-  const Number found = read_number(text.data(), text.data() + text.size());
-  check((found.end != nullptr) == claimed, word + (claimed ? " is claimed" : " is not claimed"));
-  if (found.end == nullptr)
-    return;
-  const double expected = std::strtod(word.c_str(), nullptr);
-  check(std::bit_cast<std::uint64_t>(found.value) == std::bit_cast<std::uint64_t>(expected), word + " to the last bit");
+  for (const char point : {'.', ','}) {
+    std::vector<char> text = exactly(word);
+    std::ranges::replace(text, '.', point);
+    const Number found = read_number(text.data(), text.data() + text.size(), point);
+    check((found.end != nullptr) == claimed, word + (claimed ? " is claimed" : " is not claimed"));
+    if (found.end == nullptr)
+      continue;
+    const double expected = std::strtod(word.c_str(), nullptr);
+    check(std::bit_cast<std::uint64_t>(found.value) == std::bit_cast<std::uint64_t>(expected),
+          word + " to the last bit");
+  }
 }
 
 std::string printed(const char *format, int digits, double value) {
@@ -87,18 +91,25 @@ void test_edges() {
 }
 
 Index records(const std::string &content, std::vector<std::int32_t> place, std::vector<double> &out,
-              ColumnKind kind = number_column, std::vector<std::string> *others = nullptr) {
+              ColumnKind kind = number_column, std::vector<std::string> *others = nullptr, Dialect dialect = {},
+              std::vector<std::string> *blank = nullptr) {
   const std::vector<char> text = exactly(content);
   const auto columns = static_cast<Index>(std::count_if(place.begin(), place.end(), [](auto j) { return j >= 0; }));
   std::vector<std::uint8_t> kinds(static_cast<std::size_t>(columns), kind);
   const Index lines = 1 + std::count(text.begin(), text.end(), '\n');
   out.assign(static_cast<std::size_t>(lines * columns), 0.0);
   std::vector<OtherCell> found;
-  const Index rows = read_records({text, ',', place, columns}, lines, out, kinds, found);
+  std::vector<BlankLine> blanks;
+  const Index rows = read_records({text, dialect, place, columns}, lines, out, kinds, found, blanks);
+  const auto bytes = [&](std::int64_t begin, std::int64_t end) {
+    return content.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  };
   if (others != nullptr)
     for (const OtherCell &cell : found)
-      others->push_back(
-          content.substr(static_cast<std::size_t>(cell.begin), static_cast<std::size_t>(cell.end - cell.begin)));
+      others->push_back(bytes(cell.begin, cell.end));
+  if (blank != nullptr)
+    for (const BlankLine &line : blanks)
+      blank->push_back(bytes(line.begin, line.end));
   return rows;
 }
 
@@ -121,8 +132,8 @@ void test_other_cells() {
 }
 
 void test_cuts() {
-  const auto same = [](const std::string &text, Index size, Index lines) {
-    const Cut cut = whole_records(exactly(text));
+  const auto same = [](const std::string &text, Index size, Index lines, Dialect dialect = {}) {
+    const Cut cut = whole_records(exactly(text), dialect);
     check(cut.size == size && cut.lines == lines, "cut: " + text);
   };
   same("", 0, 0);
@@ -133,6 +144,36 @@ void test_cuts() {
   same("x\n\"a\nb", 2, 1);
   same("x\n\"a\n\"\"b\n", 2, 1);
   same("x\n\"a\"\"b\"\n", 9, 2);
+  same("5\" pipe\nc", 8, 1); // a mark inside a field opens nothing
+  same("a, \"b\nc", 0, 0);
+  same("\"a\"b\"\nc", 6, 1);
+  same("\"a\nb\"\n", 6, 2, {',', '\0'});
+  same("'a\nb'\n\"c\nd", 9, 3, {',', '\''});
+  same("a\t\t\"b\nc\"\n", 9, 2, {'\t', '"'});
+}
+
+void test_dialects() {
+  std::vector<double> out;
+  std::vector<std::string> others, blank;
+  const Dialect commas{';', '"', ','};
+  check(records("1,5;-,25\n\"2,5\";3.5\n", {0, 1}, out, number_column, &others, commas) == 2 && out[0] == 1.5 &&
+            out[1] == -0.25 && out[2] == 2.5 && others == std::vector<std::string>{"3.5"},
+        "decimal commas");
+  check(records("1,5\n\"2,5\",6\n", {0, 1}, out, number_column, nullptr, {',', '"', ','}) == 2 && out[0] == 1 &&
+            out[1] == 5 && out[2] == 2.5 && out[3] == 6,
+        "a comma that divides fields is no decimal one");
+  others.clear();
+  check(records("'a,\nb',1\n\"c,2\n", {0, 1}, out, number_column, &others, {',', '\''}) == 2 && out[1] == 1 &&
+            out[3] == 2 && others == std::vector<std::string>{"'a,\nb'", "\"c"},
+        "single quotation marks");
+  check(records("\"a,1\n b\",2\n", {-1, 0}, out, number_column, nullptr, {',', '\0'}) == 2 && out[1] == 2,
+        "quotation marks that mean nothing");
+  check(records("\n1\n \t\r\n\t2 \n  ", {0}, out, number_column, nullptr, {}, &blank) == 2 && out[1] == 2 &&
+            blank == std::vector<std::string>{"\n", " \t\r\n", "  "},
+        "blank lines");
+  check(records("\t\n", {-1, 0}, out, text_column, nullptr, {'\t', '"'}) == 1, "empty cells between tabs");
+  for (const std::size_t length : {0, 5, 15, 16, 17, 31, 32}) // blanks before a mark, wherever pieces end
+    check(records(std::string(length, 'a') + ", \"b\",1\n", {-1, -1, 0}, out) == not_claimed, "blanks before a mark");
 }
 
 void test_records() {
@@ -178,6 +219,7 @@ int main() {
   test_halves();
   test_edges();
   test_cuts();
+  test_dialects();
   test_records();
   test_other_cells();
   test_fields_passed_over();

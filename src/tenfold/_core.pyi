@@ -2079,10 +2079,16 @@ def near_sparse(
     own: NDArray[numpy.int64] | None,
     threads: int,
 ) -> tuple[Any, ...]: ...
-def csv_cut(text: NDArray[numpy.uint8]) -> tuple[int, int]: ...
+def csv_cut(text: NDArray[numpy.uint8], delimiter: int, quote: int) -> tuple[int, int]: ...
 def csv_records(
-    text: NDArray[numpy.uint8], lines: int, delimiter: int, place: NDArray[numpy.int32], kinds: NDArray[numpy.uint8]
-) -> tuple[NDArray[numpy.float64], int, list[bool], NDArray[numpy.int64]] | None: ...
+    text: NDArray[numpy.uint8],
+    lines: int,
+    delimiter: int,
+    quote: int,
+    decimal: int,
+    place: NDArray[numpy.int32],
+    kinds: NDArray[numpy.uint8],
+) -> tuple[NDArray[numpy.float64], int, list[bool], NDArray[numpy.int64], NDArray[numpy.int64]] | None: ...
 @overload
 def put_beside(
     columns: Sequence[NDArray[numpy.float64]],

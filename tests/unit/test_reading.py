@@ -5,6 +5,9 @@ import gzip
 import io
 import os
 import pickle
+import subprocess
+import sys
+import textwrap
 import time
 import zipfile
 
@@ -16,8 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tenfold.data.words import MISSING
 from tenfold.features import Reading, TableEncoder, TableError, read_table
-from tenfold.features.reading import MISSING
 
 
 def read(text, **how):
@@ -112,10 +115,11 @@ def test_a_header_is_recognised():
 
 
 def test_words_for_nothing():
-    words = [word for word in MISSING if word]
+    words = sorted(MISSING - {""})
     text = "a,b\n" + "".join(f"{word},1\n" for word in words) + "x,2\n,3\n"
     assert columns(text)["a"] == [None] * len(words) + ["x", None]
-    assert "'NA' (1)" in sentences(text)
+    assert "empty (1), '#N/A' (1), '#N/A N/A' (1), '#NA' (1), '-' (1), '-1.#IND' (1)" in sentences(text)
+    assert "missing: empty (1), 'NA' (2), '?' (1)" in sentences("a,b\n?,1\nNA,1\nNA,2\n,3\nx,4\n")
     assert columns("a,b\n-999,1\n5,2\n", missing=["-999"])["a"] == [None, 5]
     assert columns("a,b\nNA,1\nx,2\n", missing=[])["a"] == ["NA", "x"]
 
@@ -169,6 +173,7 @@ FAULTS = {
     "pickle": (pickle.dumps([1, 2]), "this is a pickle"),
     "png": (b"\x89PNG\r\n\x1a\n\0\0", "this is an image (PNG)"),
     "npy": (b"\x93NUMPY\x01\0", "this is a NumPy array"),
+    "zstd": (pa.compress(b"a,b\n1,2\n" * 99, codec="zstd", asbytes=True)[:-3], "the Zstandard stream is damaged"),
     "gzip": (gzip.compress(b"a,b\n1,2\n" * 99)[:-12], "the gzip stream ends too early"),
     "bytes": (bytes(range(256)) * 20, "this is a binary file"),
     "arrow": (b"ARROW1\0\0nothing", "this begins like arrow, but cannot be read"),
@@ -211,6 +216,37 @@ def test_files(tmp_path):
         assert reading.frame.equals(frame), path
         assert reading.source == str(path)
         assert repr(reading).startswith("<Reading of")
+
+
+def test_files_are_read_without_pyarrow_and_zstandard_names_its_extra(tmp_path):
+    """The extra of the command line brings no pyarrow."""
+    frame = pl.DataFrame({"a": [1, 2], "b": ["x", "y"], "c": [0.5, None]})
+    (tmp_path / "t.csv.zst").write_bytes(pa.compress(frame.write_csv().encode(), codec="zstd", asbytes=True))
+    for kind in ("csv", "parquet", "ipc", "ndjson"):
+        getattr(frame, f"write_{kind}")(tmp_path / f"t.{kind}")
+    code = f"""
+        import sys
+        from pathlib import Path
+        class WithoutPyarrow:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] == "pyarrow":
+                    raise ModuleNotFoundError(name, name=name)
+        sys.meta_path.insert(0, WithoutPyarrow())
+        from tenfold import Ridge, TableEncoder, read_table
+        for path in sorted(Path({str(tmp_path)!r}).iterdir()):
+            frame = read_table(path).frame
+            assert frame.to_dict(as_series=False) == {frame.to_dict(as_series=False)!r}, path
+            Ridge().fit(TableEncoder().fit_transform(frame.drop("a")), frame["a"].to_numpy())
+        sys.modules["backports.zstd"] = sys.modules["compression.zstd"] = None
+        try:
+            read_table(path.with_name("t.csv.zst"))
+        except ValueError as reason:
+            assert "pip install 'tenfold[frames]'" in str(reason), reason
+        else:
+            raise AssertionError
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("given", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])

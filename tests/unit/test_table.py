@@ -314,9 +314,18 @@ def test_what_is_no_number_is_refused_as_a_column(values, words, tmp_path):
     )
 
 
-def test_text_that_is_not_utf_8_is_no_target(tmp_path):
+def test_text_that_is_not_utf_8_is_no_target(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_bytes("x,y\n1,caf\xe9\n2,bar\n".encode("latin-1"))
-    refused(lambda: rows(tmp_path / "a.csv", target="y"), r"a\.csv, column 'y' holds bytes that are not text in UTF-8")
+    refused(
+        lambda: rows(tmp_path / "a.csv", target="y", encoding="utf-8"),
+        r"a\.csv, column 'y' holds bytes that are not text in UTF-8",
+    )
+    assert rows(tmp_path / "a.csv", target="y").y.tolist() == ["café", "bar"]
+    # what comes after the beginning does not change what was decided there
+    monkeypatch.setattr(text, "BEGINNING_BYTES", 64)
+    monkeypatch.setattr(text, "CHUNK_BYTES", 64)
+    (tmp_path / "a.csv").write_bytes(b"x,y\n" + b"1,bar\n" * 30 + b"2,caf\xe9\n")
+    refused(lambda: rows(tmp_path / "a.csv", target="y"), r"a\.csv, line 32, column 'y' holds bytes that are not text")
 
 
 def test_pandas_frames_with_odd_names_and_odd_columns():
@@ -357,7 +366,7 @@ def test_a_file_cut_short(kind, tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2 + 3])
     where = (
-        r"a\.csv, line \d+: \d cells, but 4 names in the header. Is the file cut short"
+        r"a\.csv, line \d+, column 'x?\w': 4 fields are expected, as in the header, but \d were found. Is the file cut"
         if kind == "csv"
         else rf"a\.{kind}"
     )
@@ -414,9 +423,13 @@ def test_no_rows_and_no_columns(kind, tmp_path):
 
 
 def test_a_column_that_is_there_twice(tmp_path):
-    path = text_file(tmp_path / "a.csv", "a,a,y\n1,2,3\n")
-    with pytest.raises(ValueError, match=r"there are 2 columns 'a': give each a name of its own|named twice"):
-        rows(path, target="y")
+    source = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0]), pa.array([3.0])], names=["a", "a", "y"])
+    with pytest.raises(
+        ValueError, match=r"there are 2 columns 'a': give each a name of its own|named twice|'a' 2 times"
+    ):
+        rows(source, target="y")
+    # as in a table that is read, the second one of a text gets a name
+    assert rows(text_file(tmp_path / "a.csv", "a,a,y\n1,2,3\n"), target="y").names == ("a", "a_2")
 
 
 def test_sources_that_cannot_be_read_again():

@@ -4,9 +4,10 @@
 // of 5^q in one or two products (Eisel and Lemire), for every such w without exception (Mushtak and Lemire). What is
 // longer, or beyond |q| <= 55, is left to the standard library, which is as exact and slower.
 //
-// The standard library's from_chars alone would give the same bits in 1.4 to 1.8 times the time of the loop over
-// records, and in 1.4 times that of a fit (Ridge from CSV, 500 000 rows of 20 columns of 17 digits; the benchmark has
-// such a row, ridge csv 5M x 20).
+// The standard library's from_chars alone would give the same bits in 1.4 times the time for numbers of 17 digits, 1.7
+// times for six digits, 1.05 for two decimals and 1.45 for whole numbers (benchmarks/decimal.cpp, GCC 12), in 1.5 to
+// 1.8 times that of the loop over records, and in 1.3 to 1.5 times that of a fit (Ridge from CSV, 300 000 rows of 20
+// columns of 16 digits, 400 000 of six digits or whole numbers; the benchmark has such a row, ridge csv 5M x 20).
 //
 // Digits are taken eight at a time as a word, or thirty-two at a time where there are vectors of bytes. Signs and
 // lengths are as good as random in data, so nothing branches on them.
@@ -18,6 +19,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <version>
 
 #if defined(__SSE4_1__)
@@ -202,14 +204,21 @@ inline double nearest_double(std::uint64_t w, int q) {
 
 struct Number {
   double value = 0.0;
-  bool whole = false;        // digits, perhaps behind a minus sign, and nothing else
+  bool whole = false;        // digits, perhaps behind a sign, and nothing else
   const char *end = nullptr; // null where there is no number, or none between the smallest double and the largest
 };
 
 // The positive number that all of [at, end) is.
-inline Number exact_number(const char *at, const char *end, bool whole) {
+inline Number exact_number(const char *at, const char *end, bool whole, char point) {
 #if defined(__cpp_lib_to_chars)
   double value = 0.0;
+  if (point != '.') { // the standard library knows no other
+    std::string copy(at, end);
+    std::ranges::replace(copy, point, '.');
+    Number number = exact_number(copy.data(), copy.data() + copy.size(), whole, '.');
+    number.end = number.end == nullptr ? nullptr : end;
+    return number;
+  }
   const auto [stop, error] = std::from_chars(at, end, value);
   if (error == std::errc{} && stop == end)
     return {value, whole, end};
@@ -217,22 +226,22 @@ inline Number exact_number(const char *at, const char *end, bool whole) {
   return {};
 }
 
-// The number at the beginning of [at, end): a sign, digits with a point or without, an exponent; no words.
-inline Number read_number(const char *at, const char *end) {
+// The number at the beginning of [at, end): a sign, digits with a decimal sign or without, an exponent; no words.
+inline Number read_number(const char *at, const char *end, char point = '.') {
   if (at == end)
     return {};
   const bool minus = *at == '-', plus = *at == '+';
   at += static_cast<int>(minus) | static_cast<int>(plus);
   const char *const start = at;
   std::uint64_t w = 0;
-  if (end - at >= 2 && at[1] == '.' && static_cast<unsigned char>(*at - '0') <= 9)
+  if (end - at >= 2 && at[1] == point && static_cast<unsigned char>(*at - '0') <= 9)
     w = static_cast<std::uint64_t>(*at++ - '0'); // as a rule
   else
     at = append_digits(at, end, w);
   std::ptrdiff_t digits = at - start;
   int q = 0;
-  bool whole = !plus;
-  if (at < end && *at == '.') {
+  bool whole = true;
+  if (at < end && *at == point) {
     const char *const fraction = at + 1;
     at = append_many_digits(fraction, end, w);
     q = static_cast<int>(fraction - at);
@@ -242,7 +251,7 @@ inline Number read_number(const char *at, const char *end) {
   if (digits == 0)
     return {};
   if (digits > most_digits) // zeros in front do not count
-    for (const char *zero = start; zero < at && (*zero == '0' || *zero == '.'); ++zero)
+    for (const char *zero = start; zero < at && (*zero == '0' || *zero == point); ++zero)
       digits -= *zero == '0' ? 1 : 0;
   if (at < end && (*at | 0x20) == 'e') {
     const char *power = at + 1;
@@ -262,7 +271,7 @@ inline Number read_number(const char *at, const char *end) {
   } else if (digits <= most_digits && q >= -PowersOfFive::largest && q <= PowersOfFive::largest) {
     value = nearest_double(w, q);
   } else {
-    const Number found = exact_number(start, at, whole);
+    const Number found = exact_number(start, at, whole, point);
     if (found.end == nullptr)
       return {};
     value = found.value;

@@ -2,7 +2,7 @@
 
 import sys
 
-NEEDED = ("click", "jinja2", "polars", "pyarrow", "rich")
+NEEDED = ("click", "jinja2", "polars", "rich")
 
 
 def main() -> None:

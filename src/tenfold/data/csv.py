@@ -1,13 +1,14 @@
 """CSV files of numbers, read in chunks of whole records.
 
-The beginning of the first file shows what the columns hold: whole numbers, numbers, truth values, times or text. Whole
-numbers may be followed by others. The compiled loop reads plain numbers; the few cells that are none are looked at one
-by one, and named by line and column where they are refused.
+The beginning of the first file shows how all are written, and what the columns hold: whole numbers, numbers, truth
+values, times or text. Whole numbers may be followed by others. The compiled loop reads plain numbers; the few cells
+that are none are looked at one by one, and named by line and column where they are refused.
 """
 
 import re
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import closing
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from tenfold.arrays import Array
 from tenfold.data.ahead import in_order
+from tenfold.data.dialect import Asked, Dialect
 from tenfold.data.files import File
 from tenfold.data.named import (
     Values,
@@ -28,6 +30,7 @@ from tenfold.data.named import (
 )
 from tenfold.data.table import EXACT, Piece, Survey, too_large
 from tenfold.data.text import NOTHING, Cells, Chunk, ColumnKind, TextFile
+from tenfold.data.words import are_codes, in_64_bits, number_of
 from tenfold.machine import threads
 
 T = TypeVar("T")
@@ -42,39 +45,18 @@ TIMES = {
     "time32[s]": re.compile(r"\d\d:\d\d(:\d\d)?"),
 }
 
-MISSING = frozenset(
-    {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL"}
-) | {"NaN", "n/a", "nan", "null"}
 TRUE, FALSE = frozenset({"true", "True", "TRUE", "1"}), frozenset({"false", "False", "FALSE", "0"})
-WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 
 
-def number_of(word: str) -> float | None:
-    """What a word stands for as a number; None where it is none."""
-    if not word.isascii() or "_" in word:
-        return None
-    try:
-        return float(word)
-    except ValueError:
-        return None
-
-
-def is_whole(word: str) -> bool:
-    """Whether a word is a whole number of 64 bits."""
-    return WHOLE_NUMBER.fullmatch(word) is not None and -(1 << 63) <= int(word) < 1 << 63
-
-
-def kind_of(cells: Collection[bytes], numbers: Array, whole: bool) -> str:
-    """What a column holds, by its cells that are no plain numbers, those that are, and whether these are whole."""
-    try:
-        words = {cell.decode().strip() for cell in cells} - MISSING
-    except UnicodeDecodeError:
-        return BYTES
-    if all(number_of(word) is not None for word in words):
+def kind_of(words: Collection[str], numbers: Array, whole: bool, decimal: str = ".") -> str:
+    """What a column holds, by its words that are no plain numbers, those that are, and whether these are whole."""
+    if all(number_of(word, decimal) is not None for word in words):
         if not words and not len(numbers):
             return EMPTY
-        return WHOLE if whole and all(map(is_whole, words)) else NUMBER
-    if whole and words <= TRUE | FALSE and np.isin(numbers, (0.0, 1.0)).all():
+        if whole and are_codes(words):
+            return TEXT
+        return WHOLE if whole and all(map(in_64_bits, words)) else NUMBER
+    if whole and set(words) <= TRUE | FALSE and np.isin(numbers, (0.0, 1.0)).all():
         return TRUTH
     if not len(numbers):
         for kind, pattern in TIMES.items():
@@ -83,17 +65,21 @@ def kind_of(cells: Collection[bytes], numbers: Array, whole: bool) -> str:
     return TEXT
 
 
-def _is_no_label(word: str) -> bool:
-    """Whether a cell is empty, or was no UTF-8."""
-    return word in MISSING or any("\udc80" <= sign <= "\udcff" for sign in word)
+def _is_utf_8(word: str) -> bool:
+    return not any("\udc80" <= sign <= "\udcff" for sign in word)
 
 
 class CsvPart:
     """A CSV file; `kinds` is what its columns hold, in their order."""
 
-    def __init__(self, file: File, first: "CsvPart | None" = None) -> None:
+    def __init__(self, file: File, asked: Asked, first: "CsvPart | None" = None) -> None:
         self._file, self.name = file, f"{file.path}, "
-        self._text = TextFile(file)
+        self._missing = asked.missing
+        if first is not None:
+            asked = replace(asked, **asdict(first.dialect))
+        self._text = TextFile(file, asked)
+        self.dialect: Dialect = self._text.dialect
+        self._decimal = self.dialect.decimal
         self.header = self._text.header
         self._beginning = self._text.beginning() if first is None else NOTHING
         if first is None:
@@ -108,11 +94,32 @@ class CsvPart:
             return [EMPTY for _ in fields]
         found = self._text.cells(self._beginning, fields, [ColumnKind.WHOLE] * len(fields))
         others: list[set[bytes]] = [set() for _ in fields]
+        codes = self._columns_of_codes()
         plain = np.ones(found.X.shape, bool)
         for row, column, cell in found.others:
             others[column].add(cell)
             plain[row, column] = False
-        return [kind_of(others[j], found.X[plain[:, j], j], found.whole[j]) for j in fields]
+        kinds = []
+        for j in fields:
+            try:
+                words = {cell.decode().strip() for cell in others[j]} - self._missing
+            except UnicodeDecodeError:
+                kinds.append(BYTES)
+                continue
+            numbers = found.X[plain[:, j], j]
+            kinds.append(TEXT if j in codes else kind_of(words, numbers, found.whole[j], self._decimal))
+        return kinds
+
+    def _columns_of_codes(self) -> set[int]:
+        """The columns that hold codes; cell by cell, but only where the text has some."""
+        start = self._beginning
+        text = b"\n" + start.text[: start.size]
+        # an expression that begins with one certain character is looked for ten times as fast as any other
+        before = {"\n", " ", self.dialect.delimiter, self.dialect.quote or " "}
+        if not any(re.search(re.escape(sign.encode()) + rb"(?:0[0-9]|\+[0-9]{7})", text) for sign in before):
+            return set()
+        columns = zip(*(cells for _, cells in self._text.records(start)), strict=True)
+        return {j for j, cells in enumerate(columns) if are_codes({cell.strip() for cell in cells} - self._missing)}
 
     def kind(self, name: str) -> str:
         """What a column holds."""
@@ -139,7 +146,7 @@ class CsvPart:
         index = self.header.index(name)
         for line, cells in self._text.records(self._beginning):
             word = cells[index].strip()
-            if word not in MISSING and number_of(word) is None:
+            if word not in self._missing and number_of(word, self._decimal) is None:
                 return f" ({word!r} in line {line})"
         return ""
 
@@ -181,15 +188,21 @@ class CsvPart:
         place, unsure = partial(self._text.place, chunk), []
         for row, column, cell in found.others:
             name, word = names[column], cell.decode(errors="replace").strip()
-            if word in MISSING:
-                raise missing_value(role or f"Column {name!r}", place(row), name)
+            if word in self._missing:
+                raise missing_value(role or f"Column {name!r}", place(row), name, word)
             truth = self.kind(name) == TRUTH
-            value = float(word in TRUE) if truth and word in TRUE | FALSE else None if truth else number_of(word)
+            value = (
+                float(word in TRUE)
+                if truth and word in TRUE | FALSE
+                else None
+                if truth
+                else number_of(word, self._decimal)
+            )
             if value is None:
                 raise self._fault(place(row), name, word)
             found.X[row, column] = value
             if found.whole[column]:
-                found.whole[column] = is_whole(word)
+                found.whole[column] = in_64_bits(word)
                 unsure.append((row, column, word))
         for row, column, word in unsure:
             if found.whole[column]:
@@ -208,12 +221,13 @@ class CsvPart:
 
     def _texts(self, found: Cells, column: int, name: str, chunk: Chunk) -> Array:
         cells = [cell for _, at, cell in found.others if at == column]  # one for each row
-        words = {cell: cell.decode(errors="surrogateescape") for cell in set(cells)}
-        for row, cell in enumerate(cells) if any(map(_is_no_label, words.values())) else ():
-            if words[cell] in MISSING:
-                raise missing_value(f"Column {name!r}", self._text.place(chunk, row), name)
-            if _is_no_label(words[cell]):
-                raise bytes_target(f"{self._text.place(chunk, row)}, ", name)
+        words = {cell: cell.decode(errors="surrogateescape").strip() for cell in set(cells)}
+        if not all(word not in self._missing and _is_utf_8(word) for word in words.values()):
+            for row, cell in enumerate(cells):
+                if words[cell] in self._missing:
+                    raise missing_value(f"Column {name!r}", self._text.place(chunk, row), name, words[cell])
+                if not _is_utf_8(words[cell]):
+                    raise bytes_target(f"{self._text.place(chunk, row)}, ", name)
         return np.array([words[cell] for cell in cells], np.str_)
 
     def _values(self, found: Cells, column: int, name: str, chunk: Chunk) -> Array:
@@ -230,9 +244,9 @@ class CsvReader:
 
     named = True
 
-    def __init__(self, files: Sequence[File]) -> None:
-        first = CsvPart(files[0])
-        self._parts = [first, *(CsvPart(file, first) for file in files[1:])]
+    def __init__(self, files: Sequence[File], asked: Asked) -> None:
+        first = CsvPart(files[0], asked)
+        self._parts = [first, *(CsvPart(file, asked, first) for file in files[1:])]
         self.names = tuple(first.header)
 
     def survey(self, columns: Sequence[str], kept: Sequence[str]) -> Survey:

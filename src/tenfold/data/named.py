@@ -52,9 +52,10 @@ def bytes_target(part: str, name: str) -> ValueError:
     return ValueError(f"{part}column {name!r} holds bytes that are not text in UTF-8.")
 
 
-def missing_value(role: str, place: str, name: str) -> ValueError:
-    """A cell without a value; `role` is what contains it."""
-    return ValueError(f"{role} contains NaN: {place}, column {name!r} has no value.")
+def missing_value(role: str, place: str, name: str, word: str = "") -> ValueError:
+    """A cell without a value, or with a word that says so; `role` is what contains it."""
+    said = f": {word!r} stands for none" if word else ""
+    return ValueError(f"{role} contains NaN: {place}, column {name!r} has no value{said}.")
 
 
 def not_finite(name: str, place: str) -> ValueError:

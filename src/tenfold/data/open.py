@@ -1,15 +1,18 @@
 """The way in for rows outside memory."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Collection, Iterable, Sequence
+from math import isfinite, nan
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import narwhals
 import numpy as np
 
 from tenfold.arrays import is_sparse
 from tenfold.data.csv import CsvReader
+from tenfold.data.dialect import Asked
 from tenfold.data.files import InMemory, NpyFile, NumpyReader, are_paths, find_files
 from tenfold.data.table import BlocksReader, Reader, Table
+from tenfold.data.words import MISSING, number_of
 
 
 def rows(
@@ -17,6 +20,13 @@ def rows(
     target: str | Sequence[str] | None = None,
     weight: str | None = None,
     columns: Sequence[str] | None = None,
+    *,
+    delimiter: str = "auto",
+    quote: str | None = "auto",
+    header: bool | Literal["auto"] = "auto",
+    decimal: Literal["auto", ".", ","] = "auto",
+    encoding: str | None = None,
+    missing: Collection[str] | None = None,
 ) -> Table:
     """Rows that are read in pieces, in place of X wherever an estimator takes one.
 
@@ -27,8 +37,8 @@ def rows(
     ----------
     source : files, an array, a frame or an iterable of blocks
         Files: a path, a folder, a pattern such as ``"data/*.parquet"``, or a list of these; sorted by name within a
-        folder or a pattern. Parquet (.parquet, .pq), CSV with a header (.csv; .tsv and .txt with tabs; all of them
-        with .gz, too), Arrow and Feather (.arrow, .feather), and NumPy's matrices (.npy), all of one format.
+        folder or a pattern. Parquet (.parquet, .pq), CSV (.csv, .tsv, .txt; all of them with .gz, too), Arrow and
+        Feather (.arrow, .feather), and NumPy's matrices (.npy), all of one format.
 
         A NumPy array or a memory map. A pandas or polars frame, an Arrow table, any other object with
         ``__arrow_c_stream__``, or a list of such.
@@ -43,6 +53,9 @@ def rows(
     columns : names of columns, default=None
         The columns of X, in this order; None takes all but target and weight. They are numbers: integers, truth
         values, decimals and categories of numbers become float64; float32 stays where all columns have it.
+    delimiter, quote, header, decimal, encoding, missing
+        How CSV files are written, where it should not be found out from the beginning of the first: as in
+        `read_table`, which reads the same cells from the same files. Text in UTF-16 is refused.
 
     Returns
     -------
@@ -75,7 +88,13 @@ def rows(
     >>> Ridge(alpha=1e-6).fit(table).coef_.round(4)
     array([1., 2.])
     """
-    reader = open_reader(source)
+    words = MISSING if missing is None else frozenset(missing)
+    numbers = [word for word in words if isfinite(nan if (value := number_of(word)) is None else value)]
+    if numbers:
+        raise ValueError(
+            f"{numbers[0]!r} in missing is a number, and rows refuse what is missing: leave these rows out."
+        )
+    reader = open_reader(source, Asked(delimiter, quote, header, decimal, encoding, words))
     if isinstance(reader, BlocksReader):
         target = "y" if target is None and "y" in reader.extra else target
         weight = "weight" if weight is None and "weight" in reader.extra else weight
@@ -89,13 +108,20 @@ class ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
-def open_reader(source: Any) -> Reader:
-    """The reader for a source."""
-    if are_paths(source):
-        kind, files = find_files(source)
-        if kind == "npy":
-            return NumpyReader([NpyFile(file) for file in files])
-        return CsvReader(files) if kind == "csv" else _arrow().open_files(kind, files)
+def open_reader(source: Any, asked: Asked) -> Reader:
+    """The reader for a source; `asked` is what is known of text."""
+    kind, files = find_files(source) if are_paths(source) else ("", [])
+    if kind == "csv":
+        return CsvReader(files, asked)
+    if asked != Asked():
+        raise ValueError(
+            "delimiter, quote, header, decimal, encoding and missing say how CSV files are written, and this source is "
+            "none. Leave them out."
+        )
+    if kind == "npy":
+        return NumpyReader([NpyFile(file) for file in files])
+    if kind:
+        return _arrow().open_files(kind, files)
     if isinstance(source, np.ndarray):
         if source.ndim != 2:
             raise ValueError(f"Expected a matrix of rows, got an array with {source.ndim} dimension(s).")

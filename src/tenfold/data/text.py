@@ -1,12 +1,11 @@
 """CSV as text: cut into chunks of whole records, and these into cells."""
 
-import csv
 import gzip
-import io
 import os
 import zlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from enum import IntEnum
 from itertools import islice
 from pathlib import Path
@@ -16,10 +15,16 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array
+from tenfold.data.dialect import Asked, Dialect, check_records, find_dialect, has_old_breaks, records
+from tenfold.data.encoding import encoding_of
+from tenfold.data.faults import TableError
 from tenfold.data.files import File
 
 CHUNK_BYTES = 1 << 21
 """What is read at a time."""
+
+BEGINNING_BYTES = 1 << 21
+"""By what a file begins with it is decided how it is written."""
 
 RECORD_BYTES = 1 << 26
 """A record that is longer is a quotation mark that was not closed."""
@@ -53,35 +58,109 @@ class Cells(NamedTuple):
     others: list[tuple[int, int, bytes]]
 
 
-class TextFile:
-    """A file of records with a header, separated by commas, or by tabs where its name does not say CSV."""
+class PlainRecords(NamedTuple):
+    """What the loop finds where all records are plain: `Cells`, and begin and end of each blank line."""
 
-    def __init__(self, file: File) -> None:
+    cells: Cells
+    blanks: list[tuple[int, int]]
+
+
+def plain_records(
+    content: bytes, start: int, stop: int, lines: int, dialect: Dialect, place: Array, kinds: Sequence[ColumnKind]
+) -> PlainRecords | None:
+    """Records in some bytes of a text, of as many fields as `place` has entries, by the compiled loop.
+
+    ``place[f]`` is the column of field f, or -1. None where a record is not plain: of another length, torn, or with
+    blanks or text between a quote and a delimiter.
+    """
+    found = _core.csv_records(
+        np.frombuffer(content, np.uint8, stop - start, start),
+        lines,
+        ord(dialect.delimiter),
+        ord(dialect.quote or "\0"),
+        ord(dialect.decimal),
+        place,
+        np.array(kinds, np.uint8),
+    )
+    if found is None:
+        return None
+    X, rows, whole, others, blanks = found
+    at, columns, begins, ends = others.T.tolist()
+    cells = [content[start + begin : start + end] for begin, end in zip(begins, ends, strict=True)]
+    if dialect.quote is not None and cells and dialect.quote.encode() in content:
+        mark = dialect.quote.encode()
+        cells = [cell[1:-1].replace(mark * 2, mark) if cell[:1] == mark else cell for cell in cells]
+    spans = [(start + begin, start + end) for begin, end in blanks.tolist()]
+    return PlainRecords(Cells(X[:rows], whole, list(zip(at, columns, cells, strict=True))), spans)
+
+
+class TextFile:
+    """A file of records; `asked` is what is known of how they are written."""
+
+    def __init__(self, file: File, asked: Asked) -> None:
         self.file = file
-        self.delimiter = "," if file.path.name.lower().removesuffix(".gz").endswith(".csv") else "\t"
-        with closing(self._chunks(0, 1)) as chunks:
-            start = next(chunks, NOTHING)
-        end = _first_end(start)
-        lines = start.text.count(b"\n", 0, end)
-        _, self.header = next(self.records(Chunk(start.text, end, 1, lines)), (1, []))
-        if not self.header:
-            raise ValueError(f"{file.path}, line 1: expected the names of the columns.")
-        self._body = end, 1 + lines
+        suffix = Path(file.path.name.lower().removesuffix(".gz")).suffix
+        text = self._beginning()
+        if not text.strip():
+            raise TableError(
+                "the file is empty. Expected a header and at least one row; was the export interrupted?",
+                source=str(file.path),
+            )
+        self._encoding, mark, _ = encoding_of(text, str(file.path), asked.encoding)
+        if self._encoding.startswith(("utf-16", "utf-32")):
+            raise TableError(
+                f"this is text in {self._encoding}, and rows are read from text of one byte a character or UTF-8. "
+                f"Convert it first: iconv -f {self._encoding} -t utf-8 FILE.",
+                source=str(file.path),
+            )
+        self._old_breaks = has_old_breaks(text)
+        text = self._usual(text[mark:])
+        found = find_dialect(text, suffix, asked, str(file.path))
+        # quotes may come after the beginning: where no field begins with them they do no harm
+        quote = found.dialect.quote or ('"' if asked.quote == "auto" else None)
+        self.dialect, self.header = replace(found.dialect, quote=quote), found.names
+        self._body = mark + len(text[: found.start].decode().encode(self._encoding)), found.line
+
+    def _beginning(self) -> bytes:
+        """Whole lines, as a rule."""
+        size = BEGINNING_BYTES
+        try:
+            with _opened(self.file.path, 0) as window:
+                text = window.look(size)
+                while len(text) == size <= RECORD_BYTES and b"\n" not in text and b"\r" not in text:
+                    size *= 2
+                    text = window.look(size)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as reason:
+            raise ValueError(f"{self.file.path}, after line 1: {reason}") from reason
+        end = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+        return text[:end] if end and len(text) == size else text
+
+    def _usual(self, text: bytes) -> bytes:
+        """Text in UTF-8 with line breaks of today."""
+        if self._old_breaks:
+            text = text.replace(b"\r", b"\n")
+        return text if self._encoding == "utf-8" else text.decode(self._encoding, "replace").encode()
 
     def _chunks(self, start: int, line: int) -> Generator[Chunk]:
         """What begins at a byte and a line."""
         size = CHUNK_BYTES
+        delimiter, quote = ord(self.dialect.delimiter), ord(self.dialect.quote or "\0")
+        plain = self._encoding == "utf-8" and not self._old_breaks
         try:
             with _opened(self.file.path, start) as window:
                 while text := window.look(size):
-                    end, lines = _core.csv_cut(np.frombuffer(text, np.uint8))
-                    if end == 0 and len(text) == size:
+                    if self._old_breaks:
+                        text = text.replace(b"\r", b"\n")
+                    if len(text) == size:
+                        end, lines = _core.csv_cut(np.frombuffer(text, np.uint8), delimiter, quote)
+                    else:  # what comes after the last line break of the file is a record, too
+                        end, lines = len(text), text.count(b"\n") + 1
+                    if end == 0:
                         size = self._longer(size, line)
                         continue
-                    # what comes after the last line break of the file is a record, too
-                    chunk = Chunk(text, end, line, lines) if end else Chunk(text, len(text), line, lines + 1)
-                    yield chunk
-                    window.move(chunk.size)
+                    usual = text if plain else self._usual(text[:end])
+                    yield Chunk(usual, end if plain else len(usual), line, lines)
+                    window.move(end)
                     size, line = CHUNK_BYTES, line + lines
         except (EOFError, gzip.BadGzipFile, zlib.error) as reason:
             raise ValueError(f"{self.file.path}, after line {line}: {reason}") from reason
@@ -111,42 +190,23 @@ class TextFile:
         """
         place = np.full(len(self.header), -1, np.int32)
         place[list(fields)] = np.arange(len(fields))
-        content = np.frombuffer(chunk.text, np.uint8, chunk.size)
-        found = _core.csv_records(content, chunk.lines, ord(self.delimiter), place, np.array(kinds, np.uint8))
-        if found is None:
-            return self._cells_slowly(chunk, fields, kinds)
-        X, rows, whole, others = found
-        text = chunk.text
-        at, columns, begins, ends = others.T.tolist()
-        cells = [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
-        if cells and b'"' in text:
-            cells = list(map(_unquoted, cells))
-        return Cells(X[:rows], whole, list(zip(at, columns, cells, strict=True)))
+        found = plain_records(chunk.text, 0, chunk.size, chunk.lines, self.dialect, place, kinds)
+        return self._cells_slowly(chunk, fields, kinds) if found is None else found.cells
 
     def _cells_slowly(self, chunk: Chunk, fields: Sequence[int], kinds: Sequence[ColumnKind]) -> Cells:
         """The same of any text, cell by cell."""
-        others, rows, names = [], 0, len(self.header)
-        for line, cells in self.records(chunk):
-            if len(cells) != names:
-                raise ValueError(
-                    f"{self.file.path}, line {line}: {len(cells)} cells, but {names} names in the header. Is the file "
-                    "cut short?"
-                )
-            others += [(rows, j, cells[field].encode(errors="surrogateescape")) for j, field in enumerate(fields)]
-            rows += 1
-        return Cells(np.full((rows, len(fields)), np.nan), [kind == ColumnKind.WHOLE for kind in kinds], others)
+        found = check_records(chunk.text[: chunk.size], 0, chunk.line, self.dialect, self.header, str(self.file.path))
+        others = [
+            (row, j, record.cells[field].encode(errors="surrogateescape"))
+            for row, record in enumerate(found)
+            for j, field in enumerate(fields)
+        ]
+        return Cells(np.full((len(found), len(fields)), np.nan), [kind == ColumnKind.WHOLE for kind in kinds], others)
 
     def records(self, chunk: Chunk) -> Iterator[tuple[int, list[str]]]:
         """The line and the cells of each record; slow and exact."""
-        text = io.StringIO(chunk.text[: chunk.size].decode("utf-8-sig", errors="surrogateescape"), newline="")
-        found, line = csv.reader(text, delimiter=self.delimiter), chunk.line
-        try:
-            for cells in found:
-                if cells:
-                    yield line, cells
-                line = chunk.line + found.line_num
-        except csv.Error as reason:
-            raise ValueError(f"{self.file.path}, line {line}: {reason}.") from reason
+        for record in records(chunk.text[: chunk.size], self.dialect.delimiter, self.dialect.quote, line=chunk.line):
+            yield record.line, record.cells
 
     def place(self, chunk: Chunk, row: int) -> str:
         """The file and the line of a record."""
@@ -206,16 +266,3 @@ class _Compressed:
 
     def move(self, size: int) -> None:
         self._rest = self._rest[size:]
-
-
-def _unquoted(cell: bytes) -> bytes:
-    return cell[1:-1].replace(b'""', b'"') if cell[:1] == b'"' else cell
-
-
-def _first_end(chunk: Chunk) -> int:
-    """Where the first record ends: a line break after an even number of quotation marks."""
-    text, size = chunk.text, chunk.size
-    end = text.find(b"\n", 0, size) + 1
-    while end and text.count(b'"', 0, end) % 2:
-        end = text.find(b"\n", end, size) + 1
-    return end or size

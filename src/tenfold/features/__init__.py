@@ -1,9 +1,9 @@
 """Tables of mixed types: reading them, what their columns are, and their encoding as numbers."""
 
+from tenfold.data.faults import Decision, TableError
 from tenfold.features.blocks import CountBins, DateParts, Numbers, Ranks
 from tenfold.features.check import Finding, TableCheck, check_table
 from tenfold.features.encoder import TableEncoder
-from tenfold.features.faults import Decision, TableError
 from tenfold.features.kinds import ColumnType, Schema, infer_schema
 from tenfold.features.leaks import Suspect, suspects
 from tenfold.features.levels import Levels, TargetMeans

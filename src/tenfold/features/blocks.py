@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from tenfold.arrays import Array, Floats
+from tenfold.data.faults import TableError
 from tenfold.features.canonical import as_text
-from tenfold.features.faults import TableError
 from tenfold.features.frames import frame_of, pl
 
 DAY = 86_400_000_000

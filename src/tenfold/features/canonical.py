@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from tenfold.data.faults import TableError
 from tenfold.features.cells import set_missing
 from tenfold.features.dates import parsed
-from tenfold.features.faults import TableError
 from tenfold.features.frames import has_nan, pl
 from tenfold.features.kinds import TRUTHS, ColumnType
 from tenfold.features.numerals import Numerals, numbers_of

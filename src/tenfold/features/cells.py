@@ -3,13 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tenfold.features.dialect import Dialect
-from tenfold.features.faults import Decision, TableError
+from tenfold.data.faults import Decision, TableError
+from tenfold.data.words import COMMA_NUMBER, LEADING_ZERO, LONG_PLUS, NOT_FINITE, WHOLE
 from tenfold.features.frames import pl
-
-COMMA_NUMBER = r"^[+-]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][+-]?\d+)?$|^[+-]?\d{1,3}(\.\d{3})+$|^[+-]?\d+$"
-WHOLE = r"^[+-]?\d+$"
-PLUS = r"^\+\d{7,}$"
 
 
 def words_removed(
@@ -25,7 +21,9 @@ def words_removed(
     counts = pl.concat(
         [frame[name].filter(frame[name].is_in(words)).alias("w") for name in hit] or [pl.Series("w", [""])[:0]]
     )
-    tally = {word: n for word, n in counts.value_counts(sort=True).iter_rows() if word}
+    tally = dict(
+        sorted(((w, n) for w, n in counts.value_counts().iter_rows() if w), key=lambda item: (-item[1], item[0]))
+    )
     if hit:
         frame = frame.with_columns(pl.when(pl.col(hit).is_in(words)).then(None).otherwise(pl.col(hit)).name.keep())
     total = frame.null_count()
@@ -44,71 +42,48 @@ def words_removed(
     return frame, [Decision("missing", sentence)]
 
 
-def decimal_of(frame: pl.DataFrame, dialect: Dialect, asked: str) -> tuple[str, str]:
-    """The decimal sign, and why where it is a comma."""
-    if asked != "auto":
-        return asked, ""
-    if dialect.delimiter == "," and dialect.quote is None:
-        return ".", ""
-    fits = frame.head(1000).select(
-        (pl.all().str.contains(COMMA_NUMBER) | pl.all().is_null()).all()
-        & pl.all().str.contains(r"^[+-]?(\d{1,3}(\.\d{3})+|\d*),\d+").any()
-    )
-    comma = [name for name, yes in zip(frame.columns, fits.row(0), strict=True) if yes]
-    point = frame.head(1000).select(pl.all().str.contains(r"^[+-]?\d*\.\d+$").any())
-    thousands = frame.head(1000).select(pl.all().str.contains(r"^[+-]?\d{1,3}(\.\d{3})+$|^$").all())
-    pointed = [
-        name
-        for name, yes, grouped in zip(frame.columns, point.row(0), thousands.row(0), strict=True)
-        if yes and not grouped and name not in comma
-    ]
-    if not comma or pointed:
-        return ".", ""
-    values = frame[comma[0]].drop_nulls()
-    example = values.filter(values.str.contains(","))[0]
-    if dialect.delimiter != ";" and all(
-        frame[name].drop_nulls().str.contains(r"^[+-]?\d{1,3}(,\d{3})+$|^[+-]?\d{1,3}$").all() for name in comma
-    ):
-        return ".", ""  # quoted thousands, such as "1,234": see the types of the columns
-    return ",", f"decimal comma: {comma[0]!r} has numbers such as {example!r}"
-
-
 def numbers_in(frame: pl.DataFrame, decimal: str) -> tuple[pl.DataFrame, list[Decision]]:
     """Text that is numbers throughout becomes numbers."""
+    names, bare = frame.columns, frame
     if decimal == ",":
-        fits = frame.select((pl.all().str.contains(COMMA_NUMBER) | pl.all().is_null()).all())
-        comma = [name for name, yes in zip(frame.columns, fits.row(0), strict=True) if yes]
-        bare = pl.col(comma).str.replace_all(".", "", literal=True).str.replace_all(",", ".", literal=True)
-        frame = frame.with_columns(bare) if comma else frame
-    names = frame.columns
-    lost = dict(zip(names, frame.null_count().row(0), strict=True))
+        number = f"{COMMA_NUMBER}|{NOT_FINITE}"
+        names = _where(frame, names, lambda text: (text.str.contains(number) | text.is_null()).all())
+        points = pl.col(names).str.replace_all(".", "", literal=True).str.replace_all(",", ".", literal=True)
+        bare = frame.select(points) if names else frame
+    lost = dict(zip(frame.columns, frame.null_count().row(0), strict=True))
     # most columns of text are seen to be text at their beginning
-    start = frame.head(200)
+    start = bare.select(names).head(200)
     parsed = start.select(pl.all().cast(pl.Float64, strict=False)).null_count().row(0)
     likely = [n for n, p, g in zip(names, parsed, start.null_count().row(0), strict=True) if p == g]
-    whole = _kept(frame.select(pl.col(likely).cast(pl.Int64, strict=False)), lost, frame.height)
+    whole = _kept(bare.select(pl.col(likely).cast(pl.Int64, strict=False)), lost, frame.height)
     others = [name for name in likely if name not in whole]
-    floats = _kept(frame.select(pl.col(others).cast(pl.Float64, strict=False)), lost, frame.height)
+    floats = _kept(bare.select(pl.col(others).cast(pl.Float64, strict=False)), lost, frame.height)
     said: list[Decision] = []
-    for name in _where(frame, list(floats), lambda text: (text.str.contains(WHOLE) | text.is_null()).all()):
+    for name in _where(frame, list(floats), _digits):
         del floats[name]
         said.append(Decision("types", "whole numbers beyond 64 bits are kept as text", name))
-    for name in _where(frame, list(whole), lambda text: _leading_zero(text).any()):
+    digits = list(whole) if decimal == "." else _where(frame, list(whole), _digits)
+    for name in _where(frame, digits, lambda text: text.str.contains(LEADING_ZERO).any()):
         del whole[name]
         text = frame.get_column(name)
-        example = text.filter(text.str.starts_with("0") & (text.str.len_bytes() > 1))[0]
+        example = text.filter(text.str.contains(LEADING_ZERO))[0]
         said.append(Decision("types", f"kept as text, because of leading zeros such as {example!r}", name))
-    for name in _where(frame, list(whole), lambda text: text.str.contains(PLUS).any() & ~text.str.contains("^-").any()):
+    for name in _where(
+        frame,
+        [name for name in digits if name in whole],
+        lambda text: text.str.contains(LONG_PLUS).any() & ~text.str.contains("^-").any(),
+    ):
         del whole[name]
         text = frame.get_column(name)
-        example = text.filter(text.str.contains(PLUS))[0]
+        example = text.filter(text.str.contains(LONG_PLUS))[0]
         said.append(Decision("types", f"kept as text, because of a plus before many digits such as {example!r}", name))
     columns = [*whole.values(), *(series.fill_nan(None) for series in floats.values())]
     return frame.with_columns(columns) if columns else frame, said
 
 
-def _leading_zero(text: pl.Expr) -> pl.Expr:
-    return text.str.starts_with("0") & (text.str.len_bytes() > 1)
+def _digits(text: pl.Expr) -> pl.Expr:
+    """Whether a column has nothing but digits, signs before them, and gaps."""
+    return (text.str.contains(WHOLE) | text.is_null()).all()
 
 
 def _where(frame: pl.DataFrame, names: list[str], test: Callable[[pl.Expr], pl.Expr]) -> list[str]:

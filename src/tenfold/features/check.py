@@ -10,9 +10,9 @@ import numpy as np
 from scipy import special, stats
 from sklearn.pipeline import Pipeline
 
+from tenfold.data.faults import TableError, some
 from tenfold.features.canonical import without_missing
 from tenfold.features.encoder import TableEncoder
-from tenfold.features.faults import TableError, some
 from tenfold.features.frames import frame_of, pl
 from tenfold.features.kinds import DROPPED, ColumnType, Schema
 from tenfold.features.profiles import duplicates, levels_of, measured, profile, schema_of

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from tenfold.data.faults import Decision, some
 from tenfold.features.blocks import DateParts, Numbers
-from tenfold.features.faults import Decision, some
 from tenfold.features.kinds import DROPPED, Schema
 from tenfold.features.levels import Levels, TargetMeans
 from tenfold.features.text import Texts

@@ -14,10 +14,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_sparse
+from tenfold.data.faults import Decision, TableError, some
 from tenfold.features.blocks import CountBins, DateParts, Numbers, Ranks
 from tenfold.features.canonical import typed
 from tenfold.features.decided import decisions_of
-from tenfold.features.faults import Decision, TableError, some
 from tenfold.features.frames import frame_of, is_frame, pl
 from tenfold.features.kinds import ColumnType, Declared, Schema, infer_schema
 from tenfold.features.levels import Levels, TargetMeans

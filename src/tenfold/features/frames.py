@@ -1,4 +1,4 @@
-"""Tables in memory as polars frames. The only module that knows polars and its Arrow codecs."""
+"""Tables in memory as polars frames. The only module that knows polars."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from tenfold.arrays import is_sparse
-from tenfold.features.faults import TableError
+from tenfold.data.faults import TableError
 
 try:
     import polars as pl
@@ -17,7 +17,7 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 
-__all__ = ["frame_of", "has_nan", "is_frame", "pl", "series_of", "unzstd"]
+__all__ = ["frame_of", "has_nan", "is_frame", "pl", "series_of"]
 
 
 def frame_of(table: Any) -> pl.DataFrame:
@@ -119,10 +119,3 @@ def _array(table: Any) -> pl.DataFrame:
     if array.dtype.kind in "OUSV":
         return pl.DataFrame([series_of(name, array[:, j].tolist()) for j, name in enumerate(names)])
     return pl.DataFrame(np.ascontiguousarray(array.T), schema=names, orient="col")
-
-
-def unzstd(data: bytes) -> bytes:
-    """What a Zstandard stream holds; Python itself has no decoder before 3.14."""
-    import pyarrow as pa
-
-    return pa.input_stream(pa.py_buffer(data), compression="zstd").read()

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from tenfold.data.faults import TableError, some
 from tenfold.features.cells import set_missing
 from tenfold.features.codes import NEARLY_ALL, date_format, text_code, whole_number_code
 from tenfold.features.dates import date_formats
-from tenfold.features.faults import TableError, some
 from tenfold.features.frames import frame_of, pl
 from tenfold.features.numerals import Numerals, numerals_of
 

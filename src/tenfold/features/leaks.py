@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, Integers
+from tenfold.data.faults import TableError
 from tenfold.features.canonical import as_text, typed
-from tenfold.features.faults import TableError
 from tenfold.features.frames import frame_of, pl
 from tenfold.features.kinds import ColumnType, Declared, infer_schema
 from tenfold.features.profiles import DAY

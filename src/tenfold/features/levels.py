@@ -8,9 +8,9 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from tenfold.arrays import Floats, Integers
+from tenfold.data.faults import TableError
 from tenfold.features.blocks import Block
 from tenfold.features.canonical import as_text
-from tenfold.features.faults import TableError
 from tenfold.features.frames import frame_of, pl
 from tenfold.features.task import infer_task
 

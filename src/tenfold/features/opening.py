@@ -1,6 +1,5 @@
 """From a path or a stream to bytes: which format they have, unpacked, and as UTF-8 where they are text."""
 
-import codecs
 import difflib
 import io
 import os
@@ -10,12 +9,13 @@ import sys
 import zipfile
 import zlib
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any
 
+from tenfold.data.encoding import as_utf8
+from tenfold.data.faults import Decision, TableError, some
 from tenfold.features.arff import is_arff
-from tenfold.features.faults import Decision, TableError, some
-from tenfold.features.frames import unzstd
 
 # What a file begins with, what it is then, and what to do. Tables come first: parquet, arrow, feather.
 TABLES = {b"PAR1": "parquet", b"ARROW1": "arrow"}
@@ -39,7 +39,6 @@ STRANGERS = {
     b"Obj\x01": ("an Avro file", "Write it as Parquet."),
 }
 PICKLE = re.compile(rb"\x80[\x02-\x05][\x95\x8c(}\]cq\x00-\x0f]")
-MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 PACKED = {".gz", ".zst", ".zip", ".zstd"}
 
 
@@ -80,7 +79,7 @@ def opened(source: Any, *, encoding: str | None = None) -> Opened:
             "write the frame with .to_parquet(...).",
             source=name,
         )
-    text, said = _utf8(data, name, encoding)
+    text, said = as_utf8(data, name, encoding)
     suffix = suffixes[-1] if suffixes else ""
     start = text[:1000].lstrip()[:1]
     kinds = {b"{": "jsonl", b"[": "json" if suffix == ".json" else "csv"}
@@ -127,10 +126,7 @@ def _unpacked(data: bytes, name: str, suffixes: list[str]) -> tuple[bytes, list[
     if data.startswith(b"\x1f\x8b"):
         return _gunzip(data, name), rest, "unpacked with gzip"
     if data.startswith(b"\x28\xb5\x2f\xfd"):
-        try:
-            return unzstd(data), rest, "unpacked with Zstandard"
-        except OSError as reason:
-            raise TableError(f"the Zstandard stream is damaged ({reason}). Copy the file again.", source=name) from None
+        return _unzstd(data, name), rest, "unpacked with Zstandard"
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _unzip(data, name)
     return None
@@ -148,6 +144,21 @@ def _gunzip(data: bytes, name: str) -> bytes:
     except zlib.error as reason:
         raise TableError(f"the gzip stream is damaged ({reason}). Copy the file again.", source=name) from None
     return b"".join(parts)
+
+
+def _unzstd(data: bytes, name: str) -> bytes:
+    try:
+        zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+    except ModuleNotFoundError:
+        raise TableError(
+            "Zstandard is unpacked with backports.zstd, which is not installed: pip install 'tenfold[frames]'. Or "
+            "unpack the file: unzstd FILE.",
+            source=name,
+        ) from None
+    try:
+        return bytes(zstd.decompress(data))
+    except zstd.ZstdError as reason:
+        raise TableError(f"the Zstandard stream is damaged ({reason}). Copy the file again.", source=name) from None
 
 
 def _unzip(data: bytes, name: str) -> tuple[bytes, list[str], str]:
@@ -170,88 +181,3 @@ def _unzip(data: bytes, name: str) -> tuple[bytes, list[str], str]:
         raise
     except (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, OSError, EOFError, struct.error) as reason:
         raise TableError(f"the zip archive cannot be read ({reason}). Unpack it first.", source=name) from None
-
-
-def _utf8(data: bytes, name: str, encoding: str | None) -> tuple[bytes, list[Decision]]:
-    """The text as UTF-8 without a mark at its beginning, and how it was found."""
-    for mark, code in MARKS.items():
-        if data.startswith(mark) and encoding is None:
-            said = Decision("encoding", f"{code.upper()}, by the byte-order mark at the beginning")
-            return _nulls_refused(_recoded(data[len(mark) :], code, name), name), [said]
-    if encoding is not None:
-        if codecs.lookup(encoding).name == "utf-8":
-            return _nulls_refused(_recoded(data.removeprefix(codecs.BOM_UTF8), "utf-8", name), name), []
-        return _nulls_refused(_recoded(data, encoding, name), name), []
-    data = _nulls_refused(data, name)
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as reason:
-        return _legacy(data, reason, name)
-    return data, []
-
-
-def _recoded(data: bytes, encoding: str, name: str) -> bytes:
-    try:
-        text = data.decode(encoding)
-        return data if encoding == "utf-8" else text.lstrip("\ufeff").encode("utf-8")
-    except UnicodeDecodeError as reason:
-        line = data[: reason.start].decode(encoding, "replace").count("\n") + 1
-        raise TableError(
-            f"the bytes {data[reason.start : reason.start + 4].hex(' ')} are not {encoding}. Give the encoding that "
-            "the file has, encoding=...",
-            source=name,
-            line=line,
-        ) from None
-
-
-def _nulls_refused(data: bytes, name: str) -> bytes:
-    at = data.find(b"\0")
-    if at < 0:
-        return data
-    start = data[:400]
-    if sum(b < 9 or 13 < b < 32 for b in start if b) > 0.05 * len(start):
-        raise TableError("this is a binary file, not a table of text, Parquet or Arrow.", source=name)
-    for code, offset in (("utf-16-le", 1), ("utf-16-be", 0)):
-        if len(start) > 3 and start[offset::2].count(0) > 0.9 * len(start[offset::2]):
-            raise TableError(f"this looks like {code} without a byte-order mark. Give encoding={code!r}.", source=name)
-    line = data.count(b"\n", 0, at) + 1
-    if data[:4096].count(b"\0") > 40:
-        raise TableError("this is a binary file, not a table of text, Parquet or Arrow.", source=name)
-    raise TableError(
-        "there is a NUL byte in the text. The file is damaged, or not text: write it again, or remove the bytes with "
-        "tr -d '\\000'.",
-        source=name,
-        line=line,
-    )
-
-
-def _legacy(data: bytes, reason: UnicodeDecodeError, name: str) -> tuple[bytes, list[Decision]]:
-    """Text that is not UTF-8: Western European of one byte a character, unless some of it *is* UTF-8."""
-    bad = data.count(b"\n", 0, reason.start) + 1
-    byte = data[reason.start]
-    start = data[:4096]
-    if sum(b < 32 and b not in b"\t\n\r\f" for b in start) > 0.05 * len(start):
-        raise TableError("this is a binary file, not a table of text, Parquet or Arrow.", source=name)
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if line.isascii():
-            continue
-        try:
-            line.decode("utf-8")
-        except UnicodeDecodeError:
-            continue
-        raise TableError(
-            f"the byte 0x{byte:02x} is not UTF-8, but line {number} is: the file mixes encodings, perhaps because two "
-            "files were joined. Convert the parts to UTF-8 first, or give encoding='cp1252' to take all of it as that.",
-            source=name,
-            line=bad,
-        )
-    for code in ("cp1252", "latin-1"):
-        try:
-            text = data.decode(code)
-        except UnicodeDecodeError:
-            continue
-        said = (
-            f"{code}: line {bad} has the byte 0x{byte:02x}, which is not UTF-8; give encoding=... where that is wrong"
-        )
-        return text.encode("utf-8"), [Decision("encoding", said)]
-    raise AssertionError("latin-1 decodes everything")

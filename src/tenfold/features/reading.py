@@ -1,6 +1,5 @@
 """Tables from files, streams and frames: `read_table`."""
 
-import codecs
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -9,24 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tenfold.data.dialect import Asked, Dialect, check_records, find_dialect, has_old_breaks, names_of, records
+from tenfold.data.faults import Decision, TableError, some
+from tenfold.data.text import plain_records
+from tenfold.data.words import MISSING
 from tenfold.features import arff
-from tenfold.features.cells import decimal_of, finite, numbers_in, set_missing, words_removed
-from tenfold.features.dialect import (
-    NAMES,
-    Dialect,
-    check_records,
-    counted,
-    delimiter_of,
-    header_of,
-    quote_of,
-    records,
-    sample_of,
-)
-from tenfold.features.faults import Decision, TableError, some
+from tenfold.features.cells import finite, numbers_in, set_missing, words_removed
 from tenfold.features.frames import frame_of, is_frame, pl
 from tenfold.features.opening import Opened, opened
-
-MISSING = ("", "NA", "N/A", "n/a", "na", "#N/A", "null", "NULL", "None", "none", "nan", "NaN", "NAN", "?", "-")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,18 +57,6 @@ class Reading:
     def __repr__(self) -> str:
         rows, columns = self.frame.shape
         return f"<Reading of {self.source}: {rows} rows, {columns} columns, {len(self.decisions)} decisions>"
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What the caller said about the text; "auto" is sniffed."""
-
-    delimiter: str
-    quote: str | None
-    header: bool | str
-    decimal: str
-    missing: frozenset[str]
-    infinite: str
 
 
 def read_table(
@@ -161,20 +138,15 @@ def read_table(
         name = type(source).__module__.partition(".")[0] + " frame"
         reading = _finished(frame, [], name, "frame", infinite)
         return reading.without(missing) if isinstance(missing, Mapping) else reading
-    if encoding is not None:
-        try:
-            codecs.lookup(encoding)
-        except LookupError:
-            raise ValueError(f"encoding is a name such as 'utf-8' or 'cp1252'; {encoding!r} is not known.") from None
+    words = MISSING if missing is None or isinstance(missing, Mapping) else frozenset(missing)
+    asked = Asked(delimiter, quote, header, decimal, encoding, words)
     found = opened(source, encoding=encoding)
-    words = frozenset(MISSING if missing is None or isinstance(missing, Mapping) else missing)
-    asked = _Asked(delimiter, quote, header, decimal, words, infinite)
     readers = {"csv": _csv, "arff": _arff}
-    reading = readers.get(found.format, _typed_file)(found, asked)
+    reading = readers.get(found.format, _typed_file)(found, asked, infinite)
     return reading.without(missing) if isinstance(missing, Mapping) else reading
 
 
-def _typed_file(found: Opened, asked: _Asked) -> Reading:
+def _typed_file(found: Opened, asked: Asked, infinite: str) -> Reading:
     """Formats that carry their types."""
     try:
         if found.format == "parquet":
@@ -200,7 +172,7 @@ def _typed_file(found: Opened, asked: _Asked) -> Reading:
         frame = frame.with_columns(pl.col(strings).str.strip_chars()) if strings else frame
         frame, words = words_removed(frame, strings, asked.missing)
         said += words
-    return _finished(frame_of(frame), said, found.name, found.format, asked.infinite)
+    return _finished(frame_of(frame), said, found.name, found.format, infinite)
 
 
 def _json_fault(found: Opened) -> TableError | None:
@@ -227,37 +199,14 @@ def _finished(frame: pl.DataFrame, said: list[Decision], name: str, kind: str, i
     return Reading(frame, (*said, *more), name, kind)
 
 
-def _csv(found: Opened, asked: _Asked) -> Reading:
+def _csv(found: Opened, asked: Asked, infinite: str) -> Reading:
     data, said = found.data, list(found.decisions)
-    if b"\n" not in data and b"\r" in data:
+    if has_old_breaks(data):
         data = data.replace(b"\r", b"\n")
         said.append(Decision("lines", "lines end with carriage returns alone"))
-    start, line, sign = 0, 1, asked.delimiter
-    if data[:4].lower() == b"sep=" and len(data) > 4:
-        start, line = data.find(b"\n") + 1, 2
-        sign = chr(data[4]) if sign == "auto" else sign
-        said.append(Decision("delimiter", f"{NAMES.get(sign, sign)}: the first line says so"))
-    if sign == "auto":
-        sign, why = delimiter_of(data, start, line, found.suffix)
-        said.append(Decision("delimiter", why))
-    quote = quote_of(data, sign) if asked.quote == "auto" else asked.quote
-    if quote == "'":
-        said.append(Decision("quote", "cells stand in single quotes (')"))
-    rows = sample_of(data, sign, quote, start, line)
-    if not rows:
-        raise TableError("there are no rows after the line that names the delimiter.", source=found.name)
-    header = asked.header
-    if header == "auto":
-        header, why = header_of(rows, asked.missing)
-        said.append(Decision("header", why))
-    dialect = Dialect(sign, quote, bool(header))
-    if header:
-        first = next(records(data, sign, quote, start, line))
-        names, renamed = _names(first.cells)
-        start, line = first.end, line + data.count(b"\n", start, first.end)
-        said += renamed
-    else:
-        names = [f"column_{j + 1}" for j in range(len(rows[0]))]
+    written = find_dialect(data, found.suffix, asked, found.name)
+    dialect, names, start, line = written.dialect, written.names, written.start, written.line
+    said += written.decisions
     frame, blank = _cells(data, start, line, dialect, names, found.name)
     if frame.height == 0:
         raise TableError(
@@ -268,25 +217,21 @@ def _csv(found: Opened, asked: _Asked) -> Reading:
     if _padded(data, dialect):
         frame = frame.select(pl.all().str.strip_chars())
     frame, words = words_removed(frame, names, asked.missing)
-    decimal, why = decimal_of(frame, dialect, asked.decimal)
-    if why:
-        said.append(Decision("decimal", why))
-    frame, kept = numbers_in(frame, decimal)
-    dialect = replace(dialect, decimal=decimal)
+    frame, kept = numbers_in(frame, dialect.decimal)
 
     def fault(row: int) -> TableError:
         return TableError("", source=found.name, line=_line_of(data, start, line, dialect, row), row=row)
 
-    frame, more = finite(frame, asked.infinite, fault)
+    frame, more = finite(frame, infinite, fault)
     return Reading(frame, (*said, *words, *kept, *more), found.name, "csv", dialect)
 
 
-def _arff(found: Opened, asked: _Asked) -> Reading:
+def _arff(found: Opened, asked: Asked, infinite: str) -> Reading:
     """A file whose header declares the columns."""
     data = found.data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     header = arff.read_header(data, found.name)
     data = arff.without_comments(data, header.start)
-    names, renamed = _names(header.names)
+    names, renamed = names_of(header.names)
     header = header.renamed(names)
     body = data[header.start :]
     if body.lstrip().startswith(b"{"):
@@ -299,7 +244,7 @@ def _arff(found: Opened, asked: _Asked) -> Reading:
         frame, _ = _cells(data, header.start, header.line, dialect, names, found.name)
     frame = frame.select(pl.all().str.strip_chars())
     # the header says what is a value: '-' or 'none' may be one
-    words = arff.MISSING | (asked.missing - frozenset(MISSING))
+    words = arff.MISSING | (asked.missing - MISSING)
     frame, removed = words_removed(frame, names, words)
 
     def line_of(row: int) -> int | None:
@@ -313,7 +258,7 @@ def _arff(found: Opened, asked: _Asked) -> Reading:
     declared = f"{kind}: the header declares {len(names)} attribute{'s' * (len(names) > 1)} of {header.relation!r}"
     said = [*found.decisions, Decision("format", declared), *renamed, *removed]
     said += [Decision("target", f"the header names it as an output: --target {n}", n) for n in header.outputs]
-    return _finished(frame, said, found.name, "arff", asked.infinite)
+    return _finished(frame, said, found.name, "arff", infinite)
 
 
 def _padded(data: bytes, dialect: Dialect) -> bool:
@@ -322,41 +267,18 @@ def _padded(data: bytes, dialect: Dialect) -> bool:
     return not data.isascii() or any(data.find(sign) >= 0 for sign in blanks)
 
 
-def _names(cells: list[str]) -> tuple[list[str], list[Decision]]:
-    """Names of the columns: those that are missing or come twice get another one."""
-    names: list[str] = []
-    said: list[Decision] = []
-    taken = {cell.strip() for cell in cells}
-    seen: set[str] = set()
-    for j, cell in enumerate(cells):
-        wanted = cell.strip()
-        name, tries = wanted or f"column_{j + 1}", 1
-        while name in seen or (name != wanted and name in taken):
-            tries += 1
-            name = f"{wanted or f'column_{j + 1}'}_{tries}"
-        if not wanted:
-            said.append(Decision("names", f"column {j + 1} has no name and is called {name!r}", name))
-        elif name != wanted:
-            said.append(Decision("names", f"a second column {wanted!r} is called {name!r}", name))
-        seen.add(name)
-        names.append(name)
-    if len(said) > 20:
-        said = [Decision("names", f"{len(said)} columns have no name or one that came before, and are called anew")]
-    return names, said
-
-
 def _cells(
     data: bytes, start: int, line: int, dialect: Dialect, names: list[str], source: str
 ) -> tuple[pl.DataFrame, int]:
     """All cells as text, and the number of blank lines."""
-    schema = {str(j): pl.String for j in range(len(names))}
-    plain = counted(data, start, dialect, len(names))
+    place = np.full(len(names), -1, np.int32)
+    plain = plain_records(data, start, len(data), data.count(b"\n", start) + 1, dialect, place, [])
     if plain is not None:
-        rows, blanks = plain
+        rows = len(plain.cells.X)
         if rows == 0:
-            return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), len(blanks)
+            return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), len(plain.blanks)
         kept, at = [], start
-        for begin, end in blanks:
+        for begin, end in plain.blanks:
             kept.append(data[at:begin])
             at = end
         body = b"".join([*kept, data[at:]])
@@ -366,7 +288,7 @@ def _cells(
                 has_header=False,
                 separator=dialect.delimiter,
                 quote_char=dialect.quote,
-                schema=schema,
+                schema={str(j): pl.String for j in range(len(names))},
                 infer_schema=False,
                 raise_if_empty=False,
             )
@@ -374,7 +296,7 @@ def _cells(
             frame = None
         if frame is not None and frame.shape == (rows, len(names)):
             frame.columns = names
-            return frame, len(blanks)
+            return frame, len(plain.blanks)
     found = check_records(data, start, line, dialect, names, source)
     columns = list(zip(*(record.cells for record in found), strict=True)) or [()] * len(names)
     frame = pl.DataFrame([pl.Series(name, cells, dtype=pl.String) for name, cells in zip(names, columns, strict=True)])

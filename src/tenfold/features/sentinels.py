@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats
+from tenfold.data.faults import Decision
 from tenfold.features.canonical import typed
-from tenfold.features.faults import Decision
 from tenfold.features.frames import frame_of
 from tenfold.features.kinds import Declared, infer_schema
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tenfold.data.faults import Decision, TableError, some
 from tenfold.features.canonical import as_text
-from tenfold.features.faults import Decision, TableError, some
 from tenfold.features.frames import frame_of, pl, series_of
 from tenfold.features.kinds import infer_schema
 from tenfold.features.numerals import Numerals, numbers_of

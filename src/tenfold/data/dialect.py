@@ -1,23 +1,27 @@
-"""How a text is cut into cells: delimiter, quotes, header; and where it cannot be.
+"""How a text is cut into cells: delimiter, quotes, header, decimal sign; and where it cannot be.
 
 A field that begins with the quote ends at the next single quote; two quotes inside stand for one. A quote in the middle
 of a field is an ordinary character.
 """
 
+import codecs
 import re
 from collections import Counter
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
-import numpy as np
-
-from tenfold.features.faults import TableError
+from tenfold.data.faults import Decision, TableError
+from tenfold.data.words import COMMA_NUMBER, MISSING
 
 DELIMITERS = ("\t", ";", "|", ",")
 NAMES = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}
-SAMPLE_BYTES, SAMPLE_ROWS = 1 << 17, 200
+SAMPLE_BYTES, SAMPLE_ROWS, DECIMAL_ROWS = 1 << 17, 200, 1000
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*%?$")
+COMMA = re.compile(COMMA_NUMBER)
+POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?$")
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+$")
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})*$")
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,90 @@ class Dialect:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What the caller says about a text; "auto" is found out."""
+
+    delimiter: str = "auto"
+    quote: str | None = "auto"
+    header: bool | str = "auto"
+    decimal: str = "auto"
+    encoding: str | None = None
+    missing: frozenset[str] = MISSING
+
+    def __post_init__(self) -> None:
+        for name in ("delimiter", "quote"):
+            sign = getattr(self, name)
+            if sign not in ("auto", None) and not (isinstance(sign, str) and len(sign) == 1 and sign.isascii()):
+                raise ValueError(f"{name} is one character of ASCII, or 'auto' to find it out, not {sign!r}.")
+        if self.header not in ("auto", True, False):
+            raise ValueError(f"header is True, False or 'auto', not {self.header!r}.")
+        if self.decimal not in ("auto", ".", ","):
+            raise ValueError(f"decimal is '.', ',' or 'auto', not {self.decimal!r}.")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise ValueError(
+                    f"encoding is a name such as 'utf-8' or 'cp1252'; {self.encoding!r} is not known."
+                ) from None
+
+
+@dataclass(frozen=True)
+class Found:
+    """How a text is written, the names of its columns, the byte and the line where the rows begin, and why."""
+
+    dialect: Dialect
+    names: list[str]
+    start: int
+    line: int
+    decisions: tuple[Decision, ...]
+
+
+def find_dialect(data: bytes, suffix: str, asked: Asked, source: str) -> Found:
+    """How a text in UTF-8, or the beginning of one, is written; `suffix` ends the name of its file."""
+    said: list[Decision] = []
+    start, line, sign = 0, 1, asked.delimiter
+    if data[:4].lower() == b"sep=" and len(data) > 4:
+        start, line = data.find(b"\n") + 1, 2
+        sign = chr(data[4]) if sign == "auto" else sign
+        said.append(Decision("delimiter", f"{NAMES.get(sign, sign)}: the first line says so"))
+    if sign == "auto":
+        sign, why = delimiter_of(data, start, line, suffix)
+        said.append(Decision("delimiter", why))
+    quote = quote_of(data, sign) if asked.quote == "auto" else asked.quote
+    if quote == "'" and asked.quote == "auto":
+        said.append(Decision("quote", "cells stand in single quotes (')"))
+    rows = sample_of(data, sign, quote, start, line)
+    if not rows:
+        raise TableError("there are no rows after the line that names the delimiter.", source=source)
+    header = asked.header
+    if header == "auto":
+        header, why = header_of(rows, asked.missing)
+        said.append(Decision("header", why))
+    if header:
+        first = next(records(data, sign, quote, start, line))
+        names, renamed = names_of(first.cells)
+        start, line = first.end, line + data.count(b"\n", start, first.end)
+        said += renamed
+    else:
+        names = [f"column_{j + 1}" for j in range(len(rows[0]))]
+    dialect = Dialect(sign, quote, bool(header))
+    if asked.decimal == "auto":
+        rows = sample_of(data, sign, quote, start, line, DECIMAL_ROWS)
+        decimal, why = decimal_of(rows, names, dialect, asked.missing)
+        if why:
+            said.append(Decision("decimal", why))
+    else:
+        decimal = asked.decimal
+    return Found(replace(dialect, decimal=decimal), names, start, line, tuple(said))
+
+
+def has_old_breaks(data: bytes) -> bool:
+    """Whether lines end with carriage returns alone."""
+    return b"\n" not in data and b"\r" in data
+
+
+@dataclass(frozen=True)
 class Record:
     """Cells of a row, the line where it begins, the byte after it; `torn` is the line of a quote with no good end."""
 
@@ -41,11 +129,12 @@ class Record:
 
 
 def records(data: bytes, delimiter: str, quote: str | None, start: int = 0, line: int = 1) -> Generator[Record]:
-    """The records of UTF-8 text, blank lines left out."""
+    """The records of UTF-8 text, blank lines left out; what is no UTF-8 is kept by surrogates."""
     sign = re.escape(delimiter).encode()
     plain = re.compile(b"([^" + sign + b"\n]*)(" + sign + b"|\n|\\Z)")
     mark = b"" if quote is None else quote.encode()
-    quoted = plain if quote is None else _quoted(sign, mark, delimiter != "\t")
+    blank = b" " if delimiter == "\t" else b" \t"
+    quoted = plain if quote is None else _quoted(sign, re.escape(mark), blank)
     position, size = start, len(data)
     while position < size:
         cells: list[str] = []
@@ -53,7 +142,7 @@ def records(data: bytes, delimiter: str, quote: str | None, start: int = 0, line
         first = position
         while True:
             found = None
-            if mark and data[position : position + 64].lstrip(b" \t").startswith(mark):
+            if mark and data[position : position + 64].lstrip(blank).startswith(mark):
                 found = quoted.match(data, position)
                 if found is None:
                     torn = torn or line
@@ -63,67 +152,23 @@ def records(data: bytes, delimiter: str, quote: str | None, start: int = 0, line
                     if tail and breaks:
                         torn = torn or line
                     line += breaks
-                    cells.append((inside.replace(mark * 2, mark) + tail).decode("utf-8"))
+                    cells.append((inside.replace(mark * 2, mark) + tail).decode("utf-8", "surrogateescape"))
             if found is None:
                 found = plain.match(data, position)
                 assert found is not None
-                cells.append(found[1].decode("utf-8"))
+                cells.append(found[1].decode("utf-8", "surrogateescape"))
             position = found.end()
             if found[found.re.groups] != delimiter.encode():
                 break
         line += 1
         cells[-1] = cells[-1].removesuffix("\r")
-        if len(cells) > 1 or cells[0].strip() or data[first : first + 1] == mark != b"":
+        if len(cells) > 1 or cells[0].strip(" \t") or data[first : first + 1] == mark != b"":
             yield Record(begins, cells, position, torn)
 
 
-def _quoted(sign: bytes, mark: bytes, tabs: bool) -> re.Pattern[bytes]:
-    blank = b"[ \t]*" if tabs else b"[ ]*"
+def _quoted(sign: bytes, mark: bytes, blank: bytes) -> re.Pattern[bytes]:
     inside = b"([^" + mark + b"]*(?:" + mark * 2 + b"[^" + mark + b"]*)*)"
-    return re.compile(blank + mark + inside + mark + b"([^" + sign + b"\n]*)(" + sign + b"|\n|\\Z)")
-
-
-def counted(data: bytes, start: int, dialect: Dialect, width: int) -> tuple[int, list[tuple[int, int]]] | None:
-    """How many records there are from `start` on, and the spans of blank lines; None where some record is not plain.
-
-    A quick look by counting: each line must have as many delimiters outside quotes as the header.
-    """
-    body = np.frombuffer(data, np.uint8)[start:]
-    carry, rows, inside, first = 0, 0, np.uint8(0), 0
-    blanks: list[tuple[int, int]] = []
-    for begin in range(0, len(body), 1 << 22):
-        block = body[begin : begin + (1 << 22)]
-        ends, marks = block == 10, block == ord(dialect.delimiter)
-        if dialect.quote is not None:
-            quotes = (block == ord(dialect.quote)).view(np.uint8)
-            within = np.bitwise_xor.accumulate(quotes) ^ inside
-            inside = within[-1]
-            ends &= within == 0
-            marks &= within == 0
-        at = np.flatnonzero(ends)
-        before = np.concatenate([[-carry], np.searchsorted(np.flatnonzero(marks), at)])
-        counts = np.diff(before)
-        carry = int(np.count_nonzero(marks)) - int(before[-1])
-        starts = np.concatenate([[first - begin], at + 1])
-        first = int(starts[-1]) + begin
-        odd = np.flatnonzero(counts != width - 1) if width > 1 else np.flatnonzero(np.diff(starts) <= 2)
-        for i in odd:
-            a, b = int(starts[i]) + begin, int(at[i]) + begin + 1
-            if bytes(body[a:b]).strip():
-                if width > 1:
-                    return None
-            else:
-                blanks.append((start + a, start + b))
-        rows += len(at)
-    if inside or (first < len(body) and bytes(body[first:]).strip() and carry != width - 1):
-        return None
-    if first < len(body):
-        if bytes(body[first:]).strip():
-            rows += 1
-        else:
-            blanks.append((start + first, start + len(body)))
-            rows += 1
-    return rows - len(blanks), blanks
+    return re.compile(b"[" + blank + b"]*" + mark + inside + mark + b"([^" + sign + b"\n]*)(" + sign + b"|\n|\\Z)")
 
 
 def check_records(data: bytes, start: int, line: int, dialect: Dialect, names: list[str], source: str) -> list[Record]:
@@ -155,10 +200,12 @@ def check_records(data: bytes, start: int, line: int, dialect: Dialect, names: l
     return found
 
 
-def sample_of(data: bytes, delimiter: str, quote: str | None, start: int, line: int) -> list[list[str]]:
+def sample_of(
+    data: bytes, delimiter: str, quote: str | None, start: int, line: int, most: int = SAMPLE_ROWS
+) -> list[list[str]]:
     """The first records, at least two where there are as many."""
     cells = []
-    for record in islice(records(data, delimiter, quote, start, line), SAMPLE_ROWS):
+    for record in islice(records(data, delimiter, quote, start, line), most):
         cells.append(record.cells)
         if record.end - start > SAMPLE_BYTES and len(cells) > 5:
             break
@@ -214,6 +261,12 @@ def _years(cells: list[str], below: list[list[str]]) -> bool:
     return len(set(years)) == len(years) and all(re.match(r"(1[89]|20)\d\d$", y) and y not in values for y in years)
 
 
+def _numbered(cells: list[str]) -> bool:
+    """Whether the cells are 0, 1, 2 and so on, as frames without names are written, perhaps behind that of an index."""
+    cells = [cell.strip() for cell in cells]
+    return len(cells) > 2 and cells[cells[0] == "" :] == [str(j) for j in range(len(cells) - (cells[0] == ""))]
+
+
 def header_of(rows: list[list[str]], missing: frozenset[str]) -> tuple[bool, str]:
     """Whether the first record names the columns, and why.
 
@@ -226,6 +279,8 @@ def header_of(rows: list[list[str]], missing: frozenset[str]) -> tuple[bool, str
         if len(numbers) > len(first) / 2:
             return False, "no header: the only line has numbers"
         return True, "the only line names the columns"
+    if _numbered(first) and first not in below:
+        return True, "the first line numbers the columns from 0"
     alike = False
     for j, cell in enumerate(first):
         column = [row[j].strip() for row in below if len(row) > j and row[j].strip() not in missing]
@@ -247,3 +302,49 @@ def header_of(rows: list[list[str]], missing: frozenset[str]) -> tuple[bool, str
         if repeated >= max(1, len(first) / 2):
             return False, "no header: cells of the first line come again below"
     return True, "the first line is taken for the names of the columns"
+
+
+def names_of(cells: list[str]) -> tuple[list[str], list[Decision]]:
+    """Names of the columns: those that are missing or come twice get another one."""
+    names: list[str] = []
+    said: list[Decision] = []
+    taken = {cell.strip() for cell in cells}
+    seen: set[str] = set()
+    for j, cell in enumerate(cells):
+        wanted = cell.strip()
+        name, tries = wanted or f"column_{j + 1}", 1
+        while name in seen or (name != wanted and name in taken):
+            tries += 1
+            name = f"{wanted or f'column_{j + 1}'}_{tries}"
+        if not wanted:
+            said.append(Decision("names", f"column {j + 1} has no name and is called {name!r}", name))
+        elif name != wanted:
+            said.append(Decision("names", f"a second column {wanted!r} is called {name!r}", name))
+        seen.add(name)
+        names.append(name)
+    if len(said) > 20:
+        said = [Decision("names", f"{len(said)} columns have no name or one that came before, and are called anew")]
+    return names, said
+
+
+def decimal_of(
+    rows: list[list[str]], names: Sequence[str], dialect: Dialect, missing: frozenset[str]
+) -> tuple[str, str]:
+    """The decimal sign, and why where it is a comma: columns have it, and no column has points."""
+    if dialect.delimiter == "," and dialect.quote is None:
+        return ".", ""
+    comma: dict[str, list[str]] = {}
+    columns = zip(*(row for row in rows if len(row) == len(names)), strict=True)
+    for name, column in zip(names, columns, strict=False):
+        cells = [cell.strip() for cell in column if cell.strip() not in missing]
+        if all(map(COMMA.match, cells)) and any("," in cell for cell in cells):
+            comma[name] = cells
+        elif any(map(POINT.match, cells)) and not all(map(GROUPED.match, cells)):
+            return ".", ""
+    if not comma:
+        return ".", ""
+    if dialect.delimiter != ";" and all(all(map(THOUSANDS.match, cells)) for cells in comma.values()):
+        return ".", ""  # quoted thousands, such as "1,234": see the types of the columns
+    name, cells = next(iter(comma.items()))
+    example = next(cell for cell in cells if "," in cell)
+    return ",", f"decimal comma: {name!r} has numbers such as {example!r}"
