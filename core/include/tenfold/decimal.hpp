@@ -6,8 +6,9 @@
 //
 // The standard library's from_chars alone would give the same bits in 1.4 times the time for numbers of 17 digits, 1.7
 // times for six digits, 1.05 for two decimals and 1.45 for whole numbers (benchmarks/decimal.cpp, GCC 12), in 1.5 to
-// 1.8 times that of the loop over records, and in 1.3 to 1.5 times that of a fit (Ridge from CSV, 300 000 rows of 20
-// columns of 16 digits, 400 000 of six digits or whole numbers; the benchmark has such a row, ridge csv 5M x 20).
+// 1.8 times that of the loop over records (1.2 for two decimals), and in 1.3 to 1.5 times that of a fit (Ridge from
+// CSV, 300 000 rows of 20 columns of 16 digits, 400 000 of six digits or whole numbers; the benchmark has such a row,
+// ridge csv 5M x 20).
 //
 // Digits are taken eight at a time as a word, or thirty-two at a time where there are vectors of bytes. Signs and
 // lengths are as good as random in data, so nothing branches on them.

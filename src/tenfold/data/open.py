@@ -53,9 +53,19 @@ def rows(
     columns : names of columns, default=None
         The columns of X, in this order; None takes all but target and weight. They are numbers: integers, truth
         values, decimals and categories of numbers become float64; float32 stays where all columns have it.
-    delimiter, quote, header, decimal, encoding, missing
-        How CSV files are written, where it should not be found out from the beginning of the first: as in
-        `read_table`, which reads the same cells from the same files. Text in UTF-16 is refused.
+    delimiter : str, default="auto"
+        What divides the cells of CSV files. This and what follows is found out from the beginning of the first file, as
+        in `read_table`, which reads the same cells from the same files; say it where that goes wrong.
+    quote : str or None, default="auto"
+        What stands around cells that hold a delimiter; None: quotes mean nothing.
+    header : bool or "auto", default="auto"
+        Whether the first line names the columns.
+    decimal : {"auto", ".", ","}, default="auto"
+        The decimal sign.
+    encoding : str, default=None
+        None takes UTF-8, or cp1252 (Latin-1) where the beginning is no UTF-8. Text in UTF-16 is refused.
+    missing : collection of str, default=None
+        Words that stand for nothing, and are refused; None takes the usual ones, such as NA.
 
     Returns
     -------
