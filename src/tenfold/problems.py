@@ -54,6 +54,17 @@ class SparseLeastSquares:
 
 
 @dataclass(frozen=True)
+class GreedyRule:
+    """What a greedy method was asked for: by which number it takes columns ("correlation", "cosine" or "gain", see
+    `solvers.pursuit`), how many, or for which sum of squares.
+    """
+
+    promise: str
+    most: int | None = None
+    tol: float | None = None
+
+
+@dataclass(frozen=True)
 class ScaledHuber:
     """min over w, b, sigma > 0 of  (1/W) sum_i weight_i (sigma + sigma H((y_i - x_i.w - b) / sigma)) + strength / 2
     ||w||^2,  H(a) = a^2 up to |a| = epsilon, and 2 epsilon |a| - epsilon^2 beyond; b = 0 without `intercept`.

@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 
 import tenfold
 from tenfold import LinearDiscriminantAnalysis, NearestCentroid
+from tenfold.estimators.by_class import rows_of_classes
 from tenfold.judge import directions
 from tenfold.judge import discriminant as judge
 from tenfold.stats.moments import GroupedMoments
@@ -56,7 +57,7 @@ def test_the_judge_refuses_what_is_off(spoilt):
         "intercept": model.intercept_.copy(),
         "directions": model.scalings_.copy(),
     }
-    rows = model._rows(X, Y, None)
+    rows = rows_of_classes(X, Y, None)
 
     def certificate():
         stored = judge.Stored(parts["mean"], model.priors_, parts["coef"], parts["intercept"])

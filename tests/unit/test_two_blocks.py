@@ -12,7 +12,9 @@ from sklearn import cross_decomposition
 import tenfold
 from estimators import pairs, weights
 from tenfold import CCA, PLSSVD, MultiviewCCA, PLSCanonical, PLSRegression, principal_angles
+from tenfold.certification.two_blocks import latent
 from tenfold.estimators.contract import as_rows
+from tenfold.judge.two_blocks import canonical
 from tenfold.plans import two_blocks as plan
 
 NAMES = ("x_weights_", "y_weights_", "x_loadings_", "y_loadings_", "x_rotations_", "y_rotations_", "coef_")
@@ -143,7 +145,7 @@ def test_a_scatter_of_other_rows_is_not_believed():
     X, y, _ = pairs()
     other = plan.blocks(as_rows(*pairs(seed=4)[:2], None), True)
     model = CCA(2).fit(X, y)
-    assert model._judged(as_rows(X, y, None), other.scatter, np.float64).ok
+    assert canonical(as_rows(X, y, None), latent(model), scale=True, scatter=other.scatter).ok
 
 
 @pytest.mark.parametrize("scale", [True, False], ids=["scaled", "as they are"])

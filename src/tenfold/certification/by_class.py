@@ -1,5 +1,5 @@
-"""Classifiers that are read off statistics of the classes: naive Bayes and discriminants. What they store is judged by
-the rows.
+"""Classifiers that are read off statistics of the classes, naive Bayes and discriminants: their rows, and what their
+methods return.
 """
 
 from collections.abc import Callable
@@ -7,28 +7,29 @@ from typing import Any
 
 import numpy as np
 
-import tenfold
 from tenfold.arrays import Array, Floats, is_sparse, numpy_dtype, on_host, unit_roundoff
 from tenfold.certification.models import known, validated
 from tenfold.certification.outputs import Expect, Labels, Output, products
-from tenfold.estimators.bayes.gaussian import GaussianNB
+from tenfold.data import Rows
+from tenfold.estimators.by_class import rows_of_classes
 from tenfold.estimators.classes import numbered
 from tenfold.estimators.contract import validate_weights
 from tenfold.estimators.discriminant.centroid import NearestCentroid
-from tenfold.judge.certificate import Certificate
 from tenfold.losses.labels import Softmax
 
 
-def sums(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
+    """Rows with the numbers of their classes, as the model's own fit would take them."""
+    X, number = numbers_of(model, X, y)
+    return rows_of_classes(X, number, validate_weights(sample_weight, X))
+
+
+def numbers_of(model: Any, X: Any, y: Any) -> tuple[Array, Array]:
+    """X, and the numbers of the classes, as the model's own fit would take them."""
     X, y = validated(model, X, y, numeric=False)
     known(model, y)
     check_classes(model)
-    ours, number, weight = _as_ours(model), numbered(model.classes_, y, X), validate_weights(sample_weight, X)
-    rows = ours._rows(X, number, weight)
-    if isinstance(ours, GaussianNB) and weight is not None and not isinstance(model, GaussianNB):
-        # scikit-learn smooths by the largest variance of the rows without their weights
-        return ours._judge(rows, ours._rows(X, number, None))
-    return ours._judge(rows)
+    return X, numbered(model.classes_, y, X)
 
 
 def check_classes(model: Any) -> None:
@@ -36,14 +37,6 @@ def check_classes(model: Any) -> None:
     classes = on_host(model.classes_)
     if not np.array_equal(classes, np.unique(classes)):
         raise ValueError(f"The classes of the model are not in order: {classes}.")
-
-
-def _as_ours(model: Any) -> Any:
-    """A model of ours with the parameters and the fitted attributes of scikit-learn's, or of ours itself."""
-    ours = getattr(tenfold, type(model).__name__)(**model.get_params(deep=False))
-    for name in (name for name in vars(model) if name.endswith("_")):
-        setattr(ours, name, getattr(model, name))
-    return ours
 
 
 Scores = tuple[Floats, Floats]

@@ -12,12 +12,12 @@ from tenfold.data import Rows
 from tenfold.estimators.contract import as_rows, validate_weights
 from tenfold.judge.angles import Knots, angles_of_knots
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
 from tenfold.judge.matching import Steps, matching
 from tenfold.judge.subsets import best_subset, check_sizes
 from tenfold.plans.lars import Walk, verdict
 from tenfold.plans.subsets import MOST_SATURATED
+from tenfold.problems import GreedyRule
 from tenfold.stats.columns import Columns
 from tenfold.stats.moments import Moments
 

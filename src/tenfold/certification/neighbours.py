@@ -1,6 +1,7 @@
 """Models that keep their rows: these are compared with those given, and their neighbours with plain distances."""
 
 import warnings
+from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -19,22 +20,26 @@ from tenfold.distances import distance_of
 from tenfold.estimators.classes import numbered as numbered_classes
 from tenfold.estimators.contract import (
     as_rows,
+    refuse_not_finite,
     rows_alone,
     total_weight,
     validate,
     validate_rows,
     validate_weights,
 )
-from tenfold.estimators.neighbours.density import KernelDensity
+from tenfold.estimators.neighbours.density import bandwidth_by_rule
 from tenfold.estimators.neighbours.metrics import name_metric
 from tenfold.estimators.neighbours.objects import is_metric
+from tenfold.estimators.neighbours.parzen import largest_targets, windows_about
 from tenfold.estimators.neighbours.reached import THERE
 from tenfold.estimators.neighbours.searched import Searched
+from tenfold.estimators.neighbours.windowed import Windowed
 from tenfold.estimators.registration import source_of
 from tenfold.judge import neighbours as judge
+from tenfold.judge import prototypes as judge_prototypes
 from tenfold.judge import windows as judge_windows
 from tenfold.judge.certificate import Certificate
-from tenfold.plans.neighbours import bandwidths_to_try, numbered, rows_at
+from tenfold.plans.neighbours import bandwidths_to_try, log_volume, numbered, rows_at, sampled
 from tenfold.plans.neighbours import boxes as plan
 
 
@@ -153,13 +158,30 @@ def _found(model: Any, k: int | None, queries: Any, asked: Integers) -> judge.An
     return offsets, np.asarray(distances[stays], dtype=np.float64), rows[stays].astype(np.int64)
 
 
-def windows(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """Densities and local means; scikit-learn's density is asked for its own logarithms."""
-    ours = model if hasattr(model, "_judged") else _as_ours(model)
-    told = ours._targets is not None
+@dataclass(frozen=True)
+class _Windows:
+    """Samples that are kept with windows about them, as rows and as they are; their weights; how many of them count;
+    and what is kept beside what was given.
+    """
+
+    rows: Rows
+    samples: Any
+    weight: Any
+    count: int
+    stored: dict[str, tuple[Any, Any]]
+
+    def asked(self, model: Any) -> Array:
+        """The samples at which a density or a mean is computed again."""
+        return refuse_not_finite(model, self.samples, lambda: sampled(self.rows, self.weight, self.count)[1])
+
+
+def _windows(model: Any, X: Any, y: Any, sample_weight: Any, *, told: bool) -> _Windows:
+    """What a model of ours keeps, or a density of scikit-learn's."""
     if told and y is None and source_of(X) != "files":
-        raise ValueError("ParzenRegressor was fitted with targets: give y.")
-    if source_of(ours._rows) in THERE:
+        raise ValueError(f"{type(model).__name__} was fitted with targets: give y.")
+    ours = isinstance(model, Windowed)
+    kept = model._rows if ours else np.array(model.tree_.data)
+    if source_of(kept) in THERE:
         X, y = (
             validate(BaseEstimator(), X, y, numeric=True, multi_output=True)
             if told
@@ -167,45 +189,68 @@ def windows(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
         )
         weight = validate_weights(sample_weight, X)
         given = as_rows(X, y, weight) if told else rows_alone(X, weight)
-        return ours._judged(_marks(ours._stored(), given))
-    X = validate_data(ours, X, order="C", dtype=np.float64, reset=False)
+        rows = model._stored()
+        return _Windows(rows, kept, model._weight, model._index.count, _marks(rows, given))
+    X = validate_data(model, X, order="C", dtype=np.float64, reset=False)
     weight = validate_weights(sample_weight, X)
     y = np.asarray(y, dtype=np.float64).reshape(len(X), -1) if told else None
     if weight is not None and not weight.all():
         inside = weight > 0
         X, y, weight = X[inside], None if y is None else y[inside], weight[inside]
-        if model is not ours and len(ours._rows) == len(inside):
-            ours._rows = ours._rows[inside]  # scikit-learn keeps rows of weight zero
-    ones = np.ones(len(X))
-    stored = {"the rows": (ours._rows, X)}
+        if not ours and len(kept) == len(inside):
+            kept = kept[inside]  # scikit-learn keeps rows of weight zero
+    stored = {"the rows": (kept, X)}
     if told:
-        stored["the targets"] = (ours._targets, y)
-    if model is ours:
-        own = np.ones(len(ours._rows)) if ours._weight is None else ours._weight
-        stored["the weights"] = (own, ones if weight is None else weight)
-    else:
-        ours._weight = weight
-    return ours._judged(stored)
+        stored["the targets"] = (model._targets, y)
+    if not ours:
+        return _Windows(rows_alone(kept, weight), kept, weight, len(kept), stored)
+    own = np.ones(len(kept)) if model._weight is None else model._weight
+    stored["the weights"] = (own, np.ones(len(X)) if weight is None else weight)
+    return _Windows(model._stored(), kept, model._weight, len(kept), stored)
 
 
-class _Asked(KernelDensity):
-    """A density of scikit-learn's, in the shape of ours; its own logarithms are judged."""
+def density(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """A density is asked for its logarithms at some of its samples, as anybody would."""
+    kept = _windows(model, X, y, sample_weight, told=False)
+    h, d = float(model.bandwidth_), kept.rows.shape[1]
+    queries = kept.asked(model)
+    return judge_windows.density(
+        kept.rows,
+        metric=model.metric,
+        params=model.metric_params or {},
+        window=model.kernel,
+        bandwidth=h,
+        volume=float(log_volume(model.kernel, np.array([h]), d)[0]),
+        total=total_weight(kept.samples, kept.weight),
+        queries=queries,
+        found=on_host(model.score_samples(queries)),
+        bandwidths=(h, bandwidth_by_rule(model, kept.count, d)),
+        stored=kept.stored,
+        allowed=(float(model.atol), float(model.rtol)),
+    )
 
-    def _logs(self, queries: Any) -> Any:
-        return self._his.score_samples(queries)
 
-
-def _as_ours(model: Any) -> Any:
-    ours = _Asked(**model.get_params(deep=False))
-    ours._his, ours._rows, ours._weight = model, np.array(model.tree_.data), None
-    ours.bandwidth_, ours.n_features_in_ = model.bandwidth_, model.n_features_in_
-    ours._index = ours._indexed()
-    return ours
+def means(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """Local means at some of the samples, as anybody would ask for them."""
+    kept = _windows(model, X, y, sample_weight, told=True)
+    about, queries = windows_about(model, model.bandwidth_), kept.asked(model)
+    return judge_windows.means(
+        kept.rows,
+        metric=model.metric,
+        params=model.metric_params or {},
+        window=about.window,
+        bandwidth=float(about.bandwidths[0]),
+        size=largest_targets(model._targets),
+        queries=queries,
+        found=on_host(model.predict(queries)).reshape(queries.shape[0], -1),
+        stored=kept.stored,
+    )
 
 
 def histogram(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Bars, counted again."""
-    return model._judged(*model._validated(X, sample_weight))
+    rows = rows_alone(*model._validated(X, sample_weight))
+    return judge_windows.histogram(rows, model.bin_edges_, model.density_, model.counts_)
 
 
 def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -215,7 +260,8 @@ def prototypes(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     known(model, y)
     if weight is not None and not weight.all():
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-    return model._judged(X, np.searchsorted(model.classes_, y), weight)
+    number, which = (np.searchsorted(model.classes_, names) for names in (y, model.prototype_classes_))
+    return judge_prototypes.prototypes(X, number, weight, model.prototypes_, which)
 
 
 def check_index(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
@@ -444,8 +490,8 @@ def local_means(model: Any, X: Array) -> list[Output | Labels]:
         model._stored(),
         model.metric,
         model.metric_params or {},
-        model._about(model.bandwidth_),
+        windows_about(model, model.bandwidth_),
         np.asarray(X, dtype=np.float64),
     )
-    rounding = np.where(np.isnan(value), np.inf, 1e-9 * model._size())
+    rounding = np.where(np.isnan(value), np.inf, 1e-9 * largest_targets(model._targets))
     return [Output("predict", np.nan_to_num(value), rounding)]

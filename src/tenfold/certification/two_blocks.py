@@ -2,16 +2,18 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
-from tenfold.arrays import numpy_dtype
+from tenfold.arrays import Floats, numpy_dtype, wide
 from tenfold.certification.models import status, validated
 from tenfold.data import Rows
 from tenfold.estimators.contract import as_rows, rows_alone, validate_rows, validate_weights
-from tenfold.estimators.two_blocks.blocks import latent, ridges
-from tenfold.estimators.two_blocks.views import judged
+from tenfold.estimators.two_blocks.blocks import ridges
+from tenfold.estimators.two_blocks.views import widths_of_views
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.two_blocks import canonical, deflated, singular
+from tenfold.judge.two_blocks import Latent, canonical, deflated, singular
+from tenfold.judge.views import several_views
 
 
 def _rows(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
@@ -50,4 +52,47 @@ def views(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     X = validate_rows(BaseEstimator(), X)
     if X.shape[1] != model.n_features_in_:
         raise ValueError(f"X has {X.shape[1]} features, and the model {model.n_features_in_}.")
-    return judged(model, rows_alone(X, validate_weights(sample_weight, X)), status=status(model))
+    widths, weights = widths_of_views(model.views, X.shape[1]), wide(model.weights_)
+    if list(model.widths_) != widths:
+        raise ValueError(f"The views have {widths} columns, and the model says {model.widths_}.")
+    if weights.shape[1] != model.n_components:
+        raise ValueError(f"The model has {weights.shape[1]} directions for n_components={model.n_components}.")
+    return several_views(
+        rows_alone(X, validate_weights(sample_weight, X)),
+        means=wide(model.mean_),
+        units=wide(model.scale_),
+        directions=np.split(weights, np.cumsum(widths)[:-1]),
+        values=wide(model.values_),
+        correlations=wide(model.correlations_),
+        scale=model.scale,
+        ridge=ridges(model.ridge, len(widths)),
+        dtype=numpy_dtype(model.weights_.dtype),
+        status=status(model),
+    )
+
+
+def latent(model: Any) -> Latent:
+    """What a fitted model has stored, scikit-learn's and ours alike."""
+
+    def pair(name: str) -> tuple[Floats, Floats]:
+        return wide(getattr(model, f"x_{name}_")), wide(getattr(model, f"y_{name}_"))
+
+    def joint(name: str) -> Floats | None:
+        x, y = (getattr(model, f"_{side}_{name}", None) for side in ("x", "y"))
+        return None if x is None or y is None else np.append(x, y)
+
+    weights, count = pair("weights"), int(model.n_components)
+    if not hasattr(model, "x_rotations_"):
+        return Latent(weights, weights, means=joint("mean"), units=joint("std"), count=count)
+    return Latent(
+        weights,
+        pair("rotations"),
+        pair("loadings"),
+        wide(model.coef_),
+        wide(model.intercept_),
+        joint("mean"),
+        joint("std"),
+        wide(model.correlations_) if hasattr(model, "correlations_") else None,
+        pair("scores") if hasattr(model, "x_scores_") else None,
+        count,
+    )

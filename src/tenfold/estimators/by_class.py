@@ -1,6 +1,7 @@
 """Classifiers that are read off statistics of the rows of each class: rows in, scores out; parts that merge."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,25 +29,20 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.estimators.predictors import Predictor, Scored
 from tenfold.judge.certificate import Certificate
-
-PARTS = "Judged from the sums of the parts: their rows are gone."
-"""The note of a certificate after `partial_fit`."""
-
-
-class TooFewRows(ValueError):
-    """Some class has too few rows for an estimate."""
+from tenfold.plans.by_class import TooFewRows
 
 
 class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
     """A classifier from the sums of the rows of each class.
 
-    A class says in `_fold` what it sums, in `_estimate` what follows, in `_judge` how that is proved, and in `_of_rows`
-    how rows are scored.
+    A class says in `_fold` what it sums, in `_estimate` what follows and is judged, and in `_of_rows` how rows are
+    scored.
     """
 
     _constraints: ClassVar[Constraints]
 
     classes_: Array
+    certificate_: Certificate
 
     def _fold(self, rows: Rows, classes: int) -> Any:
         """The sums of the rows, which have their classes as groups."""
@@ -56,12 +52,10 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
         """The sums of all rows."""
         return before.merge(new)
 
-    def _estimate(self, sums: Any, X: Array) -> None:
-        """Set the fitted attributes."""
-        raise NotImplementedError
-
-    def _judge(self, rows: Rows | None) -> Certificate:
-        """The certificate, from the rows, or from the sums where they are gone."""
+    def _estimate(self, sums: Any, rows: Rows | None, X: Array) -> None:
+        """Set the fitted attributes and their certificate, which is judged by the rows, or by the sums where these are
+        gone.
+        """
         raise NotImplementedError
 
     def _refuse_parts(self) -> None:
@@ -89,10 +83,9 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
         X, y = validate(self, X, y, numeric=False, multi_output=False)
         weight = validate_weights(sample_weight, X)
         self.classes_, number = encoded(y, X)
-        rows = self._rows(X, number, weight)
+        rows = rows_of_classes(X, number, weight)
         self._sums = refuse_not_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
-        self._estimate(self._sums, X)
-        self.certificate_ = self._judge(rows)
+        self._estimate(self._sums, rows, X)
         return self
 
     @all_or_nothing
@@ -127,14 +120,11 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
             raise ValueError(
                 f"The target label(s) {unknown.tolist()} in y do not exist in the initial classes {self.classes_}"
             )
-        rows = self._rows(X, numbered(self.classes_, y, X), weight)
+        rows = rows_of_classes(X, numbered(self.classes_, y, X), weight)
         new = refuse_not_finite(self, X, lambda: self._fold(rows, self.classes_.shape[0]))
         self._sums = new if first else self._merge(self._sums, new)
-        try:
-            self._estimate(self._sums, X)
-        except TooFewRows:  # so far: more may come
-            return self
-        self.certificate_ = self._judge(rows if first else None)
+        with suppress(TooFewRows):  # so far: more may come
+            self._estimate(self._sums, rows if first else None, X)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -150,10 +140,6 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
             )
-
-    def _rows(self, X: Array, number: Array, weight: Array | None) -> Rows:
-        number = number.astype(np.int32) if is_numpy(number) else number
-        return as_rows(X, number, weight).grouped(number)
 
     def predict(self, X: Any) -> Array:
         """The class with the largest score of each sample of X, (n,)."""
@@ -171,6 +157,12 @@ class ByClass(Scored, ClassifierMixin, Predictor, BaseEstimator):
     def _in_precision(self, X: Any, then: Callable[[Array], Array] | None = None) -> Array:
         """What `then` makes of the scores, which are float64, in the precision of X."""
         return as_precise(self._raw(X, then=then), X)
+
+
+def rows_of_classes(X: Array, number: Array, weight: Array | None) -> Rows:
+    """Rows that have the numbers of their classes as targets and as groups."""
+    number = number.astype(np.int32) if is_numpy(number) else number
+    return as_rows(X, number, weight).grouped(number)
 
 
 def as_precise(values: Array, X: Any) -> Array:

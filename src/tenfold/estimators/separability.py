@@ -8,9 +8,8 @@ from sklearn.utils import check_array
 
 from tenfold.arrays import Floats, Integers, contiguous, is_sparse
 from tenfold.geometry import signs_of
-from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.separation import bracket
-from tenfold.solvers.nearest_point import nearest_point
+from tenfold.judge.certificate import Certificate
+from tenfold.plans.margin import largest_margin
 
 
 @dataclass(frozen=True)
@@ -91,20 +90,6 @@ def separability(
         if not length.all():
             raise ValueError("normalize needs rows with a length: one of these is zero.")
         X = X.multiply(1.0 / length[:, None]).tocsr() if is_sparse(X) else X / length[:, None]
-    # distances do not know where the origin is, but digits do; the judge reads the rows as they are
-    near = X - X.mean(axis=0) if fit_intercept and not is_sparse(X) else X
-    found = nearest_point(near, sign, fit_intercept, tol, max_iter)
-    ends = bracket(X, sign, found.direction, found.rows, found.shares, fit_intercept)
-    gap = max(ends.upper - ends.lower, 0.0)
-    floor = 64.0 * (X.shape[1] + 4) * np.finfo(np.float64).eps * ends.radius
-    note = {
-        True: "The hyperplane that was found separates the classes.",
-        False: "The convex hulls of the classes meet: no hyperplane separates them.",
-        None: f"Whether the classes can be separated is not proved; a margin would be below {ends.upper:.2g}.",
-    }[ends.separable]
-    status = "converged" if gap <= max(tol * ends.upper, floor) else "iteration limit"
-    certificate = Certificate(
-        "gap", max(gap, floor), ends.radius, RULES["gap"].tol, floor, ends.lower, status=status, note=note
-    )
+    found, ends, certificate = largest_margin(X, sign, fit_intercept, tol, max_iter)
     coef, intercept = found.direction, ends.intercept
     return Separability(ends.separable, ends.lower, ends.upper, coef, intercept, found.rows, certificate)

@@ -16,7 +16,7 @@ from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.problems import Separation, length
 from tenfold.stats.derivatives import Params, Total, times
-from tenfold.stats.votes import Voters
+from tenfold.stats.votes import Voters, balance
 
 SPLITTER = 134217729.0
 """2^27 + 1: cuts a number of 53 bits into two of 26 (Veltkamp 1968)."""
@@ -63,11 +63,6 @@ def count_votes(problem: Separation, rows: Rows, voters: Voters, *, status: str)
     """Mistakes of the votes of many models."""
     tally = rows.fold(_lift(problem, lambda X: balance(voters.shares(X))))
     return _certificate(tally, status, f"The smallest margin is {tally.margin:.3g} (of the votes).", np.float64)
-
-
-def balance(shares: Floats) -> Floats:
-    """Scores from shares of the votes: of two classes one, positive where the second has more."""
-    return shares if shares.shape[1] > 2 else shares[:, 1:] - shares[:, :1]
 
 
 def _certificate(tally: Tally, status: str, note: str, dtype: Any) -> Certificate:

@@ -8,7 +8,7 @@ which they were taken is known, by which share any other exceeds the one that wa
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.least_squares import Verdict, residual
 from tenfold.losses.numbers import Square
 from tenfold.penalties import L2
-from tenfold.problems import Glm
+from tenfold.problems import Glm, GreedyRule
 from tenfold.stats.columns import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.gram import cross_products
@@ -29,19 +29,8 @@ NOTHING_LEFT = 1e-12
 """A column of which so little (as a square) is left beside others depends on them; a rule need not take it."""
 
 
-@dataclass(frozen=True)
-class Rule:
-    """What a greedy method was asked for: by which number it takes columns ("correlation", "cosine" or "gain", see
-    `solvers.pursuit`), how many, or for which sum of squares.
-    """
-
-    promise: str
-    most: int | None = None
-    tol: float | None = None
-
-
 def greedy(
-    rule: Rule,
+    rule: GreedyRule,
     rows: Rows,
     params: Params,
     columns: Columns,
@@ -67,7 +56,7 @@ def greedy(
 
 
 def _judged(
-    rule: Rule,
+    rule: GreedyRule,
     rows: Rows,
     params: Params,
     columns: Columns,
@@ -115,7 +104,7 @@ def _both(certificate: Certificate, shares: Floats, short: Floats) -> Certificat
 
 
 def _followed(
-    rule: Rule,
+    rule: GreedyRule,
     rows: Rows,
     params: Params,
     columns: Columns,
@@ -163,7 +152,7 @@ class _Follow:
             return np.abs(self.a) / np.sqrt(np.where(self.whole > 0, self.whole, 1.0))
         return self.a**2 / np.where(self.s > 0, self.s, 1.0)
 
-    def all(self, rule: Rule, tol: float | None, known: bool) -> tuple[float, float]:
+    def all(self, rule: GreedyRule, tol: float | None, known: bool) -> tuple[float, float]:
         """Follow the rule; `known` says that the columns were taken in their order."""
         if rule.most is not None and tol is None and len(self.taken) > rule.most:
             return 1.0, 0.0

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tenfold.arrays import Array, Floats, Integers, is_sparse, unit_roundoff
+from tenfold.judge.certificate import RULES, Certificate
 from tenfold.machine import one_blas_thread
 from tenfold.stats.derivatives import Params, times
 
@@ -36,6 +37,26 @@ class Bracket(NamedTuple):
     separable: bool | None
     radius: float
     intercept: float
+
+
+def separation(
+    X: Array, sign: Floats, direction: Floats, rows: Integers, shares: Floats, intercept: bool, tol: float
+) -> tuple[Bracket, Certificate]:
+    """The bracket of a direction (p,) and a combination of rows, and its certificate: that of a search which was to
+    come as near as `tol` of the margin.
+    """
+    ends = bracket(X, sign, direction, rows, shares, intercept)
+    gap = max(ends.upper - ends.lower, 0.0)
+    floor = 64.0 * (X.shape[1] + 4) * np.finfo(np.float64).eps * ends.radius
+    note = {
+        True: "The hyperplane that was found separates the classes.",
+        False: "The convex hulls of the classes meet: no hyperplane separates them.",
+        None: f"Whether the classes can be separated is not proved; a margin would be below {ends.upper:.2g}.",
+    }[ends.separable]
+    status = "converged" if gap <= max(tol * ends.upper, floor) else "iteration limit"
+    return ends, Certificate(
+        "gap", max(gap, floor), ends.radius, RULES["gap"].tol, floor, ends.lower, status=status, note=note
+    )
 
 
 def bracket(X: Array, sign: Floats, direction: Floats, rows: Integers, shares: Floats, intercept: bool) -> Bracket:

@@ -75,6 +75,7 @@ ATTRIBUTES: dict[str, Check] = {
     "scalings_": floats("p *") | many(floats("*", low=0.0), "k"),
     "rotations_": many(floats("p *"), "k"),
     "xbar_": floats("p"),
+    # how covariances were regularised, which files of discriminants had until it was left to their plans
     "_amounts": floats("k", low=0.0) | nothing(),
     "_given": floats("...") | many(floats("...") | nothing()) | number() | nothing(),
     "_given_total": floats("...") | number() | nothing(),

@@ -10,24 +10,29 @@ categorical     p_cjv = (N_cjv + alpha) / sum_u (N_cju + alpha),     N_cjv the w
 gaussian        mean and variance of each column in the class, plus a share of the largest variance of all rows
 
 A score is log prior + log p(x | c).
+
+What is fitted is judged by the rows, or by the sums where these came in parts and the rows are gone.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tenfold import _core
-from tenfold.arrays import Array, Floats, Integers, contiguous, entries, is_numpy, like, namespace
+from tenfold.arrays import Array, Floats, Integers, contiguous, entries, is_numpy, like, namespace, wide
 from tenfold.data import Block, NotFinite, Rows, block_length
+from tenfold.judge import bayes as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.machine import threads
+from tenfold.plans.by_class import PARTS
 from tenfold.stats.classes import ClassColumns, ClassSums, class_columns, class_sums, marks, scaled_distances
 from tenfold.stats.decisions import decide_linear, decide_scaled, undecided
 from tenfold.stats.derivatives import Params, times
 from tenfold.stats.several import Several
-from tenfold.stats.tables import class_tables, observed_columns, some_missing
+from tenfold.stats.tables import ClassTables, class_tables, observed_columns, some_missing
 
 TINY = np.finfo(np.float64).tiny
 
@@ -138,6 +143,130 @@ def gaussian(columns: ClassColumns, smoothing: float) -> tuple[Floats, Floats, f
     total = columns.together()
     added = smoothing * float(np.max(total.squares) / total.weight[0])
     return columns.mean, columns.squares / weight + added, added
+
+
+def fit_gaussian(
+    sums: ClassColumns, rows: Rows | None, smoothing: float, priors: Floats | None, dtype: Any
+) -> tuple[judge.Gaussian, Certificate]:
+    """What is stored in `dtype`, in float64."""
+    mean, variance, added = gaussian(sums, smoothing)
+    shares = sums.weight / sums.weight.sum() if priors is None else priors
+    parts = [wide(part.astype(dtype)) for part in (sums.weight, shares, mean, variance)]
+    found = judge.Gaussian(parts[0], parts[1], parts[2], parts[3], added, dtype)
+    if rows is None:
+        return found, judge.gaussian_from_sums(sums, found, smoothing, priors=priors, note=PARTS)
+    return found, judge.gaussian(rows, found, smoothing, priors=priors)
+
+
+def fit_multinomial(
+    sums: ClassSums, rows: Rows | None, alpha: Floats, priors: Floats | None
+) -> tuple[judge.Counted, Certificate]:
+    found = _counted(sums, multinomial(sums.sums, alpha), priors)
+    again, note = _sums_again(sums, rows)
+    return found, judge.multinomial(again, alpha, found, priors=priors, note=note)
+
+
+def fit_bernoulli(
+    sums: ClassSums, rows: Rows | None, alpha: Floats, priors: Floats | None, threshold: float | None
+) -> tuple[judge.Counted, Certificate]:
+    """Of marks of the values above a threshold, or of values that are marks."""
+    found = _counted(sums, bernoulli(sums.weight, sums.sums, alpha), priors)
+    again, note = _sums_again(sums, rows, threshold)
+    return found, judge.bernoulli(again, alpha, found, priors=priors, note=note)
+
+
+def fit_complement(
+    sums: ClassSums, rows: Rows | None, alpha: Floats, priors: Floats | None, norm: bool
+) -> tuple[judge.Counted, Floats, Certificate]:
+    """With the sums of all classes together."""
+    found, together = _counted(sums, complement(sums.sums, alpha, norm), priors), sums.sums.sum(axis=0)
+    again, note = _sums_again(sums, rows)
+    certificate = judge.complement(again, alpha, found, together=together, norm=norm, priors=priors, note=note)
+    return found, together, certificate
+
+
+def _counted(sums: ClassSums, log_p: Floats, priors: Floats | None) -> judge.Counted:
+    return judge.Counted(sums.weight, log_priors(sums.weight, priors), sums.sums, log_p)
+
+
+def _sums_again(sums: ClassSums, rows: Rows | None, threshold: float | None = None) -> tuple[ClassSums, str]:
+    """What the judge goes by, and its note."""
+    return (sums, PARTS) if rows is None else (judge.sums_again(rows, len(sums.weight), threshold), "")
+
+
+def fit_priors(sums: ClassSums, rows: Rows | None, priors: Floats | None) -> tuple[Floats, Certificate]:
+    """The shares of the classes alone, or priors that are given."""
+    found = sums.weight / sums.weight.sum() if priors is None else priors
+    return found, judge.shares(rows, sums, found, priors, PARTS if rows is None else "")
+
+
+class Tables(NamedTuple):
+    """Logarithms of the probabilities of categories, (k, categories) of each column, and of the priors (k,)."""
+
+    log_p: list[Floats]
+    log_prior: Floats
+
+
+def fit_categorical(
+    sums: ClassTables, rows: Rows | None, alpha: float, priors: Floats | None, least: Integers
+) -> tuple[Tables, Certificate]:
+    """Of tables with room for the `least` numbers (p,) of categories."""
+    found = Tables(categorical(sums.tables, alpha), log_priors(sums.weight, priors))
+    sizes = [table.shape[1] for table in sums.tables]
+    certificate = judge.categorical(
+        sums if rows is None else judge.tables_again(rows, len(sums.weight), sizes),
+        alpha,
+        weight=sums.weight,
+        tables=sums.tables,
+        sizes=np.array(sizes),
+        least=least,
+        log_p=found.log_p,
+        log_prior=found.log_prior,
+        priors=priors,
+        note=PARTS if rows is None else "",
+    )
+    return found, certificate
+
+
+class Mixed(NamedTuple):
+    """Means and variances (k, numbers) and what was added to the variances, log p of marks (k, marks) and of tables,
+    and logarithms of the priors (k,).
+    """
+
+    mean: Floats
+    variance: Floats
+    added: float
+    marks: Floats
+    tables: list[Floats]
+    log_prior: Floats
+
+
+def fit_mixed(
+    sums: Several,
+    rows: Rows | None,
+    alpha: float,
+    smoothing: float,
+    priors: Floats | None,
+    columns: Sequence[Integers],
+) -> tuple[Mixed, Certificate]:
+    """Of the numbers of the `columns` of numbers, of marks, and of categories."""
+    weight = sums.parts[2].weight
+    found = Mixed(*mixed(sums, alpha, smoothing), log_priors(weight, priors))
+    sizes = [table.shape[1] for table in found.tables]
+    certificate = judge.mixed(
+        sums if rows is None else judge.mixed_again(rows, len(weight), columns, sizes),
+        alpha,
+        smoothing,
+        found.added,
+        numbers=(found.mean, found.variance),
+        marks=found.marks,
+        tables=found.tables,
+        weight=weight,
+        log_prior=found.log_prior,
+        priors=priors,
+        note=PARTS if rows is None else "",
+    )
+    return found, certificate
 
 
 @dataclass(frozen=True)

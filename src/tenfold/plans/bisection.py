@@ -1,7 +1,7 @@
 """Clusters by halving: the worst cluster is split in two by k-means until there are enough.
 
 Every split is k-means with two centres on the rows of one cluster. A row is told its cluster by going down the tree:
-at each node to the nearer of two centres.
+at each node to the nearer of two centres. The judge goes down the tree, too.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, Integers
+from tenfold.arrays import Array, Floats, Integers, wide
 from tenfold.data import MemoryRows
-from tenfold.judge.clusters import lloyd_step
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.clusters import lloyd_step, split_step
 from tenfold.plans import clusters as plan
 from tenfold.solvers.loop import Status, Watch
 from tenfold.stats.clusters import nearest
@@ -32,6 +33,41 @@ class Halves:
     centres: Floats
     leaves: tuple[int, ...]
     labels: Integers
+
+
+@dataclass(frozen=True)
+class FittedHalves:
+    """The tree, its leaves in the order of their clusters, the centre (nodes, p) of every node as it will be stored, in
+    float64; the number (n,) of each row's cluster, and the energy; and what the judge says.
+    """
+
+    tree: Tree
+    leaves: tuple[int, ...]
+    nodes: Floats
+    labels: Integers
+    energy: float
+    certificate: Certificate
+
+
+def fit(rows: MemoryRows, seeds: plan.Seeds, k: int, *, tol: float, dtype: Any, **settings: Any) -> FittedHalves:
+    """Halves of the rows of positive weight, of which `settings` are those of `halve`; and where all rows belong."""
+    found = halve(plan.sample_for(rows, k), seeds, k, tol=tol, **settings)
+    nodes = wide(found.centres.astype(dtype))
+    centres = nodes[list(found.leaves)]
+    labels = descend(found.tree, nodes, found.leaves, rows.X)
+    squares = plan.squares_from(rows.X, centres, labels)
+    energy = float(np.sum(squares if rows.weight is None else squares * rows.weight))
+    certificate = split_step(
+        rows,
+        found.tree,
+        nodes,
+        centres=centres,
+        labels=labels,
+        inertia=energy,
+        tol=plan.allowed_fall(tol),
+        dtype=dtype,
+    )
+    return FittedHalves(found.tree, found.leaves, nodes, labels, energy, certificate)
 
 
 def halve(

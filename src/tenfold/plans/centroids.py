@@ -1,4 +1,6 @@
-"""Centroids of classes: means or medians, shrunk towards the mean of all rows (Tibshirani et al. 2002)."""
+"""Centroids of classes: means or medians, shrunk towards the mean of all rows (Tibshirani et al. 2002); judged by the
+rows, or by the sums where these came in parts and the rows are gone.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +11,9 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, contiguous, is_sparse, like, namespace
 from tenfold.data import NotFinite, Rows, block_length
+from tenfold.judge import centroids as judge
+from tenfold.judge.certificate import Certificate
+from tenfold.plans.by_class import PARTS, TooFewRows
 from tenfold.plans.discriminant import Classes, axes_of, triangle
 from tenfold.stats.classes import ClassColumns, class_columns, class_errors, quadratics, scaled_distances
 from tenfold.stats.derivatives import Params, times
@@ -107,10 +112,6 @@ def shrunk_centroids(centres: Centres, threshold: float | None) -> Shrunk:
     return Shrunk(centres.mean + unit * deviations, deviations, spread)
 
 
-class NotPositive(ValueError):
-    """A covariance that is not positive definite."""
-
-
 def whitener(moments: GroupedMoments) -> Floats:
     """An upper triangle B with B B' the inverse of the covariance within classes, divided by n - k."""
     classes = Classes.of(moments)
@@ -118,11 +119,38 @@ def whitener(moments: GroupedMoments) -> Floats:
     S = classes.pooled(classes.weight / (n - len(classes.weight)))
     variances, axes = axes_of(S)
     if not variances[-1] > np.finfo(np.float64).eps * len(S) * max(variances[0], 0.0):
-        raise NotPositive(
+        raise TooFewRows(
             "The covariance within classes is not positive definite: some columns do not vary, or depend on each "
             "other. Leave them out, or take the metric 'euclidean'."
         )
     return triangle(variances, axes)
+
+
+def fit_centroids(
+    centres: Centres,
+    sums: Any,
+    rows: Rows | None,
+    priors: Floats,
+    *,
+    metric: str,
+    threshold: float | None,
+    given: Floats | None,
+) -> tuple[judge.Stored, Certificate]:
+    """From centres of these sums; `given` are the priors that were given, None for the shares of the classes."""
+    found = shrunk_centroids(centres, threshold)
+    if np.any(found.spread == 0.0) and not np.any(centres.varies):
+        raise ValueError("All features have zero variance. Division by zero.")
+    stored = judge.Stored(*found, priors, whitener(sums) if isinstance(sums, GroupedMoments) else None)
+    certificate = judge.centroids(
+        rows,
+        sums,
+        metric=metric,
+        threshold=threshold,
+        stored=stored,
+        priors=given,
+        note=PARTS if rows is None else "",
+    )
+    return stored, certificate
 
 
 def scores(metric: str, centroids: Floats, unit: Floats, priors: Floats) -> Callable[[Array], Array]:

@@ -1,4 +1,4 @@
-"""k-means: seeds, Lloyd's algorithm from each of them, and the best end.
+"""k-means: seeds, Lloyd's algorithm from each of them, the best end, and the judge.
 
 Rows in memory are seeded from all of them; of rows elsewhere (files, a cluster, a device) a sample is brought here for
 the seeds alone, every s-th row. Then every step is one pass over the rows, wherever they are.
@@ -12,9 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from tenfold.arrays import Array, Floats, Integers, contiguous, is_numpy, is_sparse, namespace, on_host
+from tenfold.arrays import Array, Floats, Integers, contiguous, is_numpy, is_sparse, namespace, on_host, wide
 from tenfold.data import Block, MemoryRows, NotFinite, Rows, sampling_step
-from tenfold.judge.certificate import RULES
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.clusters import Labelled, lloyd_step
 from tenfold.plans.fitted import ATTEMPTS
 from tenfold.solvers import lloyd, seeding
 from tenfold.solvers.loop import Record, Status, Watch, run
@@ -134,6 +135,61 @@ def sample_for(rows: Rows, k: int) -> MemoryRows:
     if X.shape[0] < k:
         raise ValueError(f"{k} clusters need as many rows of positive weight, and there are {X.shape[0]}.")
     return MemoryRows(X, np.zeros((X.shape[0], 0)), weight)
+
+
+@dataclass(frozen=True)
+class FittedClusters:
+    """Centres (k, p) as they will be stored, in float64; the number of each row's centre, where the rows are, or None
+    where these are on several machines; the energy; the run; and what the judge says.
+    """
+
+    centres: Floats
+    labels: Array | None
+    energy: float
+    run: Clusters
+    certificate: Certificate
+
+
+def fit(
+    rows: Rows,
+    weight: Array | None,
+    seeds: Seeds,
+    k: int,
+    *,
+    starts: int,
+    max_iter: int,
+    tol: float,
+    random: Any,
+    watch: Callable[[Floats, float], Watch | None],
+    dtype: Any,
+) -> FittedClusters:
+    """The best of several runs; one that the judge does not find at rest goes on."""
+    found = of_rows(rows, seeds, k, starts=starts, max_iter=max_iter, tol=tol, random=random, watch=watch)
+    fitted = _judged(rows, weight, found, tol, dtype)
+    if fitted.certificate.ok:
+        return fitted
+    more = go_on(rows, found, max_iter=max_iter, tol=tol, content=partial(_content, rows, tol, dtype))
+    return fitted if more is found else _judged(rows, weight, more, tol, dtype)
+
+
+def _judged(rows: Rows, weight: Array | None, found: Clusters, tol: float, dtype: Any) -> FittedClusters:
+    centres = wide(found.centres.astype(dtype))
+    labels, energy = (None, None) if rows.scattered else labelled(rows, weight, centres)
+    certificate = lloyd_step(
+        rows,
+        centres,
+        tol=allowed_fall(tol),
+        dtype=dtype,
+        bound=is_bound_cheap(rows, len(centres), found.iterations),
+        said=Labelled(None, energy, dtype),
+        status=found.status.value,
+    )
+    return FittedClusters(centres, labels, certificate.objective if energy is None else energy, found, certificate)
+
+
+def _content(rows: Rows, tol: float, dtype: Any, centres: Floats) -> bool:
+    """Whether the judge takes centres, as they will be stored, for those of the rows."""
+    return lloyd_step(rows, wide(centres.astype(dtype)), tol=allowed_fall(tol), dtype=dtype, bound=False).ok
 
 
 def of_rows(

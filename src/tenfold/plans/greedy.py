@@ -13,11 +13,11 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.judge.greedy import greedy
 from tenfold.judge.least_squares import Verdict
 from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.least_squares import DENSE_COLUMNS, fold_moments
+from tenfold.problems import GreedyRule
 from tenfold.solvers.pursuit import Path, pursue
 from tenfold.stats.columns import Columns
 from tenfold.stats.derivatives import Params

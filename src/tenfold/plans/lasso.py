@@ -12,7 +12,7 @@ import numpy as np
 
 from tenfold.arrays import Floats, Integers
 from tenfold.data import MemoryRows, Rows
-from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments
+from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.objectives.least_squares import SparsePenalty, Squares
 from tenfold.objectives.objective import Reading
 from tenfold.plans.centred import (
@@ -203,6 +203,23 @@ def from_gram(
     params = data.params(coef, dtype)
     judged = lasso_gap(problem, rows, params, stats, tol=settings.tol, dtype=dtype)
     return finished(params, judged, solved, "gram")
+
+
+def judged_path_from_moments(
+    moments: Moments,
+    problem: SparseLeastSquares,
+    penalties: Sequence[tuple[float, float]],
+    settings: Settings,
+    start: Floats | None = None,
+    dtype: Any = np.float64,
+) -> tuple[Path, Floats]:
+    """A path without an intercept, and the gap of each penalty: of all targets together, or of the first; at weights as
+    they will be stored.
+    """
+    path = path_from_moments(moments, problem, penalties, settings, start)
+    kept = path.coef.astype(dtype).astype(np.float64).reshape(-1, path.coef.shape[2])
+    gaps = path_gaps(problem, moments, Params(kept, np.zeros(len(kept))), penalties)
+    return path, gaps.reshape(len(penalties), -1)[:, 0]
 
 
 def path_from_moments(

@@ -12,9 +12,8 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, NotFinite, Rows, sampling_step
 from tenfold.plans import clusters
-from tenfold.plans.discriminant import as_one_class
 from tenfold.plans.mixture import GaussianSteps
-from tenfold.stats.classes import ClassColumns, class_columns
+from tenfold.stats.classes import ClassColumns, as_one_class, class_columns
 from tenfold.stats.derivatives import back_times
 from tenfold.stats.gaussians import Mixture
 from tenfold.stats.mixtures import Gathered, MixtureSums, known_columns

@@ -19,7 +19,6 @@ from scipy.special import gammaln
 from tenfold import _core
 from tenfold.arrays import Floats, contiguous, is_numpy
 from tenfold.data import MemoryRows, NotFinite, Rows
-from tenfold.judge.certificate import Certificate
 from tenfold.machine import one_blas_thread, require_memory, threads
 from tenfold.plans.least_squares import fold_moments
 from tenfold.solvers import krylov
@@ -230,15 +229,6 @@ def _short_products(rows: Rows, mean: Floats, total: float) -> Callable[[Floats]
         return np.ldexp(_core.scatter_singles(A, padded, count)[:, :p], 2 * exponent)
 
     return products
-
-
-def certified(search: Callable[[int], Spectrum], judged: Callable[[Spectrum], Certificate]) -> Certificate:
-    """What is said of a spectrum that is searched for in haste, with blocks of at most so many vectors; where that is
-    not enough, of one that is searched for with wide ones.
-    """
-    found = search(BLOCK)
-    certificate = judged(found)
-    return judged(search(found.vectors.shape[1])) if found.hasty and not certificate.ok else certificate
 
 
 def _products(rows: Rows, mean: Floats, vectors: Floats) -> Floats:

@@ -2,23 +2,29 @@
 
 All come from one pass: the second moments of [X y], columns in units of their standard deviations where that is asked
 for, in a triangular factor. Where the moments have lost too many digits for that, a second pass folds the rows into a
-triangular factor themselves.
+triangular factor themselves. What is found is judged as it will be stored.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from tenfold.arrays import Floats
-from tenfold.data import Rows
+from tenfold.arrays import Array, Floats, like, namespace, wide
+from tenfold.data import Block, Rows
+from tenfold.judge import two_blocks as judge
+from tenfold.judge.certificate import Certificate
+from tenfold.judge.views import several_views
 from tenfold.linear_algebra import cholesky
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.solvers import two_blocks as solver
 from tenfold.solvers.two_blocks import Pairs
+from tenfold.stats.derivatives import Params, times
 from tenfold.stats.joint import JointScatter, both_moments, degrees_of_freedom
 from tenfold.stats.rfactor import RFactor
 
@@ -42,6 +48,16 @@ class Blocks:
     y_std: Floats
     scatter: Floats
     factor: Floats
+
+    @property
+    def means(self) -> Floats:
+        """Of the columns of X, then of y."""
+        return np.append(self.x_mean, self.y_mean)
+
+    @property
+    def units(self) -> Floats:
+        """Of the columns of X, then of y."""
+        return np.append(self.x_std, self.y_std)
 
     @property
     def sides(self) -> tuple[Floats, Floats]:
@@ -96,33 +112,101 @@ def _factor(R: Floats, varies: NDArray[np.bool_]) -> Floats | None:
     return factor
 
 
-def canonical(found: Blocks, count: int, ridge: Sequence[float]) -> Pairs:
+@dataclass(frozen=True)
+class Fitted:
+    """What is stored, in float64; how many pairs there are, with zeros behind them; the scores of the rows (n, k) where
+    these are kept, where the rows are; and what the judge says.
+    """
+
+    stored: judge.Latent
+    certificate: Certificate
+    reached: int = 0
+    scores: tuple[Array, Array] | None = None
+
+
+def fit_canonical(rows: Rows, count: int, scale: bool, ridge: Sequence[float], dtype: Any) -> Fitted:
     """Pairs of directions with the largest correlations."""
-    return solver.canonical(*found.sides, count, ridge)
+    found = blocks(rows, scale)
+    pairs = solver.canonical(*found.sides, count, ridge)
+    stored = replace(_stored(found, pairs, count, dtype), correlations=_kept(dtype, pairs.values))
+    certificate = judge.canonical(rows, stored, scale=scale, ridge=ridge, scatter=found.scatter, dtype=dtype)
+    return Fitted(stored, certificate, pairs.reached)
 
 
-def deflated(found: Blocks, count: int, *, by_own: bool) -> Pairs:
-    """Pairs of directions with the largest covariances in what is left of the blocks."""
-    return solver.deflated(*found.sides, count, by_own=by_own)
+def fit_covariances(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
+    """Pairs of directions with the largest covariances in what the scores of each block leave of it."""
+    found = blocks(rows, scale)
+    pairs = solver.deflated(*found.sides, count, by_own=True)
+    stored = _stored(found, pairs, count, dtype)
+    certificate = judge.deflated(rows, stored, by_own=True, scale=scale, scatter=found.scatter, dtype=dtype)
+    return Fitted(stored, certificate, pairs.reached)
 
 
-def singular(found: Blocks, count: int) -> tuple[Floats, Floats]:
-    """Pairs of directions with the largest covariances, as columns."""
-    return solver.singular(*found.sides, count)
+def fit_regression(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
+    """Pairs of directions with the largest covariances in what the scores of X leave of both blocks; with the scores of
+    the rows.
+    """
+    found = blocks(rows, scale)
+    pairs = solver.deflated(*found.sides, count, by_own=False)
+    stored = _stored(found, pairs, count, dtype)
+    axes = training_scores(stored.rotations[0], stored.weights[1], _kept(dtype, pairs.y_loadings)) / found.units
+    along = rows.map(partial(_scores, axes, found.means, dtype))
+    scores = along[:, :count], along[:, count:]
+    stored = replace(stored, scores=(wide(scores[0]), wide(scores[1])))
+    certificate = judge.deflated(rows, stored, by_own=False, scale=scale, scatter=found.scatter, dtype=dtype)
+    return Fitted(stored, certificate, pairs.reached, scores)
+
+
+def fit_singular(rows: Rows, count: int, scale: bool, dtype: Any) -> Fitted:
+    """Pairs of directions with the largest covariances."""
+    found = blocks(rows, scale)
+    x, y = (_kept(dtype, side) for side in solver.singular(*found.sides, count))
+    stored = judge.Latent((x, y), (x, y), means=found.means, units=found.units, count=count)
+    return Fitted(stored, judge.singular(rows, stored, scale=scale, scatter=found.scatter, dtype=dtype))
+
+
+def _stored(found: Blocks, pairs: Pairs, count: int, dtype: Any) -> judge.Latent:
+    kept = partial(_kept, dtype)
+    return judge.Latent(
+        (kept(pairs.x_weights), kept(pairs.y_weights)),
+        (kept(pairs.x_rotations), kept(pairs.y_rotations)),
+        (kept(pairs.x_loadings), kept(pairs.y_loadings)),
+        kept(found.coefficients(pairs)),
+        kept(found.y_mean),
+        found.means,
+        found.units,
+        count=count,
+    )
+
+
+def _kept(dtype: Any, part: Floats) -> Floats:
+    return wide(part.astype(dtype))
+
+
+def _scores(axes: Floats, place: Floats, dtype: Any, block: Block) -> Array:
+    """Rows of [X y] along `axes` (q, p + t)."""
+    p = block.X.shape[1]
+    parts = ((block.X, np.s_[:p]), (block.y, np.s_[p:]))
+    none = np.zeros(len(axes))
+    x, y = (times(part, Params(np.ascontiguousarray(axes[:, cut]), none), place[cut]) for part, cut in parts)
+    return namespace(x).astype(x + y, like(np.zeros(0, dtype), x).dtype, copy=False)
 
 
 @dataclass(frozen=True)
 class Views:
-    """Means and units of the columns, the scatter in these, directions (columns, k) of each view, and their values."""
+    """Means and units of the columns; directions (p, k) of all views, one under the other, their values (k,), and the
+    correlations (k, views, views) of their scores; as they will be stored, in float64.
+    """
 
     means: Floats
     units: Floats
-    scatter: Floats
-    directions: list[Floats]
+    weights: Floats
     values: Floats
+    correlations: Floats
+    certificate: Certificate
 
 
-def views(rows: Rows, widths: Sequence[int], count: int, scale: bool, ridge: Sequence[float]) -> Views:
+def fit_views(rows: Rows, widths: Sequence[int], count: int, scale: bool, ridge: Sequence[float], dtype: Any) -> Views:
     """Directions of views, which are so many columns of the rows each; these have no target."""
     p = rows.shape[1]
     require_memory(f"The {p} x {p} matrix of second moments", 48 * p * p, TOO_WIDE)
@@ -130,7 +214,22 @@ def views(rows: Rows, widths: Sequence[int], count: int, scale: bool, ridge: Seq
     units, S, F = _factored(found, rows, scale)
     ends = np.cumsum([0, *widths])
     directions, values = solver.views([F[:, a:b] for a, b in pairwise(ends)], count, ridge)
-    return Views(found.means[:p], units[:p], S[:p, :p], directions, values)
+    scatter, kept = S[:p, :p], partial(_kept, dtype)
+    correlations = kept(pairwise_correlations(scatter, directions))
+    means, units, weights, values = map(kept, (found.means[:p], units[:p], np.vstack(directions), values))
+    certificate = several_views(
+        rows,
+        means=means,
+        units=units,
+        directions=np.split(weights, ends[1:-1]),
+        values=values,
+        correlations=correlations,
+        scale=scale,
+        ridge=ridge,
+        scatter=scatter,
+        dtype=dtype,
+    )
+    return Views(means, units, weights, values, correlations, certificate)
 
 
 def pairwise_correlations(S: Floats, directions: Sequence[Floats]) -> Floats:

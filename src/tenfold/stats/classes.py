@@ -12,7 +12,7 @@ import numpy as np
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace
-from tenfold.data import Block, Lifted, Pending, settled, weights_of
+from tenfold.data import Block, Lifted, Pending, Rows, settled, weights_of
 from tenfold.machine import threads
 from tenfold.stats.derivatives import Params, Total, as_total, back_times, times
 from tenfold.stats.moments import is_noise
@@ -73,6 +73,11 @@ def groups_of(block: Block) -> Any:
     """The number of each row's class."""
     assert block.group is not None
     return block.group
+
+
+def as_one_class(rows: Rows) -> Rows:
+    """All rows in one class."""
+    return rows.grouped(np.zeros(rows.shape[0], dtype=np.int32))
 
 
 def memberships(block: Block, classes: int) -> Array:

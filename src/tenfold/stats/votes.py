@@ -62,3 +62,8 @@ class Voters:
             return np.asarray(product.todense()) + one
         coef = contiguous(np.asarray(self.X, dtype=np.float64))
         return times(contiguous(X), Params(coef, np.full(coef.shape[0], one)))
+
+
+def balance(shares: Floats) -> Floats:
+    """Scores from shares of the votes: of two classes one, positive where the second has more."""
+    return shares if shares.shape[1] > 2 else shares[:, 1:] - shares[:, :1]

@@ -9,12 +9,10 @@ from sklearn.utils import check_random_state
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.data import NotFinite, Rows
 from tenfold.estimators.bayes.discrete import DiscreteNB
-from tenfold.estimators.by_class import PARTS
+from tenfold.estimators.bayes.learned import fixed_priors
 from tenfold.estimators.contract import names_of
 from tenfold.estimators.parameters import Constraints, array_like, integer, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.judge import bayes as judge
-from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
 from tenfold.stats.tables import ClassTables, NegativeCategory, NotACategory, class_tables
 
@@ -88,7 +86,7 @@ class CategoricalNB(DiscreteNB):
         where=("arrays", "files", "Dask"),
         instead="Categories are counted on the CPU, from dense rows.",
         certificate=("exact",),
-        judge="by_class.sums",
+        judge="bayes.categorical",
         outputs="by_class.categorical",
     )
     _constraints: ClassVar[Constraints] = {
@@ -117,7 +115,7 @@ class CategoricalNB(DiscreteNB):
         self.threshold = threshold
 
     def _fold(self, rows: Rows, classes: int) -> ClassTables:  # type: ignore[override]
-        least = self._least()
+        least = least_categories(self.min_categories, self.n_features_in_)
         try:
             found = rows.fold(class_tables(classes))
         except NegativeCategory as reason:
@@ -128,42 +126,14 @@ class CategoricalNB(DiscreteNB):
             raise NotFinite  # some value is missing
         return ClassTables(found.weight, bayes.widened(found.tables, least))
 
-    def _least(self) -> Integers:
-        p = self.n_features_in_
-        if self.min_categories is None:
-            return np.ones(p, dtype=np.int64)
-        least = np.asarray(self.min_categories)
-        if not np.issubdtype(least.dtype, np.signedinteger):
-            raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
-        if least.shape not in ((), (p,)):
-            raise ValueError(
-                f"'min_categories' should have shape ({p},) when an array-like is provided. Got {least.shape} instead."
-            )
-        return np.broadcast_to(least, p).astype(np.int64)
-
-    def _estimate(self, sums: ClassTables, X: Array) -> None:  # type: ignore[override]
+    def _estimate(self, sums: ClassTables, rows: Rows | None, X: Array) -> None:  # type: ignore[override]
+        alpha = float(self._smoothing()[0])
+        priors = fixed_priors(self.class_prior, self.fit_prior, len(sums.weight))
+        least = least_categories(self.min_categories, self.n_features_in_)
+        found, self.certificate_ = bayes.fit_categorical(sums, rows, alpha, priors, least)
         self.class_count_, self.category_count_ = sums.weight, list(sums.tables)
         self.n_categories_ = np.array([table.shape[1] for table in sums.tables])
-        self.feature_log_prob_ = bayes.categorical(sums.tables, float(self._smoothing()[0]))  # type: ignore[assignment]
-        self.class_log_prior_ = bayes.log_priors(sums.weight, self._fixed_priors(len(sums.weight)))
-
-    def _judge(self, rows: Rows | None) -> Certificate:
-        classes = len(self.class_count_)
-        alpha, priors = float(self._smoothing(warn=False)[0]), self._fixed_priors(classes)
-        sizes = [log_p.shape[1] for log_p in self.feature_log_prob_]
-        again = self._sums if rows is None else judge.tables_again(rows, classes, sizes)
-        return judge.categorical(
-            again,
-            alpha,
-            weight=self.class_count_,
-            tables=self.category_count_,
-            sizes=self.n_categories_,
-            least=self._least(),
-            log_p=list(self.feature_log_prob_),
-            log_prior=self.class_log_prior_,
-            priors=priors,
-            note=PARTS if rows is None else "",
-        )
+        self.feature_log_prob_, self.class_log_prior_ = found  # type: ignore[assignment]
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         return bayes.TableScores("CategoricalNB", tuple(self.feature_log_prob_), self.class_log_prior_, names_of(self))
@@ -183,3 +153,18 @@ class CategoricalNB(DiscreteNB):
         tags.input_tags.sparse = False
         tags.input_tags.positive_only = True
         return tags
+
+
+def least_categories(given: Any, features: int) -> Integers:
+    """The least numbers of categories of the columns, (p,)."""
+    if given is None:
+        return np.ones(features, dtype=np.int64)
+    least = np.asarray(given)
+    if not np.issubdtype(least.dtype, np.signedinteger):
+        raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+    if least.shape not in ((), (features,)):
+        raise ValueError(
+            f"'min_categories' should have shape ({features},) when an array-like is provided. Got {least.shape} "
+            "instead."
+        )
+    return np.broadcast_to(least, features).astype(np.int64)

@@ -1,7 +1,7 @@
 """Naive Bayes for counts and marks: multinomial, its complement, Bernoulli."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,12 +10,10 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
-from tenfold.estimators.bayes.learned import NaiveBayes
-from tenfold.estimators.by_class import PARTS
+from tenfold.estimators.bayes.learned import NaiveBayes, fixed_priors
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.judge import bayes as judge
 from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
 from tenfold.stats.classes import ClassSums
@@ -53,56 +51,50 @@ class DiscreteNB(NaiveBayes):
             raise ValueError(f"Negative values in data passed to {type(self).__name__} (input X).")
         return found
 
-    def _estimate(self, sums: ClassSums, X: Array) -> None:
-        self.class_count_, self.feature_count_ = sums.weight, sums.sums
-        self.feature_log_prob_ = self._log_p(sums, self._smoothing())
-        self.class_log_prior_ = bayes.log_priors(sums.weight, self._fixed_priors(len(sums.weight)))
+    def _estimate(self, sums: ClassSums, rows: Rows | None, X: Array) -> None:
+        alpha = self._smoothing()
+        priors = fixed_priors(self.class_prior, self.fit_prior, len(sums.weight))
+        found, self.certificate_ = self._fit(sums, rows, alpha, priors)
+        self.class_count_, self.class_log_prior_, self.feature_count_, self.feature_log_prob_ = found
 
-    def _log_p(self, sums: ClassSums, alpha: Floats) -> Floats:
+    def _fit(
+        self, sums: ClassSums, rows: Rows | None, alpha: Floats, priors: Floats | None
+    ) -> tuple[Sequence[Floats], Certificate]:
+        """Weights and logarithms of priors of the classes, sums of the columns, and what is learned of these."""
         raise NotImplementedError
 
-    def _judge(self, rows: Rows | None) -> Certificate:
-        classes = len(self.class_count_)
-        again = self._sums if rows is None else judge.sums_again(rows, classes, self._above())
-        return self._compare(
-            again, self._smoothing(warn=False), self._fixed_priors(classes), PARTS if rows is None else ""
-        )
-
-    def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
-        raise NotImplementedError
-
-    def _counted(self) -> judge.Counted:
-        """What the judge compares."""
-        return judge.Counted(self.class_count_, self.class_log_prior_, self.feature_count_, self.feature_log_prob_)
-
-    def _smoothing(self, warn: bool = True) -> Floats:
+    def _smoothing(self) -> Floats:
         """alpha as an array that goes with the columns."""
-        if isinstance(self.alpha, Real):
-            alpha = np.array([float(self.alpha)])
-        else:
-            alpha = np.asarray(self.alpha, dtype=np.float64)
-            if alpha.shape != (self.n_features_in_,):
-                raise ValueError(
-                    "When alpha is an array, it should contains `n_features`. "
-                    f"Got {alpha.shape[0] if alpha.ndim else 1} elements instead of {self.n_features_in_}."
-                )
-            if np.min(alpha) < 0:
-                raise ValueError("All values in alpha must be greater than 0.")
-        if self.force_alpha or np.min(alpha) >= LEAST_ALPHA:
-            return alpha
-        if warn:
+        alpha = smoothing(self.alpha, self.force_alpha, self.n_features_in_)
+        if not self.force_alpha and np.min(self.alpha) < LEAST_ALPHA:
             warnings.warn(
                 f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. Use "
                 "`force_alpha=True` to keep alpha unchanged.",
                 stacklevel=5,
             )
-        return np.maximum(alpha, LEAST_ALPHA)
+        return alpha
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def smoothing(alpha: Any, force: bool, features: int) -> Floats:
+    """alpha as an array that goes with the columns, not below `LEAST_ALPHA` but by force."""
+    if isinstance(alpha, Real):
+        found = np.array([float(alpha)])
+    else:
+        found = np.asarray(alpha, dtype=np.float64)
+        if found.shape != (features,):
+            raise ValueError(
+                "When alpha is an array, it should contains `n_features`. "
+                f"Got {found.shape[0] if found.ndim else 1} elements instead of {features}."
+            )
+        if np.min(found) < 0:
+            raise ValueError("All values in alpha must be greater than 0.")
+    return found if force or np.min(found) >= LEAST_ALPHA else np.maximum(found, LEAST_ALPHA)
 
 
 class MultinomialNB(DiscreteNB):
@@ -171,7 +163,7 @@ class MultinomialNB(DiscreteNB):
         peer="sklearn.naive_bayes",
         reads=("one pass",),
         certificate=("exact",),
-        judge="by_class.sums",
+        judge="bayes.multinomial",
         outputs="by_class.multinomial",
     )
 
@@ -190,11 +182,10 @@ class MultinomialNB(DiscreteNB):
         self.class_prior = class_prior
         self.threshold = threshold
 
-    def _log_p(self, sums: ClassSums, alpha: Floats) -> Floats:
-        return bayes.multinomial(sums.sums, alpha)
-
-    def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
-        return judge.multinomial(again, alpha, self._counted(), priors=priors, note=note)
+    def _fit(
+        self, sums: ClassSums, rows: Rows | None, alpha: Floats, priors: Floats | None
+    ) -> tuple[Sequence[Floats], Certificate]:
+        return bayes.fit_multinomial(sums, rows, alpha, priors)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         return bayes.LinearScores.of_present(self.feature_log_prob_, self.class_log_prior_)
@@ -282,7 +273,7 @@ class ComplementNB(DiscreteNB):
         peer="sklearn.naive_bayes",
         reads=("one pass",),
         certificate=("exact",),
-        judge="by_class.sums",
+        judge="bayes.complement",
         outputs="by_class.complement",
     )
     _constraints: ClassVar[Constraints] = {**DiscreteNB._constraints, "norm": (boolean(),)}
@@ -304,14 +295,11 @@ class ComplementNB(DiscreteNB):
         self.norm = norm
         self.threshold = threshold
 
-    def _log_p(self, sums: ClassSums, alpha: Floats) -> Floats:
-        self.feature_all_ = sums.sums.sum(axis=0)
-        return bayes.complement(sums.sums, alpha, self.norm)
-
-    def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
-        return judge.complement(
-            again, alpha, self._counted(), together=self.feature_all_, norm=self.norm, priors=priors, note=note
-        )
+    def _fit(
+        self, sums: ClassSums, rows: Rows | None, alpha: Floats, priors: Floats | None
+    ) -> tuple[Sequence[Floats], Certificate]:
+        found, self.feature_all_, certificate = bayes.fit_complement(sums, rows, alpha, priors, self.norm)
+        return found, certificate
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         alone = len(self.class_count_) == 1
@@ -393,7 +381,7 @@ class BernoulliNB(DiscreteNB):
         peer="sklearn.naive_bayes",
         reads=("one pass",),
         certificate=("exact",),
-        judge="by_class.sums",
+        judge="bayes.bernoulli",
         outputs="by_class.bernoulli",
         board=Entry("naive-bayes-marks", "classification", {}, {"alpha": (0.1, 1.0)}, fast=False),
     )
@@ -430,11 +418,10 @@ class BernoulliNB(DiscreteNB):
             raise ValueError("Cannot binarize a sparse matrix with threshold < 0")
         return bayes.fold_sums(rows, classes, self._above())
 
-    def _log_p(self, sums: ClassSums, alpha: Floats) -> Floats:
-        return bayes.bernoulli(sums.weight, sums.sums, alpha)
-
-    def _compare(self, again: ClassSums, alpha: Floats, priors: Floats | None, note: str) -> Certificate:
-        return judge.bernoulli(again, alpha, self._counted(), priors=priors, note=note)
+    def _fit(
+        self, sums: ClassSums, rows: Rows | None, alpha: Floats, priors: Floats | None
+    ) -> tuple[Sequence[Floats], Certificate]:
+        return bayes.fit_bernoulli(sums, rows, alpha, priors, self._above())
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         scores = bayes.LinearScores.of_present if self.presence_only else bayes.LinearScores.of_all

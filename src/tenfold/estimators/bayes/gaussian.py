@@ -6,16 +6,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tenfold.arrays import Array, numpy_dtype, on_host, wide
+from tenfold.arrays import Array, numpy_dtype, on_host
 from tenfold.data import Rows
 from tenfold.estimators.bayes.learned import NaiveBayes
-from tenfold.estimators.by_class import PARTS, given_priors
+from tenfold.estimators.by_class import given_priors
 from tenfold.estimators.contract import follow
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.judge import bayes as judge
-from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
 from tenfold.stats.classes import ClassColumns
 
@@ -84,7 +82,7 @@ class GaussianNB(NaiveBayes):
         where=("arrays", "files", "Dask", "devices"),
         instead="Take MultinomialNB or BernoulliNB for counts.",
         certificate=("exact",),
-        judge="by_class.sums",
+        judge="bayes.gaussian",
         outputs="by_class.gaussian",
         board=Entry("naive-bayes", "classification", {}, {"var_smoothing": (1e-9, 1e-3, 0.1)}, dense=True),
     )
@@ -111,21 +109,11 @@ class GaussianNB(NaiveBayes):
             raise ValueError("Priors must be non-negative.")
         return bayes.fold_columns(rows, classes)
 
-    def _estimate(self, sums: ClassColumns, X: Array) -> None:
-        mean, variance, self.epsilon_ = bayes.gaussian(sums, self.var_smoothing)
-        priors = given_priors(self.priors, len(mean))
-        self.theta_, self.var_ = follow(mean, X), follow(variance, X)
-        self.class_count_ = follow(sums.weight, X)
-        self.class_prior_ = follow(sums.weight / sums.weight.sum() if priors is None else priors, X)
-
-    def _judge(self, rows: Rows | None, spread_of: Rows | None = None) -> Certificate:
-        """`spread_of` are the rows whose largest variance smooths, where that is not of the same weights."""
-        weight, prior, mean, variance = map(wide, (self.class_count_, self.class_prior_, self.theta_, self.var_))
-        stored = judge.Gaussian(weight, prior, mean, variance, float(self.epsilon_), numpy_dtype(self.theta_.dtype))
-        priors = given_priors(self.priors, len(stored.mean))
-        if rows is None:
-            return judge.gaussian_from_sums(self._sums, stored, self.var_smoothing, priors=priors, note=PARTS)
-        return judge.gaussian(rows, stored, self.var_smoothing, priors=priors, spread_of=spread_of)
+    def _estimate(self, sums: ClassColumns, rows: Rows | None, X: Array) -> None:
+        priors = given_priors(self.priors, len(sums.weight))
+        found, self.certificate_ = bayes.fit_gaussian(sums, rows, self.var_smoothing, priors, numpy_dtype(X.dtype))
+        self.theta_, self.var_, self.epsilon_ = follow(found.mean, X), follow(found.variance, X), found.added
+        self.class_count_, self.class_prior_ = follow(found.weight, X), follow(found.priors, X)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         mean, variance, prior = (

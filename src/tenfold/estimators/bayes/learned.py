@@ -15,8 +15,6 @@ class NaiveBayes(ByClass):
     """A classifier whose score is the logarithm of a joint probability."""
 
     threshold: float
-    class_prior: Any
-    fit_prior: bool
 
     def predict_joint_log_proba(self, X: Any) -> Array:
         """``log p(c) + log p(x | c)`` of samples X (n, p) and classes, (n, n_classes)."""
@@ -37,16 +35,17 @@ class NaiveBayes(ByClass):
             return super().predict(X)
         return chosen_classes(self.classes_, self._raw(X, then=partial(_second, float(self.threshold))))
 
-    def _fixed_priors(self, classes: int) -> Floats | None:
-        """The priors that do not come from the data: given, or all equal."""
-        given = given_priors(self.class_prior, classes)
-        return np.full(classes, 1.0 / classes) if given is None and not self.fit_prior else given
-
     def _drawn_classes(self, count: int, random: Any, log_prior: Floats) -> Array:
         """Classes of `count` rows, by their priors."""
         check_is_fitted(self)
         p = np.exp(log_prior)
         return random.choice(len(p), size=count, p=p / p.sum())
+
+
+def fixed_priors(given: Any, learn: bool, classes: int) -> Floats | None:
+    """The priors that do not come from the data: those given, or all equal."""
+    priors = given_priors(given, classes)
+    return np.full(classes, 1.0 / classes) if priors is None and not learn else priors
 
 
 def _second(threshold: float, z: Array) -> Array:

@@ -8,13 +8,10 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats, Integers
 from tenfold.data import Rows
-from tenfold.estimators.bayes.learned import NaiveBayes
-from tenfold.estimators.by_class import PARTS
+from tenfold.estimators.bayes.learned import NaiveBayes, fixed_priors
 from tenfold.estimators.contract import names_of
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.judge import bayes as judge
-from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
 from tenfold.stats.several import Several
 
@@ -92,7 +89,7 @@ class MixedNB(NaiveBayes):
         where=("arrays", "files", "Dask"),
         instead="Columns are summed on the CPU, from dense rows.",
         certificate=("exact",),
-        judge="by_class.sums",
+        judge="bayes.mixed",
         outputs="by_class.mixed",
     )
     _constraints: ClassVar[Constraints] = {
@@ -125,43 +122,21 @@ class MixedNB(NaiveBayes):
         self.class_prior = class_prior
         self.threshold = threshold
 
-    def _columns(self) -> tuple[Integers, Integers, Integers]:
-        """The numbers of the columns of each kind."""
-        p = self.n_features_in_
-        kinds = [self.kinds] * p if isinstance(self.kinds, str) else list(self.kinds)
-        if len(kinds) != p or not set(kinds) <= set(KINDS):
-            raise ValueError(
-                f"kinds must be one of {KINDS}, or one of them for each of {p} columns; got {self.kinds!r}."
-            )
-        numbers, marks, tables = (np.array([j for j in range(p) if kinds[j] == kind], dtype=np.intp) for kind in KINDS)
-        return numbers, marks, tables
-
     def _fold(self, rows: Rows, classes: int) -> Several:
         return bayes.fold_mixed(rows, classes, self._columns())
 
-    def _estimate(self, sums: Several, X: Array) -> None:
-        found = bayes.mixed(sums, float(self.alpha), self.var_smoothing)
+    def _estimate(self, sums: Several, rows: Rows | None, X: Array) -> None:
         self.class_count_ = sums.parts[2].weight
-        self.theta_, self.var_, self.epsilon_, self.mark_log_prob_, self.category_log_prob_ = found
-        self.class_log_prior_ = bayes.log_priors(self.class_count_, self._fixed_priors(len(self.class_count_)))
-
-    def _judge(self, rows: Rows | None) -> Certificate:
-        classes = len(self.class_count_)
-        sizes = [table.shape[1] for table in self.category_log_prob_]
-        again = self._sums if rows is None else judge.mixed_again(rows, classes, self._columns(), sizes)
-        return judge.mixed(
-            again,
-            float(self.alpha),
-            float(self.var_smoothing),
-            float(self.epsilon_),
-            numbers=(self.theta_, self.var_),
-            marks=self.mark_log_prob_,
-            tables=self.category_log_prob_,
-            weight=self.class_count_,
-            log_prior=self.class_log_prior_,
-            priors=self._fixed_priors(classes),
-            note=PARTS if rows is None else "",
+        priors = fixed_priors(self.class_prior, self.fit_prior, len(self.class_count_))
+        found, self.certificate_ = bayes.fit_mixed(
+            sums, rows, float(self.alpha), float(self.var_smoothing), priors, self._columns()
         )
+        self.theta_, self.var_, self.epsilon_ = found.mean, found.variance, found.added
+        self.mark_log_prob_, self.category_log_prob_ = found.marks, found.tables
+        self.class_log_prior_ = found.log_prior
+
+    def _columns(self) -> tuple[Integers, Integers, Integers]:
+        return columns_of_kinds(self.kinds, self.n_features_in_)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         numbers, marks, tables = self._columns()
@@ -193,3 +168,12 @@ class MixedNB(NaiveBayes):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def columns_of_kinds(kinds: Any, features: int) -> tuple[Integers, Integers, Integers]:
+    """The numbers of the columns of each of `KINDS`."""
+    each = [kinds] * features if isinstance(kinds, str) else list(kinds)
+    if len(each) != features or not set(each) <= set(KINDS):
+        raise ValueError(f"kinds must be one of {KINDS}, or one of them for each of {features} columns; got {kinds!r}.")
+    numbers, marks, tables = (np.array([j for j, own in enumerate(each) if own == one], dtype=np.intp) for one in KINDS)
+    return numbers, marks, tables

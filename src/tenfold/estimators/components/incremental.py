@@ -2,10 +2,8 @@
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from tenfold.estimators.components.judging import judge_centred
-from tenfold.estimators.components.principal import Principal, fix_components
+from tenfold.arrays import numpy_dtype
+from tenfold.estimators.components.principal import Principal, store_components
 from tenfold.estimators.contract import (
     all_or_nothing,
     follow,
@@ -16,7 +14,7 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing
 from tenfold.estimators.registration import Registration
-from tenfold.plans import spectral as plan
+from tenfold.plans.components import fit_parts
 from tenfold.plans.least_squares import fold_moments
 from tenfold.stats.moments import Moments
 
@@ -171,18 +169,17 @@ class IncrementalPCA(Principal):
         new: Moments = refuse_not_finite(self, X, lambda: fold_moments(rows))
         self._number(*rows.shape)
         self.moments_ = new if first else self.moments_.merge(new)
-        found = plan.of_moments(self.moments_, None)
-        fix_components(self, found, slice(None, self.n_components_), X)
+        (found, self.certificate_), variances = fit_parts(
+            self.moments_,
+            rows if first else None,
+            self.n_components_,
+            None if self.n_components is None else int(self.n_components),
+            numpy_dtype(X.dtype),
+        )
+        store_components(self, found, X)
+        self.mean_, self.var_, self.noise_variance_ = follow(found.mean, X), follow(variances, X), found.noise
         self.n_samples_seen_ = self.moments_.count
         self.batch_size_ = 5 * rows.shape[1] if self.batch_size is None else self.batch_size
-        self.var_ = follow(np.diag(self.moments_.covariance()), X)
-        freedom = max(found.weight - 1.0, np.finfo(np.float64).tiny)
-        others = min(self.n_samples_seen_, rows.shape[1]) - self.n_components_
-        left = max(found.total - float(np.sum(found.values[: self.n_components_])), 0.0)
-        self.noise_variance_ = left / freedom / others if others > 0 else 0.0
-        self.certificate_ = judge_centred(
-            self, rows if first else None, moments=self.moments_, scatter=found.scatter if first else None
-        )
         return self
 
     def _number(self, n: int, p: int) -> None:

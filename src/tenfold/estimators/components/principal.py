@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, like, namespace, numpy_dtype, wide
 from tenfold.estimators.by_class import as_precise
-from tenfold.estimators.components.judging import judge_centred
 from tenfold.estimators.components.projected import Projected
 from tenfold.estimators.contract import (
     all_or_nothing,
@@ -34,8 +33,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.registration import Registration
-from tenfold.judge.certificate import Certificate
-from tenfold.plans import spectral as plan
+from tenfold.plans.components import Components, fit_principal
 from tenfold.stats.derivatives import Params, times
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
@@ -89,17 +87,23 @@ class Principal(Projected):
         return follow(P, self.components_)
 
 
-def fix_components(model: Principal, found: plan.Spectrum, kept: Any, X: Array) -> None:
-    """Set the attributes of components from a spectrum."""
-    freedom = max(found.weight - 1.0, np.finfo(np.float64).tiny)
-    values, vectors = found.values[kept], plan.signed(found.vectors[kept])
-    model.components_ = follow(vectors, X)
-    model.mean_ = follow(found.mean, X)
-    model.explained_variance_ = follow(values / freedom, X)
-    model.explained_variance_ratio_ = follow(
-        values / found.total if found.total > 0.0 else np.full(len(values), np.nan), X
-    )
-    model.singular_values_ = follow(np.sqrt(values), X)
+def store_components(model: Any, found: Components, X: Array) -> None:
+    """Set the attributes of components."""
+    model.components_ = follow(found.axes, X, copy=False)
+    model.singular_values_ = follow(found.singular_values, X)
+    model.explained_variance_ = follow(found.variances, X)
+    model.explained_variance_ratio_ = follow(found.shares, X)
+
+
+def count_asked(n_components: Any, keep: Any, solver: str, shape: tuple[int, int]) -> int | float | str:
+    """How many components the parameters of PCA ask for: a number, a share of the variance, or "mle"."""
+    if keep is not None:
+        return len(keep)
+    if n_components is None:
+        return min(shape) - (solver == "arpack")  # as scikit-learn's
+    if isinstance(n_components, str):
+        return n_components
+    return float(n_components) if 0 < n_components < 1 else int(n_components)
 
 
 class PCA(Principal):
@@ -248,23 +252,24 @@ class PCA(Principal):
         weight = validate_weights(sample_weight, X)
         rows = rows_alone(X, weight)
         count = self._count(*rows.shape)
-
-        def search(widest: int) -> plan.Spectrum:
-            return plan.of_rows(
+        found, self.certificate_ = refuse_not_finite(
+            self,
+            X,
+            lambda: fit_principal(
                 rows,
                 count,
+                count_asked(self.n_components, self.keep, self.svd_solver, rows.shape),
+                self.keep,
                 accurate=self.svd_solver == "full",
-                tol=max(self.tol, 1e-9),
+                tol=float(self.tol),
                 max_iter=300 if self.iterated_power == "auto" else max(1, int(self.iterated_power)),
-                random=check_random_state(self.random_state),
-                widest=widest,
-            )
-
-        def judged(found: plan.Spectrum) -> Certificate:
-            self._store(found, rows.shape, X)
-            return judge_centred(self, rows, scatter=found.scatter, beside=found.beside, status=found.status.value)
-
-        self.certificate_ = refuse_not_finite(self, X, lambda: plan.certified(search, judged))
+                random=partial(check_random_state, self.random_state),
+                dtype=numpy_dtype(X.dtype),
+            ),
+        )
+        store_components(self, found, X)
+        self.mean_, self.noise_variance_ = follow(found.mean, X), found.noise
+        self.n_components_, self.n_samples_ = len(found.axes), rows.shape[0]
         warn_unless_certified(self)
         return self
 
@@ -293,26 +298,6 @@ class PCA(Principal):
         if self.keep is not None:
             raise ValueError("Give n_components or keep, not both.")
         return int(self.n_components)
-
-    def _store(self, found: plan.Spectrum, shape: tuple[int, int], X: Array) -> None:
-        n, p = shape
-        freedom = max(found.weight - 1.0, np.finfo(np.float64).tiny)
-        if self.keep is not None:
-            kept: Any = np.asarray(self.keep, dtype=np.intp)
-            if kept.ndim != 1 or (kept.size and not 0 <= kept.min() <= kept.max() < len(found.values)):
-                raise ValueError(f"keep must hold numbers of components, 0 to {min(n, p) - 1}; got {self.keep!r}.")
-        elif self.n_components == "mle":
-            kept = np.arange(plan.minka(found.values / freedom, found.weight))
-        elif self.n_components is not None and 0 < self.n_components < 1:
-            kept = np.arange(plan.share(found.values, found.total, float(self.n_components)))
-        else:
-            most = min(n, p) - (self.svd_solver == "arpack")  # as scikit-learn's
-            kept = np.arange(most if self.n_components is None else int(self.n_components))
-        fix_components(self, found, kept, X)
-        self.n_components_, self.n_samples_ = len(kept), n
-        rest = min(n, p) - len(kept)
-        left = max(found.total - float(np.sum(found.values[kept])), 0.0)
-        self.noise_variance_ = left / freedom / rest if rest > 0 else 0.0
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Fit to X (n, p) and optional `sample_weight` (n,), and transform the same samples; `y` is not used."""

@@ -6,13 +6,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.arrays import Array, Floats, wide
-from tenfold.data import Rows
-from tenfold.estimators.components.judging import judge_as_they_are
+from tenfold.arrays import Array, Floats, numpy_dtype, wide
+from tenfold.estimators.components.principal import store_components
 from tenfold.estimators.components.projected import Projected
 from tenfold.estimators.contract import (
     all_or_nothing,
-    follow,
     refuse_not_finite,
     rows_alone,
     validate_rows,
@@ -21,9 +19,7 @@ from tenfold.estimators.contract import (
 )
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, random_state, real
 from tenfold.estimators.registration import Registration
-from tenfold.judge.certificate import Certificate
-from tenfold.plans import spectral as plan
-from tenfold.stats.columns import Columns
+from tenfold.plans.components import fit_truncated
 
 
 class TruncatedSVD(Projected):
@@ -143,35 +139,18 @@ class TruncatedSVD(Projected):
         X = validate_rows(self, X)
         weight = validate_weights(sample_weight, X)
         rows = rows_alone(X, weight)
-        n, p = rows.shape
+        p = rows.shape[1]
         if self.n_components > p:
             raise ValueError(f"n_components({self.n_components}) must be <= n_features({p}).")
-        random = check_random_state(self.random_state)
-        tol = max(self.tol, 1e-9)
-
-        def search(widest: int) -> plan.Spectrum:
-            count = min(self.n_components, n, p)
-            return plan.of_rows(rows, count, about_mean=False, tol=tol, random=random, widest=widest)
-
-        self.certificate_ = refuse_not_finite(
-            self, X, lambda: plan.certified(search, lambda found: self._judged(found, rows, X))
+        random, dtype = check_random_state(self.random_state), numpy_dtype(X.dtype)
+        found, self.certificate_ = refuse_not_finite(
+            self,
+            X,
+            lambda: fit_truncated(rows, self.n_components, tol=float(self.tol), random=random, dtype=dtype),
         )
+        store_components(self, found, X)
         warn_unless_certified(self)
         return self
-
-    def _judged(self, found: plan.Spectrum, rows: Rows, X: Array) -> Certificate:
-        """Set the attributes, and judge them."""
-        p = rows.shape[1]
-        values, vectors = found.first(self.n_components)
-        vectors = plan.signed(vectors)
-        self.components_, self.singular_values_ = follow(vectors, X, copy=False), follow(np.sqrt(values), X)
-        columns: Columns = rows.fold(Columns.lift)
-        total = float(np.sum(columns.spread[:p] ** 2)) / columns.weight
-        # the scores of a component have the mean v.m and the mean square l / w
-        along = np.maximum(values / columns.weight - (vectors @ columns.mean[:p]) ** 2, 0.0)
-        self.explained_variance_ = follow(along, X)
-        self.explained_variance_ratio_ = follow(along / total if total > 0.0 else np.full(len(along), np.nan), X)
-        return judge_as_they_are(self, rows, scatter=found.scatter, beside=found.beside, status=found.status.value)
 
     def _frame(self) -> tuple[Floats, Floats]:
         check_is_fitted(self)

@@ -7,17 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from tenfold.arrays import Array, Floats, wide
+from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
-from tenfold.estimators.by_class import PARTS, ByClass, TooFewRows, as_precise_logarithms
+from tenfold.estimators.by_class import ByClass, as_precise_logarithms
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, odds, probabilities
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.judge import centroids as judge
-from tenfold.judge.certificate import Certificate
 from tenfold.plans import centroids as plan
-from tenfold.stats.moments import GroupedMoments
+from tenfold.plans.by_class import TooFewRows
 
 
 def _not_manhattan(model: "NearestCentroid") -> bool:
@@ -84,7 +82,7 @@ class NearestCentroid(ByClass):
         peer="sklearn.neighbors",
         reads=("one pass",),
         certificate=("exact",),
-        judge="by_class.sums",
+        judge="discriminant.centroids",
         outputs="by_class.centroids",
         board=Entry(
             "nearest-centroid",
@@ -120,29 +118,32 @@ class NearestCentroid(ByClass):
             return plan.fold_medians(rows, classes)
         return plan.fold_moments(rows, classes) if self.metric == "mahalanobis" else plan.fold_columns(rows, classes)
 
-    def _estimate(self, sums: Any, X: Array) -> None:
+    def _estimate(self, sums: Any, rows: Rows | None, X: Array) -> None:
         centres = plan.centres_of(sums)
-        if np.any(centres.weight == 0.0):
+        weight = centres.weight
+        if np.any(weight == 0.0):
             raise TooFewRows("All rows of some class have weight zero, or there are none.")
-        if self.metric == "mahalanobis" and centres.weight.sum() <= len(centres.weight):
+        if self.metric == "mahalanobis" and weight.sum() <= len(weight):
             raise TooFewRows("There are no more rows than classes, and no covariance within them.")
-        self.class_prior_ = self._shares(centres.weight)
-        found = plan.shrunk_centroids(centres, self.shrink_threshold)
+        found, self.certificate_ = plan.fit_centroids(
+            centres,
+            sums,
+            rows,
+            self._shares(weight),
+            metric=self.metric,
+            threshold=self.shrink_threshold,
+            given=priors_of_classes(self.priors, len(weight)),
+        )
         if np.any(found.spread == 0.0):
-            if not np.any(centres.varies):
-                raise ValueError("All features have zero variance. Division by zero.")
             warnings.warn(
                 "self.within_class_std_dev_ has at least 1 zero standard deviation."
                 "Inputs within the same classes for at least 1 feature are identical.",
                 stacklevel=5,
             )
-        self.centroids_, self.deviations_, self.within_class_std_dev_ = found
+        self.centroids_, self.deviations_, self.within_class_std_dev_, self.class_prior_, whitener = found
         self.__dict__.pop("whitener_", None)
-        if isinstance(sums, GroupedMoments):
-            try:
-                self.whitener_ = plan.whitener(sums)
-            except plan.NotPositive as reason:
-                raise TooFewRows(str(reason)) from None
+        if whitener is not None:
+            self.whitener_ = whitener
 
     def _shares(self, weight: Floats) -> Floats:
         if isinstance(self.priors, str):
@@ -158,20 +159,6 @@ class NearestCentroid(ByClass):
             )
             priors = priors / priors.sum()
         return priors
-
-    def _judge(self, rows: Rows | None) -> Certificate:
-        parts = map(wide, (self.centroids_, self.deviations_, self.within_class_std_dev_, self.class_prior_))
-        stored, k = judge.Stored(*parts), len(self.centroids_)
-        given = np.full(k, 1.0 / k) if isinstance(self.priors, str) else np.asarray(self.priors, dtype=np.float64)
-        return judge.centroids(
-            rows,
-            getattr(self, "_sums", None),
-            metric=self.metric,
-            threshold=self.shrink_threshold,
-            stored=stored._replace(whitener=getattr(self, "whitener_", None)),
-            priors=None if isinstance(self.priors, str) and self.priors == "empirical" else given,
-            note=PARTS if rows is None else "",
-        )
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         return plan.scores(self.metric, self.centroids_, self._unit(), self.class_prior_)
@@ -217,3 +204,10 @@ class NearestCentroid(ByClass):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def priors_of_classes(priors: Any, classes: int) -> Floats | None:
+    """Priors that do not come from the data: those given, or all equal."""
+    if isinstance(priors, str):
+        return None if priors == "empirical" else np.full(classes, 1.0 / classes)
+    return np.asarray(priors, dtype=np.float64)

@@ -8,12 +8,10 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
-from tenfold.estimators.by_class import PARTS, ByClass, given_priors
+from tenfold.estimators.by_class import ByClass, given_priors
 from tenfold.estimators.classes import odds
 from tenfold.estimators.parameters import Constraints, array_like, nothing
 from tenfold.estimators.registration import Registration
-from tenfold.judge.bayes import shares
-from tenfold.judge.certificate import Certificate
 from tenfold.plans import bayes
 from tenfold.stats.classes import ClassSums
 
@@ -67,7 +65,7 @@ class BayesClassifier(ByClass):
         where=("arrays", "files", "Dask"),
         instead="Densities are functions of NumPy arrays.",
         certificate=("exact",),
-        judge="by_class.sums",
+        judge="bayes.known_densities",
         outputs="by_class.known_densities",
     )
     _constraints: ClassVar[Constraints] = {"densities": (array_like(),), "priors": (nothing(), array_like())}
@@ -86,13 +84,9 @@ class BayesClassifier(ByClass):
             )
         return bayes.fold_sums(rows, classes)
 
-    def _estimate(self, sums: ClassSums, X: Array) -> None:
+    def _estimate(self, sums: ClassSums, rows: Rows | None, X: Array) -> None:
         given = given_priors(self.priors, len(sums.weight))
-        self.priors_ = sums.weight / sums.weight.sum() if given is None else given
-
-    def _judge(self, rows: Rows | None) -> Certificate:
-        given = given_priors(self.priors, len(self.priors_))
-        return shares(rows, getattr(self, "_sums", None), self.priors_, given, PARTS if rows is None else "")
+        self.priors_, self.certificate_ = bayes.fit_priors(sums, rows, given)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         with np.errstate(divide="ignore"):

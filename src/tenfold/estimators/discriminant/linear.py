@@ -5,20 +5,23 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tenfold.arrays import Array, Floats, numpy_dtype, wide
 from tenfold.data import Rows
-from tenfold.estimators.by_class import PARTS, TooFewRows, as_precise
+from tenfold.estimators.by_class import as_precise
 from tenfold.estimators.contract import follow
-from tenfold.estimators.discriminant.gaussian import GaussianClasses
+from tenfold.estimators.discriminant.gaussian import (
+    GaussianClasses,
+    estimated_covariances,
+    estimated_total,
+    priors_in_float64,
+)
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, integer, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.judge import directions as along
-from tenfold.judge import discriminant as judge
-from tenfold.judge.certificate import Certificate
 from tenfold.plans import discriminant as plan
+from tenfold.plans.by_class import TooFewRows
 from tenfold.stats.derivatives import Params, times
 from tenfold.stats.moments import GroupedMoments
 from tenfold.stats.within import WithinMoments
@@ -106,7 +109,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         where=("arrays", "files", "Dask", "devices"),
         instead="Covariances of sparse rows are dense: take X.toarray().",
         certificate=("exact",),
-        judge="by_class.sums",
+        judge="discriminant.linear",
         outputs="by_class.directions",
         board=Entry(
             "lda",
@@ -153,17 +156,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise NotImplementedError("shrinkage not supported with 'svd' solver.")
         if self.solver == "svd" and self.covariance_estimator is not None:
             raise ValueError("covariance estimator is not supported with svd solver. Try another solver")
-        if self._pooled:
-            return plan.fold_within(rows, classes)
-        moments = super()._fold(rows, classes)
-        if self.solver == "eigen":
-            self._shrink_total(rows, moments)
-        return moments
-
-    @property
-    def _pooled(self) -> bool:
-        """Whether the covariance within all classes is enough, and that of each is not asked for."""
-        return self.solver == "svd" and not self.store_covariance
+        self._refuse_both()
+        if self.solver == "svd" and not self.store_covariance:
+            return plan.fold_within(rows, classes)  # that of each class is not asked for
+        return super()._fold(rows, classes)
 
     def _merge(self, before: GroupedMoments | WithinMoments, new: GroupedMoments | WithinMoments) -> Any:
         if isinstance(before, WithinMoments) and isinstance(new, GroupedMoments):
@@ -175,24 +171,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             before = WithinMoments.of(before)
         return super()._merge(before, new)
 
-    def _shrink_total(self, rows: Rows, moments: GroupedMoments) -> None:
-        """How far the covariance of all rows is to be moved towards a sphere, or what the user's estimator finds."""
-        if self.covariance_estimator is not None:
-            self._given_total = self._estimated_total(rows)
-        elif self.shrinkage == "auto":
-            found = plan.Classes.of(moments)
-            mean = found.weight @ found.mean / found.weight.sum()
-            whole = plan.Classes(found.weight.sum(keepdims=True), mean[None, :], found.total()[None, :, :])
-            self._total_amount = float(plan.ledoit_wolf(plan.as_one_class(rows), whole)[0])
-        else:
-            self._total_amount = 0.0 if self.shrinkage is None else float(self.shrinkage)
-
-    def _estimated_total(self, rows: Rows) -> Floats:
-        estimator = clone(self.covariance_estimator, safe=False)
-        estimator.fit(rows.whole().X)
-        return wide(estimator.covariance_)
-
-    def _estimate(self, sums: GroupedMoments | WithinMoments, X: Array) -> None:
+    def _estimate(self, sums: GroupedMoments | WithinMoments, rows: Rows | None, X: Array) -> None:
         pooled = sums if isinstance(sums, WithinMoments) else WithinMoments.of(sums)
         if pooled.count <= len(pooled.weight):
             raise TooFewRows(
@@ -200,114 +179,23 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
         self._refuse_empty(pooled.count, pooled.weight)
         priors = self._set_priors(pooled.weight)
-        components = self._components(len(priors))
+        components = count_components(self.n_components, len(priors), self.n_features_in_)
+        settings = plan.LinearSettings(
+            self.solver, self.shrinkage, components, float(self.tol), priors_in_float64(self.priors)
+        )
+        given = given_covariances(self.covariance_estimator, rows, len(priors))
+        found = plan.fit_linear(settings, sums, rows, priors, given, numpy_dtype(X.dtype))
         for name in ("scalings_", "xbar_", "explained_variance_ratio_", "covariance_"):
             self.__dict__.pop(name, None)
-        if isinstance(sums, WithinMoments):
-            found = plan.by_whitening(pooled, priors, components, self.tol)
-        else:
-            found = self._from_classes(plan.Classes.of(sums), pooled, priors, X)
-        if self.solver == "svd":
-            self.xbar_ = follow(priors @ pooled.mean, X)
-        if found.directions is not None and found.shares is not None:
-            self.scalings_ = follow(found.directions, X)
-            self.explained_variance_ratio_ = follow(found.shares, X)
-        two = len(priors) == 2
-        self.coef_ = follow(found.coef[1:] - found.coef[:1] if two else found.coef, X)
-        self.intercept_ = follow(found.intercept[1:] - found.intercept[:1] if two else found.intercept, X)
-        self.means_, self.priors_ = follow(pooled.mean, X), follow(priors, X)
+        if found.covariance is not None:
+            self.covariance_ = follow(found.covariance, X)
+        if found.axes is not None:
+            self.scalings_, self.explained_variance_ratio_ = (follow(part, X) for part in found.axes)
+        if found.centre is not None:
+            self.xbar_ = follow(found.centre, X)
+        self.means_, self.priors_, self.coef_, self.intercept_ = (follow(part, X) for part in found.scores[:4])
+        self.certificate_ = found.certificate
         self._max_components = self._n_features_out = components
-
-    def _from_classes(self, classes: plan.Classes, pooled: WithinMoments, priors: Floats, X: Array) -> plan.Linear:
-        S, components = self._covariance(classes, priors), self._components(len(priors))
-        self.covariance_ = follow(S, X)
-        if self.solver == "svd":
-            return plan.by_whitening(pooled, priors, components, self.tol)
-        if self.solver == "lsqr":
-            return plan.by_solving(classes, S, priors)
-        return plan.by_eigenvectors(classes, S, self._total(classes), priors, components)
-
-    def _components(self, classes: int) -> int:
-        most = min(classes - 1, self.n_features_in_)
-        if self.n_components is not None and self.n_components > most:
-            raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
-        return most if self.n_components is None else self.n_components
-
-    def _covariance(self, classes: plan.Classes, priors: Floats) -> Floats:
-        """Within classes, shrunk."""
-        if self._given is not None:
-            return np.einsum("k,kij->ij", priors, self._given)
-        shrink = plan.unit_shrunk if self.shrinkage == "auto" else plan.shrunk
-        moved = [shrink(S, a) if a else S for S, a in zip(classes.covariance, self._amounts, strict=True)]
-        return np.einsum("k,kij->ij", priors, np.array(moved))
-
-    def _total(self, classes: plan.Classes) -> Floats:
-        """Of all rows, shrunk as one class."""
-        if self.covariance_estimator is not None:
-            return self._given_total
-        shrink = plan.unit_shrunk if self.shrinkage == "auto" else plan.shrunk
-        return shrink(classes.total(), self._total_amount)
-
-    def _judge(self, rows: Rows | None) -> Certificate:
-        mean, priors, coef = wide(self.means_), wide(self.priors_), np.atleast_2d(wide(self.coef_))
-        stored = judge.Stored(mean, priors, coef, wide(self.intercept_), numpy_dtype(self.means_.dtype))
-        return (self._judge_whitened if self.solver == "svd" else self._judge_solved)(rows, stored)
-
-    def _judge_whitened(self, rows: Rows | None, stored: judge.Stored) -> Certificate:
-        mean, directions = stored.mean, wide(self.scalings_)
-        if rows is None:
-            seen = along.Along.of_moments(self._sums, mean, directions)
-        else:
-            seen = along.Along.of_rows(rows, mean, directions)
-        more = {"priors": judge.judge_priors(stored.priors, seen.weight, self._given_priors())}
-        if self.store_covariance:
-            asked = judge.probes(seen.within[None])[0]
-            expected = self._witness(rows, mean, asked[None]).pooled_products(stored.priors, asked)
-            more |= judge.judge_covariance(wide(self.covariance_), asked, expected, np.sqrt(seen.within))
-        return along.whitened(
-            seen,
-            stored,
-            directions,
-            float(self.tol),
-            centre=wide(self.xbar_),
-            shares=wide(self.explained_variance_ratio_),
-            more=more,
-            note=PARTS if rows is None else "",
-        )
-
-    def _judge_solved(self, rows: Rows | None, stored: judge.Stored) -> Certificate:
-        mean, S = stored.mean, wide(self.covariance_)
-        axes = (wide(self.scalings_), wide(self.explained_variance_ratio_)) if self.solver == "eigen" else None
-        asked = np.vstack(
-            [stored.against_first()[0], *(() if axes is None else (axes[0].T,)), judge.probes(np.diag(S)[None])[0]]
-        )
-        seen = self._witness(rows, mean, asked[None])
-        if axes is not None and axes[1].shape != (self._components(len(mean)),):
-            raise ValueError(f"There must be {self._components(len(mean))} shares of the directions.")
-        return judge.linear(
-            seen,
-            asked,
-            self._products(rows, seen, asked, stored),
-            stored,
-            S,
-            axes,
-            {"priors": judge.judge_priors(stored.priors, seen.weight, self._given_priors())},
-            PARTS if rows is None else "",
-        )
-
-    def _products(
-        self, rows: Rows | None, seen: judge.Witness, asked: Floats, stored: judge.Stored
-    ) -> tuple[Floats, Floats]:
-        """Products of the covariances within classes, and of all samples, with what is asked for."""
-        if self.covariance_estimator is not None:
-            assert rows is not None  # parts are refused
-            found = np.einsum("k,kij->ij", stored.priors, self._estimated(rows, len(stored.mean)))
-            return asked @ found, asked @ self._estimated_total(rows)
-        unit, eigen = self.shrinkage == "auto", self.solver == "eigen"
-        amounts = self._judged_amounts(rows, len(stored.mean))
-        amount = float(self._judged_amounts(plan.as_one_class(rows), 1)[0]) if eigen and unit and rows else amounts[0]
-        within = judge.within(seen, asked, stored.priors, amounts, unit)
-        return within, judge.of_all(seen, asked, stored.mean, float(amount), unit) if eigen else within
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         coef, intercept = wide(self.coef_), wide(self.intercept_)
@@ -333,3 +221,20 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
 def _along(V: Floats, shift: Floats, X: Array) -> Array:
     return times(X, Params(V, np.zeros(len(V))), shift)
+
+
+def count_components(given: int | None, classes: int, features: int) -> int:
+    """How many directions there are."""
+    most = min(classes - 1, features)
+    if given is not None and given > most:
+        raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
+    return most if given is None else given
+
+
+def given_covariances(estimator: Any, rows: Rows | None, classes: int) -> tuple[Floats, Floats] | None:
+    """Covariances of the classes and of all rows that the user's estimator finds, where there is one."""
+    if estimator is None:
+        return None
+    each = estimated_covariances(estimator, rows, classes)
+    assert rows is not None
+    return each, estimated_total(estimator, rows)

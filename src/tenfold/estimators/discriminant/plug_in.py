@@ -5,14 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tenfold.arrays import Array, Floats, on_host, wide
+from tenfold.arrays import Array, on_host, wide
 from tenfold.data import Rows
-from tenfold.estimators.by_class import PARTS, TooFewRows
-from tenfold.estimators.discriminant.gaussian import GaussianClasses
+from tenfold.estimators.discriminant.gaussian import GaussianClasses, priors_in_float64
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.judge import discriminant as judge
-from tenfold.judge.certificate import Certificate
 from tenfold.plans import discriminant as plan
 from tenfold.stats.moments import GroupedMoments
 
@@ -80,7 +77,7 @@ class GaussianPlugIn(GaussianClasses):
         where=("arrays", "files", "Dask", "devices"),
         instead="Covariances of sparse rows are dense: take X.toarray().",
         certificate=("exact",),
-        judge="by_class.sums",
+        judge="discriminant.plug_in",
         outputs="by_class.plug_in",
     )
     _constraints: ClassVar[Constraints] = {
@@ -99,65 +96,26 @@ class GaussianPlugIn(GaussianClasses):
         self.wishart = wishart
         self.priors = priors
 
-    def _estimate(self, sums: GroupedMoments, X: Array) -> None:
-        classes = plan.Classes.of(sums)
-        self._refuse_empty(sum(group.count for group in sums.groups), classes.weight)
-        self.priors_, self.means_ = self._set_priors(classes.weight), classes.mean
-        pooled = classes.pooled(classes.weight / classes.weight.sum())
-        if self.covariance == "class":
-            pairs = zip(classes.covariance, classes.weight, strict=True)
-            self.covariance_ = np.array([plan.posterior_mode(S, w, self.wishart) for S, w in pairs])
-        elif self.covariance == "spherical":
-            p = len(pooled)
-            self.covariance_ = plan.posterior_mode(
-                np.trace(pooled) / p * np.eye(p), float(classes.weight.sum()), self.wishart
-            )
-        else:
-            self.covariance_ = plan.posterior_mode(pooled, float(classes.weight.sum()), self.wishart)
-        self._factor()
+    def _estimate(self, sums: GroupedMoments, rows: Rows | None, X: Array) -> None:
+        weight = np.array([group.weight for group in sums.groups])
+        self._refuse_empty(sum(group.count for group in sums.groups), weight)
+        priors = self._set_priors(weight)
+        found, self.certificate_ = plan.fit_plug_in(
+            sums,
+            rows,
+            priors,
+            kind=self.covariance,
+            wishart=self.wishart,
+            given=priors_in_float64(self.priors),
+            names=on_host(self.classes_),
+        )
+        self.priors_, self.means_, self.covariance_ = priors, found.mean, found.covariance
         for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)
-        if len(self.priors_) == 2 and self.covariance != "class":
-            found = plan.by_solving(classes, self.covariance_, self.priors_)
-            self.coef_, self.intercept_ = np.diff(found.coef, axis=0), np.diff(found.intercept)
-
-    def _factor(self) -> tuple[Floats, Floats]:
-        """Triangles and log determinants of the classes; refuses a covariance that is not positive definite."""
-        each = self.covariance_ if self.covariance == "class" else self.covariance_[None, :, :]
-        names = on_host(self.classes_) if self.covariance == "class" else ["of all classes"]
-        found = []
-        for S, name in zip(each, names, strict=True):
-            variances, axes = plan.axes_of(S)
-            if not variances[-1] > np.finfo(np.float64).eps * len(S) * max(variances[0], 0.0):
-                raise TooFewRows(
-                    f"The covariance {name} is not positive definite: some columns do not vary, or depend on each "
-                    "other, or there are too few rows. Give wishart, or leave columns out."
-                )
-            found.append((plan.triangle(variances, axes), np.sum(np.log(variances))))
-        count = len(self.priors_)
-        triangles, logs = (np.array([part[i] for part in found]) for i in (0, 1))
-        return (
-            np.ascontiguousarray(np.broadcast_to(triangles, (count, *triangles.shape[1:]))),
-            np.broadcast_to(logs, count),
-        )
-
-    def _judge(self, rows: Rows | None) -> Certificate:
-        mean = wide(self.means_)
-        seen = self._witness(rows, mean)
-        return judge.plug_in(
-            seen,
-            self.covariance_,
-            kind=self.covariance,
-            prior=self.wishart,
-            mean=mean,
-            more={"priors": judge.judge_priors(wide(self.priors_), seen.weight, self._given_priors())},
-            linear=None
-            if not hasattr(self, "coef_")
-            else (wide(self.coef_), wide(self.intercept_), wide(self.priors_)),
-            note=PARTS if rows is None else "",
-        )
+        if found.linear is not None:
+            self.coef_, self.intercept_ = found.linear
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
-        factors, logs = self._factor()
+        factors, logs = plan.factors_of(self.covariance_, on_host(self.classes_))
         with np.errstate(divide="ignore"):
             return plan.QuadraticScores(wide(self.means_), factors, np.log(self.priors_) - 0.5 * logs)

@@ -1,22 +1,19 @@
 """Quadratic discriminant analysis."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from tenfold.arrays import Array, Floats, on_host, wide
+from tenfold.arrays import Array, on_host, wide
 from tenfold.data import Rows
-from tenfold.estimators.by_class import PARTS, TooFewRows
-from tenfold.estimators.discriminant.gaussian import GaussianClasses
+from tenfold.estimators.discriminant.gaussian import GaussianClasses, estimated_covariances, priors_in_float64
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.judge import discriminant as judge
-from tenfold.judge.certificate import Certificate
 from tenfold.plans import discriminant as plan
+from tenfold.plans.by_class import TooFewRows
 from tenfold.stats.moments import GroupedMoments
 
 
@@ -90,7 +87,7 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
         where=("arrays", "files", "Dask", "devices"),
         instead="Covariances of sparse rows are dense: take X.toarray().",
         certificate=("exact",),
-        judge="by_class.sums",
+        judge="discriminant.quadratic",
         outputs="by_class.quadratic",
         board=Entry(
             "qda",
@@ -139,74 +136,52 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
             raise NotImplementedError("shrinkage not supported with 'svd' solver.")
         if self.solver == "svd" and self.covariance_estimator is not None:
             raise ValueError("covariance_estimator is not supported with solver='svd'. Try solver='eigen' instead.")
+        self._refuse_both()
         return super()._fold(rows, classes)
 
-    def _estimate(self, sums: GroupedMoments, X: Array) -> None:
+    def _estimate(self, sums: GroupedMoments, rows: Rows | None, X: Array) -> None:
         names = on_host(self.classes_)
         for name, group in zip(names, sums.groups, strict=True):
             if group.count < 2 and group.weight <= 1.0:
                 raise TooFewRows(f"y has only {group.count} sample in class {name}, covariance is ill defined.")
-        classes = plan.Classes.of(sums)
-        self.priors_ = classes.weight / classes.weight.sum() if self.priors is None else np.array(self.priors)
-        if self.priors_.shape != classes.weight.shape:
+        weight = np.array([group.weight for group in sums.groups])
+        priors = weight / weight.sum() if self.priors is None else np.array(self.priors)
+        if priors.shape != weight.shape:
             raise ValueError(f"priors must have one entry for each of {len(names)} classes.")
-        found = [self._axes(k, classes.covariance[k]) for k in range(len(names))]
-        for name, group, (variances, _) in zip(names, sums.groups, found, strict=True):
-            if np.sum(variances > self.tol) < len(variances):
-                self._refuse(name, group.count)
-        self.means_ = classes.mean
-        self.scalings_, self.rotations_ = ([part[i] for part in found] for i in (0, 1))
+        given = None
+        if self.covariance_estimator is not None:
+            given = estimated_covariances(self.covariance_estimator, rows, len(names))
+        settings = plan.QuadraticSettings(
+            self.reg_param if self.solver == "svd" else None,
+            self.shrinkage,
+            self.tol,
+            self.store_covariance,
+            priors_in_float64(self.priors),
+        )
+        try:
+            found, self.certificate_ = plan.fit_quadratic(settings, sums, rows, priors, given)
+        except plan.Deficient as reason:
+            raise self._deficient(names[reason.number], sums.groups[reason.number].count) from None
+        self.priors_, self.means_ = priors, found.mean
+        self.scalings_, self.rotations_ = found.variances, found.axes
         self.__dict__.pop("covariance_", None)
-        if self.store_covariance:
-            self.covariance_ = [axes * variances @ axes.T for variances, axes in found]
+        if found.covariances is not None:
+            self.covariance_ = found.covariances
 
-    def _axes(self, k: int, S: Floats) -> tuple[Floats, Floats]:
-        if self.solver == "svd":
-            variances, axes = plan.axes_of(S)
-            return (1.0 - self.reg_param) * np.maximum(variances, 0.0) + self.reg_param, axes
-        shrink = plan.unit_shrunk if self.shrinkage == "auto" else plan.shrunk
-        return plan.axes_of(shrink(S, self._amounts[k]) if self._given is None else self._given[k])
-
-    def _refuse(self, name: Any, count: int) -> None:
+    def _deficient(self, name: Any, count: int) -> LinAlgError:
         p = self.n_features_in_
         if self.solver == "svd" and count <= p:
-            raise LinAlgError(
+            return LinAlgError(
                 f"The covariance matrix of class {name} is not full rank. When using `solver='svd'` the number of "
                 f"samples in each class should be more than the number of features, but class {name} has {count} "
                 f"samples and {p} features. Try using `solver='eigen'` and setting the parameter `shrinkage` for "
                 "regularization."
             )
         parameter = "shrinkage" if self.solver == "eigen" else "reg_param"
-        raise LinAlgError(
+        return LinAlgError(
             f"The covariance matrix of class {name} is not full rank. Increase the value of `{parameter}` to reduce "
             "the collinearity."
         )
-
-    def _judge(self, rows: Rows | None) -> Certificate:
-        mean = wide(self.means_)
-        variance = np.array([R**2 @ s for s, R in zip(self.scalings_, self.rotations_, strict=True)])
-        seen = self._witness(rows, mean, judge.probes(variance))
-        return judge.quadratic(
-            seen,
-            partial(_stored, self.scalings_, self.rotations_),
-            mean=mean,
-            expected=self._expected(rows),
-            variance=variance,
-            dense=getattr(self, "covariance_", None),
-            more={
-                "priors": judge.judge_priors(wide(self.priors_), seen.weight, self._given_priors(), False),
-                "axes": judge.orthonormal(self.rotations_),
-            },
-            note=PARTS if rows is None else "",
-        )
-
-    def _expected(self, rows: Rows | None) -> Callable[[Floats, Floats, Floats], Floats]:
-        if self.covariance_estimator is not None:
-            found = getattr(self, "_given", None)
-            return partial(_given, self._estimated(rows, len(self.scalings_)) if found is None else np.array(found))
-        if self.solver == "svd":
-            return partial(_regularised, self.reg_param)
-        return partial(judge.shrunk_products, self._judged_amounts(rows, len(self.scalings_)), self.shrinkage == "auto")
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         pairs = list(zip(self.scalings_, self.rotations_, strict=True))
@@ -214,15 +189,3 @@ class QuadraticDiscriminantAnalysis(GaussianClasses):
         with np.errstate(divide="ignore"):
             offset = np.log(self.priors_) - 0.5 * np.array([np.sum(np.log(variances)) for variances, _ in pairs])
         return plan.QuadraticScores(wide(self.means_), factors, offset)
-
-
-def _stored(scalings: list[Floats], rotations: list[Floats], v: Floats) -> Floats:
-    return np.array([(part @ R * s) @ R.T for part, s, R in zip(v, scalings, rotations, strict=True)])
-
-
-def _regularised(amount: float, product: Floats, v: Floats, variance: Floats) -> Floats:
-    return (1.0 - amount) * product + amount * v
-
-
-def _given(covariance: Floats, product: Floats, v: Floats, variance: Floats) -> Floats:
-    return np.einsum("kqp,kpr->kqr", v, covariance)

@@ -18,8 +18,8 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
-from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.plans.greedy import gram_of, paths
+from tenfold.problems import GreedyRule
 from tenfold.stats.gram import Gram, WholeGram
 
 _LIMITS: Constraints = {

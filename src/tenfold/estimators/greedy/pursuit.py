@@ -18,9 +18,9 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
-from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.plans.greedy import Pursued
 from tenfold.plans.greedy import fit as fit_greedily
+from tenfold.problems import GreedyRule
 
 PREMATURE = (
     "Orthogonal matching pursuit ended prematurely due to linear dependence in the dictionary. The requested precision "

@@ -25,9 +25,9 @@ from tenfold.estimators.greedy.pursuit import PREMATURE, TOO_MANY
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
-from tenfold.judge.greedy import Rule as GreedyRule
 from tenfold.plans.greedy import Pursued, pursued_on, weights_of_steps
 from tenfold.plans.greedy import fit as fit_greedily
+from tenfold.problems import GreedyRule
 from tenfold.stats.moments import Moments
 
 

@@ -13,14 +13,11 @@ from tenfold.estimators.contract import (
     all_or_nothing,
     follow,
     refuse_not_finite,
-    rows_alone,
 )
 from tenfold.estimators.kmeans.centres import BASIC, PEER_REPORT_ONLY, Centred, printed_steps, rows_of_fit, seeds_of
 from tenfold.estimators.parameters import Constraints, boolean, choice, function, integer
 from tenfold.estimators.registration import Registration
-from tenfold.judge.clusters import split_step
 from tenfold.plans import bisection as plan
-from tenfold.plans import clusters
 
 
 def _is_tree(model: Any) -> bool:
@@ -147,12 +144,12 @@ class BisectingKMeans(Centred):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters of X (n, p) with optional `sample_weight`, a number or (n,); `y` is not used."""
         X, weight = rows_of_fit(self, X, sample_weight)
-        rows = clusters.sample_for(rows_alone(contiguous(X), weight), self.n_clusters)
+        rows = MemoryRows(contiguous(X), np.zeros((X.shape[0], 0)), weight)
         seeds = seeds_of(self, X, 2)
         found = refuse_not_finite(
             self,
             X,
-            lambda: plan.halve(
+            lambda: plan.fit(
                 rows,
                 seeds,
                 self.n_clusters,
@@ -161,25 +158,13 @@ class BisectingKMeans(Centred):
                 tol=self.tol,
                 largest=self.bisecting_strategy == "largest_cluster",
                 random=check_random_state(self.random_state),
+                dtype=numpy_dtype(X.dtype),
                 **self._printing(),
             ),
         )
-        self._tree, self._leaves = found.tree, found.leaves
-        self._nodes = follow(found.centres, X)
+        self._tree, self._leaves, self._nodes = found.tree, found.leaves, follow(found.nodes, X)
         self.cluster_centers_ = self._nodes[list(found.leaves)]
-        self.labels_ = self.predict(X)
-        energies = wide(self._energies(X))
-        self.inertia_ = float(np.sum(energies if weight is None else energies * weight))
-        self.certificate_ = split_step(
-            MemoryRows(contiguous(X), np.zeros((X.shape[0], 0)), weight),
-            self._tree,
-            wide(self._nodes),
-            centres=wide(self.cluster_centers_),
-            labels=self.labels_,
-            inertia=self.inertia_,
-            tol=clusters.allowed_fall(self.tol),
-            dtype=numpy_dtype(X.dtype),
-        )
+        self.labels_, self.inertia_, self.certificate_ = found.labels, found.energy, found.certificate
         return self
 
     def _printing(self) -> dict[str, Any]:
@@ -193,9 +178,3 @@ class BisectingKMeans(Centred):
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         return partial(plan.descend, self._tree, wide(self._nodes), self._leaves)
-
-    def _energies(self, X: Array) -> Array:
-        """The squared distance of each row from the centre of its leaf."""
-        X = contiguous(X)
-        own = wide(self.cluster_centers_)
-        return clusters.squares_from(X, own, self.labels_)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, contiguous, is_dask, is_foreign, namespace, numpy_dtype, on_host, wide
 from tenfold.data import MemoryRows, Rows
-from tenfold.estimators.contract import follow, rows_alone, validate_rows, validate_weights
+from tenfold.estimators.contract import rows_alone, validate_rows, validate_weights
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -201,20 +201,6 @@ def warn_of_fewer(model: Any, labels: Array | None) -> None:
             ConvergenceWarning,
             stacklevel=4,
         )
-
-
-def store_centres(model: Any, centres: Floats, X: Array, rows: Rows, weight: Array | None) -> Floats:
-    """Set centres, labels and energy; the centres as they are stored, in float64. Labels of rows on several machines
-    stay there, and are computed when they are asked for.
-    """
-    model.cluster_centers_ = follow(centres, X)
-    stored = wide(model.cluster_centers_)
-    if rows.scattered:
-        model.labels_ = model.predict(X)
-        model.inertia_ = None
-    else:
-        model.labels_, model.inertia_ = plan.labelled(rows, weight, stored)
-    return stored
 
 
 def printed_steps(most: int, start: Floats, tolerance: float) -> Watch:

@@ -1,13 +1,11 @@
 """k-means clustering."""
 
 import warnings
-from functools import partial
 from typing import Any, ClassVar, Self
 
 from sklearn.utils import check_random_state
 
-from tenfold.arrays import Array, Floats, numpy_dtype, wide
-from tenfold.data import Rows
+from tenfold.arrays import Floats, numpy_dtype
 from tenfold.estimators.contract import (
     all_or_nothing,
     follow,
@@ -24,12 +22,10 @@ from tenfold.estimators.kmeans.centres import (
     rows_of_fit,
     seeds_of,
     starts_of,
-    store_centres,
     warn_of_fewer,
 )
 from tenfold.estimators.parameters import Constraints, boolean, choice
 from tenfold.estimators.registration import Registration
-from tenfold.judge.clusters import Labelled, lloyd_step
 from tenfold.plans import clusters as plan
 from tenfold.solvers.loop import Watch
 
@@ -181,8 +177,9 @@ class KMeans(Centred):
         found = refuse_not_finite(
             self,
             X,
-            lambda: plan.of_rows(
+            lambda: plan.fit(
                 rows,
+                weight,
                 seeds,
                 self.n_clusters,
                 starts=starts,
@@ -190,40 +187,18 @@ class KMeans(Centred):
                 tol=self.tol,
                 random=check_random_state(self.random_state),
                 watch=self._watch,
+                dtype=numpy_dtype(X.dtype),
             ),
         )
-        self._settle(found, X, rows, weight)
-        if not self.certificate_.ok:
-            more = plan.go_on(
-                rows, found, max_iter=self.max_iter, tol=self.tol, content=partial(self._content, rows, X)
-            )
-            if more is not found:
-                self._settle(more, X, rows, weight)
+        self.n_iter_ = found.run.iterations
+        self.trace_ = tuple(record.objective for record in found.run.trace[1:])
+        self.cluster_centers_, self.inertia_ = follow(found.centres, X), found.energy
+        self.certificate_ = found.certificate
+        # those of rows on several machines stay there, and are computed when they are asked for
+        self.labels_ = self.predict(X) if found.labels is None else found.labels
         warn_of_fewer(self, None if rows.scattered else self.labels_)
         warn_unless_certified(self)
         return self
-
-    def _settle(self, found: plan.Clusters, X: Array, rows: Rows, weight: Array | None) -> None:
-        """Store centres, labels and inertia, and judge them."""
-        self.n_iter_ = found.iterations
-        self.trace_ = tuple(record.objective for record in found.trace[1:])
-        stored = store_centres(self, found.centres, X, rows, weight)
-        self.certificate_ = lloyd_step(
-            rows,
-            stored,
-            tol=plan.allowed_fall(self.tol),
-            dtype=numpy_dtype(X.dtype),
-            bound=plan.is_bound_cheap(rows, self.n_clusters, found.iterations),
-            said=Labelled(None, self.inertia_, numpy_dtype(X.dtype)),
-            status=found.status.value,
-        )
-        if self.inertia_ is None:
-            self.inertia_ = self.certificate_.objective
-
-    def _content(self, rows: Rows, X: Array, centres: Floats) -> bool:
-        """Whether the judge takes centres, as they will be stored, for those of the rows."""
-        stored, dtype = wide(follow(centres, X)), numpy_dtype(X.dtype)
-        return lloyd_step(rows, stored, tol=plan.allowed_fall(self.tol), dtype=dtype, bound=False).ok
 
     def _watch(self, start: Floats, tolerance: float) -> Watch | None:
         """What prints the steps, where that is asked for."""

@@ -15,12 +15,10 @@ from tenfold.data import Rows
 from tenfold.estimators.contract import as_rows, follow, refuse_not_finite, validate, validate_weights
 from tenfold.estimators.lasso.grid import alphas_from, given, largest
 from tenfold.estimators.parameters import InvalidParameterError
-from tenfold.judge.lasso import path_gaps
 from tenfold.plans.centred import Centred, Settings, aligned_statistics
-from tenfold.plans.lasso import path_from_moments, pulls_of_moments, way
+from tenfold.plans.lasso import judged_path_from_moments, pulls_of_moments, way
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import SparseLeastSquares
-from tenfold.stats.derivatives import Params
 
 OLD_COUNT = (
     "'n_alphas' was deprecated in 1.9 and will be removed in 1.11. 'alphas' now accepts an integer value which removes "
@@ -252,11 +250,8 @@ def _path(
         return grid, path.coef, found[0].gaps * float(np.sum(data.Y * data.Y)), path.sweeps[:, 0]
     moments = fold_moments(rows).from_origin()
     grid = _grid(wanted, lambda: pulls_of_moments(moments, False), problem.positive, ratio, eps)
-    path = path_from_moments(moments, problem, _penalties(grid, ratio), settings, start)
-    p = path.coef.shape[2]
-    kept = path.coef.astype(rows.dtype).astype(np.float64).reshape(-1, p)
-    gaps = path_gaps(problem, moments, Params(kept, np.zeros(len(kept))), _penalties(grid, ratio))
-    return grid, path.coef, gaps.reshape(len(grid), -1)[:, 0], path.sweeps[:, 0]
+    path, gaps = judged_path_from_moments(moments, problem, _penalties(grid, ratio), settings, start, rows.dtype)
+    return grid, path.coef, gaps, path.sweeps[:, 0]
 
 
 def _grid(wanted: Any, pulls: Callable[[], Floats], positive: bool, ratio: float, eps: float) -> Floats:

@@ -8,16 +8,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import Array, Floats, Integers
+from tenfold.arrays import Array
 from tenfold.distances import Minkowski
 from tenfold.estimators.contract import all_or_nothing, validate_weights
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, integer, random_state
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import anything
-from tenfold.judge import prototypes as judge
-from tenfold.judge.certificate import Certificate
-from tenfold.plans.neighbours import built, centres_of_classes
+from tenfold.plans.neighbours import built, fit_prototypes
 
 
 class PrototypeClassifier(ClassifierMixin, BaseEstimator):
@@ -105,15 +103,9 @@ class PrototypeClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, number = np.unique(y, return_inverse=True)
         random = check_random_state(self.random_state)
         count = len(self.classes_)
-        self.prototypes_, which = centres_of_classes(X, number, count, weight, self.n_prototypes, random)
+        self.prototypes_, which, self.certificate_ = fit_prototypes(X, number, count, weight, self.n_prototypes, random)
         self.prototype_classes_ = self.classes_[which]
-        self.certificate_ = self._judged(X, number, weight)
         return self
-
-    def _judged(self, X: Floats, number: Integers, weight: Floats | None) -> Certificate:
-        """What is proved of these prototypes for rows, numbers of their classes and weights."""
-        which = np.searchsorted(self.classes_, self.prototype_classes_)
-        return judge.prototypes(X, number, weight, self.prototypes_, which)
 
     def predict(self, X: Any) -> Array:
         """The class of the nearest prototype of each sample of X, (m,)."""

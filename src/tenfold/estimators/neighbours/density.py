@@ -25,16 +25,15 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.registration import Registration, Source
-from tenfold.judge import windows as judge
-from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import (
     KeptWindows,
     Tolerance,
     WindowsAbout,
-    WindowSum,
     bandwidths_to_try,
     drawn_from,
+    judged_density,
     likelihoods_left_out,
+    log_density,
     log_volume,
     rows_at,
     rule_of_thumb,
@@ -122,7 +121,7 @@ class KernelDensity(Windowed):
         where=DENSE,
         instead=SPARSE,
         certificate=("exact",),
-        judge="neighbours.windows",
+        judge="neighbours.density",
         choice="neighbours.check_bandwidth",
         report_only={
             "likelihoods_": "no method reads them, and bandwidth_ must be the best of them; the mean of "
@@ -178,7 +177,14 @@ class KernelDensity(Windowed):
         for name in ("candidates_", "likelihoods_"):
             self.__dict__.pop(name, None)
         self.bandwidth_ = self._chosen()
-        self.certificate_ = self._judged({})
+        h, rule = float(self.bandwidth_), bandwidth_by_rule(self, self._count, self._rows.shape[1])
+        self.certificate_ = self._judged(
+            judged_density,
+            window=self.kernel,
+            bandwidths=(h, rule),
+            total=total_weight(self._rows, self._weight),
+            allowed=(float(self.atol), float(self.rtol)),
+        )
         return self
 
     def _in_memory(self, distance: Distance) -> KeptWindows:
@@ -202,41 +208,12 @@ class KernelDensity(Windowed):
             )
         return float(tried[np.argmax(self.likelihoods_)])
 
-    def _judged(self, stored: dict[str, tuple[Any, Any]]) -> Certificate:
-        """What is proved of this density; `stored` has what is kept, and what was given."""
-        h, d = float(self.bandwidth_), self._rows.shape[1]
-        rule = h
-        if self.bandwidth in ("scott", "silverman"):
-            rule = rule_of_thumb(self.bandwidth, self._count, d)
-        elif not isinstance(self.bandwidth, str):
-            rule = float(self.bandwidth)
-        queries = self._sample()
-        return judge.density(
-            self._stored(),
-            metric=self.metric,
-            params=self.metric_params or {},
-            window=self.kernel,
-            bandwidth=h,
-            volume=float(log_volume(self.kernel, np.array([h]), d)[0]),
-            total=total_weight(self._rows, self._weight),
-            queries=queries,
-            found=self._logs(queries),
-            bandwidths=(h, rule),
-            stored=stored,
-            allowed=(float(self.atol), float(self.rtol)),
-        )
-
     def _question(self) -> tuple[WindowsAbout, Told]:
         """What is asked of the rows, and the density that is made of it."""
         h = np.array([float(self.bandwidth_)])
         volume = float(log_volume(self.kernel, h, self._rows.shape[1])[0])
         level = np.log(total_weight(self._rows, self._weight)) + volume
-        return WindowsAbout(self.kernel, h, False), Told(partial(_above, level), np.zeros(0))
-
-    def _logs(self, queries: Array) -> Floats:
-        """Logarithms of the density at queries where the rows are."""
-        question, told = self._question()
-        return told.make(self._index.near(question, queries))
+        return WindowsAbout(self.kernel, h, False), Told(partial(log_density, level), np.zeros(0))
 
     def score_samples(self, X: Any) -> Array:
         """Logarithms of the density at the samples X, (m,), where these are."""
@@ -270,5 +247,10 @@ class KernelDensity(Windowed):
         )
 
 
-def _above(level: float, found: WindowSum) -> Floats:
-    return found.logs[:, 0] - level
+def bandwidth_by_rule(model: Any, count: int, columns: int) -> float:
+    """The bandwidth that the parameters of a density give for so many samples; that of a fit where it is chosen."""
+    if not isinstance(model.bandwidth, str):
+        return float(model.bandwidth)
+    if model.bandwidth in ("scott", "silverman"):
+        return rule_of_thumb(model.bandwidth, count, columns)
+    return float(model.bandwidth_)

@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import Array, Floats, Integers, is_foreign, like, on_host
-from tenfold.data import Rows
 from tenfold.estimators.contract import (
     all_or_nothing,
     refuse_not_finite,
@@ -23,8 +22,6 @@ from tenfold.estimators.parameters import Constraints, array_like, check_paramet
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration, source_of
 from tenfold.estimators.schema import floats
-from tenfold.judge import windows as judge
-from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import boxes as plan
 
 
@@ -116,9 +113,16 @@ class Histogram(Predictor, BaseEstimator):
             self.__dict__.pop(name, None)
         rows, total = rows_alone(X, weight), total_weight(X, weight)
         low, high = refuse_not_finite(self, X, lambda: plan.range_of(rows))
-        self.bin_edges_, self.counts_ = self._counted(rows, low, high, total)
-        self.density_ = self.counts_ / plan.volumes(self.bin_edges_) / total
-        self.certificate_ = self._judged(X, weight)
+        choose = isinstance(self.bins, str) and self.width is None
+        if choose:
+            self.candidates_ = self._tried(len(low), total)
+            tried = [plan.edges_of(low, high, int(bins)) for bins in self.candidates_]
+        else:
+            tried = [self._edges(low, high)]
+        found, self.certificate_ = plan.fit_bars(rows, tried, total, choose=choose)
+        self.bin_edges_, self.counts_, self.density_ = found.edges, found.counts, found.density
+        if choose:
+            self.risks_ = found.risks
         return self
 
     def _validated(self, X: Any, sample_weight: Any, *, reset: bool = False) -> tuple[Array, Array | None]:
@@ -129,13 +133,6 @@ class Histogram(Predictor, BaseEstimator):
         else:
             X = validate_rows(self if reset else BaseEstimator(), X)
         return X, validate_weights(sample_weight, X)
-
-    def _counted(self, rows: Rows, low: Floats, high: Floats, total: float) -> tuple[list[Floats], Floats]:
-        """Edges, and the weight in every box."""
-        if isinstance(self.bins, str) and self.width is None:
-            return self._best(rows, low, high, total)
-        edges = self._edges(low, high)
-        return edges, plan.counts(rows, [edges])[0]
 
     def _edges(self, low: Floats, high: Floats) -> list[Floats]:
         if self.width is not None:
@@ -154,19 +151,6 @@ class Histogram(Predictor, BaseEstimator):
             raise ValueError("Some rows are outside the edges in bins: widen them, for the area must be one.")
         return given
 
-    def _best(self, rows: Rows, low: Floats, high: Floats, total: float) -> tuple[list[Floats], Floats]:
-        """Edges with the least leave-one-out risk, and the weight in every box; all candidates by one pass."""
-        tried = self._tried(len(low), total)
-        edges = [plan.edges_of(low, high, int(bins)) for bins in tried]
-        counts = plan.counts(rows, edges)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = [
-                plan.risk_left_out(each, plan.volumes(own), total) for each, own in zip(counts, edges, strict=True)
-            ]
-        self.candidates_, self.risks_ = tried, np.array(found)
-        best = 0 if np.isnan(self.risks_).all() else int(np.nanargmin(self.risks_))
-        return edges[best], counts[best]
-
     def _tried(self, columns: int, total: float) -> Integers:
         """Numbers of bins to try, for so many columns and such a weight of all rows."""
         most = int(np.clip((1 << 20) ** (1.0 / columns), 1, 64))
@@ -174,10 +158,6 @@ class Histogram(Predictor, BaseEstimator):
         if tried.size == 0 or tried[0] < 1:
             raise ValueError(f"candidates must be numbers of bins of at least 1, got {self.candidates!r}.")
         return tried if total > 1.0 else tried[:1]
-
-    def _judged(self, X: Array, weight: Array | None) -> Certificate:
-        """What is proved of these bars for rows and weights."""
-        return judge.histogram(rows_alone(X, weight), self.bin_edges_, self.density_, self.counts_)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
         return partial(_logs, self.bin_edges_, self.density_)

@@ -19,9 +19,7 @@ from tenfold.estimators.neighbours.windowed import Windowed
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, instance, nothing, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
-from tenfold.judge import windows as judge
-from tenfold.judge.certificate import Certificate
-from tenfold.plans.neighbours import KeptWindows, WindowsAbout, WindowSum, bandwidths_to_try
+from tenfold.plans.neighbours import KeptWindows, WindowsAbout, WindowSum, bandwidths_to_try, judged_means
 
 WINDOWS = {"box": "box", "triangular": "cut", "gaussian": "gaussian", "exponential": "exponential"}
 
@@ -93,7 +91,7 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
         where=DENSE,
         instead=SPARSE,
         certificate=("exact",),
-        judge="neighbours.windows",
+        judge="neighbours.means",
         outputs="neighbours.local_means",
         choice="neighbours.check_bandwidth",
         report_only={
@@ -147,7 +145,8 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
         for name in ("candidates_", "cv_errors_", "best_score_"):
             self.__dict__.pop(name, None)
         self.bandwidth_ = self._chosen()
-        self.certificate_ = self._judged({})
+        about = windows_about(self, self.bandwidth_)
+        self.certificate_ = self._judged(judged_means, about=about, size=largest_targets(self._targets))
         return self
 
     def _in_memory(self, distance: Distance) -> KeptWindows:
@@ -158,20 +157,13 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
             return float(self.bandwidth)
         assert isinstance(self._index, KeptWindows)
         tried = bandwidths_to_try(self._index.distance, self._rows, self.candidates)
-        found = self._index.near(self._about(tried), self._rows, np.arange(len(self._rows)))
+        found = self._index.near(windows_about(self, tried), self._rows, np.arange(len(self._rows)))
         fits = _filled(self._mean(), found)
         self.candidates_ = tried
         self.cv_errors_ = mean_error(((self._targets[:, None] - fits) ** 2).mean(axis=2), self._weight)
         best = int(np.nanargmin(np.where(np.isnan(self.cv_errors_), np.inf, self.cv_errors_)))
         self.best_score_ = -float(self.cv_errors_[best])
         return float(tried[best])
-
-    def _about(self, bandwidths: Any) -> WindowsAbout:
-        """The question for local means."""
-        scale = np.sqrt(2.0) if self.window == "exponential" else 1.0
-        bandwidths = scale * np.atleast_1d(np.asarray(bandwidths, dtype=np.float64))
-        ends = self.window in ("box", "triangular")
-        return WindowsAbout(WINDOWS[self.window], bandwidths, True, ends and self.outside == "nearest")
 
     def _mean(self) -> Floats | None:
         """The mean of all targets, where that is said of empty windows."""
@@ -181,27 +173,25 @@ class ParzenRegressor(Scored, MultiOutputMixin, RegressorMixin, Windowed):
         sums = y.mean(axis=0) if w is None else (y * on_host(w)[:, None]).sum(axis=0) / on_host(w).sum()
         return np.asarray(on_host(sums), dtype=np.float64)
 
-    def _judged(self, stored: dict[str, tuple[Any, Any]]) -> Certificate:
-        """What is proved of these means; `stored` has what is kept, and what was given."""
-        question, queries = self._about(self.bandwidth_), self._sample()
-        return judge.means(
-            self._stored(),
-            metric=self.metric,
-            params=self.metric_params or {},
-            window=question.window,
-            bandwidth=float(question.bandwidths[0]),
-            size=self._size(),
-            queries=queries,
-            found=self._index.near(question, queries).means_or_none()[:, 0],
-            stored=stored,
-        )
-
     def predict(self, X: Any) -> Array:
         """The local mean at each sample of X, (m,) or (m, n_outputs), where the samples are."""
         check_is_fitted(self)
         nothing = np.zeros(0) if self._flat else np.zeros((0, self._targets.shape[1]))
         told = Told(partial(_first, self._mean(), self._flat), nothing)
-        return self._asked(X, self._about(self.bandwidth_), told)
+        return self._asked(X, windows_about(self, self.bandwidth_), told)
+
+
+def windows_about(model: Any, bandwidths: Any) -> WindowsAbout:
+    """The question for the local means of a model."""
+    scale = np.sqrt(2.0) if model.window == "exponential" else 1.0
+    bandwidths = scale * np.atleast_1d(np.asarray(bandwidths, dtype=np.float64))
+    ends = model.window in ("box", "triangular")
+    return WindowsAbout(WINDOWS[model.window], bandwidths, True, ends and model.outside == "nearest")
+
+
+def largest_targets(targets: Array) -> Floats:
+    """The largest target of each column."""
+    return np.asarray(abs(targets).max(axis=0), dtype=np.float64)
 
 
 def _filled(mean: Floats | None, found: WindowSum) -> Floats:

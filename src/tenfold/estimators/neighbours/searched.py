@@ -43,10 +43,7 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration, source_of
-from tenfold.judge import neighbours as judge
-from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import (
-    AllWithin,
     Kept,
     Near,
     Question,
@@ -54,9 +51,8 @@ from tenfold.plans.neighbours import (
     Source,
     TheNearest,
     built,
+    judged_index,
     kept_where_they_are,
-    numbered,
-    rows_at,
 )
 
 METRICS = tuple(sorted({name for names in VALID.values() for name in names}))
@@ -273,33 +269,16 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
             )
 
     def _certified(self) -> Self:
-        self.certificate_ = self._judged()
+        rows = rows_alone(self._fit_X, self._votes)
+        self.certificate_ = refuse_not_finite(
+            self, self._fit_X, lambda: judged_index(self._index, rows, self._votes, **self._question())
+        )
         return self
-
-    def _judged(self) -> Certificate:
-        """What is proved of the index."""
-        X, weight, question = self._fit_X, self._votes, self._question()
-        rows = numbered(rows_alone(X, weight))
-        if self.metric == "precomputed":
-            none = np.zeros(0, dtype=np.intp)
-            return judge.neighbours({}, rows, **question, asked=none, queries=X, found=_nothing)
-        asked = judge.sample(self._index.count, X.shape[1])
-        if weight is not None:
-            asked = places_of_weight(weight)[asked]
-        queries = refuse_not_finite(self, X, lambda: rows_at(rows, asked, missing=self._missing))
-        return judge.neighbours({}, rows, **question, asked=asked, queries=queries, found=self._found)
 
     def _question(self) -> dict[str, Any]:
         k = None if self.n_neighbors is None else min(int(self.n_neighbors), self._index.count - 1)
         radius = None if self.n_neighbors is not None else self.radius
         return {"metric": self.effective_metric_, "params": self.effective_metric_params_, "k": k, "radius": radius}
-
-    def _found(self, queries: Array, asked: Integers) -> judge.Answer:
-        """Neighbours of some rows of the index, as later queries find them."""
-        asks = self._question()
-        question: Searching = AllWithin(asks["radius"]) if asks["k"] is None else TheNearest(asks["k"])
-        near = self._index.near(question, queries, asked)
-        return near.offsets, near.distances, near.rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -307,15 +286,6 @@ class Searched(MultiOutputMixin, Predictor, BaseEstimator):
         tags.input_tags.pairwise = tags.input_tags.positive_only = self.metric == "precomputed"
         tags.input_tags.allow_nan = self.metric == "nan_euclidean"
         return tags
-
-
-def _nothing(queries: Array, asked: Integers) -> judge.Answer:
-    return np.zeros(1, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64)
-
-
-def places_of_weight(weight: Array) -> Integers:
-    """The numbers of the rows that count."""
-    return np.flatnonzero(on_host(weight) > 0.0)
 
 
 def is_index(X: Any) -> bool:

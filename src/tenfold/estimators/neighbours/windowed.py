@@ -1,12 +1,13 @@
 """Rows that are kept, or where they are, with windows about them: what densities and local means share."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tenfold.arrays import Array, Floats, is_dask, on_host
+from tenfold.arrays import Array, is_dask, on_host
 from tenfold.data import Rows
 from tenfold.distances import Distance, distance_of
 from tenfold.estimators.contract import (
@@ -21,8 +22,8 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.neighbours.reached import THERE, Told, positive, refuse_distance, told_of
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration, source_of
-from tenfold.judge.neighbours import sample
-from tenfold.plans.neighbours import Form, KeptWindows, Question, Source, WindowsAbout, WindowSum, numbered, rows_at
+from tenfold.judge.certificate import Certificate
+from tenfold.plans.neighbours import Form, KeptWindows, Question, Source, WindowsAbout, WindowSum
 
 
 class Windowed(Predictor, BaseEstimator):
@@ -111,14 +112,11 @@ class Windowed(Predictor, BaseEstimator):
         check_is_fitted(self)
         return told_of(self, X, question, told)
 
-    def _sample(self) -> Array:
-        """The rows at which a density or a mean is computed again; refuses rows that are not finite."""
-        rows = numbered(rows_alone(self._rows, self._weight))
-        some = sample(self._count, self._rows.shape[1])
-        if self._weight is not None:
-            some = np.flatnonzero(on_host(self._weight))[some]
-        return refuse_not_finite(self, self._rows, lambda: rows_at(rows, some))
-
-    def _size(self) -> Floats:
-        """The largest target of each column."""
-        return np.asarray(abs(self._targets).max(axis=0), dtype=np.float64)
+    def _judged(self, judged: Callable[..., Certificate], **settings: Any) -> Certificate:
+        """What is said of the rows that are kept."""
+        rows, params = self._stored(), self.metric_params or {}
+        return refuse_not_finite(
+            self,
+            self._rows,
+            lambda: judged(self._index, rows, self._weight, self._count, metric=self.metric, params=params, **settings),
+        )

@@ -12,9 +12,8 @@ from tenfold.estimators.contract import all_or_nothing, canonical, refuse_not_fi
 from tenfold.estimators.parameters import Constraints, check_parameters
 from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, REPORT_ONLY, WHERE, Mistaken, problem_of
 from tenfold.estimators.registration import Registration
-from tenfold.judge.counts import balance
 from tenfold.plans.perceptron import PerceptronFit, fit_votes
-from tenfold.stats.votes import Voters
+from tenfold.stats.votes import Voters, balance
 
 
 class VotedPerceptron(Mistaken):

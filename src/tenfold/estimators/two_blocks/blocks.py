@@ -32,9 +32,7 @@ from tenfold.estimators.contract import (
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, real
 from tenfold.estimators.predictors import Predictor, Scored
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.two_blocks import Latent
-from tenfold.plans import two_blocks as plan
-from tenfold.solvers.two_blocks import Pairs
+from tenfold.plans.two_blocks import Fitted
 from tenfold.stats.derivatives import Params, times
 
 ITERATED: Constraints = {
@@ -92,12 +90,9 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
             raise ValueError(
                 f"`n_components` upper bound is {most}. Got {self.n_components} instead. Reduce `n_components`."
             )
-        found: plan.Blocks = refuse_not_finite(self, X, lambda: plan.blocks(rows, self.scale))
-        self._x_mean, self._y_mean, self._x_std, self._y_std = found.x_mean, found.y_mean, found.x_std, found.y_std
-        self._predict_1d = y.ndim == 1
-        self._find(found, X)
-        self._after(rows, X)
-        self.certificate_ = self._judged(rows, found.scatter, numpy_dtype(X.dtype))
+        found = refuse_not_finite(self, X, lambda: self._fit(rows, numpy_dtype(X.dtype)))
+        self._store(found, X)
+        self._predict_1d, self.certificate_ = y.ndim == 1, found.certificate
         warn_unless_certified(self)
         return self
 
@@ -105,18 +100,18 @@ class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, Ba
         """So many pairs there can be."""
         return min(n, p, t)
 
-    def _find(self, found: plan.Blocks, X: Array) -> None:
+    def _fit(self, rows: Rows, dtype: Any) -> Fitted:
+        """What the plan finds."""
+        raise NotImplementedError
+
+    def _store(self, found: Fitted, X: Array) -> None:
         """Set the attributes."""
-        raise NotImplementedError
-
-    def _keep(self, sides: tuple[Floats, Floats], X: Array) -> None:
-        self.x_weights_, self.y_weights_ = (follow(side, X) for side in sides)
-
-    def _judged(self, rows: Rows, scatter: Floats | None, dtype: Any) -> Certificate:
-        raise NotImplementedError
-
-    def _after(self, rows: Rows, X: Array) -> None:
-        """What is kept of the rows themselves."""
+        stored, p = found.stored, X.shape[1]
+        assert stored.means is not None
+        assert stored.units is not None
+        self.x_weights_, self.y_weights_ = (follow(side, X) for side in stored.weights)
+        self._x_mean, self._y_mean = stored.means[:p], stored.means[p:]
+        self._x_std, self._y_std = stored.units[:p], stored.units[p:]
 
     def _axes(self) -> tuple[Array, Array]:
         """The directions of X and y, as columns, in units of the columns."""
@@ -159,14 +154,18 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
     intercept_: Array
     n_iter_: list[int]
 
-    def _store(self, found: plan.Blocks, pairs: Pairs, X: Array) -> None:
-        for name in ("weights", "loadings", "rotations"):
-            for side in ("x", "y"):
-                setattr(self, f"{side}_{name}_", follow(getattr(pairs, f"{side}_{name}"), X))
-        self.coef_, self.intercept_ = follow(found.coefficients(pairs), X), follow(found.y_mean, X)
-        self.n_iter_ = [1] * pairs.reached
-        if pairs.reached < self.n_components:
-            warnings.warn(f"y residual is constant at iteration {pairs.reached}", stacklevel=5)
+    def _store(self, found: Fitted, X: Array) -> None:
+        super()._store(found, X)
+        stored = found.stored
+        assert stored.loadings is not None
+        assert stored.coef is not None
+        assert stored.intercept is not None
+        self.x_loadings_, self.y_loadings_ = (follow(side, X) for side in stored.loadings)
+        self.x_rotations_, self.y_rotations_ = (follow(side, X) for side in stored.rotations)
+        self.coef_, self.intercept_ = follow(stored.coef, X), follow(stored.intercept, X)
+        self.n_iter_ = [1] * found.reached
+        if found.reached < self.n_components:
+            warnings.warn(f"y residual is constant at iteration {found.reached}", stacklevel=5)
 
     def _axes(self) -> tuple[Array, Array]:
         return self.x_rotations_, self.y_rotations_
@@ -201,34 +200,6 @@ class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         return tags
-
-
-def latent(model: Any) -> Latent:
-    """What a fitted model has stored, scikit-learn's and ours alike."""
-
-    def pair(name: str) -> tuple[Floats, Floats]:
-        return wide(getattr(model, f"x_{name}_")), wide(getattr(model, f"y_{name}_"))
-
-    def joint(name: str) -> Floats | None:
-        x, y = (getattr(model, f"_{side}_{name}", None) for side in ("x", "y"))
-        return None if x is None or y is None else np.append(x, y)
-
-    weights, count = pair("weights"), int(model.n_components)
-    if not hasattr(model, "x_rotations_"):
-        return Latent(weights, weights, means=joint("mean"), units=joint("std"), count=count)
-    return Latent(
-        weights,
-        pair("rotations"),
-        pair("loadings"),
-        wide(model.coef_),
-        wide(model.intercept_),
-        joint("mean"),
-        joint("std"),
-        wide(model.correlations_) if hasattr(model, "correlations_") else None,
-        # they are stored after a fit is judged
-        pair("scores") if hasattr(model, "x_scores_") else None,
-        count,
-    )
 
 
 def along(axes: Floats, place: Floats, X: Array) -> Array:

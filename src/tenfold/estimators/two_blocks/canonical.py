@@ -2,16 +2,14 @@
 
 from typing import Any, ClassVar
 
-from tenfold.arrays import Array, Floats
+from tenfold.arrays import Array
 from tenfold.data import Rows
 from tenfold.estimators.contract import follow
 from tenfold.estimators.parameters import Constraints, array_like, real
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
-from tenfold.estimators.two_blocks.blocks import ITERATED, REPORT_ONLY, Regressing, latent, ridges
-from tenfold.judge.certificate import Certificate
-from tenfold.judge.two_blocks import canonical
-from tenfold.plans import two_blocks as plan
+from tenfold.estimators.two_blocks.blocks import ITERATED, REPORT_ONLY, Regressing, ridges
+from tenfold.plans.two_blocks import Fitted, fit_canonical
 
 
 class CCA(Regressing):
@@ -111,11 +109,10 @@ class CCA(Regressing):
         self.copy = copy
         self.ridge = ridge
 
-    def _find(self, found: plan.Blocks, X: Array) -> None:
-        pairs = plan.canonical(found, self.n_components, ridges(self.ridge))
-        self._store(found, pairs, X)
-        self.correlations_ = follow(pairs.values, X)
+    def _fit(self, rows: Rows, dtype: Any) -> Fitted:
+        return fit_canonical(rows, self.n_components, self.scale, ridges(self.ridge), dtype)
 
-    def _judged(self, rows: Rows, scatter: Floats | None, dtype: Any) -> Certificate:
-        ridge = ridges(self.ridge)
-        return canonical(rows, latent(self), scale=self.scale, ridge=ridge, scatter=scatter, dtype=dtype)
+    def _store(self, found: Fitted, X: Array) -> None:
+        super()._store(found, X)
+        assert found.stored.correlations is not None
+        self.correlations_ = follow(found.stored.correlations, X)

@@ -1,21 +1,15 @@
 """Partial least squares."""
 
-from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
-
-from tenfold.arrays import Array, Floats, like, namespace, numpy_dtype, wide
-from tenfold.data import Block, Rows
+from tenfold.arrays import Array
+from tenfold.data import Rows
 from tenfold.estimators.entries import Entry
 from tenfold.estimators.parameters import Constraints, boolean, choice, integer
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
-from tenfold.estimators.two_blocks.blocks import ITERATED, REPORT_ONLY, Regressing, TwoBlocks, latent
-from tenfold.judge.certificate import Certificate
-from tenfold.judge.two_blocks import deflated, singular
-from tenfold.plans import two_blocks as plan
-from tenfold.stats.derivatives import Params, times
+from tenfold.estimators.two_blocks.blocks import ITERATED, REPORT_ONLY, Regressing, TwoBlocks
+from tenfold.plans.two_blocks import Fitted, fit_covariances, fit_regression, fit_singular
 
 
 class PLSRegression(Regressing):
@@ -128,27 +122,13 @@ class PLSRegression(Regressing):
     def _most(self, n: int, p: int, t: int) -> int:
         return min(n, p)
 
-    def _find(self, found: plan.Blocks, X: Array) -> None:
-        self._store(found, plan.deflated(found, self.n_components, by_own=False), X)
+    def _fit(self, rows: Rows, dtype: Any) -> Fitted:
+        return fit_regression(rows, self.n_components, self.scale, dtype)
 
-    def _judged(self, rows: Rows, scatter: Floats | None, dtype: Any) -> Certificate:
-        return deflated(rows, latent(self), by_own=False, scale=self.scale, scatter=scatter, dtype=dtype)
-
-    def _after(self, rows: Rows, X: Array) -> None:
-        k, place = self.n_components, np.concatenate([self._x_mean, self._y_mean])
-        axes = plan.training_scores(*(wide(part) for part in (self.x_rotations_, self.y_weights_, self.y_loadings_)))
-        axes = axes / np.concatenate([self._x_std, self._y_std])
-        scores = rows.map(partial(_scores, axes, place, numpy_dtype(X.dtype)))
-        self.x_scores_, self.y_scores_ = scores[:, :k], scores[:, k:]
-
-
-def _scores(axes: Floats, place: Floats, dtype: Any, block: Block) -> Array:
-    """Rows of [X y] along `axes` (q, p + t)."""
-    p = block.X.shape[1]
-    parts = ((block.X, np.s_[:p]), (block.y, np.s_[p:]))
-    none = np.zeros(len(axes))
-    x, y = (times(part, Params(np.ascontiguousarray(axes[:, cut]), none), place[cut]) for part, cut in parts)
-    return namespace(x).astype(x + y, like(np.zeros(0, dtype), x).dtype, copy=False)
+    def _store(self, found: Fitted, X: Array) -> None:
+        super()._store(found, X)
+        assert found.scores is not None
+        self.x_scores_, self.y_scores_ = found.scores
 
 
 class PLSCanonical(Regressing):
@@ -244,13 +224,13 @@ class PLSCanonical(Regressing):
         self.tol = tol
         self.copy = copy
 
-    def _find(self, found: plan.Blocks, X: Array) -> None:
-        self._store(found, plan.deflated(found, self.n_components, by_own=True), X)
+    def _fit(self, rows: Rows, dtype: Any) -> Fitted:
+        return fit_covariances(rows, self.n_components, self.scale, dtype)
+
+    def _store(self, found: Fitted, X: Array) -> None:
+        super()._store(found, X)
         if self.algorithm == "svd":
             self.n_iter_ = []
-
-    def _judged(self, rows: Rows, scatter: Floats | None, dtype: Any) -> Certificate:
-        return deflated(rows, latent(self), by_own=True, scale=self.scale, scatter=scatter, dtype=dtype)
 
 
 class PLSSVD(TwoBlocks):
@@ -311,11 +291,8 @@ class PLSSVD(TwoBlocks):
         self.scale = scale
         self.copy = copy
 
-    def _find(self, found: plan.Blocks, X: Array) -> None:
-        self._keep(plan.singular(found, self.n_components), X)
-
-    def _judged(self, rows: Rows, scatter: Floats | None, dtype: Any) -> Certificate:
-        return singular(rows, latent(self), scale=self.scale, scatter=scatter, dtype=dtype)
+    def _fit(self, rows: Rows, dtype: Any) -> Fitted:
+        return fit_singular(rows, self.n_components, self.scale, dtype)
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """The scores of X, (n, n_components), and those of y where it is given: a pair then."""

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from tenfold.arrays import Array, Floats, numpy_dtype, wide
-from tenfold.data import Rows
+from tenfold.arrays import Array, numpy_dtype, wide
 from tenfold.estimators.contract import (
     all_or_nothing,
     follow,
@@ -24,8 +23,7 @@ from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
 from tenfold.estimators.two_blocks.blocks import along, ridges
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.views import several_views
-from tenfold.plans import two_blocks as plan
+from tenfold.plans.two_blocks import fit_views
 
 
 class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, BaseEstimator):
@@ -137,20 +135,21 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
                 f"Found array with {n} sample(s) (shape={(n, p)}) while a minimum of 2 is required by "
                 f"{type(self).__name__}."
             )
-        self.widths_ = _widths(self.views, p)
+        self.widths_ = widths_of_views(self.views, p)
         if self.n_components > min(self.widths_):
             raise ValueError(
                 f"n_components={self.n_components} is more than the columns of the smallest view, {min(self.widths_)}."
             )
         rows = rows_alone(X, validate_weights(sample_weight, X))
         ridge = ridges(self.ridge, len(self.widths_))
-        found: plan.Views = refuse_not_finite(
-            self, X, lambda: plan.views(rows, self.widths_, self.n_components, self.scale, ridge)
+        dtype = numpy_dtype(X.dtype)
+        found = refuse_not_finite(
+            self, X, lambda: fit_views(rows, self.widths_, self.n_components, self.scale, ridge, dtype)
         )
-        self.weights_, self.values_ = follow(np.vstack(found.directions), X), follow(found.values, X)
-        self.correlations_ = follow(plan.pairwise_correlations(found.scatter, found.directions), X)
+        self.weights_, self.values_ = follow(found.weights, X), follow(found.values, X)
+        self.correlations_ = follow(found.correlations, X)
         self.mean_, self.scale_ = follow(found.means, X), follow(found.units, X)
-        self.certificate_ = judged(self, rows, found.scatter)
+        self.certificate_ = found.certificate
         warn_unless_certified(self)
         return self
 
@@ -159,7 +158,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
         return self._raw(X)
 
     def _of_rows(self, few: bool) -> Callable[[Array], Array]:
-        k, parts = self.n_components, _apart(wide(self.weights_), self.widths_)
+        k, parts = self.n_components, np.split(wide(self.weights_), np.cumsum(self.widths_)[:-1])
         axes, start = np.zeros((len(parts) * k, self.n_features_in_)), 0
         for i, part in enumerate(parts):
             axes[i * k : (i + 1) * k, start : start + len(part)] = part.T
@@ -177,36 +176,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor,
         return tags
 
 
-def judged(model: Any, rows: Rows, scatter: Floats | None = None, status: str = "solved") -> Certificate:
-    """What the judge says of a fitted model."""
-    widths = _widths(model.views, rows.shape[1])
-    if list(model.widths_) != widths:
-        raise ValueError(f"The views have {widths} columns, and the model says {model.widths_}.")
-    if wide(model.weights_).shape[1] != model.n_components:
-        raise ValueError(
-            f"The model has {wide(model.weights_).shape[1]} directions for n_components={model.n_components}."
-        )
-    return several_views(
-        rows,
-        means=wide(model.mean_),
-        units=wide(model.scale_),
-        directions=_apart(wide(model.weights_), widths),
-        values=wide(model.values_),
-        correlations=wide(model.correlations_),
-        scale=model.scale,
-        ridge=ridges(model.ridge, len(widths)),
-        scatter=scatter,
-        dtype=numpy_dtype(model.weights_.dtype),
-        status=status,
-    )
-
-
-def _apart(weights: Floats, widths: list[int]) -> list[Floats]:
-    """The directions of each view."""
-    return np.split(weights, np.cumsum(widths)[:-1])
-
-
-def _widths(views: Any, p: int) -> list[int]:
+def widths_of_views(views: Any, p: int) -> list[int]:
     """The columns of each view."""
     found = np.asarray(views)
     if found.ndim == 0:

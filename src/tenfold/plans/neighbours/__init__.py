@@ -1,9 +1,10 @@
 """Neighbours: an index of the rows, searches in it, what neighbours say of a query, and sums of windows."""
 
-from tenfold.plans.neighbours.condensed import centres_of_classes
+from tenfold.plans.neighbours.condensed import fit_prototypes
 from tenfold.plans.neighbours.draws import drawn_from
 from tenfold.plans.neighbours.elsewhere import is_possible
 from tenfold.plans.neighbours.index import Index, Near, built, from_graph
+from tenfold.plans.neighbours.judged import judged_density, judged_index, judged_means, log_density, sampled
 from tenfold.plans.neighbours.said import means, votes, weighed
 from tenfold.plans.neighbours.sources import (
     AllWithin,
@@ -44,17 +45,22 @@ __all__ = [
     "WindowsAbout",
     "bandwidths_to_try",
     "built",
-    "centres_of_classes",
     "drawn_from",
+    "fit_prototypes",
     "from_graph",
     "is_possible",
+    "judged_density",
+    "judged_index",
+    "judged_means",
     "kept_where_they_are",
     "likelihoods_left_out",
+    "log_density",
     "log_volume",
     "means",
     "numbered",
     "rows_at",
     "rule_of_thumb",
+    "sampled",
     "tree_of",
     "votes",
     "weighed",

@@ -1,13 +1,15 @@
-"""Histograms: counts in boxes, and how many of them, by leave-one-out; wherever the rows are."""
+"""Histograms: counts in boxes, and how many of them, by leave-one-out; wherever the rows are; and the judge."""
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tenfold.arrays import Array, Floats, Integers, is_numpy, like, namespace, on_host
 from tenfold.data import Block, NotFinite, Rows
+from tenfold.judge import windows as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.machine import require_memory
 from tenfold.stats.extremes import Extremes
 
@@ -62,6 +64,32 @@ def volumes(edges: list[Floats]) -> Floats:
     for edge in edges:
         found = np.multiply.outer(found, np.diff(edge))
     return found
+
+
+class Bars(NamedTuple):
+    """Edges of the boxes in each column, the weight in every box, and the density there; the risks of all edges that
+    were tried.
+    """
+
+    edges: list[Floats]
+    counts: Floats
+    density: Floats
+    risks: Floats
+
+
+def fit_bars(rows: Rows, tried: list[list[Floats]], total: float, *, choose: bool) -> tuple[Bars, Certificate]:
+    """With the first of several edges, or to `choose` those with the least leave-one-out risk, all by one pass; `total`
+    is the weight of all rows.
+    """
+    found, best, risks = counts(rows, tried), 0, np.zeros(0)
+    if choose:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pairs = zip(found, tried, strict=True)
+            risks = np.array([risk_left_out(each, volumes(edges), total) for each, edges in pairs])
+        best = 0 if np.isnan(risks).all() else int(np.nanargmin(risks))
+    edges, inside = tried[best], found[best]
+    density = inside / volumes(edges) / total
+    return Bars(edges, inside, density, risks), judge.histogram(rows, edges, density, inside)
 
 
 @dataclass(frozen=True, slots=True)

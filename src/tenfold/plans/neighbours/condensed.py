@@ -1,4 +1,4 @@
-"""Few rows that stand for many: centres of clusters within each class."""
+"""Few rows that stand for many: centres of clusters within each class, and the judge."""
 
 from typing import Any
 
@@ -6,17 +6,19 @@ import numpy as np
 
 from tenfold.arrays import Floats, Integers
 from tenfold.data import MemoryRows
+from tenfold.judge import prototypes as judge
+from tenfold.judge.certificate import Certificate
 from tenfold.plans import clusters
 from tenfold.solvers.loop import Status
 
 STEPS = 1000
 
 
-def centres_of_classes(
+def fit_prototypes(
     X: Floats, number: Integers, classes: int, weight: Floats | None, k: int, random: Any
-) -> tuple[Floats, Integers]:
-    """Centres (m, p) and the class of each: k-means within every class, until no centre moves; of a class with fewer
-    distinct rows than that, the rows themselves.
+) -> tuple[Floats, Integers, Certificate]:
+    """Centres (m, p), the class of each, and what the judge says: k-means within every class, until no centre moves; of
+    a class with fewer distinct rows than that, the rows themselves.
     """
     found, names = [], []
     for c in range(classes):
@@ -34,4 +36,5 @@ def centres_of_classes(
             centres = run.centres
         found.append(centres)
         names.append(np.full(len(centres), c))
-    return np.concatenate(found), np.concatenate(names)
+    prototypes, which = np.concatenate(found), np.concatenate(names)
+    return prototypes, which, judge.prototypes(X, number, weight, prototypes, which)
