@@ -20,13 +20,14 @@ export PYTHON
 # without bytecode on disk every process compiles all that it imports: a minute of the tests, and more of those that start some
 unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-product test-all test-core bench lint format stub tables sanitize sanitize-python docs clean distclean
+.PHONY: help demo test test-product test-all test-core coverage bench lint format stub tables sanitize sanitize-python docs clean distclean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo      a table in; a leaderboard, a report and a saved model out, in under two minutes"
 	@echo "make test      the tests, in minutes; make test-product: the other cases of their products; make test-all: every test"
 	@echo "make test-core the C++ tests; make sanitize: the same under address and undefined-behaviour sanitizers"
+	@echo "make coverage  the lines of src/tenfold and of core/ that the tests run"
 	@echo "make sanitize-python  the tests of changed files on an extension with the sanitizers"
 	@echo "make bench     times beside scikit-learn and the best peers"
 	@echo "make lint      ruff, mypy, import-linter, clang-format, the stub; make format: apply the formatters"
@@ -60,6 +61,13 @@ sanitize-python: $(built)
 	    -Dnanobind_DIR="$$($(python) -m nanobind --cmake_dir)"
 	cmake --build build/sanitize-python --parallel $(JOBS)
 	$(python) tools/sanitized.py build/sanitize-python tests/laws/test_persist.py tests/unit/test_persist.py
+
+coverage: $(built)
+	cmake -S . -B build/coverage -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DTENFOLD_COVERAGE=ON \
+	    -DPython_EXECUTABLE="$$($(python) -c 'import sys; print(sys.executable)')" \
+	    -Dnanobind_DIR="$$($(python) -m nanobind --cmake_dir)"
+	cmake --build build/coverage --parallel $(JOBS)
+	$(python) tools/covered.py build/coverage $(split)
 
 bench: $(built)
 	$(python) -m benchmarks
