@@ -135,16 +135,7 @@ THEIRS = [
 """Rows at which scikit-learn's class is certified: not where its path of one sign ends before the optimum."""
 
 
-MISSED = {"OrthogonalMatchingPursuitCV": "a number of columns beyond those that there are is not refused"}
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(row, id=row.id, marks=[pytest.mark.xfail(reason=MISSED[row.name])] if row.name in MISSED else ())
-        for row in THEIRS
-    ],
-)
+@pytest.mark.parametrize("row", THEIRS, ids=lambda row: row.id)
 def test_tampered_model_of_scikit_learn_is_refused(row):
     """Of scikit-learn's class with the same settings, fitted tightly."""
     X, y, _ = row.data()

@@ -233,15 +233,7 @@ def alike(a, b):
         np.testing.assert_array_equal(a, b)
 
 
-NAMED = [
-    pytest.param(row, marks=pytest.mark.xfail(reason="labels of the fit are asked for without the names of features"))
-    if row.name == "BisectingKMeans"
-    else row
-    for row in MATRICES
-]
-
-
-@pytest.mark.parametrize("row", NAMED, ids=[row.id for row in MATRICES])
+@pytest.mark.parametrize("row", MATRICES, ids=lambda row: row.id)
 def test_feature_names(row):
     pd = pytest.importorskip("pandas")
     X, y, _ = row.data()

@@ -76,6 +76,11 @@ def check_counts(model: Any, X: Any, y: Any, sample_weight: Any) -> str:
     most = int(model.max_iter) if type(model).__name__ == "MatchingPursuit" else _asked_for(model, rows.shape[1])
     if hasattr(model, "n_nonzero_coefs_") and model.n_nonzero_coefs_ != most:
         return "n_nonzero_coefs_ is not the number of columns that was asked for."
+    if not hasattr(model, "n_nonzero_coefs") and hasattr(model, "cv"):
+        p = rows.shape[1]
+        tried = model.max_iter or min(max(int(0.1 * p), 5), p)
+        if not 1 <= model.n_nonzero_coefs_ <= tried:
+            return "n_nonzero_coefs_ is not one of the numbers that were tried."
     taken = [int(count) for count in np.ravel(model.n_iter_)]
     if hasattr(model, "path_"):
         allowed = [{len(path)} for path in _of_targets(model.path_, rows.targets)]
