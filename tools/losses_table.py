@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tenfold.plans.generalised import LOSSES, PERCEPTRON, Way, penalty_of, way
+from tenfold.plans.loss_penalty_table import LOSSES, PERCEPTRON, Way, penalty_of, way
 
 BEGIN = "<!-- losses:begin (made by tools/losses_table.py: do not edit) -->"
 END = "<!-- losses:end -->"

@@ -13,30 +13,31 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.advice import recommend as recommend
     from tenfold.certification import certify as certify
     from tenfold.certification.inference import infer as infer
-    from tenfold.choose.path import RidgePath as RidgePath
-    from tenfold.data.open import rows as rows
-    from tenfold.estimators.bayes.categorical import CategoricalNB as CategoricalNB
-    from tenfold.estimators.bayes.discrete import BernoulliNB as BernoulliNB
-    from tenfold.estimators.bayes.discrete import ComplementNB as ComplementNB
-    from tenfold.estimators.bayes.discrete import MultinomialNB as MultinomialNB
-    from tenfold.estimators.bayes.gaussian import GaussianNB as GaussianNB
-    from tenfold.estimators.bayes.mixed import MixedNB as MixedNB
-    from tenfold.estimators.components.angles import principal_angles as principal_angles
-    from tenfold.estimators.components.incremental import IncrementalPCA as IncrementalPCA
-    from tenfold.estimators.components.principal import PCA as PCA
-    from tenfold.estimators.components.truncated import TruncatedSVD as TruncatedSVD
+    from tenfold.cross_validation.ridge_path import RidgePath as RidgePath
+    from tenfold.data.open_rows import rows as rows
+    from tenfold.estimators.ambiguity import ambiguity as ambiguity
+    from tenfold.estimators.cross_decomposition.canonical import CCA as CCA
+    from tenfold.estimators.cross_decomposition.partial import PLSCanonical as PLSCanonical
+    from tenfold.estimators.cross_decomposition.partial import PLSRegression as PLSRegression
+    from tenfold.estimators.cross_decomposition.partial import PLSSVD as PLSSVD
+    from tenfold.estimators.cross_decomposition.views import MultiviewCCA as MultiviewCCA
+    from tenfold.estimators.decomposition.angles import principal_angles as principal_angles
+    from tenfold.estimators.decomposition.incremental import IncrementalPCA as IncrementalPCA
+    from tenfold.estimators.decomposition.principal import PCA as PCA
+    from tenfold.estimators.decomposition.truncated import TruncatedSVD as TruncatedSVD
+    from tenfold.estimators.discriminant.bayes_classifier import BayesClassifier as BayesClassifier
     from tenfold.estimators.discriminant.centroid import NearestCentroid as NearestCentroid
-    from tenfold.estimators.discriminant.known import BayesClassifier as BayesClassifier
     from tenfold.estimators.discriminant.linear import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from tenfold.estimators.discriminant.plug_in import GaussianPlugIn as GaussianPlugIn
     from tenfold.estimators.discriminant.quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
-    from tenfold.estimators.glm.classes import GeneralizedLinearClassifier as GeneralizedLinearClassifier
+    from tenfold.estimators.glm.classifier import GeneralizedLinearClassifier as GeneralizedLinearClassifier
     from tenfold.estimators.glm.families import GammaRegressor as GammaRegressor
     from tenfold.estimators.glm.families import PoissonRegressor as PoissonRegressor
     from tenfold.estimators.glm.families import TweedieRegressor as TweedieRegressor
-    from tenfold.estimators.glm.general import GeneralizedLinear as GeneralizedLinear
+    from tenfold.estimators.glm.generalized_linear import GeneralizedLinear as GeneralizedLinear
     from tenfold.estimators.glm.huber import HuberRegressor as HuberRegressor
     from tenfold.estimators.glm.quantile import QuantileRegressor as QuantileRegressor
+    from tenfold.estimators.greedy.best_subset import BestSubset as BestSubset
     from tenfold.estimators.greedy.functions import orthogonal_mp as orthogonal_mp
     from tenfold.estimators.greedy.functions import orthogonal_mp_gram as orthogonal_mp_gram
     from tenfold.estimators.greedy.lars import Lars as Lars
@@ -47,10 +48,9 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.greedy.lasso_lars import LassoLars as LassoLars
     from tenfold.estimators.greedy.lasso_lars import LassoLarsIC as LassoLarsIC
     from tenfold.estimators.greedy.matching import MatchingPursuit as MatchingPursuit
-    from tenfold.estimators.greedy.pursuit import ForwardSelection as ForwardSelection
-    from tenfold.estimators.greedy.pursuit import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
-    from tenfold.estimators.greedy.pursuit_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
-    from tenfold.estimators.greedy.subset import BestSubset as BestSubset
+    from tenfold.estimators.greedy.omp import ForwardSelection as ForwardSelection
+    from tenfold.estimators.greedy.omp import OrthogonalMatchingPursuit as OrthogonalMatchingPursuit
+    from tenfold.estimators.greedy.omp_cv import OrthogonalMatchingPursuitCV as OrthogonalMatchingPursuitCV
     from tenfold.estimators.kmeans.bisecting import BisectingKMeans as BisectingKMeans
     from tenfold.estimators.kmeans.functions import k_means as k_means
     from tenfold.estimators.kmeans.functions import kmeans_plusplus as kmeans_plusplus
@@ -61,26 +61,31 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.lasso.cv import LassoCV as LassoCV
     from tenfold.estimators.lasso.functions import enet_path as enet_path
     from tenfold.estimators.lasso.functions import lasso_path as lasso_path
+    from tenfold.estimators.lasso.lasso import ElasticNet as ElasticNet
+    from tenfold.estimators.lasso.lasso import Lasso as Lasso
     from tenfold.estimators.lasso.multi_task import MultiTaskElasticNet as MultiTaskElasticNet
     from tenfold.estimators.lasso.multi_task import MultiTaskElasticNetCV as MultiTaskElasticNetCV
     from tenfold.estimators.lasso.multi_task import MultiTaskLasso as MultiTaskLasso
     from tenfold.estimators.lasso.multi_task import MultiTaskLassoCV as MultiTaskLassoCV
-    from tenfold.estimators.lasso.single import ElasticNet as ElasticNet
-    from tenfold.estimators.lasso.single import Lasso as Lasso
     from tenfold.estimators.least_squares.cv import RidgeCV as RidgeCV
     from tenfold.estimators.least_squares.cv import RidgeClassifierCV as RidgeClassifierCV
     from tenfold.estimators.least_squares.functions import ridge_path as ridge_path
     from tenfold.estimators.least_squares.functions import ridge_regression as ridge_regression
-    from tenfold.estimators.least_squares.ordinary import LinearRegression as LinearRegression
+    from tenfold.estimators.least_squares.ols import LinearRegression as LinearRegression
     from tenfold.estimators.least_squares.ridge import Ridge as Ridge
     from tenfold.estimators.least_squares.ridge import RidgeClassifier as RidgeClassifier
     from tenfold.estimators.logistic.cv import LogisticRegressionCV as LogisticRegressionCV
     from tenfold.estimators.logistic.regression import LogisticRegression as LogisticRegression
-    from tenfold.estimators.logistic.smallest import l1_min_c as l1_min_c
-    from tenfold.estimators.mixture.driver import em as em
+    from tenfold.estimators.logistic.smallest_c import l1_min_c as l1_min_c
+    from tenfold.estimators.mixture.em_driver import em as em
     from tenfold.estimators.mixture.gaussian import GaussianMixture as GaussianMixture
-    from tenfold.estimators.neighbours.classes import KNeighborsClassifier as KNeighborsClassifier
-    from tenfold.estimators.neighbours.condensed import PrototypeClassifier as PrototypeClassifier
+    from tenfold.estimators.naive_bayes.categorical import CategoricalNB as CategoricalNB
+    from tenfold.estimators.naive_bayes.discrete import BernoulliNB as BernoulliNB
+    from tenfold.estimators.naive_bayes.discrete import ComplementNB as ComplementNB
+    from tenfold.estimators.naive_bayes.discrete import MultinomialNB as MultinomialNB
+    from tenfold.estimators.naive_bayes.gaussian import GaussianNB as GaussianNB
+    from tenfold.estimators.naive_bayes.mixed import MixedNB as MixedNB
+    from tenfold.estimators.neighbours.classification import KNeighborsClassifier as KNeighborsClassifier
     from tenfold.estimators.neighbours.cv import KNeighborsCV as KNeighborsCV
     from tenfold.estimators.neighbours.cv import KNeighborsClassifierCV as KNeighborsClassifierCV
     from tenfold.estimators.neighbours.density import KernelDensity as KernelDensity
@@ -90,12 +95,13 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.neighbours.graphs import radius_neighbors_graph as radius_neighbors_graph
     from tenfold.estimators.neighbours.histogram import Histogram as Histogram
     from tenfold.estimators.neighbours.nearest import NearestNeighbors as NearestNeighbors
-    from tenfold.estimators.neighbours.numbers import KNeighborsRegressor as KNeighborsRegressor
     from tenfold.estimators.neighbours.parzen import ParzenRegressor as ParzenRegressor
-    from tenfold.estimators.neighbours.within import RadiusNeighborsClassifier as RadiusNeighborsClassifier
-    from tenfold.estimators.neighbours.within import RadiusNeighborsRegressor as RadiusNeighborsRegressor
+    from tenfold.estimators.neighbours.prototypes import PrototypeClassifier as PrototypeClassifier
+    from tenfold.estimators.neighbours.radius import RadiusNeighborsClassifier as RadiusNeighborsClassifier
+    from tenfold.estimators.neighbours.radius import RadiusNeighborsRegressor as RadiusNeighborsRegressor
+    from tenfold.estimators.neighbours.regression import KNeighborsRegressor as KNeighborsRegressor
     from tenfold.estimators.perceptron.averaged import AveragedPerceptron as AveragedPerceptron
-    from tenfold.estimators.perceptron.last import Perceptron as Perceptron
+    from tenfold.estimators.perceptron.perceptron import Perceptron as Perceptron
     from tenfold.estimators.perceptron.voted import VotedPerceptron as VotedPerceptron
     from tenfold.estimators.separability import separability as separability
     from tenfold.estimators.sgd.classifier import SGDClassifier as SGDClassifier
@@ -106,12 +112,6 @@ if TYPE_CHECKING:  # isort: off
     from tenfold.estimators.structured import StructuredPerceptron as StructuredPerceptron
     from tenfold.estimators.svm.classification import LinearSVC as LinearSVC
     from tenfold.estimators.svm.regression import LinearSVR as LinearSVR
-    from tenfold.estimators.two_blocks.canonical import CCA as CCA
-    from tenfold.estimators.two_blocks.partial import PLSCanonical as PLSCanonical
-    from tenfold.estimators.two_blocks.partial import PLSRegression as PLSRegression
-    from tenfold.estimators.two_blocks.partial import PLSSVD as PLSSVD
-    from tenfold.estimators.two_blocks.views import MultiviewCCA as MultiviewCCA
-    from tenfold.estimators.undecided import ambiguity as ambiguity
     from tenfold.evaluation import Evaluation as Evaluation
     from tenfold.evaluation import Figure as Figure
     from tenfold.evaluation import evaluate as evaluate
@@ -133,73 +133,73 @@ __version__ = "0.1.0"
 # estimators:begin (made by tools/public_names.py: do not edit)
 ESTIMATORS = {
     "AveragedPerceptron": "estimators.perceptron.averaged",
-    "BayesClassifier": "estimators.discriminant.known",
-    "BernoulliNB": "estimators.bayes.discrete",
-    "BestSubset": "estimators.greedy.subset",
+    "BayesClassifier": "estimators.discriminant.bayes_classifier",
+    "BernoulliNB": "estimators.naive_bayes.discrete",
+    "BestSubset": "estimators.greedy.best_subset",
     "BisectingKMeans": "estimators.kmeans.bisecting",
-    "CCA": "estimators.two_blocks.canonical",
-    "CategoricalNB": "estimators.bayes.categorical",
-    "ComplementNB": "estimators.bayes.discrete",
-    "ElasticNet": "estimators.lasso.single",
+    "CCA": "estimators.cross_decomposition.canonical",
+    "CategoricalNB": "estimators.naive_bayes.categorical",
+    "ComplementNB": "estimators.naive_bayes.discrete",
+    "ElasticNet": "estimators.lasso.lasso",
     "ElasticNetCV": "estimators.lasso.cv",
-    "ForwardSelection": "estimators.greedy.pursuit",
+    "ForwardSelection": "estimators.greedy.omp",
     "GammaRegressor": "estimators.glm.families",
     "GaussianMixture": "estimators.mixture.gaussian",
-    "GaussianNB": "estimators.bayes.gaussian",
+    "GaussianNB": "estimators.naive_bayes.gaussian",
     "GaussianPlugIn": "estimators.discriminant.plug_in",
-    "GeneralizedLinear": "estimators.glm.general",
-    "GeneralizedLinearClassifier": "estimators.glm.classes",
+    "GeneralizedLinear": "estimators.glm.generalized_linear",
+    "GeneralizedLinearClassifier": "estimators.glm.classifier",
     "Histogram": "estimators.neighbours.histogram",
     "HuberRegressor": "estimators.glm.huber",
-    "IncrementalPCA": "estimators.components.incremental",
+    "IncrementalPCA": "estimators.decomposition.incremental",
     "KMeans": "estimators.kmeans.kmeans",
     "KNeighborsCV": "estimators.neighbours.cv",
-    "KNeighborsClassifier": "estimators.neighbours.classes",
+    "KNeighborsClassifier": "estimators.neighbours.classification",
     "KNeighborsClassifierCV": "estimators.neighbours.cv",
-    "KNeighborsRegressor": "estimators.neighbours.numbers",
+    "KNeighborsRegressor": "estimators.neighbours.regression",
     "KNeighborsTransformer": "estimators.neighbours.graphs",
     "KernelDensity": "estimators.neighbours.density",
     "Lars": "estimators.greedy.lars",
     "LarsCV": "estimators.greedy.lars_cv",
-    "Lasso": "estimators.lasso.single",
+    "Lasso": "estimators.lasso.lasso",
     "LassoCV": "estimators.lasso.cv",
     "LassoLars": "estimators.greedy.lasso_lars",
     "LassoLarsCV": "estimators.greedy.lars_cv",
     "LassoLarsIC": "estimators.greedy.lasso_lars",
     "LinearDiscriminantAnalysis": "estimators.discriminant.linear",
-    "LinearRegression": "estimators.least_squares.ordinary",
+    "LinearRegression": "estimators.least_squares.ols",
     "LinearSVC": "estimators.svm.classification",
     "LinearSVR": "estimators.svm.regression",
     "LogisticRegression": "estimators.logistic.regression",
     "LogisticRegressionCV": "estimators.logistic.cv",
     "MatchingPursuit": "estimators.greedy.matching",
     "MiniBatchKMeans": "estimators.kmeans.minibatch",
-    "MixedNB": "estimators.bayes.mixed",
+    "MixedNB": "estimators.naive_bayes.mixed",
     "MultiTaskElasticNet": "estimators.lasso.multi_task",
     "MultiTaskElasticNetCV": "estimators.lasso.multi_task",
     "MultiTaskLasso": "estimators.lasso.multi_task",
     "MultiTaskLassoCV": "estimators.lasso.multi_task",
-    "MultinomialNB": "estimators.bayes.discrete",
-    "MultiviewCCA": "estimators.two_blocks.views",
+    "MultinomialNB": "estimators.naive_bayes.discrete",
+    "MultiviewCCA": "estimators.cross_decomposition.views",
     "NearestCentroid": "estimators.discriminant.centroid",
     "NearestNeighbors": "estimators.neighbours.nearest",
     "OnlineKMeans": "estimators.kmeans.online",
-    "OrthogonalMatchingPursuit": "estimators.greedy.pursuit",
-    "OrthogonalMatchingPursuitCV": "estimators.greedy.pursuit_cv",
-    "PCA": "estimators.components.principal",
-    "PLSCanonical": "estimators.two_blocks.partial",
-    "PLSRegression": "estimators.two_blocks.partial",
-    "PLSSVD": "estimators.two_blocks.partial",
+    "OrthogonalMatchingPursuit": "estimators.greedy.omp",
+    "OrthogonalMatchingPursuitCV": "estimators.greedy.omp_cv",
+    "PCA": "estimators.decomposition.principal",
+    "PLSCanonical": "estimators.cross_decomposition.partial",
+    "PLSRegression": "estimators.cross_decomposition.partial",
+    "PLSSVD": "estimators.cross_decomposition.partial",
     "ParzenRegressor": "estimators.neighbours.parzen",
     "PassiveAggressiveClassifier": "estimators.sgd.passive_aggressive",
     "PassiveAggressiveRegressor": "estimators.sgd.passive_aggressive",
-    "Perceptron": "estimators.perceptron.last",
+    "Perceptron": "estimators.perceptron.perceptron",
     "PoissonRegressor": "estimators.glm.families",
-    "PrototypeClassifier": "estimators.neighbours.condensed",
+    "PrototypeClassifier": "estimators.neighbours.prototypes",
     "QuadraticDiscriminantAnalysis": "estimators.discriminant.quadratic",
     "QuantileRegressor": "estimators.glm.quantile",
-    "RadiusNeighborsClassifier": "estimators.neighbours.within",
-    "RadiusNeighborsRegressor": "estimators.neighbours.within",
+    "RadiusNeighborsClassifier": "estimators.neighbours.radius",
+    "RadiusNeighborsRegressor": "estimators.neighbours.radius",
     "RadiusNeighborsTransformer": "estimators.neighbours.graphs",
     "Ridge": "estimators.least_squares.ridge",
     "RidgeCV": "estimators.least_squares.cv",
@@ -209,7 +209,7 @@ ESTIMATORS = {
     "SGDOneClassSVM": "estimators.sgd.one_class",
     "SGDRegressor": "estimators.sgd.regressor",
     "StructuredPerceptron": "estimators.structured",
-    "TruncatedSVD": "estimators.components.truncated",
+    "TruncatedSVD": "estimators.decomposition.truncated",
     "TweedieRegressor": "estimators.glm.families",
     "VotedPerceptron": "estimators.perceptron.voted",
 }
@@ -221,12 +221,12 @@ OTHERS = {
     "Figure": "evaluation",
     "Margins": "geometry",
     "Moments": "stats.moments",
-    "RidgePath": "choose.path",
+    "RidgePath": "cross_validation.ridge_path",
     "TableEncoder": "features",
-    "ambiguity": "estimators.undecided",
+    "ambiguity": "estimators.ambiguity",
     "certify": "certification",
     "check_table": "features",
-    "em": "estimators.mixture.driver",
+    "em": "estimators.mixture.em_driver",
     "enet_path": "estimators.lasso.functions",
     "evaluate": "evaluation",
     "evaluate_online": "evaluation",
@@ -234,7 +234,7 @@ OTHERS = {
     "k_means": "estimators.kmeans.functions",
     "kmeans_plusplus": "estimators.kmeans.functions",
     "kneighbors_graph": "estimators.neighbours.graphs",
-    "l1_min_c": "estimators.logistic.smallest",
+    "l1_min_c": "estimators.logistic.smallest_c",
     "lars_path": "estimators.greedy.lars_functions",
     "lars_path_gram": "estimators.greedy.lars_functions",
     "lasso_path": "estimators.lasso.functions",
@@ -243,13 +243,13 @@ OTHERS = {
     "margins": "geometry",
     "orthogonal_mp": "estimators.greedy.functions",
     "orthogonal_mp_gram": "estimators.greedy.functions",
-    "principal_angles": "estimators.components.angles",
+    "principal_angles": "estimators.decomposition.angles",
     "radius_neighbors_graph": "estimators.neighbours.graphs",
     "read_table": "features",
     "recommend": "advice",
     "ridge_path": "estimators.least_squares.functions",
     "ridge_regression": "estimators.least_squares.functions",
-    "rows": "data.open",
+    "rows": "data.open_rows",
     "save": "persist",
     "separability": "estimators.separability",
 }

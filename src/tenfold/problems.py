@@ -11,9 +11,9 @@ from tenfold.arrays import Floats, Integers
 from tenfold.data import Block, Lifted, Rows
 from tenfold.losses.loss import Loss
 from tenfold.penalties import Penalty
+from tenfold.stats.combined import together
 from tenfold.stats.derivatives import Derivatives, Params, along, derivatives
 from tenfold.stats.gaussians import Mixture
-from tenfold.stats.several import together
 from tenfold.stats.softmax import rough_softmax, softmax
 
 

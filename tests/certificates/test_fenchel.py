@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import linprog
 
 from tenfold.data import MemoryRows
-from tenfold.judge.duality import gap
-from tenfold.judge.fenchel import balanced_inside
+from tenfold.judge.gap_fenchel import balanced_inside
+from tenfold.judge.gap_smooth import gap
 from tenfold.losses import (
     EpsilonInsensitive,
     Gamma,

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from tenfold import BernoulliNB, ComplementNB, MultinomialNB, certify
-from tenfold.judge.exact import TOGETHER
+from tenfold.judge.recompute import TOGETHER
 
 
 @pytest.mark.parametrize("model", [ComplementNB(), ComplementNB(norm=True), MultinomialNB(), BernoulliNB()], ids=str)

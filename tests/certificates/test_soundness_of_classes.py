@@ -5,7 +5,7 @@ import pytest
 from slow_formulas import LONG, log_probabilities, softmax_objective, softmax_optimum
 
 from tenfold.data import MemoryRows
-from tenfold.judge.multinomial import gap_of_classes
+from tenfold.judge.gap_softmax import gap_of_classes
 from tenfold.losses import Softmax
 from tenfold.penalties import L2
 from tenfold.problems import Glm

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import tenfold.cli.writing
+import tenfold.cli.run_output
 from scripts import run_script
 from tenfold import LinearSVC, LogisticRegressionCV
 from tenfold.cli.commands import tenfold as command
@@ -98,7 +98,7 @@ def test_full_disk_leaves_what_was_there(customers, monkeypatch, earlier):
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(customers / "run"))
 
-    monkeypatch.setattr(tenfold.cli.writing, "page", full)
+    monkeypatch.setattr(tenfold.cli.run_output, "page", full)
     result, record = fitted(customers, "--models", "lda")
     assert result.exit_code == 3
     assert "no space left" in result.output

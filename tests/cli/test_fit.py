@@ -228,7 +228,7 @@ def test_help_is_quick():
 
 
 def test_every_class_that_enters_can_be_fitted():
-    from tenfold.cli.zoo import entered
+    from tenfold.cli.candidates import entered
 
     names = [entry.name for entry, _ in entered()]
     assert len(set(names)) == len(names)

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from scripts import run_script
-from tenfold.cli import using
+from tenfold.cli import run_commands
 from tenfold.cli.commands import tenfold
-from tenfold.cli.preparing import Roles, prepared
+from tenfold.cli.load_table import Roles, prepared
 from tenfold.datasets import write_csv
 from tenfold.features import TableEncoder
 
@@ -88,8 +88,8 @@ def test_warnings_are_sentences(run, monkeypatch):
         warnings.warn("for programmers", DeprecationWarning, stacklevel=1)
         return check_table(*args, **kwargs)
 
-    check_table = using.check_table
-    monkeypatch.setattr(using, "check_table", warned)
+    check_table = run_commands.check_table
+    monkeypatch.setattr(run_commands, "check_table", warned)
     said = called("check", run / "old.csv", "--against", run / "run")
     assert said.count("note: divide by zero encountered\n") == 1
     assert "RuntimeWarning" not in said

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tenfold.losses.labels import Logistic
+from tenfold.losses.classification import Logistic
 from tenfold.penalties import L2
 from tenfold.plans.glm import fit as fit_glm
 from tenfold.plans.least_squares import fit as fit_least_squares

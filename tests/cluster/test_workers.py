@@ -16,7 +16,7 @@ from sklearn.base import clone  # noqa: E402
 import tenfold  # noqa: E402
 from tenfold import certify  # noqa: E402
 from tenfold.data.dask import Carried, DaskRows, matrix  # noqa: E402
-from tenfold.losses.labels import Logistic  # noqa: E402
+from tenfold.losses.classification import Logistic  # noqa: E402
 from tenfold.penalties import L2  # noqa: E402
 from tenfold.plans.glm import fit as fit_glm  # noqa: E402
 from tenfold.stats.moments import Moments  # noqa: E402

@@ -102,7 +102,7 @@ def added(tmp_path, monkeypatch):
     monkeypatch.setattr(tenfold, "ESTIMATORS", names["ESTIMATORS"])
     monkeypatch.setattr(tenfold, "__all__", names["__all__"])
     caches = [import_module("tenfold.persist.models").class_of, import_module("tenfold.persist.models").schema_of]
-    caches.append(import_module("tenfold.cli.zoo").entered)
+    caches.append(import_module("tenfold.cli.candidates").entered)
     for cache in caches:
         cache.cache_clear()
     yield tenfold.MeanRegressor
@@ -115,7 +115,7 @@ def added(tmp_path, monkeypatch):
 
 
 def test_a_class_that_is_added_as_contributing_says_is_known_everywhere(added, tmp_path):
-    from tenfold.cli.zoo import lines
+    from tenfold.cli.candidates import lines
 
     rng = np.random.default_rng(0)
     X, y, weight = rng.standard_normal((40, 3)), 5.0 + rng.standard_normal(40), rng.integers(0, 3, 40)

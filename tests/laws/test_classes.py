@@ -8,9 +8,9 @@ from scipy import sparse
 
 from tenfold import _core
 from tenfold.data import Block
-from tenfold.judge.bayes import _each_class, _tables_again
-from tenfold.plans.bayes import TableScores
-from tenfold.stats.classes import (
+from tenfold.judge.naive_bayes import _each_class, _tables_again
+from tenfold.plans.naive_bayes import TableScores
+from tenfold.stats.class_totals import (
     class_columns,
     class_columns_in_arrays,
     class_errors,
@@ -21,9 +21,9 @@ from tenfold.stats.classes import (
     pooled_products,
     scaled_distances,
 )
+from tenfold.stats.contingency import class_tables, observed_columns
 from tenfold.stats.moments import GroupedMoments
-from tenfold.stats.tables import class_tables, observed_columns
-from tenfold.stats.within import WithinMoments, within_forms, within_forms_in_arrays, within_moments
+from tenfold.stats.within_class_scatter import WithinMoments, within_forms, within_forms_in_arrays, within_moments
 
 shapes = st.tuples(st.integers(1, 70), st.integers(1, 21), st.integers(1, 4), st.integers(0, 99), st.booleans())
 

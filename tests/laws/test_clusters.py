@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenfold import KMeans
-from tenfold.estimators.contract import rows_alone
-from tenfold.plans import clusters as plan
+from tenfold.estimators.validation import rows_alone
+from tenfold.plans import kmeans as plan
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

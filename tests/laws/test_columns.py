@@ -8,7 +8,7 @@ from rows_of_numbers import EPS, drawn, truth
 from scipy import sparse
 
 from tenfold.data import Block
-from tenfold.stats.columns import Aligned, Columns
+from tenfold.stats.column_moments import Aligned, Columns
 from tenfold.stats.moments import Moments
 
 

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from tenfold.data import Block
 from tenfold.losses import Logistic
+from tenfold.stats.batched_loss import models_in_arrays, of_models
 from tenfold.stats.derivatives import Params, derivatives
-from tenfold.stats.models import models_in_arrays, of_models
 from tenfold.stats.softmax import softmax
 
 

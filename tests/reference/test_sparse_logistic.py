@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import tenfold as tf
 from tenfold.data import MemoryRows
-from tenfold.judge.multinomial import gap_of_classes
+from tenfold.judge.gap_softmax import gap_of_classes
 from tenfold.losses import Softmax
 from tenfold.penalties import ElasticNet
 from tenfold.problems import Glm

@@ -5,9 +5,9 @@ import pytest
 
 import tenfold
 from tenfold import KMeans, OnlineKMeans
-from tenfold.estimators.contract import rows_alone
-from tenfold.plans import clusters as plan
-from tenfold.stats.clusters import assigned
+from tenfold.estimators.validation import rows_alone
+from tenfold.plans import kmeans as plan
+from tenfold.stats.kmeans_assignment import assigned
 
 RNG = np.random.default_rng(12)
 X = np.concatenate([RNG.standard_normal((60, 2)) + centre for centre in ([0, 0], [5, 1], [2, 6])])

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from tenfold.data import MemoryRows
-from tenfold.judge.balance import Kept, _Half, _mixed, balanced, sums_at
-from tenfold.judge.points import point_of, prepare
+from tenfold.judge.dual_feasibility import Kept, _Half, _mixed, balanced, sums_at
+from tenfold.judge.objective_points import point_of, prepare
 from tenfold.losses import Logistic, Poisson, Square, SquaredHinge
 from tenfold.penalties import L2, ElasticNet
 from tenfold.problems import Glm

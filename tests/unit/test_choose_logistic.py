@@ -13,17 +13,17 @@ from threadpoolctl import threadpool_limits
 from logistic_paths import SETTINGS, problem, rows_of
 from tenfold import LogisticRegression, hessians
 from tenfold.arrays import NotFinite
-from tenfold.choose import apart as apart_module
-from tenfold.choose import logistic, strides
-from tenfold.choose import scores as score_module
-from tenfold.choose.apart import apart
-from tenfold.choose.logistic import paths
-from tenfold.choose.scores import SCORES, scores
-from tenfold.losses.labels import loss_of_classes
+from tenfold.cross_validation import classifier_scores as score_module
+from tenfold.cross_validation import logistic_paths, multinomial_path
+from tenfold.cross_validation import logistic_per_fold as apart_module
+from tenfold.cross_validation.classifier_scores import SCORES, scores
+from tenfold.cross_validation.logistic_paths import paths
+from tenfold.cross_validation.logistic_per_fold import apart
+from tenfold.losses.classification import loss_of_classes
 from tenfold.machine import counting_work
 from tenfold.penalties import L2
 from tenfold.plans.glm import fit
-from tenfold.solvers import lockstep
+from tenfold.solvers import lbfgs_batched
 
 ROUTES = ["apart", "together"]
 
@@ -99,8 +99,8 @@ def slopes_of_classes(X, number, weight, params, strength, intercept):
 @pytest.mark.parametrize("splitter", [KFold(4), ShuffleSplit(3, random_state=0)], ids=["folds", "overlapping"])
 def test_every_model_on_the_way_of_strides_meets_the_rule(kind, intercept, splitter, monkeypatch):
     """Those that no pass was spent on as well, and those of folds that are alone in their batch."""
-    monkeypatch.setattr(logistic, "FEW_COEFFICIENTS", 0)
-    monkeypatch.setattr(strides, "MOST_FOLDS", 2)
+    monkeypatch.setattr(logistic_paths, "FEW_COEFFICIENTS", 0)
+    monkeypatch.setattr(multinomial_path, "MOST_FOLDS", 2)
     X, number = problem(n=240, p=8, classes=5)
     X = np.ascontiguousarray(kind(X), dtype=np.float64) if kind is np.float32 else X
     X[np.abs(X) < 2.0] = 0.0
@@ -123,18 +123,18 @@ def test_every_model_on_the_way_of_strides_meets_the_rule(kind, intercept, split
 
 def test_strides_with_few_blocks_kept(monkeypatch):
     """Blocks that are given up make no difference to what is found."""
-    monkeypatch.setattr(logistic, "FEW_COEFFICIENTS", 0)
+    monkeypatch.setattr(logistic_paths, "FEW_COEFFICIENTS", 0)
     X, number = problem(n=240, p=8, classes=5)
     folds = [train for train, _ in KFold(3).split(X)]
     strengths = np.tile(np.logspace(0, -5, 30), (3, 1))
     many = paths(rows_of(X, number, 5), folds, strengths, 0.0, True, classes=5, **SETTINGS)
-    monkeypatch.setattr(strides, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(multinomial_path, "MOST_NUMBERS", 0)
     few = paths(rows_of(X, number, 5), folds, strengths, 0.0, True, classes=5, **SETTINGS)
     np.testing.assert_allclose(few.params, many.params, atol=1e-3)
 
 
 def test_one_penalty_and_penalties_that_come_twice_by_strides(monkeypatch):
-    monkeypatch.setattr(logistic, "FEW_COEFFICIENTS", 0)
+    monkeypatch.setattr(logistic_paths, "FEW_COEFFICIENTS", 0)
     X, number = problem(classes=4)
     folds = [np.arange(0, 300, 2), np.arange(1, 300, 2)]
     for grid in (np.repeat(np.logspace(0, -3, 5), 2), np.array([0.1])):
@@ -167,7 +167,7 @@ def test_classes_that_can_be_separated(route, monkeypatch):
     folds = [train for train, _ in KFold(3, shuffle=True, random_state=0).split(X)]
     strengths = np.tile(np.logspace(0, -8, 9), (3, 1))
     found = paths(rows_of(X, number, 2), folds, strengths, 0.0, True, classes=2, **SETTINGS)
-    assert route == "apart" or found.iterations.max() > lockstep.PATIENCE
+    assert route == "apart" or found.iterations.max() > lbfgs_batched.PATIENCE
     for f, fold in enumerate(folds):
         alone = fit(rows_of(X[fold], number[fold], 2), loss_of_classes(2), L2(1e-8), True, outputs=1, **SETTINGS)
         here = objective(X[fold], number[fold], None, found.params[f, -1], 1e-8)

@@ -11,8 +11,8 @@ import tenfold
 from tenfold import BisectingKMeans, KMeans, MiniBatchKMeans, OnlineKMeans, _core
 from tenfold.bounds import kmeans_energy
 from tenfold.data import Block
-from tenfold.judge.assignment import judged_assignment
-from tenfold.stats.clusters import Farthest, assigned_in_arrays, farthest
+from tenfold.judge.kmeans_assignment import judged_assignment
+from tenfold.stats.kmeans_assignment import Farthest, assigned_in_arrays, farthest
 
 RNG = np.random.default_rng(0)
 

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.special import wright_bessel
 
 import tenfold
-from tenfold.losses.compound import log_saturated
+from tenfold.losses.tweedie_density import log_saturated
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803")
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 from tenfold.data import MemoryRows, block_length
-from tenfold.stats.columns import Columns
-from tenfold.stats.extremes import of_columns
+from tenfold.stats.column_moments import Columns
+from tenfold.stats.min_max import of_columns
 from tenfold.stats.moments import GroupedMoments, Moments
 from tenfold.stats.rfactor import RFactor
 

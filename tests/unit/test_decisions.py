@@ -7,8 +7,8 @@ import pytest
 
 import tenfold
 from tenfold import _core
-from tenfold.plans.bayes import GaussianScores, LinearScores
 from tenfold.plans.discriminant import QuadraticScores
+from tenfold.plans.naive_bayes import GaussianScores, LinearScores
 
 KINDS = ("linear", "scaled", "whole")
 
@@ -99,7 +99,7 @@ def test_bits_do_not_depend_on_threads_or_instruction_sets(kind, monkeypatch):
     X = rows_of(random, mean, 5000)
     found = []
     for count in (1, 2, 3):
-        monkeypatch.setattr("tenfold.stats.decisions.threads", lambda _, count=count: count)
+        monkeypatch.setattr("tenfold.stats.argmax_float32.threads", lambda _, count=count: count)
         found.append(scores.decided(X))
     assert all(np.array_equal(found[0], other) for other in found)
     best, exact = _core.isa(), np.argmax(scores(X), axis=1)

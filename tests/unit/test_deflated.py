@@ -6,7 +6,7 @@ import scipy.linalg as la
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenfold.judge import deflated
+from tenfold.judge import largest_eigenvalue
 
 
 def matrix(values, seed=0):
@@ -15,7 +15,7 @@ def matrix(values, seed=0):
 
 
 def asked(B, limit, seed=0, beside=None):
-    return deflated.below(lambda v: v @ B, len(B), limit, 1e-14, np.random.default_rng(seed), beside)
+    return largest_eigenvalue.below(lambda v: v @ B, len(B), limit, 1e-14, np.random.default_rng(seed), beside)
 
 
 @given(st.integers(0, 1000), st.sampled_from([1.02, 1.3, 3.0]), st.sampled_from(["flat", "falling", "one"]))
@@ -45,7 +45,7 @@ def test_vectors_that_come_next_save_steps():
 
     def steps(beside):
         count.clear()
-        assert deflated.below(apply, 400, 1.01, 1e-14, np.random.default_rng(0), beside) is not False
+        assert largest_eigenvalue.below(apply, 400, 1.01, 1e-14, np.random.default_rng(0), beside) is not False
         return len(count)
 
     assert steps(vectors[:60]) < 0.5 * steps(None)
@@ -60,8 +60,8 @@ def test_nothing_is_said_of_a_limit_that_is_too_close():
 
 def test_the_chance_is_no_larger_than_stated(monkeypatch):
     """With one random vector and a chance of a fifth, a value just above the limit is denied in a fifth at most."""
-    monkeypatch.setattr(deflated, "CHANCE", 0.2)
-    monkeypatch.setattr(deflated, "PROBES", 1)
+    monkeypatch.setattr(largest_eigenvalue, "CHANCE", 0.2)
+    monkeypatch.setattr(largest_eigenvalue, "PROBES", 1)
     values = np.append(1.0001, np.linspace(0.0, 0.3, 60))
     B, _ = matrix(values)
     wrong = sum(asked(B, 1.0, seed) is True for seed in range(400))
@@ -77,8 +77,8 @@ def test_a_proof_goes_on_from_products_that_others_took():
     for top, found in ((0.9, True), (1.1, False)):
         B, vectors = matrix(np.append(top, np.linspace(0.0, 0.8, 150)))
         for beside in (None, vectors[1:9]):
-            begun = deflated.proof(len(B), lambda: 1.0, 1e-14, np.random.default_rng(0), beside)
+            begun = largest_eigenvalue.proof(len(B), lambda: 1.0, 1e-14, np.random.default_rng(0), beside)
             first = next(begun)
-            assert len(first) == deflated.PROBES + (0 if beside is None else len(beside))
-            assert deflated.finish(begun, lambda v, B=B: v @ B, first @ B) is found
+            assert len(first) == largest_eigenvalue.PROBES + (0 if beside is None else len(beside))
+            assert largest_eigenvalue.finish(begun, lambda v, B=B: v @ B, first @ B) is found
             assert asked(B, 1.0, 0, beside) is found

@@ -10,11 +10,11 @@ from sklearn.datasets import load_iris
 
 import tenfold
 from tenfold import LinearDiscriminantAnalysis, NearestCentroid
-from tenfold.estimators.by_class import rows_of_classes
-from tenfold.judge import directions
+from tenfold.estimators.class_statistics import rows_of_classes
 from tenfold.judge import discriminant as judge
+from tenfold.judge import lda_directions
 from tenfold.stats.moments import GroupedMoments
-from tenfold.stats.within import WithinMoments
+from tenfold.stats.within_class_scatter import WithinMoments
 
 X, Y = load_iris(return_X_y=True)
 Y = np.asarray(Y)
@@ -61,9 +61,9 @@ def test_the_judge_refuses_what_is_off(spoilt):
 
     def certificate():
         stored = judge.Stored(parts["mean"], model.priors_, parts["coef"], parts["intercept"])
-        seen = directions.Along.of_rows(rows, parts["mean"], parts["directions"])
+        seen = lda_directions.Along.of_rows(rows, parts["mean"], parts["directions"])
         also = {"centre": model.xbar_, "shares": model.explained_variance_ratio_, "more": {}}
-        return directions.whitened(seen, stored, parts["directions"], model.tol, **also)
+        return lda_directions.whitened(seen, stored, parts["directions"], model.tol, **also)
 
     whole = certificate()
     if spoilt == "outside":

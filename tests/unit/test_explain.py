@@ -20,7 +20,7 @@ from tenfold.cli.explain.importance import permutation_importance
 from tenfold.cli.explain.influence import _area, variance_of_mean
 from tenfold.cli.explain.samples import list_wrong_samples
 from tenfold.cli.explain.weights import LinearView, source_columns, sum_contributions, weights_of
-from tenfold.cli.preparing import Prepared
+from tenfold.cli.load_table import Prepared
 from tenfold.cli.scoring import METRICS, score_of
 from tenfold.features import infer_schema
 from tenfold.selection import Candidate, nested

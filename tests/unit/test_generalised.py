@@ -11,7 +11,7 @@ import tenfold
 from tenfold import GeneralizedLinear, GeneralizedLinearClassifier
 from tenfold.losses import Logistic, Quantile
 from tenfold.penalties import L2, ElasticNet
-from tenfold.plans.generalised import LOSSES, PENALTIES, penalty_of, way
+from tenfold.plans.loss_penalty_table import LOSSES, PENALTIES, penalty_of, way
 
 GROUPS = [0, 0, 1, 1, 2, 2]
 

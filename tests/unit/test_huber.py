@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 import tenfold
 from tenfold import HuberRegressor
 from tenfold.data import MemoryRows
-from tenfold.judge.scaled import scaled_gap
+from tenfold.judge.gap_huber import scaled_gap
 from tenfold.problems import ScaledHuber
 from tenfold.stats.derivatives import Params
 

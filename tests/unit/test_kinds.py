@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tenfold.features import Schema, TableError, infer_schema
-from tenfold.features.canonical import typed
+from tenfold.features.dtypes import typed
 
 ROWS = 40
 RNG = np.random.default_rng(0)

@@ -10,12 +10,12 @@ from sklearn.preprocessing import scale
 
 from logistic_paths import SETTINGS, problem, rows_of
 from tenfold import _core
-from tenfold.choose import kinked
-from tenfold.choose.logistic import paths
-from tenfold.losses.labels import loss_of_classes
+from tenfold.cross_validation import logistic_l1_path
+from tenfold.cross_validation.logistic_paths import paths
+from tenfold.losses.classification import loss_of_classes
 from tenfold.penalties import mixture
 from tenfold.plans.glm import fit
-from tenfold.solvers import proximal_lockstep
+from tenfold.solvers import prox_newton_batched
 
 
 def scores(X, params):
@@ -70,7 +70,7 @@ def test_models_of_a_dense_grid_meet_the_rule_everywhere(classes):
             gradient = u.T @ np.column_stack([X[fold] - X.mean(axis=0), np.ones(len(fold))]) / len(fold)
             gradient = gradient[-len(params) :]
             limits = np.append(np.full(X.shape[1], l1), 0.0)
-            least = proximal_lockstep.subgradients(params * (limits > 0), gradient, limits)
+            least = prox_newton_batched.subgradients(params * (limits > 0), gradient, limits)
             assert np.abs(least).max() <= settings["tol"]
 
 
@@ -118,7 +118,7 @@ def test_sparse_rows_and_parts_of_stages_change_nothing(monkeypatch):
     folds = [train for train, _ in KFold(3).split(X)]
     strengths = np.tile(np.logspace(0, -3, 30), (3, 1))
     dense = paths(rows_of(X, number, 2), folds, strengths, 1.0, True, classes=2, **SETTINGS)
-    monkeypatch.setattr(kinked, "MOST_NUMBERS", 500)
+    monkeypatch.setattr(logistic_l1_path, "MOST_NUMBERS", 500)
     for rows in (rows_of(X, number, 2), rows_of(sparse.csr_array(X), number, 2)):
         other = paths(rows, folds, strengths, 1.0, True, classes=2, **SETTINGS)
         np.testing.assert_allclose(other.params, dense.params, atol=1e-5)
@@ -126,7 +126,7 @@ def test_sparse_rows_and_parts_of_stages_change_nothing(monkeypatch):
 
 def test_too_many_coefficients_or_cells_go_alone():
     X, number = problem(n=400, p=130)
-    wide = kinked.kinked(
+    wide = logistic_l1_path.kinked(
         rows_of(X, number, 2),
         [np.arange(200), np.arange(200, 400)],
         *np.ones((2, 2, 1)),
@@ -152,7 +152,7 @@ def test_signs_are_found(q):
     limits[:, -1] = 0.0
     u = _core.sign_stack(H, g, limits, x, 1)
     slopes = g + np.einsum("mpq,mq->mp", H, u - x)
-    assert np.abs(proximal_lockstep.subgradients(u, slopes, limits)[:, :-1]).max(initial=0.0) < 1e-9
+    assert np.abs(prox_newton_batched.subgradients(u, slopes, limits)[:, :-1]).max(initial=0.0) < 1e-9
     assert np.abs(slopes[:, -1]).max() < 1e-9
     np.testing.assert_array_equal(_core.sign_stack(H, g, limits, x, 3), u)
     np.testing.assert_allclose(_core.sign_stack(H, slopes, limits, u, 1), u, atol=1e-9)

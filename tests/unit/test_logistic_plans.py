@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
 from estimators import classes, parameters
-from tenfold.plans.frames import NEWTON_COLUMNS
+from tenfold.plans.coordinates import NEWTON_COLUMNS
 from tenfold.plans.glm_paths import SAMPLED_ROWS
 
 KINDS = {

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from tenfold.losses.labels import Logistic
-from tenfold.losses.numbers import Huber, Square
+from tenfold.losses.classification import Logistic
+from tenfold.losses.regression import Huber, Square
 from tenfold.objectives.design import DenseDesign, DesignObjective
 from tenfold.objectives.objective import Objective, Reading
-from tenfold.solvers import accelerated, conjugate, lbfgs, newton
+from tenfold.solvers import conjugate_gradient, fista, lbfgs, newton
 from tenfold.solvers.loop import Status, run
 
 N = 40
@@ -90,7 +90,7 @@ def network():
 PATHS = {
     "newton": lambda f, x: newton.steps(f, x, small_gradient),
     "lbfgs": lambda f, x: lbfgs.steps(lbfgs.Points(f), x, lambda g: g, small_gradient),
-    "fista": lambda f, x: accelerated.steps(f, L1(0.0), x, small_reading),
+    "fista": lambda f, x: fista.steps(f, L1(0.0), x, small_reading),
 }
 
 
@@ -132,7 +132,7 @@ def test_fista_finds_a_sparse_expansion():
     """With an L1 penalty on the coefficients of a kernel expansion: the conditions of a minimum hold."""
     objective, start = kernel_machine(Square()), np.zeros(N + 1)
     found = [
-        run(accelerated.steps(objective, L1(0.01), start, lambda x, here: np.inf, momentum=fast), max_iter=4000)
+        run(fista.steps(objective, L1(0.01), start, lambda x, here: np.inf, momentum=fast), max_iter=4000)
         for fast in (True, False)
     ]
     x = found[0].params
@@ -150,11 +150,11 @@ def test_conjugate_gradients_solve_with_a_kernel_matrix():
     K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2)) + 0.1 * np.eye(30)
     y = rng.standard_normal((2, 30))
     energy = 0.5 * np.einsum("tn,tn->t", y, np.linalg.solve(K, y.T).T)
-    path = conjugate.steps(lambda d: d @ K, y, np.tile(np.diag(K), (2, 1)), energy, 1e-9)
+    path = conjugate_gradient.steps(lambda d: d @ K, y, np.tile(np.diag(K), (2, 1)), energy, 1e-9)
     np.testing.assert_allclose(run(path, max_iter=100).params, np.linalg.solve(K, y.T).T, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("module", [newton, lbfgs, accelerated, conjugate, sys.modules["tenfold.solvers.damping"]])
+@pytest.mark.parametrize("module", [newton, lbfgs, fista, conjugate_gradient, sys.modules["tenfold.solvers.damping"]])
 def test_smooth_solvers_know_neither_samples_nor_weights(module):
     for name in ("Rows", "Params", "Glm", "Block"):
         assert not hasattr(module, name)

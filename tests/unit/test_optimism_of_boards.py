@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from tenfold.choose.scores import roc_areas
 from tenfold.cli.optimism import _BalancedLoss, _precision_area, _roc_area
+from tenfold.cross_validation.classifier_scores import roc_areas
 
 
 @pytest.fixture

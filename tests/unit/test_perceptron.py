@@ -10,7 +10,7 @@ import tenfold
 from estimators import apart, classes
 from tenfold import AveragedPerceptron, Perceptron, VotedPerceptron, _core
 from tenfold.data import MemoryRows
-from tenfold.judge.counts import count, exact_sign
+from tenfold.judge.mistakes import count, exact_sign
 from tenfold.problems import Separation
 from tenfold.stats.derivatives import Params
 

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 import tenfold
 from estimators import zero_weights
 from tenfold.data import MemoryRows
-from tenfold.solvers.pursuit import pursue
+from tenfold.solvers.greedy_selection import pursue
 from tenfold.stats.gram import GramByColumns, WholeGram
 from tenfold.stats.moments import Moments
 

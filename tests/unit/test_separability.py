@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 import tenfold
 from estimators import apart, classes
 from tenfold import bounds, margins, separability
-from tenfold.judge.separation import bracket
+from tenfold.judge.margin_bracket import bracket
 
 few = st.sampled_from([-2.0, -1.0, 0.0, 0.0, 1.0, 0.5, 3.0])
 

@@ -7,7 +7,7 @@ from scipy import sparse
 from delta_recursion import EPSILON, LOSSES, recursion
 from tenfold import _core
 from tenfold.data import BatchRows, MemoryRows, NotFinite
-from tenfold.data.open import rows as table_of
+from tenfold.data.open_rows import rows as table_of
 from tenfold.plans.sgd import Held, Patience, Rule, State, Target, fit, start_at
 from tenfold.solvers.loop import Status
 from tenfold.stats.derivatives import Params

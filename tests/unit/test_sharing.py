@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from tenfold import KNeighborsCV, RidgeCV
 from tenfold.selection import nested
 from tenfold.selection.fitting import Data
-from tenfold.selection.sharing import Shared
+from tenfold.selection.transform_cache import Shared
 
 
 class Counted(TransformerMixin, BaseEstimator):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.linalg import lstsq
-from scipy.optimize import nnls
+from scipy.optimize import nnls as scipy_nnls
 
 from tenfold.data import MemoryRows, NotFinite
 from tenfold.losses import Logistic
@@ -14,9 +14,9 @@ from tenfold.objectives.least_squares import NormalEquations
 from tenfold.objectives.linear import LinearObjective, unpack
 from tenfold.penalties import L2
 from tenfold.problems import Glm, evaluate
-from tenfold.solvers import conjugate, dual, lbfgs, newton, nonnegative, normal, triangular
+from tenfold.solvers import conjugate_gradient, dual_ridge, lbfgs, newton, nnls, normal_equations, rank_revealing_qr
 from tenfold.solvers.loop import Status, run
-from tenfold.stats.columns import Columns
+from tenfold.stats.column_moments import Columns
 from tenfold.stats.moments import Moments
 
 
@@ -46,8 +46,8 @@ ALPHA = np.array([0.0, 2.0])
 def test_normal_equations(intercept):
     X, Y, weight = data()
     moments = Moments.of(X, Y, weight)
-    factor = normal.factor(moments, ALPHA, intercept)
-    params = normal.solve(moments, factor, intercept)
+    factor = normal_equations.factor(moments, ALPHA, intercept)
+    params = normal_equations.solve(moments, factor, intercept)
     coef, b = exact(X, Y, weight, ALPHA, intercept)
     np.testing.assert_allclose(params.coef, coef, rtol=1e-11)
     np.testing.assert_allclose(params.intercept, b, rtol=1e-11, atol=1e-14)
@@ -59,12 +59,12 @@ def test_a_correction_repairs_a_wrong_start(intercept):
     """One Newton step on a quadratic is the solution."""
     X, Y, weight = data()
     moments = Moments.of(X, Y, weight)
-    factor = normal.factor(moments, ALPHA, intercept)
-    wrong = normal.with_intercept(np.ones((2, 4)), moments, intercept)
+    factor = normal_equations.factor(moments, ALPHA, intercept)
+    wrong = normal_equations.with_intercept(np.ones((2, 4)), moments, intercept)
     centred = X - (moments.mean if intercept else 0.0)
     residual = Y - X @ wrong.coef.T - wrong.intercept
     gradient = -(weight[:, None] * residual).T @ centred + ALPHA[:, None] * wrong.coef
-    found = normal.correct(wrong, factor, gradient, moments, intercept)
+    found = normal_equations.correct(wrong, factor, gradient, moments, intercept)
     np.testing.assert_allclose(found.coef, exact(X, Y, weight, ALPHA, intercept)[0], rtol=1e-9)
 
 
@@ -74,9 +74,9 @@ def test_normal_equations_do_not_know_units():
     plain = Moments.of(X, Y, weight)
     moved = Moments.of(X * units, Y, weight)
     free = np.zeros(2)
-    a = normal.solve(plain, normal.factor(plain, free, True), True)
-    factor = normal.factor(moved, free, True)
-    b = normal.solve(moved, factor, True)
+    a = normal_equations.solve(plain, normal_equations.factor(plain, free, True), True)
+    factor = normal_equations.factor(moved, free, True)
+    b = normal_equations.solve(moved, factor, True)
     np.testing.assert_allclose(b.coef * units, a.coef, rtol=1e-10)
     assert factor.rcond > 1e-6
 
@@ -85,7 +85,7 @@ def test_a_singular_matrix_is_noticed():
     X, Y, _ = data()
     X = np.column_stack([X, X[:, 0]])
     moments = Moments.of(X, Y)
-    factor = normal.factor(moments, np.zeros(2), True)
+    factor = normal_equations.factor(moments, np.zeros(2), True)
     assert factor is None or factor.rcond < 1e-13
 
 
@@ -99,9 +99,9 @@ def test_triangular(intercept, alpha, deficient):
         X = np.column_stack([X, X[:, 0] - X[:, 1]])
     rows = MemoryRows(X, Y, weight)
     moments = rows.fold(Moments.lift)
-    scales = normal.column_scales(moments, alpha, origin=not intercept)
-    factor = triangular.factor(rows, moments, scales, alpha, intercept)
-    coef = triangular.solve(factor, moments)
+    scales = normal_equations.column_scales(moments, alpha, origin=not intercept)
+    factor = rank_revealing_qr.factor(rows, moments, scales, alpha, intercept)
+    coef = rank_revealing_qr.solve(factor, moments)
     np.testing.assert_allclose(coef, exact(X, Y, weight, alpha, intercept)[0], rtol=1e-9, atol=1e-12)
     assert factor.rank == (4 if (alpha == 0).any() else 4 + deficient)
     if deficient and not alpha.any():
@@ -113,8 +113,8 @@ def test_triangular(intercept, alpha, deficient):
 def test_dual(kind, intercept):
     """Wide rows: with a penalty the ridge solution, without one the shortest that interpolates."""
     X, Y, weight = data(n=8, p=20)
-    centred, target_mean = dual.about_means(MemoryRows(kind(X), Y, weight), intercept)
-    found = dual.solve(centred, ALPHA)
+    centred, target_mean = dual_ridge.about_means(MemoryRows(kind(X), Y, weight), intercept)
+    found = dual_ridge.solve(centred, ALPHA)
     coef = next(part for part in found if np.shape(part) == (2, 20))
     np.testing.assert_allclose(coef, exact(X, Y, weight, ALPHA, intercept)[0], rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(target_mean, weight @ Y / weight.sum() if intercept else np.zeros(2), rtol=1e-12)
@@ -131,7 +131,9 @@ def test_conjugate_gradients(kind, intercept):
     squares = columns.lengths(origin=not intercept)[0] ** 2
     system = NormalEquations(rows, ALPHA, centre, means)
     right, energy = system.right()
-    solution = run(conjugate.steps(system.product, right, squares + ALPHA[:, None], energy, 1e-12), max_iter=100)
+    solution = run(
+        conjugate_gradient.steps(system.product, right, squares + ALPHA[:, None], energy, 1e-12), max_iter=100
+    )
     assert solution.status in (Status.CONVERGED, Status.STALLED)
     assert solution.iterations <= 12
     np.testing.assert_allclose(solution.params, exact(X, Y, weight, ALPHA, intercept)[0], rtol=1e-8, atol=1e-10)
@@ -147,10 +149,10 @@ def test_non_negative_weights(seed, intercept):
     root = np.sqrt(weight)
     mean, target_mean = (weight @ X / weight.sum(), weight @ Y[:, 0] / weight.sum()) if intercept else (0.0, 0.0)
     for alpha in (0.0, 1.5):
-        scales = normal.column_scales(moments, np.array([alpha]), origin=not intercept)
-        solution = run(nonnegative.steps(moments, scales, alpha, 0, intercept), max_iter=50)
+        scales = normal_equations.column_scales(moments, np.array([alpha]), origin=not intercept)
+        solution = run(nnls.steps(moments, scales, alpha, 0, intercept), max_iter=50)
         A = np.vstack([root[:, None] * (X - mean), np.sqrt(alpha) * np.eye(4)])
-        expected = nnls(A, np.concatenate([root * (Y[:, 0] - target_mean), np.zeros(4)]))[0]
+        expected = scipy_nnls(A, np.concatenate([root * (Y[:, 0] - target_mean), np.zeros(4)]))[0]
         assert solution.status is Status.CONVERGED
         np.testing.assert_allclose(solution.params.coef[0], expected, rtol=1e-9, atol=1e-11)
         assert np.all(solution.params.coef >= 0)
@@ -162,8 +164,8 @@ def test_non_negative_weights_end_on_singular_data():
     x = rng.standard_normal(30)
     X = np.column_stack([x, x, np.zeros(30), np.ones(30), -x])
     moments = Moments.of(X, (2.0 * x)[:, None])
-    scales = normal.column_scales(moments, np.zeros(1), origin=False)
-    solution = run(nonnegative.steps(moments, scales, 0.0, 0, True), max_iter=60)
+    scales = normal_equations.column_scales(moments, np.zeros(1), origin=False)
+    solution = run(nnls.steps(moments, scales, 0.0, 0, True), max_iter=60)
     w = solution.params.coef[0]
     assert np.all(w >= 0)
     np.testing.assert_allclose(X @ w - (X @ w).mean(), 2.0 * (x - x.mean()), atol=1e-9)

@@ -7,9 +7,9 @@ from scipy import sparse
 
 import tenfold
 from tenfold import PCA, TruncatedSVD, principal_angles
-from tenfold.estimators.contract import rows_alone
-from tenfold.judge.components import PROBABLE, spectral
-from tenfold.plans import spectral as plan
+from tenfold.estimators.validation import rows_alone
+from tenfold.judge.pca import PROBABLE, spectral
+from tenfold.plans import pca as plan
 from tenfold.stats.scatter import scattered
 
 
@@ -54,7 +54,7 @@ def test_a_basis_that_is_not_the_leading_one_is_refused(about_mean, kind, shown,
     X = rows_of(*((60, 300, 60) if kind == "wide sparse" else (300, 40)))
     X += np.random.default_rng(1).standard_normal(X.shape)
     if kind != "scatter":
-        monkeypatch.setattr("tenfold.judge.components.FORMED", 0)
+        monkeypatch.setattr("tenfold.judge.pca.FORMED", 0)
     rows = rows_alone(sparse.csr_array(X) if "sparse" in kind else X, None)
     values, vectors = expected(X, about_mean)
     mean = X.mean(axis=0) if about_mean else np.zeros(X.shape[1])

@@ -17,9 +17,9 @@ from sklearn.utils import get_tags
 import tenfold
 from tenfold import StructuredPerceptron, certify
 from tenfold.data import Sequences
-from tenfold.judge import sequences as judge
-from tenfold.judge.sequences import count_tags
-from tenfold.stats.tags import TagWeights, best_tags
+from tenfold.judge import viterbi as judge
+from tenfold.judge.viterbi import count_tags
+from tenfold.stats.viterbi import TagWeights, best_tags
 
 
 def best_path(model, x):
@@ -247,7 +247,7 @@ def test_bits_do_not_depend_on_threads(monkeypatch):
     sequences = tagged(of_model(model), X, y)
     paths = []
     for count in (1, 2, 5):
-        monkeypatch.setattr("tenfold.stats.tags.threads", lambda entries, count=count: count)
+        monkeypatch.setattr("tenfold.stats.viterbi.threads", lambda entries, count=count: count)
         paths.append(best_tags(sequences, of_model(model)).tolist())
     assert paths[0] == paths[1] == paths[2]
 

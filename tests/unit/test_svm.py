@@ -12,15 +12,15 @@ from threadpoolctl import threadpool_limits
 import tenfold
 from estimators import classes, parameters, regression
 from tenfold.data import MemoryRows, WithConstant, with_constant
-from tenfold.estimators.svm.machines import Fits, machine_of, rows_of, tasks
-from tenfold.judge.joint_hinge import joint_gap
+from tenfold.estimators.svm.parameters import Fits, machine_of, rows_of, tasks
+from tenfold.judge.gap_crammer_singer import joint_gap
 from tenfold.losses import JointHinge, Softmax, SquaredHinge
 from tenfold.penalties import L2
 from tenfold.plans.svm import Limits, Machine
 from tenfold.plans.svm import fit as fit_machine
 from tenfold.problems import Glm
-from tenfold.solvers.joint_ascent import JointAscent
-from tenfold.solvers.joint_interior import JointInterior
+from tenfold.solvers.crammer_singer_cd import JointAscent
+from tenfold.solvers.crammer_singer_ipm import JointInterior
 from tenfold.solvers.loop import Status, run
 from tenfold.stats.derivatives import Params, predictions
 from tenfold.stats.softmax import class_hessian, softmax

@@ -28,8 +28,8 @@ import tenfold
 from estimators import SOLVED, regression, zero_weights
 from tenfold import LogisticRegression, Ridge, RidgeCV, certify, rows
 from tenfold.data import BatchRows, blocks, targets_of, text, weights_of
-from tenfold.data.ahead import in_order, read_ahead
 from tenfold.data.arrow import batches
+from tenfold.data.prefetch import in_order, read_ahead
 
 SRC = Path(tenfold.__file__).parents[1]
 

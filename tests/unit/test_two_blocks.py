@@ -13,9 +13,9 @@ import tenfold
 from estimators import pairs, weights
 from tenfold import CCA, PLSSVD, MultiviewCCA, PLSCanonical, PLSRegression, principal_angles
 from tenfold.certification.two_blocks import latent
-from tenfold.estimators.contract import as_rows
-from tenfold.judge.two_blocks import canonical
-from tenfold.plans import two_blocks as plan
+from tenfold.estimators.validation import as_rows
+from tenfold.judge.cca_pls import canonical
+from tenfold.plans import cca_pls as plan
 
 NAMES = ("x_weights_", "y_weights_", "x_loadings_", "y_loadings_", "x_rotations_", "y_rotations_", "coef_")
 

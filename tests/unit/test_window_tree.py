@@ -7,7 +7,7 @@ import pytest
 import sklearn.neighbors
 
 from tenfold import KernelDensity, _core, certify
-from tenfold.plans.neighbours.windows import Tolerance, log_sums, tree_of
+from tenfold.plans.neighbours.kde import Tolerance, log_sums, tree_of
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((3000, 2))

@@ -4,14 +4,14 @@ from typing import Any
 
 from tenfold.arrays import Floats, numpy_dtype, wide
 from tenfold.certification.by_class import numbers_of, rows_of
-from tenfold.estimators.bayes.categorical import least_categories
-from tenfold.estimators.bayes.discrete import smoothing
-from tenfold.estimators.bayes.gaussian import GaussianNB
-from tenfold.estimators.bayes.learned import fixed_priors
-from tenfold.estimators.bayes.mixed import columns_of_kinds
-from tenfold.estimators.by_class import given_priors, rows_of_classes
-from tenfold.estimators.contract import validate_weights
-from tenfold.judge import bayes as judge
+from tenfold.estimators.class_statistics import given_priors, rows_of_classes
+from tenfold.estimators.naive_bayes.categorical import least_categories
+from tenfold.estimators.naive_bayes.discrete import smoothing
+from tenfold.estimators.naive_bayes.gaussian import GaussianNB
+from tenfold.estimators.naive_bayes.learned import fixed_priors
+from tenfold.estimators.naive_bayes.mixed import columns_of_kinds
+from tenfold.estimators.validation import validate_weights
+from tenfold.judge import naive_bayes as judge
 from tenfold.judge.certificate import Certificate
 
 

@@ -11,11 +11,11 @@ from tenfold.arrays import Array, Floats, is_sparse, numpy_dtype, on_host, unit_
 from tenfold.certification.models import known, validated
 from tenfold.certification.outputs import Expect, Labels, Output, products
 from tenfold.data import Rows
-from tenfold.estimators.by_class import rows_of_classes
+from tenfold.estimators.class_statistics import rows_of_classes
 from tenfold.estimators.classes import numbered
-from tenfold.estimators.contract import validate_weights
 from tenfold.estimators.discriminant.centroid import NearestCentroid
-from tenfold.losses.labels import Softmax
+from tenfold.estimators.validation import validate_weights
+from tenfold.losses.classification import Softmax
 
 
 def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:

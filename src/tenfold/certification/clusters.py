@@ -10,10 +10,10 @@ from tenfold.arrays import Array, Floats, contiguous, is_sparse, numpy_dtype, on
 from tenfold.certification.models import status
 from tenfold.certification.outputs import Labels, Output
 from tenfold.data import MemoryRows
-from tenfold.estimators.contract import as_rows, rows_alone, validate_rows, validate_weights
+from tenfold.estimators.validation import as_rows, rows_alone, validate_rows, validate_weights
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.clusters import Labelled, Tree, leaves_of, lloyd_step, split_step
-from tenfold.plans.clusters import allowed_fall
+from tenfold.judge.kmeans import Labelled, Tree, leaves_of, lloyd_step, split_step
+from tenfold.plans.kmeans import allowed_fall
 
 
 def centres(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

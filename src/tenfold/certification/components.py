@@ -8,10 +8,10 @@ from sklearn.base import BaseEstimator
 from tenfold.arrays import namespace, numpy_dtype, on_host, wide
 from tenfold.certification.models import status
 from tenfold.data import Block, Rows, weights_of
-from tenfold.estimators.components.principal import count_asked
-from tenfold.estimators.contract import rows_alone, validate_rows, validate_weights
+from tenfold.estimators.decomposition.principal import count_asked
+from tenfold.estimators.validation import rows_alone, validate_rows, validate_weights
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.components import Derived, spectral
+from tenfold.judge.pca import Derived, spectral
 from tenfold.stats.derivatives import Total
 
 

@@ -10,14 +10,14 @@ from scipy.optimize import nnls
 from tenfold.arrays import Floats, on_host, unit_roundoff
 from tenfold.certification.models import params, validated
 from tenfold.data import Rows
-from tenfold.estimators.contract import as_rows, validate_weights
-from tenfold.judge.angles import Knots, angles_of_knots
+from tenfold.estimators.validation import as_rows, validate_weights
+from tenfold.judge.lars_angles import Knots, angles_of_knots
 from tenfold.machine import one_blas_thread
-from tenfold.plans.centred import Centred, Settings, aligned_statistics
+from tenfold.plans.centred_design import Centred, Settings, aligned_statistics
 from tenfold.plans.lasso import path_from_moments, way
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import SparseLeastSquares
-from tenfold.stats.columns import Columns
+from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.rfactor import RFactor
 

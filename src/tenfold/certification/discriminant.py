@@ -7,7 +7,7 @@ import numpy as np
 from tenfold.arrays import numpy_dtype, wide
 from tenfold.certification.by_class import rows_of
 from tenfold.estimators.discriminant.centroid import priors_of_classes
-from tenfold.estimators.discriminant.gaussian import estimated_covariances, priors_in_float64
+from tenfold.estimators.discriminant.gaussian_discriminant import estimated_covariances, priors_in_float64
 from tenfold.estimators.discriminant.linear import count_components, given_covariances
 from tenfold.judge import centroids as of_centroids
 from tenfold.judge import gaussian_classes as judge

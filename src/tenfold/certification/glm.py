@@ -11,23 +11,23 @@ from tenfold.certification.models import contradicted, known, params, status, va
 from tenfold.certification.outputs import Labels, Output
 from tenfold.data import Block, Rows
 from tenfold.estimators.classes import numbered, targets
-from tenfold.estimators.contract import as_rows, kept_rows, total_weight, validate_weights
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.huber import strength
 from tenfold.estimators.glm.offset import validate_offset
+from tenfold.estimators.validation import as_rows, kept_rows, total_weight, validate_weights
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.duality import gap
-from tenfold.judge.multinomial import gap_of_classes
-from tenfold.judge.scaled import scaled_gap
+from tenfold.judge.gap_huber import scaled_gap
+from tenfold.judge.gap_smooth import gap
+from tenfold.judge.gap_softmax import gap_of_classes
 from tenfold.judge.stationarity import stationarity
 from tenfold.losses.deviances import Gamma, Poisson, deviance
 from tenfold.losses.loss import Loss
-from tenfold.losses.numbers import Huber, Quantile
+from tenfold.losses.regression import Huber, Quantile
 from tenfold.penalties import L2, ElasticNet
-from tenfold.plans.generalised import rescaled_penalty
 from tenfold.plans.glm import first_constant
+from tenfold.plans.loss_penalty_table import rescaled_penalty
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset
-from tenfold.plans.piecewise import judge_at_kinks
+from tenfold.plans.piecewise_linear import judge_at_kinks
 from tenfold.problems import Glm, ScaledHuber
 from tenfold.stats.derivatives import Params, times
 

@@ -9,16 +9,16 @@ from tenfold.arrays import Floats, Integers, on_host
 from tenfold.certification.models import params, status, validated
 from tenfold.certification.scores import is_first_best
 from tenfold.data import Rows
-from tenfold.estimators.contract import as_rows, validate_weights
-from tenfold.judge.angles import Knots, angles_of_knots
+from tenfold.estimators.validation import as_rows, validate_weights
+from tenfold.judge.best_subset_bound import best_subset, check_sizes
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.greedy import greedy
-from tenfold.judge.matching import Steps, matching
-from tenfold.judge.subsets import best_subset, check_sizes
+from tenfold.judge.greedy_selection import greedy
+from tenfold.judge.lars_angles import Knots, angles_of_knots
+from tenfold.judge.matching_pursuit import Steps, matching
+from tenfold.plans.best_subset import MOST_SATURATED
 from tenfold.plans.lars import Walk, verdict
-from tenfold.plans.subsets import MOST_SATURATED
 from tenfold.problems import GreedyRule
-from tenfold.stats.columns import Columns
+from tenfold.stats.column_moments import Columns
 from tenfold.stats.moments import Moments
 
 

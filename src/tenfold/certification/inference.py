@@ -13,18 +13,18 @@ from tenfold.certification.logistic import chosen
 from tenfold.certification.models import is_pipeline, known, params, validated
 from tenfold.data import Rows
 from tenfold.estimators.classes import encoded, numbered, targets
-from tenfold.estimators.contract import as_rows, validate_weights
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.offset import validate_offset, with_offset
-from tenfold.estimators.inferred import coefficient_names, refusal
+from tenfold.estimators.inference_mixin import coefficient_names, refusal
 from tenfold.estimators.logistic.regression import CLASS_WEIGHTS
+from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.inference import COVARIANCES, LikelihoodInference
 from tenfold.judge.certificate import Certificate
-from tenfold.losses.labels import Logistic, Softmax
+from tenfold.losses.classification import Logistic, Softmax
 from tenfold.losses.loss import Loss
-from tenfold.losses.numbers import Square
-from tenfold.plans.generalised import is_free
-from tenfold.plans.likelihood import infer as infer_likelihood
+from tenfold.losses.regression import Square
+from tenfold.plans.glm_inference import infer as infer_likelihood
+from tenfold.plans.loss_penalty_table import is_free
 
 
 class Maximised(NamedTuple):

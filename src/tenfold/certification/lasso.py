@@ -8,11 +8,11 @@ import numpy as np
 from tenfold.arrays import Floats, numpy_dtype, on_host, unit_roundoff
 from tenfold.certification.models import params, status, validated
 from tenfold.certification.scores import is_first_best
-from tenfold.estimators.contract import as_rows, validate_weights
+from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.lasso import lasso_gap
+from tenfold.judge.gap_lasso import lasso_gap
 from tenfold.problems import SparseLeastSquares
-from tenfold.stats.columns import Columns
+from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 
 

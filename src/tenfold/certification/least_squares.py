@@ -10,13 +10,13 @@ from tenfold.arrays import Array, Floats, is_dask, is_foreign, is_sparse, like, 
 from tenfold.certification.models import known, params, status, validated
 from tenfold.data import Table
 from tenfold.estimators.classes import class_factors, factor_of_each, numbered
-from tenfold.estimators.contract import as_rows, validate_weights
 from tenfold.estimators.least_squares.ridge import signs
+from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.least_squares import residual
 from tenfold.judge.ridge_loo import MOST_PRODUCTS, leave_one_out_errors
 from tenfold.plans.least_squares import ridge_problem
-from tenfold.stats.columns import Columns
+from tenfold.stats.column_moments import Columns
 
 
 def regression(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

@@ -6,7 +6,7 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, is_sparse, on_host
 from tenfold.certification.outputs import Labels, Output, products
-from tenfold.losses.labels import Softmax
+from tenfold.losses.classification import Softmax
 
 
 def scores(model: Any, X: Array) -> tuple[Floats, Floats]:

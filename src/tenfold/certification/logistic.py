@@ -10,13 +10,13 @@ from tenfold.arrays import Array, is_sparse
 from tenfold.certification.models import contradicted, known, params, status, validated
 from tenfold.data import Table
 from tenfold.estimators.classes import numbered, targets
-from tenfold.estimators.contract import kept_rows, rowwise, total_weight, validate_weights
 from tenfold.estimators.labels import shares, weighted
 from tenfold.estimators.logistic.settings import Chosen
+from tenfold.estimators.validation import kept_rows, rowwise, total_weight, validate_weights
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.duality import gap
-from tenfold.judge.multinomial import gap_of_classes
-from tenfold.losses.labels import Logistic, Softmax
+from tenfold.judge.gap_smooth import gap
+from tenfold.judge.gap_softmax import gap_of_classes
+from tenfold.losses.classification import Logistic, Softmax
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params
 

@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator
 from tenfold.arrays import Array, Floats, numpy_dtype, on_host, unit_roundoff, wide
 from tenfold.certification.models import status
 from tenfold.certification.outputs import Labels, Output
-from tenfold.estimators.contract import refuse_not_finite, rows_alone, validate_rows, validate_weights
 from tenfold.estimators.mixture.gaussian import GaussianMixture
+from tenfold.estimators.validation import refuse_not_finite, rows_alone, validate_rows, validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.mixtures import Said, em_step
 from tenfold.plans.mixture_start import look

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from tenfold.arrays import FLOATS, Array, is_foreign, is_sparse, on_host
 from tenfold.data import Table
 from tenfold.estimators.classes import unknown_classes
-from tenfold.estimators.contract import canonical, finiteness, validate
+from tenfold.estimators.validation import canonical, finiteness, validate
 from tenfold.judge.certificate import Certificate
 from tenfold.stats.derivatives import Params
 

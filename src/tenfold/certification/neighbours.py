@@ -14,11 +14,19 @@ from sklearn.utils.validation import validate_data
 from tenfold.arrays import FLOATS, Array, Floats, Integers, is_dask, is_sparse, namespace, numpy_dtype, on_host
 from tenfold.certification.models import known
 from tenfold.certification.outputs import Labels, Output, take_samples
-from tenfold.choose.neighbours import list_of
+from tenfold.cross_validation.knn_loo import list_of
 from tenfold.data import MemoryRows, Rows
 from tenfold.distances import distance_of
 from tenfold.estimators.classes import numbered as numbered_classes
-from tenfold.estimators.contract import (
+from tenfold.estimators.neighbours.density import bandwidth_by_rule
+from tenfold.estimators.neighbours.distance_metric_objects import is_metric
+from tenfold.estimators.neighbours.kde_model import Windowed
+from tenfold.estimators.neighbours.metrics import name_metric
+from tenfold.estimators.neighbours.neighbors_model import Searched
+from tenfold.estimators.neighbours.parzen import largest_targets, windows_about
+from tenfold.estimators.neighbours.remote_queries import THERE
+from tenfold.estimators.registration import source_of
+from tenfold.estimators.validation import (
     as_rows,
     refuse_not_finite,
     rows_alone,
@@ -27,20 +35,12 @@ from tenfold.estimators.contract import (
     validate_rows,
     validate_weights,
 )
-from tenfold.estimators.neighbours.density import bandwidth_by_rule
-from tenfold.estimators.neighbours.metrics import name_metric
-from tenfold.estimators.neighbours.objects import is_metric
-from tenfold.estimators.neighbours.parzen import largest_targets, windows_about
-from tenfold.estimators.neighbours.reached import THERE
-from tenfold.estimators.neighbours.searched import Searched
-from tenfold.estimators.neighbours.windowed import Windowed
-from tenfold.estimators.registration import source_of
+from tenfold.judge import kde as judge_windows
 from tenfold.judge import neighbours as judge
 from tenfold.judge import prototypes as judge_prototypes
-from tenfold.judge import windows as judge_windows
 from tenfold.judge.certificate import Certificate
 from tenfold.plans.neighbours import bandwidths_to_try, log_volume, numbered, rows_at, sampled
-from tenfold.plans.neighbours import boxes as plan
+from tenfold.plans.neighbours import histogram as plan
 
 
 def index(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

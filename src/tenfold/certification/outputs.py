@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from tenfold.arrays import Array, Floats, is_dask, is_foreign, is_sparse, numpy_dtype, on_host, unit_roundoff, wide
 from tenfold.data import BatchRows, Table
-from tenfold.estimators.contract import rows_alone, validate_rows
+from tenfold.estimators.validation import rows_alone, validate_rows
 
 MOST_SAMPLES = 256
 """How many samples the model's own methods are tried on."""

@@ -10,12 +10,12 @@ from tenfold.certification.models import known, params, status, validated
 from tenfold.certification.outputs import Labels, Output
 from tenfold.data import Rows
 from tenfold.estimators.classes import numbered
-from tenfold.estimators.contract import as_rows, validate_weights
-from tenfold.estimators.perceptron.mistaken import problem_of, weights_of_rows
+from tenfold.estimators.perceptron.mistake_driven import problem_of, weights_of_rows
+from tenfold.estimators.validation import as_rows, validate_weights
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.counts import count, count_votes
+from tenfold.judge.mistakes import count, count_votes
 from tenfold.problems import Separation
-from tenfold.stats.votes import Voters
+from tenfold.stats.perceptron_votes import Voters
 
 
 def linear(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

@@ -12,13 +12,13 @@ from tenfold.arrays import FLOATS, Array, Floats, contiguous
 from tenfold.certification.models import known, params, validated
 from tenfold.data import Table
 from tenfold.estimators.classes import numbered
-from tenfold.estimators.contract import as_rows, canonical, counted, validate_weights
+from tenfold.estimators.validation import as_rows, canonical, counted, validate_weights
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.duality import gap
-from tenfold.judge.one_class import one_class_gap
-from tenfold.losses.labels import Hinge, Logistic, ModifiedHuber, SquaredHinge
+from tenfold.judge.gap_one_class_svm import one_class_gap
+from tenfold.judge.gap_smooth import gap
+from tenfold.losses.classification import Hinge, Logistic, ModifiedHuber, SquaredHinge
 from tenfold.losses.loss import Loss
-from tenfold.losses.numbers import EpsilonInsensitive, Huber, Square, SquaredEpsilonInsensitive
+from tenfold.losses.regression import EpsilonInsensitive, Huber, Square, SquaredEpsilonInsensitive
 from tenfold.penalties import L2, ElasticNet, Penalty
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params

@@ -9,7 +9,7 @@ from tenfold.certification.models import status
 from tenfold.certification.outputs import MOST_SAMPLES
 from tenfold.estimators.structured import flat_tags, numbers_of, weights_of, weights_of_sequences
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.sequences import count_tags
+from tenfold.judge.viterbi import count_tags
 
 
 def tagger(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:

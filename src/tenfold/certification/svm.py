@@ -7,8 +7,8 @@ import numpy as np
 from tenfold.arrays import contiguous
 from tenfold.certification.models import known, params, status, validated
 from tenfold.estimators.classes import numbered
-from tenfold.estimators.contract import validate_weights
-from tenfold.estimators.svm.machines import Task, machine_of, refuse_elsewhere, rows_of, tasks
+from tenfold.estimators.svm.parameters import Task, machine_of, refuse_elsewhere, rows_of, tasks
+from tenfold.estimators.validation import validate_weights
 from tenfold.judge.certificate import Certificate
 from tenfold.plans.svm import worst
 from tenfold.stats.derivatives import Params

@@ -8,12 +8,12 @@ from sklearn.base import BaseEstimator
 from tenfold.arrays import Floats, numpy_dtype, wide
 from tenfold.certification.models import status, validated
 from tenfold.data import Rows
-from tenfold.estimators.contract import as_rows, rows_alone, validate_rows, validate_weights
-from tenfold.estimators.two_blocks.blocks import ridges
-from tenfold.estimators.two_blocks.views import widths_of_views
+from tenfold.estimators.cross_decomposition.blocks import ridges
+from tenfold.estimators.cross_decomposition.views import widths_of_views
+from tenfold.estimators.validation import as_rows, rows_alone, validate_rows, validate_weights
+from tenfold.judge.cca_pls import Latent, canonical, deflated, singular
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.two_blocks import Latent, canonical, deflated, singular
-from tenfold.judge.views import several_views
+from tenfold.judge.multiview_cca import several_views
 
 
 def _rows(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:

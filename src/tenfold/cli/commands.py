@@ -172,7 +172,7 @@ def fit(**options: Any) -> int:
 @said_plainly
 def predict(run: Path, data: Path, output: Path | None, proba: bool, interval: float | None) -> int:
     """Predict the rows of a new table by the model of a run."""
-    from tenfold.cli.using import predict as work
+    from tenfold.cli.run_commands import predict as work
 
     return work(run, data, output, proba=proba, interval=interval)
 
@@ -183,7 +183,7 @@ def predict(run: Path, data: Path, output: Path | None, proba: bool, interval: f
 @said_plainly
 def report(run: Path, show: bool) -> int:
     """Write the page of a run again, and print where it is."""
-    from tenfold.cli.using import report as work
+    from tenfold.cli.run_commands import report as work
 
     return work(run, show=show)
 
@@ -194,7 +194,7 @@ def report(run: Path, show: bool) -> int:
 @said_plainly
 def certify(run: Path, data: Path) -> int:
     """Judge the saved model anew on its data."""
-    from tenfold.cli.using import certify as work
+    from tenfold.cli.run_commands import certify as work
 
     return work(run, data)
 
@@ -206,7 +206,7 @@ def certify(run: Path, data: Path) -> int:
 @said_plainly
 def info(data: Path, target: str | None, as_json: bool) -> int:
     """Say what is in a table: types of columns, missing values, decisions."""
-    from tenfold.cli.using import info as work
+    from tenfold.cli.run_commands import info as work
 
     return work(data, target, as_json=as_json)
 
@@ -217,7 +217,7 @@ def info(data: Path, target: str | None, as_json: bool) -> int:
 @said_plainly
 def check(data: Path, against: Path) -> int:
     """Test a new table against the one of a run: ranges, categories, missing values, drift."""
-    from tenfold.cli.using import check as work
+    from tenfold.cli.run_commands import check as work
 
     return work(data, against)
 

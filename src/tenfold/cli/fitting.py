@@ -6,17 +6,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tenfold.cli import screen
+from tenfold.cli import terminal
+from tenfold.cli.candidates import BASELINE, lines
 from tenfold.cli.commands import GOOD, LATE
 from tenfold.cli.explain import SECONDS
-from tenfold.cli.folder import PAGE, as_json, refuse_other
-from tenfold.cli.league import best_of_ours, dense_width, is_curved, played, standings
-from tenfold.cli.preparing import Prepared, Roles, prepared
-from tenfold.cli.recording import Task, describe, record_of_league, record_of_structure
+from tenfold.cli.leaderboard import best_of_ours, dense_width, is_curved, played, standings
+from tenfold.cli.load_table import Prepared, Roles, prepared
+from tenfold.cli.run_directory import PAGE, as_json, refuse_other
+from tenfold.cli.run_output import write
+from tenfold.cli.run_record import Task, describe, record_of_league, record_of_structure
 from tenfold.cli.scoring import metric_for
-from tenfold.cli.structure import found as found_structure
-from tenfold.cli.writing import write
-from tenfold.cli.zoo import BASELINE, lines
+from tenfold.cli.unsupervised import found as found_structure
 from tenfold.datasets import load_demo, write_csv
 from tenfold.features import share_counts
 from tenfold.selection import Event
@@ -72,7 +72,7 @@ def run(
     table = prepared(data, roles, task)
     job = Task(data, roles, test, out, seed, datetime.now(UTC).isoformat(timespec="seconds"))
     if not quiet:
-        describe(table, screen.errors())
+        describe(table, terminal.errors())
     if table.y is None:
         return _structure(table, job, time_limit - (time.perf_counter() - begin), quiet, as_json)
     kept = _kept(begin, table.frame.height)
@@ -107,7 +107,7 @@ def _league(
     curved, remark = is_curved(table, metric, job.seed) if models in ("fast", "all") else (False, "")
     shape = (table.frame.height, table.width)
     chosen, away = lines(table.family, models, table.y, shape, job.seed, dense=dense_width(table), curved=curved)
-    with screen.Bar(len(chosen), quiet) as bar:
+    with terminal.Bar(len(chosen), quiet) as bar:
 
         def tell(event: Event) -> None:
             best = event.best
@@ -131,7 +131,7 @@ def _league(
 
 
 def _structure(table: Prepared, job: Task, seconds: float, quiet: bool, json: bool) -> int:
-    with screen.Bar(3, quiet) as bar:
+    with terminal.Bar(3, quiet) as bar:
         record, best = record_of_structure(
             job, table, lambda Z, deadline: found_structure(Z, deadline, lambda name: bar.now(name, advance=1)), seconds
         )
@@ -144,11 +144,11 @@ def _shown(record: dict[str, Any], job: Task, json: bool, late: bool) -> int:
     if json:
         sys.stdout.write(as_json(record))
     else:
-        out, err = screen.output(), screen.errors()
-        out.print(screen.board(record))
+        out, err = terminal.output(), terminal.errors()
+        out.print(terminal.board(record))
         err.print(f"\n{record['lead']}", markup=False)
         if record.get("test"):
-            err.print(f"\n{screen.test_line(record)}", markup=False)
+            err.print(f"\n{terminal.test_line(record)}", markup=False)
         for note in record["notes"]:
             err.print(note, style="dim", markup=False)
         err.print(f"Report: {(job.out / PAGE).absolute()}", markup=False, soft_wrap=True)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.arrays import Floats, Integers
-from tenfold.cli.league import Standing
-from tenfold.cli.preparing import Prepared
+from tenfold.cli.leaderboard import Standing
+from tenfold.cli.load_table import Prepared
 from tenfold.cli.scoring import BY_FOLDS, Metric
 from tenfold.report.words import scored
 from tenfold.selection import Result, best_of

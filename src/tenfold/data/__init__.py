@@ -2,6 +2,7 @@
 
 from tenfold.arrays import NotFinite
 from tenfold.data.batches import BatchRows
+from tenfold.data.bias_column import WithConstant, with_constant
 from tenfold.data.blocks import (
     Block,
     Lifted,
@@ -17,7 +18,6 @@ from tenfold.data.blocks import (
     targets_of,
     weights_of,
 )
-from tenfold.data.constant import WithConstant, with_constant
 from tenfold.data.memory import MemoryRows
 from tenfold.data.passes import BudgetSpent, limit_passes
 from tenfold.data.sequences import Sequences

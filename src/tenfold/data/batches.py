@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Array, contiguous
-from tenfold.data.ahead import read_ahead
 from tenfold.data.blocks import Block, InOrder, block_length, every, rows_of, targets_of, weights_of
 from tenfold.data.memory import MemoryRows
+from tenfold.data.prefetch import read_ahead
 from tenfold.data.table import Table
 
 BLOCKS = 2

@@ -15,7 +15,6 @@ from typing import TypeVar
 import numpy as np
 
 from tenfold.arrays import Array
-from tenfold.data.ahead import in_order
 from tenfold.data.dialect import Asked, Dialect
 from tenfold.data.files import File
 from tenfold.data.named import (
@@ -28,6 +27,7 @@ from tenfold.data.named import (
     text_column,
     time_column,
 )
+from tenfold.data.prefetch import in_order
 from tenfold.data.table import EXACT, Piece, Survey, too_large
 from tenfold.data.text import NOTHING, Cells, Chunk, ColumnKind, TextFile
 from tenfold.data.words import are_codes, in_64_bits, number_of

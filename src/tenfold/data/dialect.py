@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from tenfold.data.faults import Decision, TableError
+from tenfold.data.errors import Decision, TableError
 from tenfold.data.words import COMMA_NUMBER, MISSING
 
 DELIMITERS = ("\t", ";", "|", ",")

@@ -2,7 +2,7 @@
 
 import codecs
 
-from tenfold.data.faults import Decision, TableError
+from tenfold.data.errors import Decision, TableError
 
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 

@@ -17,7 +17,7 @@ from tenfold import _core
 from tenfold.arrays import Array
 from tenfold.data.dialect import Asked, Dialect, check_records, find_dialect, has_old_breaks, records
 from tenfold.data.encoding import encoding_of
-from tenfold.data.faults import TableError
+from tenfold.data.errors import TableError
 from tenfold.data.files import File
 
 CHUNK_BYTES = 1 << 21

@@ -14,7 +14,7 @@ from tenfold.decide.losses import (
     with_reject,
 )
 from tenfold.decide.priors import Priors, estimate_priors, reweight
-from tenfold.decide.rejecting import RejectCurve, best_error, chow, cover_hart, reject_curve
+from tenfold.decide.reject_option import RejectCurve, best_error, chow, cover_hart, reject_curve
 
 __all__ = [
     "BestThreshold",

@@ -9,8 +9,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, is_dask, is_foreign, is_numpy, like, namespace, on_host
-from tenfold.estimators.contract import clusters
-from tenfold.losses.labels import Logistic, Softmax
+from tenfold.estimators.validation import clusters
+from tenfold.losses.classification import Logistic, Softmax
 from tenfold.machine import threads
 
 

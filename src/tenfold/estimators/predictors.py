@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import FLOATS, Array, contiguous, is_dask, is_foreign, is_numpy, is_sparse, namespace, on_host
 from tenfold.data import BatchRows, Block, NotFinite, Table
-from tenfold.estimators import foreign
+from tenfold.estimators import array_api
 from tenfold.estimators.classes import largest
-from tenfold.estimators.contract import (
+from tenfold.estimators.validation import (
     canonical,
     clusters,
     finiteness,
@@ -71,7 +71,7 @@ class Predictor:
             found = clusters().predictions(self, X, of_rows(False))
             return found if then is None else rowwise(then, found)
         if is_foreign(X):
-            return _followed(of_rows(False), then)(foreign.to_predict(self, X))
+            return _followed(of_rows(False), then)(array_api.to_predict(self, X))
         if not (is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")):  # type: ignore[attr-defined]
             finite = finiteness(self)
             X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finite, reset=False)
@@ -218,5 +218,5 @@ class Scored:
         if is_dask(X):
             return clusters().score(self, X, y, sample_weight)
         if is_foreign(X):
-            return foreign.score(self, X, y, validate_weights(sample_weight, X))
+            return array_api.score(self, X, y, validate_weights(sample_weight, X))
         return float(super().score(X, y, sample_weight=sample_weight))  # type: ignore[misc]

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import tenfold
 from tenfold.arrays import is_dask, is_foreign, is_sparse
 from tenfold.data import Table
-from tenfold.estimators.entries import Entry
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.schema import Check, Rule
 
 Source = Literal["arrays", "sparse", "files", "Dask", "devices"]

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, Integers, is_sparse
 from tenfold.data import Sequences
-from tenfold.estimators.contract import all_or_nothing, validate_weights
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -25,9 +24,10 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
-from tenfold.plans.structured import TagFit, fit
+from tenfold.estimators.validation import all_or_nothing, validate_weights
+from tenfold.plans.structured_perceptron import TagFit, fit
 from tenfold.solvers.loop import Status
-from tenfold.stats.tags import TagWeights, best_tags
+from tenfold.stats.viterbi import TagWeights, best_tags
 
 INSTEAD = "Give a list of sequences, each an array or a sparse matrix (tokens, features) or a list of dicts."
 

@@ -1,16 +1,16 @@
 """Tables of mixed types: reading them, what their columns are, and their encoding as numbers."""
 
-from tenfold.data.faults import Decision, TableError
-from tenfold.features.blocks import CountBins, DateParts, Numbers, Ranks
+from tenfold.data.errors import Decision, TableError
+from tenfold.features.categorical import Levels, TargetMeans
 from tenfold.features.check import Finding, TableCheck, check_table
+from tenfold.features.column_encoders import CountBins, DateParts, Numbers, Ranks
 from tenfold.features.encoder import TableEncoder
-from tenfold.features.kinds import ColumnType, Schema, infer_schema
-from tenfold.features.leaks import Suspect, suspects
-from tenfold.features.levels import Levels, TargetMeans
 from tenfold.features.profiles import profile
-from tenfold.features.reading import Reading, read_table
+from tenfold.features.schema import ColumnType, Schema, infer_schema
 from tenfold.features.sentinels import find_sentinels
-from tenfold.features.task import Target, infer_task, split_target
+from tenfold.features.table_reader import Reading, read_table
+from tenfold.features.target import Target, infer_task, split_target
+from tenfold.features.target_leakage import Suspect, suspects
 from tenfold.features.text import Texts, count_vocabulary, text_vectoriser
 from tenfold.features.words import share_counts
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tenfold.data.faults import TableError, some
+from tenfold.data.errors import TableError, some
 from tenfold.features.frames import pl
 
 BEGIN = re.compile(rb"\A(?:[ \t]*(?:%[^\r\n]*)?[\r\n])*[ \t]*@(?:relation|attribute)\b", re.IGNORECASE)

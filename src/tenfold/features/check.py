@@ -10,12 +10,12 @@ import numpy as np
 from scipy import special, stats
 from sklearn.pipeline import Pipeline
 
-from tenfold.data.faults import TableError, some
-from tenfold.features.canonical import without_missing
+from tenfold.data.errors import TableError, some
+from tenfold.features.dtypes import without_missing
 from tenfold.features.encoder import TableEncoder
 from tenfold.features.frames import frame_of, pl
-from tenfold.features.kinds import DROPPED, ColumnType, Schema
 from tenfold.features.profiles import duplicates, levels_of, measured, profile, schema_of
+from tenfold.features.schema import DROPPED, ColumnType, Schema
 
 SMALL_SHIFT, SMALL_RATE, FEW_EXPECTED = 0.05, 0.01, 5.0
 ORDER = {"error": 0, "warning": 1, "note": 2}

@@ -14,14 +14,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_sparse
-from tenfold.data.faults import Decision, TableError, some
-from tenfold.features.blocks import CountBins, DateParts, Numbers, Ranks
-from tenfold.features.canonical import typed
-from tenfold.features.decided import decisions_of
+from tenfold.data.errors import Decision, TableError, some
+from tenfold.features.categorical import Levels, TargetMeans
+from tenfold.features.column_encoders import CountBins, DateParts, Numbers, Ranks
+from tenfold.features.decision_log import decisions_of
+from tenfold.features.dtypes import typed
 from tenfold.features.frames import frame_of, is_frame, pl
-from tenfold.features.kinds import ColumnType, Declared, Schema, infer_schema
-from tenfold.features.levels import Levels, TargetMeans
-from tenfold.features.reading import Reading
+from tenfold.features.schema import ColumnType, Declared, Schema, infer_schema
+from tenfold.features.table_reader import Reading
 from tenfold.features.text import Texts, count_vocabulary
 
 SPARSE_SHARE, SPARSE_BYTES = 0.2, 1 << 25

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from tenfold.arrays import is_sparse
-from tenfold.data.faults import TableError
+from tenfold.data.errors import TableError
 
 try:
     import polars as pl

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.features.canonical import as_text, canonical, without_missing
+from tenfold.features.dtypes import as_text, canonical, without_missing
 from tenfold.features.frames import frame_of, pl
-from tenfold.features.kinds import DROPPED, ColumnType, Declared, Schema, infer_schema
+from tenfold.features.schema import DROPPED, ColumnType, Declared, Schema, infer_schema
 
 POINTS, POINTS_OF_ALL, FEWEST_POINTS, LEVELS = 200, 100_000, 5, 1000
 DAY = 86_400e6

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats
-from tenfold.data.faults import Decision
-from tenfold.features.canonical import typed
+from tenfold.data.errors import Decision
+from tenfold.features.dtypes import typed
 from tenfold.features.frames import frame_of
-from tenfold.features.kinds import Declared, infer_schema
+from tenfold.features.schema import Declared, infer_schema
 
 STRONG = re.compile(r"-?(9{3,}|9{3,}\.(9+|25)|8{4,}|7{4,}|32767|65535|2147483647|4294967295|32768|2147483648)")
 WEAK = re.compile(r"-(1|9|99|88|77)|99|98|97|88|77|99[87]|88[89]")

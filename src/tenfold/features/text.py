@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 
-from tenfold.features.canonical import as_text
+from tenfold.features.dtypes import as_text
 from tenfold.features.frames import frame_of, pl
 from tenfold.features.words import WordCounts, count_words
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, is_sparse, unit_roundoff
 from tenfold.data import Block, Rows, weights_of
-from tenfold.judge.bayes import sums_again
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.discriminant import Witness, judge_priors
-from tenfold.judge.exact import Pair, exact
-from tenfold.stats.classes import ClassErrors, class_errors, groups_of, marks, memberships
+from tenfold.judge.naive_bayes import sums_again
+from tenfold.judge.recompute import Pair, exact
+from tenfold.stats.class_totals import ClassErrors, class_errors, groups_of, marks, memberships
 from tenfold.stats.moments import GroupedMoments
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)

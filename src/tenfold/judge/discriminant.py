@@ -15,8 +15,8 @@ import numpy as np
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.exact import Pair, exact
-from tenfold.stats.classes import ClassErrors, class_errors, class_products, fourth_powers, pooled_products
+from tenfold.judge.recompute import Pair, exact
+from tenfold.stats.class_totals import ClassErrors, class_errors, class_products, fourth_powers, pooled_products
 from tenfold.stats.moments import GroupedMoments
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)

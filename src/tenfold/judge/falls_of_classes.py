@@ -1,4 +1,4 @@
-"""How far the objective of a softmax problem can fall from a point, by its Newton step: the bound of falls.py.
+"""How far the objective of a softmax problem can fall from a point, by its Newton step: the bound of newton_decrement_bound.py.
 
 Third derivatives along a direction d are at most the curvature times the largest difference between two classes of x.d.
 """
@@ -11,11 +11,11 @@ from scipy.linalg import lapack
 
 from tenfold.arrays import Floats, Integers, is_sparse, like, namespace
 from tenfold.data import Block, settled
-from tenfold.judge.falls import TILE, price
+from tenfold.judge.newton_decrement_bound import TILE, price
 from tenfold.judge.points_of_classes import Data, Point, read
 from tenfold.machine import one_blas_thread
 from tenfold.stats.derivatives import Params, Total, back_times
-from tenfold.stats.extremes import Extremes, of_columns
+from tenfold.stats.min_max import Extremes, of_columns
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.judge import directions as along
 from tenfold.judge import discriminant as judge
+from tenfold.judge import lda_directions as along
 from tenfold.judge.certificate import Certificate
-from tenfold.stats.classes import as_one_class
+from tenfold.stats.class_totals import as_one_class
 
 Axes = tuple[Floats, Floats]
 """Directions (p, r), and their shares of what lies between classes."""

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from tenfold.arrays import Floats, unit_roundoff
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.points import centred, stored_roundoff
+from tenfold.judge.objective_points import centred, stored_roundoff
 from tenfold.problems import Glm
-from tenfold.stats.columns import Columns
+from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Derivatives, Params, derivatives
 from tenfold.stats.moments import Moments
 

@@ -26,7 +26,7 @@ from tenfold.arrays import (
 )
 from tenfold.data import Block, MemoryRows, Rows
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.exact import Pair, exact
+from tenfold.judge.recompute import Pair, exact
 
 WORK = 1 << 21
 """Entries of rows that the judge reads for its distances, and for each row as many as there are in:"""

@@ -6,7 +6,7 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import Rows
-from tenfold.judge.points import centred
+from tenfold.judge.objective_points import centred
 from tenfold.penalties import Groups, Penalty
 from tenfold.stats.derivatives import Params
 from tenfold.stats.softmax import softmax

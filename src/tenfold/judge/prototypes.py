@@ -5,7 +5,7 @@ from scipy.spatial.distance import cdist
 
 from tenfold.arrays import Floats, Integers, unit_roundoff
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.exact import Pair, exact
+from tenfold.judge.recompute import Pair, exact
 
 ROUNDING = 512.0 * unit_roundoff(np.float64)
 TILE = 1 << 22

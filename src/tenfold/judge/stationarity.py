@@ -12,7 +12,7 @@ import numpy as np
 from tenfold.arrays import Floats, namespace, on_host, unit_roundoff
 from tenfold.data import Block, Rows, weights_of
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.points import Data, centred, length, local, prepare, refuse_not_finite
+from tenfold.judge.objective_points import Data, centred, length, local, prepare, refuse_not_finite
 from tenfold.problems import Glm
 from tenfold.stats.derivatives import Params, Total, derivatives, times
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Array, namespace
 from tenfold.losses.loss import Loss, Plain, between, within, x_log_x
-from tenfold.losses.numbers import Square
+from tenfold.losses.regression import Square
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from tenfold.arrays import Array, like, namespace, on_host
-from tenfold.losses.compound import log_saturated
+from tenfold.losses.classification import Logistic, Softmax
 from tenfold.losses.deviances import IdentityDeviance, LogDeviance, Tweedie
-from tenfold.losses.labels import Logistic, Softmax
 from tenfold.losses.loss import Loss
+from tenfold.losses.tweedie_density import log_saturated
 
 
 @dataclass(frozen=True)

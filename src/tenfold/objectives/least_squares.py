@@ -7,7 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Floats, namespace
 from tenfold.data import Block, Lifted, Rows
-from tenfold.losses.numbers import Square
+from tenfold.losses.regression import Square
 from tenfold.objectives.objective import Objective, Reading
 from tenfold.problems import SparseLeastSquares
 from tenfold.stats.derivatives import Derivatives, Params, Total, back_times, derivatives, times

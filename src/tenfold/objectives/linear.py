@@ -8,13 +8,13 @@ import numpy as np
 from tenfold.arrays import Array, Floats, namespace, on_host
 from tenfold.data import Block, Lifted, Rows, weights_of
 from tenfold.hessians import Factor, factor_linear
-from tenfold.losses.labels import Softmax
+from tenfold.losses.classification import Softmax
 from tenfold.losses.loss import Loss
-from tenfold.losses.numbers import Square
+from tenfold.losses.regression import Square
 from tenfold.objectives.objective import Objective, Reading, is_finite
 from tenfold.penalties import L2, Penalty
 from tenfold.problems import Evaluation, Glm, evaluate, evaluate_ahead, evaluate_roughly, objectives
-from tenfold.stats.columns import Columns
+from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, Total
 
 ROUGH = 1e-8

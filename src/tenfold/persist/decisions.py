@@ -4,7 +4,7 @@ from typing import Any
 
 from tenfold.estimators.schema import ANY, Schema, floats, labels, many, nothing, text
 from tenfold.persist.records import record
-from tenfold.persist.transformers import model, values
+from tenfold.persist.schema_sklearn import model, values
 
 INNER = {**ANY, "estimator_": model, "classes_": labels("k")}
 

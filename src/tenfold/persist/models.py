@@ -19,10 +19,10 @@ from tenfold.estimators.registration import registration_of
 from tenfold.estimators.schema import Schema, failed
 from tenfold.persist.decisions import DECISIONS
 from tenfold.persist.errors import LoadError, SaveError
-from tenfold.persist.ours import schema_of_class
 from tenfold.persist.records import BUILT, FUNCTIONS, RECORDS
+from tenfold.persist.schema_sklearn import TRANSFORMERS
+from tenfold.persist.schema_tenfold import schema_of_class
 from tenfold.persist.tables import TABLES
-from tenfold.persist.transformers import TRANSFORMERS
 from tenfold.persist.values import Reader, Writer
 
 WITHIN: dict[str, tuple[str, Schema]] = {

@@ -93,7 +93,7 @@ RECORDS: dict[str, Record] = {
     ),
     "Record": Record("tenfold.solvers.loop", dict.fromkeys(("objective", "measure", "seconds"), real)),
     "Pass": Record("tenfold.solvers.perceptron", {"mistakes": whole(), "loss": real, "length": real}),
-    "TagPass": Record("tenfold.solvers.structured", {"mistakes": whole(), "sequences": whole()}),
+    "TagPass": Record("tenfold.solvers.structured_perceptron", {"mistakes": whole(), "sequences": whole()}),
     "LeastSquaresInference": Record(
         "tenfold.inference", RESULT | dict.fromkeys(("sigma2", "r_squared", "r_squared_adjusted"), real)
     ),
@@ -105,7 +105,7 @@ RECORDS: dict[str, Record] = {
         | {"groups": whole()},
     ),
     "JackknifePlus": Record(
-        "tenfold.choose.loo",
+        "tenfold.cross_validation.ridge_loo",
         {
             "rows": floats("n p"),
             "errors": floats("n"),
@@ -122,7 +122,7 @@ RECORDS: dict[str, Record] = {
         "tenfold.solvers.perceptron", {"sums": floats("t p"), "sum_intercept": floats("t"), "seen": number(0.0)}
     ),
     "Voters": Record(
-        "tenfold.stats.votes",
+        "tenfold.stats.perceptron_votes",
         {
             "classes": whole(2, size="k"),
             "X": floats("m p", sparse=True),
@@ -149,23 +149,23 @@ RECORDS: dict[str, Record] = {
     ),
     "GroupedMoments": Record("tenfold.stats.moments", {"groups": many(record("Moments"))}),
     "WithinMoments": Record(
-        "tenfold.stats.within",
+        "tenfold.stats.within_class_scatter",
         {"count": whole(), "weight": floats("k", low=0.0), "mean": floats("k p"), "scatter": floats("p p")},
     ),
     "ClassSums": Record(
-        "tenfold.stats.classes",
+        "tenfold.stats.class_totals",
         {"weight": floats("k", low=0.0), "sums": floats("k p"), "low": number(inf=True, nan=True)},
     ),
     "ClassColumns": Record(
-        "tenfold.stats.classes",
+        "tenfold.stats.class_totals",
         {"mean": floats("k c"), "squares": floats("k c", low=0.0), "weight": floats("k", "k c", low=0.0)},
     ),
     "ClassTables": Record(
-        "tenfold.stats.tables", {"weight": floats("k", low=0.0), "tables": many(floats("k *", low=0.0))}
+        "tenfold.stats.contingency", {"weight": floats("k", low=0.0), "tables": many(floats("k *", low=0.0))}
     ),
-    "Several": Record("tenfold.stats.several", {"parts": many(record(*STATISTICS))}),
+    "Several": Record("tenfold.stats.combined", {"parts": many(record(*STATISTICS))}),
     "Centres": Record(
-        "tenfold.plans.centroids",
+        "tenfold.plans.nearest_centroid",
         {
             "weight": floats("k", low=0.0),
             "centre": floats("k p"),
@@ -187,12 +187,12 @@ RECORDS: dict[str, Record] = {
     ),
     "Threshold": Record("tenfold.decide", dict.fromkeys(("probability", "log_odds"), real)),
     "ColumnType": Record(
-        "tenfold.features.kinds",
+        "tenfold.features.schema",
         dict.fromkeys(("name", "kind", "reason"), text())
         | {"missing": whole(), "distinct": whole(), "formats": many(text()), "levels": many(anything())}
         | {"numerals": many(text(), "3") | nothing(), "declared": flag()},
     ),
-    "Schema": Record("tenfold.features.kinds", {"columns": many(record("ColumnType"))}),
+    "Schema": Record("tenfold.features.schema", {"columns": many(record("ColumnType"))}),
     **{
         name: Record("tenfold.losses", {})
         for name in (

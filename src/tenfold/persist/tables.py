@@ -19,7 +19,7 @@ from tenfold.estimators.schema import (
     text,
     whole,
 )
-from tenfold.persist.transformers import model
+from tenfold.persist.schema_sklearn import model
 
 strings = many(text())
 BLOCK = {**ANY, "names_": many(text(), "p"), "names_out_": strings}

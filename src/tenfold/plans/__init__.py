@@ -2,6 +2,6 @@
 store what it returns.
 """
 
-from tenfold.plans.fitted import Fitted
+from tenfold.plans.result import Fitted
 
 __all__ = ["Fitted"]

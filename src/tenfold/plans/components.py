@@ -9,9 +9,9 @@ import numpy as np
 from tenfold.arrays import Floats, wide
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.components import Derived, spectral
-from tenfold.plans.spectral import BLOCK, Spectrum, minka, of_moments, of_rows, share, signed
-from tenfold.stats.columns import Columns
+from tenfold.judge.pca import Derived, spectral
+from tenfold.plans.pca import BLOCK, Spectrum, minka, of_moments, of_rows, share, signed
+from tenfold.stats.column_moments import Columns
 from tenfold.stats.moments import Moments
 
 

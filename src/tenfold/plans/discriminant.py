@@ -27,11 +27,11 @@ from tenfold.judge.certificate import Certificate
 from tenfold.judge.discriminant import Stored
 from tenfold.machine import one_blas_thread
 from tenfold.plans.by_class import PARTS, TooFewRows
-from tenfold.stats.classes import as_one_class, fourth_powers, quadratics
-from tenfold.stats.decisions import decide_linear, decide_whole
+from tenfold.stats.argmax_float32 import decide_linear, decide_whole
+from tenfold.stats.class_totals import as_one_class, fourth_powers, quadratics
 from tenfold.stats.derivatives import Params, Total, times
 from tenfold.stats.moments import GroupedMoments, Moments
-from tenfold.stats.within import WithinMoments, within_moments
+from tenfold.stats.within_class_scatter import WithinMoments, within_moments
 
 NARROW = 511
 """A matrix of more columns is better summed by all threads together, class by class."""

@@ -1,7 +1,7 @@
 """Generalised linear models of one target, or of several classes together: any smooth loss, with a squared penalty,
 none, or, where the loss is convex, an L1 penalty, an elastic net or groups.
 
-`select_solver` says which path suits the shape of the data (glm_paths.py; sparse_glm.py where the penalty has kinks).
+`select_solver` says which path suits the shape of the data (glm_paths.py; l1_glm.py where the penalty has kinks).
 Few rows of many columns are rotated into as many coordinates as rows first. All start at the best constant. The judge
 reads the rows at the result; what it refuses is worked on further.
 """
@@ -16,22 +16,22 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.duality import gap
-from tenfold.judge.multinomial import gap_of_classes
+from tenfold.judge.gap_smooth import gap
+from tenfold.judge.gap_softmax import gap_of_classes
 from tenfold.judge.stationarity import stationarity
-from tenfold.losses.labels import Logistic, Softmax
+from tenfold.losses.classification import Logistic, Softmax
 from tenfold.losses.loss import Loss
 from tenfold.objectives.linear import LinearObjective, pack, unpack
 from tenfold.penalties import L2, Penalty
-from tenfold.plans import glm_paths, sparse_glm
-from tenfold.plans.fitted import Fitted, certified, not_judged, stored
-from tenfold.plans.frames import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
-from tenfold.plans.separation import recession, recession_of_classes, refuse_tiny, unit
+from tenfold.plans import glm_paths, l1_glm
+from tenfold.plans.coordinates import NEWTON_COLUMNS, ROTATED_ROWS, Frame, middle, without_constants
+from tenfold.plans.result import Fitted, certified, not_judged, stored
+from tenfold.plans.separability import recession, recession_of_classes, refuse_tiny, unit
 from tenfold.problems import Glm
 from tenfold.solvers.loop import Solution, Status, Step, Watch, converted, run
-from tenfold.stats.constants import best_constant, mean_loss
 from tenfold.stats.derivatives import Params, curvatures, total_weight
-from tenfold.stats.extremes import of_weights
+from tenfold.stats.intercept_only import best_constant, mean_loss
+from tenfold.stats.min_max import of_weights
 
 CHEAP_HESSIAN, CHEAP_HESSIAN_OF_CLASSES = 2e8, 1e9
 """Up to so many products a Hessian of all rows, and of several classes, is a matter of milliseconds."""
@@ -213,8 +213,8 @@ def _way(problem: Glm, rows: Rows, outputs: int, solver: str, tol: float, start:
     way = partial(_Way, constant=constant, search=0 if dear else SEARCH_STEPS, search_again=dear and hessian)
     chosen = select_solver(problem, frame.rows, outputs, solver, hessian=hessian)
     if chosen == "proximal":
-        gaps = sparse_glm.GapRule(problem, tol, scale, _bend(problem, rows, constant, frame.shift))
-        path = sparse_glm.steps(problem, rows, first, frame.shift, gaps, fresh=fresh)
+        gaps = l1_glm.GapRule(problem, tol, scale, _bend(problem, rows, constant, frame.shift))
+        path = l1_glm.steps(problem, rows, first, frame.shift, gaps, fresh=fresh)
         return way(frame, path, gaps.tighten)
     rule = StoppingRule(problem, tol, scale, outputs)
     objective, x = LinearObjective(problem, frame.rows, frame.local, outputs), pack(first)

@@ -26,14 +26,14 @@ from tenfold.hessians import Factor, factor_linear
 from tenfold.objectives.linear import LinearObjective, RoughSoftmax, invert_diagonal, unpack
 from tenfold.objectives.margins import Margins
 from tenfold.objectives.objective import Walk
-from tenfold.plans.frames import NEWTON_COLUMNS
+from tenfold.plans.coordinates import NEWTON_COLUMNS
 from tenfold.problems import Glm
 from tenfold.solvers import lbfgs, newton
 from tenfold.solvers.loop import Step
-from tenfold.stats.constants import mean_over_targets
+from tenfold.stats.combined import together
 from tenfold.stats.derivatives import total_weight
-from tenfold.stats.extremes import of_weights
-from tenfold.stats.several import together
+from tenfold.stats.intercept_only import mean_over_targets
+from tenfold.stats.min_max import of_weights
 from tenfold.stats.softmax import class_curvatures
 
 SAMPLED_ROWS = 4096

@@ -8,17 +8,17 @@ import numpy as np
 
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES
-from tenfold.judge.scaled import scale_of, scaled_gap
-from tenfold.losses.numbers import Huber, Laplace
+from tenfold.judge.gap_huber import scale_of, scaled_gap
+from tenfold.losses.regression import Huber, Laplace
 from tenfold.penalties import L2
-from tenfold.plans import piecewise
-from tenfold.plans.fitted import Fitted, certified, stored
-from tenfold.plans.frames import ROTATED_ROWS, Frame, middle, moved, without_constants
+from tenfold.plans import piecewise_linear
+from tenfold.plans.coordinates import ROTATED_ROWS, Frame, middle, moved, without_constants
+from tenfold.plans.result import Fitted, certified, stored
 from tenfold.problems import Glm, ScaledHuber
-from tenfold.solvers import scaled
+from tenfold.solvers import huber_newton
 from tenfold.solvers.loop import Solution, Step, Watch
-from tenfold.stats.constants import mean_over_targets
 from tenfold.stats.derivatives import Params
+from tenfold.stats.intercept_only import mean_over_targets
 
 COLUMNS = 4096
 """Up to so many columns the matrix of Newton's method is formed."""
@@ -78,7 +78,7 @@ def _steps(problem: ScaledHuber, rows: Rows, frame: Frame, first: Params, allowe
     Newton steps from there give them their slopes.
     """
     p, sigma, small = frame.rows.shape[1], float(first.intercept[1]), 0
-    for step in scaled.steps(problem, frame.rows, first, frame.local, allowed):
+    for step in huber_newton.steps(problem, frame.rows, first, frame.local, allowed):
         yield step
         first, sigma = step.params, float(step.params.intercept[1])
         small = small + 1 if sigma <= allowed else 0
@@ -87,10 +87,10 @@ def _steps(problem: ScaledHuber, rows: Rows, frame: Frame, first: Params, allowe
     if sigma > allowed or p > COLUMNS or rows.foreign or rows.scattered:
         return
     strength = 0.5 * problem.strength / problem.epsilon
-    limit = piecewise.fit(frame.rows, Laplace(), 0.0, strength, problem.intercept, max_iter=INTERIOR_STEPS)
+    limit = piecewise_linear.fit(frame.rows, Laplace(), 0.0, strength, problem.intercept, max_iter=INTERIOR_STEPS)
     coef, b = moved(limit.params, frame.local)
     start = Params(coef, np.append(b, sigma))
-    path = scaled.steps(problem, frame.rows, start, frame.local, allowed)
+    path = huber_newton.steps(problem, frame.rows, start, frame.local, allowed)
     first_step = next(path)
     yield first_step._replace(measure=min(first_step.measure, 1.0))
     yield from path

@@ -12,18 +12,18 @@ from scipy.linalg import lapack
 from tenfold.arrays import Floats
 from tenfold.data import Rows
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.lasso import lasso_gap
+from tenfold.judge.gap_lasso import lasso_gap
 from tenfold.judge.least_squares import residual
-from tenfold.losses.numbers import Square
+from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread
 from tenfold.penalties import L2
-from tenfold.plans.fitted import Fitted, stored
-from tenfold.plans.greedy import gram_of, with_intercept
+from tenfold.plans.greedy_selection import gram_of, with_intercept
 from tenfold.plans.least_squares import fit as fit_least_squares
+from tenfold.plans.result import Fitted, stored
 from tenfold.problems import Glm, SparseLeastSquares
 from tenfold.solvers.lars import Knots, walk
 from tenfold.solvers.loop import Status
-from tenfold.stats.columns import Columns
+from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.gram import Gram, WholeGram
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from tenfold.arrays import Floats, Integers
 from tenfold.data import MemoryRows, Rows
-from tenfold.judge.lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
+from tenfold.judge.gap_lasso import Gaps, lasso_gap, lasso_gap_from_moments, path_gaps
 from tenfold.objectives.least_squares import SparsePenalty, Squares
 from tenfold.objectives.objective import Reading
-from tenfold.plans.centred import (
+from tenfold.plans.centred_design import (
     MARGIN,
     TOO_LARGE,
     Centred,
@@ -25,15 +25,15 @@ from tenfold.plans.centred import (
     columns_statistics,
     parts_of,
 )
-from tenfold.plans.fitted import Fitted, stored
 from tenfold.plans.least_squares import DENSE_COLUMNS, SPARSE_COLUMNS, fold_moments
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import from_moments as least_squares_from_moments
+from tenfold.plans.result import Fitted, stored
 from tenfold.problems import SparseLeastSquares, duality_gap
-from tenfold.solvers import accelerated, descent, halves
-from tenfold.solvers.descent import Gram
+from tenfold.solvers import coordinate_descent, fista, online_lasso
+from tenfold.solvers.coordinate_descent import Gram
 from tenfold.solvers.loop import Record, Solution, Status, Step, Watch, converted, run
-from tenfold.stats.columns import Columns
+from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params
 from tenfold.stats.moments import Moments
 
@@ -233,7 +233,7 @@ def path_from_moments(
     _refuse_huge(moments)
     gram = Gram.of(moments, problem.intercept, joint=problem.joint)
     found = [
-        descent.path(
+        coordinate_descent.path(
             gram,
             part,
             penalties,
@@ -263,7 +263,7 @@ def _by_passes(
     target_mean = stats.mean[p:] if problem.intercept else np.zeros(rows.targets)
     tol = MARGIN * settings.tol
     if settings.solver == "uv":
-        path = halves.steps(problem, rows, stats, tol, start)
+        path = online_lasso.steps(problem, rows, stats, tol, start)
     else:
         path = _gradient_steps(problem, Squares(rows, centre, target_mean), tol, start, settings.solver == "fista")
     solution = run(path, settings.max_iter, settings.time_limit, settings.watch)
@@ -296,7 +296,7 @@ def _gradient_steps(
         return float(np.max(gaps / allowed))
 
     first = zero if start is None else start.ravel()
-    path = accelerated.steps(objective, SparsePenalty(problem, t), first, measure, momentum=momentum)
+    path = fista.steps(objective, SparsePenalty(problem, t), first, measure, momentum=momentum)
     return converted(path, lambda x: Params(x.reshape(t, p), np.zeros(t)))
 
 
@@ -359,8 +359,8 @@ def _minimise(
     gram: Gram, part: slice, problem: SparseLeastSquares, settings: Settings, start: Floats | None, watch: Watch | None
 ) -> tuple[Solution, int]:
     """One problem, and the sweeps that it took."""
-    sweeps = descent.Sweeps()
-    path = descent.steps(
+    sweeps = coordinate_descent.Sweeps()
+    path = coordinate_descent.steps(
         gram,
         part,
         (problem.l1, problem.l2),

@@ -17,15 +17,15 @@ from tenfold.data import NotFinite, Rows
 from tenfold.inference import BEYOND, COLLINEAR, Inference, inverse_gram, least_squares_inference
 from tenfold.judge.certificate import RULES, Certificate
 from tenfold.judge.least_squares import Verdict, residual, residual_from_moments
-from tenfold.losses.numbers import Square
+from tenfold.losses.regression import Square
 from tenfold.machine import one_blas_thread, require_memory
 from tenfold.objectives.least_squares import NormalEquations
 from tenfold.penalties import L2
-from tenfold.plans.fitted import Fitted, stored
+from tenfold.plans.result import Fitted, stored
 from tenfold.problems import Glm
-from tenfold.solvers import conjugate, dual, nonnegative, normal, triangular
+from tenfold.solvers import conjugate_gradient, dual_ridge, nnls, normal_equations, rank_revealing_qr
 from tenfold.solvers.loop import Solution, Watch, converted, run
-from tenfold.stats.columns import Columns
+from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Params, along
 from tenfold.stats.moments import Moments
 
@@ -125,15 +125,15 @@ def from_moments(
     columns = Columns.of(moments)
     centre = columns.centre(intercept)
     problem = ridge_problem(alpha, moments.weight, intercept)
-    cholesky = normal.factor(moments, alpha, intercept)
+    cholesky = normal_equations.factor(moments, alpha, intercept)
     if cholesky is None or cholesky.rcond < SINGULAR:
         return _orthogonal(rows, moments, problem, alpha, intercept, dtype, details)
     condition = cholesky.rcond**-0.5
-    params = normal.solve(moments, cholesky, intercept)
+    params = normal_equations.solve(moments, cholesky, intercept)
     verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
     if cholesky.rcond < DOUBTFUL or verdict.certificate.value > max(1e-10, 16.0 * verdict.certificate.floor):
         # the gradient of the stored parameters: the correction starts from them
-        better = normal.correct(stored(params, dtype, centre), cholesky, verdict.gradient, moments, intercept)
+        better = normal_equations.correct(stored(params, dtype, centre), cholesky, verdict.gradient, moments, intercept)
         second = residual(problem, rows, stored(better, dtype, centre), columns, condition=condition, dtype=dtype)
         if not _worse(second.certificate, verdict.certificate):
             params, verdict = better, second
@@ -173,18 +173,18 @@ def _singular_values(moments: Moments, intercept: bool) -> Floats:
 def _orthogonal(
     rows: Rows, moments: Moments, problem: Glm, alpha: Floats, intercept: bool, dtype: Any, details: bool
 ) -> Fitted:
-    scales = normal.column_scales(moments, alpha, origin=not intercept)
-    quick = None if alpha.any() else triangular.by_gram(rows, moments, scales, intercept)
+    scales = normal_equations.column_scales(moments, alpha, origin=not intercept)
+    quick = None if alpha.any() else rank_revealing_qr.by_gram(rows, moments, scales, intercept)
     if quick is not None:
         found = _decomposed(quick, rows, moments, problem, intercept, dtype, details)
         if found.certificate.ok:
             return found
-    factor = triangular.factor(rows, moments, scales, alpha, intercept)
+    factor = rank_revealing_qr.factor(rows, moments, scales, alpha, intercept)
     return _decomposed(factor, rows, moments, problem, intercept, dtype, details)
 
 
 def _decomposed(
-    factor: triangular.Orthogonal,
+    factor: rank_revealing_qr.Orthogonal,
     rows: Rows,
     moments: Moments,
     problem: Glm,
@@ -195,12 +195,12 @@ def _decomposed(
     """Solve, judge, and correct while that helps."""
     columns = Columns.of(moments)
     centre = columns.centre(intercept)
-    params = normal.with_intercept(triangular.solve(factor, moments), moments, intercept)
+    params = normal_equations.with_intercept(rank_revealing_qr.solve(factor, moments), moments, intercept)
     condition = factor.condition
     verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
     for _ in range(2):
-        coef = triangular.correct(factor, stored(params, dtype, centre).coef, verdict.gradient)
-        better = normal.with_intercept(coef, moments, intercept)
+        coef = rank_revealing_qr.correct(factor, stored(params, dtype, centre).coef, verdict.gradient)
+        better = normal_equations.with_intercept(coef, moments, intercept)
         second = residual(problem, rows, stored(better, dtype, centre), columns, condition=condition, dtype=dtype)
         if _worse(second.certificate, verdict.certificate):
             break
@@ -211,9 +211,9 @@ def _decomposed(
         "svd",
         moments=moments,
         residual_squares=verdict.residual_squares,
-        singular_values=triangular.singular_values(factor) if details else None,
+        singular_values=rank_revealing_qr.singular_values(factor) if details else None,
         rank=factor.rank,
-        inverse=triangular.inverse_gram(factor)
+        inverse=rank_revealing_qr.inverse_gram(factor)
         if details and factor.rank == moments.features <= KEPT_COLUMNS
         else None,
     )
@@ -230,7 +230,7 @@ def _dual(rows: Rows, alpha: Floats, intercept: bool, dtype: Any, known: Floats 
         certificate = residual(problem, rows, stored(params, dtype, centre), columns, dtype=dtype).certificate
         if certificate.ok:
             return Fitted(stored(params, dtype, centre), certificate, "dual")
-    _, coef, condition = dual.solve(dual.centred(rows, centre, target_mean), alpha)
+    _, coef, condition = dual_ridge.solve(dual_ridge.centred(rows, centre, target_mean), alpha)
     params = Params(coef, target_mean - coef @ centre)
     verdict = residual(problem, rows, stored(params, dtype, centre), columns, condition=condition, dtype=dtype)
     if not verdict.certificate.ok and columns.features <= KEPT_COLUMNS:
@@ -263,7 +263,7 @@ def _conjugate(
     # below what the judge allows, and lower where a tolerance below the usual one asks for it
     enough = 0.3 * min(1e-2 * tol, RULES["residual"].tol)
     system = NormalEquations(rows, alpha, centre, target_mean)
-    path = conjugate.steps(system.product, *_sides(system, squares), enough)
+    path = conjugate_gradient.steps(system.product, *_sides(system, squares), enough)
     path = converted(path, lambda w: Params(w, target_mean - along(w, centre)))
     solution = run(path, max_iter=10 * min(rows.shape) if max_iter is None else max_iter, watch=watch)
     problem = ridge_problem(alpha, columns.weight, intercept)
@@ -289,15 +289,15 @@ def without_rows(
         certificate = residual_from_moments(problem, moments, params).certificate
         certificate = replace(certificate, status=worst.status.value)
         return Fitted(params, certificate, "active set", worst.iterations, worst.trace, moments)
-    cholesky = normal.factor(moments, alpha, intercept)
+    cholesky = normal_equations.factor(moments, alpha, intercept)
     if cholesky is None or cholesky.rcond < SINGULAR:
-        params, condition = normal.shortest(moments, alpha, intercept)
+        params, condition = normal_equations.shortest(moments, alpha, intercept)
         verdict = residual_from_moments(problem, moments, params, condition=condition)
         return Fitted(params, verdict.certificate, "svd", moments=moments)
     condition = cholesky.rcond**-0.5
-    params = normal.solve(moments, cholesky, intercept)
+    params = normal_equations.solve(moments, cholesky, intercept)
     verdict = residual_from_moments(problem, moments, params, condition=condition)
-    better = normal.correct(params, cholesky, verdict.gradient, moments, intercept)
+    better = normal_equations.correct(params, cholesky, verdict.gradient, moments, intercept)
     second = residual_from_moments(problem, moments, better, condition=condition)
     if not _worse(second.certificate, verdict.certificate):
         params, verdict = better, second
@@ -307,8 +307,8 @@ def without_rows(
 def _active_sets(moments: Moments, alpha: Floats, intercept: bool, max_iter: int | None) -> tuple[Params, Solution]:
     """Weights of one sign for every target, and the solution that converged least."""
     limit = 10 * moments.features + 10 if max_iter is None else max_iter
-    scales = normal.column_scales(moments, alpha, origin=not intercept)
-    solutions = [run(nonnegative.steps(moments, scales, float(a), t, intercept), limit) for t, a in enumerate(alpha)]
+    scales = normal_equations.column_scales(moments, alpha, origin=not intercept)
+    solutions = [run(nnls.steps(moments, scales, float(a), t, intercept), limit) for t, a in enumerate(alpha)]
     params = Params(
         np.concatenate([s.params.coef for s in solutions]), np.concatenate([s.params.intercept for s in solutions])
     )
@@ -355,7 +355,7 @@ def _corrected_inside(moments: Moments, alpha: Floats, params: Params, gradient:
         with one_blas_thread:
             step = lstsq(A, np.ldexp(gradient[t, inside], -e[inside]))[0] if inside.size else np.zeros(0)
         coef[t, inside] = np.maximum(coef[t, inside] - np.ldexp(step, -e[inside]), 0.0)
-    return normal.with_intercept(coef, moments, intercept)
+    return normal_equations.with_intercept(coef, moments, intercept)
 
 
 def infer(fitted: Fitted, intercept: bool, names: tuple[str, ...]) -> tuple[Inference, ...] | str:

@@ -2,8 +2,8 @@
 
 from tenfold.arrays import Array, Floats, is_sparse
 from tenfold.judge.certificate import Certificate
-from tenfold.judge.separation import Bracket, separation
-from tenfold.solvers.nearest_point import Nearest, nearest_point
+from tenfold.judge.margin_bracket import Bracket, separation
+from tenfold.solvers.min_norm_point import Nearest, nearest_point
 
 
 def largest_margin(

@@ -8,9 +8,9 @@ import numpy as np
 from tenfold.data import Rows
 from tenfold.judge.certificate import Certificate
 from tenfold.judge.mixtures import em_step
-from tenfold.plans.fitted import ATTEMPTS
 from tenfold.plans.mixture import Found, GaussianSteps, ascend, collapsed, go_on
 from tenfold.plans.mixture_start import Given, Seen, start
+from tenfold.plans.result import ATTEMPTS
 from tenfold.problems import Gaussians
 from tenfold.solvers.loop import Status, Watch
 from tenfold.stats.gaussians import Mixture

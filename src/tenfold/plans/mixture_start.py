@@ -11,9 +11,9 @@ import numpy as np
 
 from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, NotFinite, Rows, sampling_step
-from tenfold.plans import clusters
+from tenfold.plans import kmeans
 from tenfold.plans.mixture import GaussianSteps
-from tenfold.stats.classes import ClassColumns, as_one_class, class_columns
+from tenfold.stats.class_totals import ClassColumns, as_one_class, class_columns
 from tenfold.stats.derivatives import back_times
 from tenfold.stats.gaussians import Mixture
 from tenfold.stats.mixtures import Gathered, MixtureSums, known_columns
@@ -93,11 +93,11 @@ def start(
     if init == "random_from_data":
         return given.over(_on_rows(model, kind, X[random.choice(len(X), components, replace=False)], seen))
     sample = MemoryRows(X, np.zeros((len(X), 0)), weight)
-    seeds = clusters.plus_plus(components)
+    seeds = kmeans.plus_plus(components)
     if init == "k-means++":
         return given.over(_on_rows(model, kind, seeds(sample, random), seen))
-    found = clusters.of_rows(sample, seeds, components, starts=1, max_iter=STEPS, tol=1e-4, random=random)
-    label = clusters.labelled(sample, weight, found.centres)[0]
+    found = kmeans.of_rows(sample, seeds, components, starts=1, max_iter=STEPS, tol=1e-4, random=random)
+    label = kmeans.labelled(sample, weight, found.centres)[0]
     if kind == "full":
         return given.over(_of_groups(model, sample.grouped(label.astype(np.int32)), components, seen))
     return given.over(_of_shares(model, kind, X, weight, np.eye(components)[label], seen))

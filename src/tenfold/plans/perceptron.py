@@ -11,14 +11,14 @@ from scipy import sparse
 from tenfold.arrays import Array, Floats, is_sparse
 from tenfold.data import Block, MemoryRows, Rows, weights_of
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
-from tenfold.judge.counts import Scores, count, count_votes, cycle_proves
+from tenfold.judge.mistakes import Scores, count, count_votes, cycle_proves
 from tenfold.plans import sgd
-from tenfold.plans.fitted import stored
+from tenfold.plans.result import stored
 from tenfold.problems import Separation
 from tenfold.solvers.loop import Record, Status, Watch, run
 from tenfold.solvers.perceptron import Course, Learner, Memory, Pass, Updates
 from tenfold.stats.derivatives import Params, Total, times
-from tenfold.stats.votes import Voters, balance
+from tenfold.stats.perceptron_votes import Voters, balance
 
 MOST_SEEN = 2.0**52
 """Where so many rows were seen, one more is not noticed."""

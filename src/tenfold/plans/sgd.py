@@ -14,7 +14,7 @@ import numpy as np
 from tenfold.arrays import Array, Floats, contiguous, is_sparse
 from tenfold.data import NotFinite, Rows
 from tenfold.judge.certificate import NOT_JUDGED, RULES, Certificate
-from tenfold.plans.fitted import Fitted
+from tenfold.plans.result import Fitted
 from tenfold.solvers.loop import Status, Watch, run
 from tenfold.solvers.sgd import Epochs, Patience, Rule, State, Target
 from tenfold.stats.derivatives import Params, times

@@ -22,21 +22,21 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.data import MemoryRows, Rows, with_constant
 from tenfold.judge.certificate import RULES, Certificate
-from tenfold.judge.duality import gap
-from tenfold.judge.fenchel import LOOSE
-from tenfold.judge.joint_hinge import joint_gap
-from tenfold.judge.kinks import gap_at_kinks
-from tenfold.judge.points import prepare
-from tenfold.losses.labels import JointHinge
+from tenfold.judge.dual_point_search import gap_at_kinks
+from tenfold.judge.gap_crammer_singer import joint_gap
+from tenfold.judge.gap_fenchel import LOOSE
+from tenfold.judge.gap_smooth import gap
+from tenfold.judge.objective_points import prepare
+from tenfold.losses.classification import JointHinge
 from tenfold.losses.loss import Loss
 from tenfold.penalties import L2, ElasticNet
-from tenfold.plans import glm, piecewise, sparse_glm
-from tenfold.plans.fitted import Fitted, certified, not_judged, stored
-from tenfold.plans.frames import NEWTON_COLUMNS, middle, moved
+from tenfold.plans import glm, l1_glm, piecewise_linear
+from tenfold.plans.coordinates import NEWTON_COLUMNS, middle, moved
+from tenfold.plans.result import Fitted, certified, not_judged, stored
 from tenfold.problems import Glm
-from tenfold.solvers.dual_ascent import DualAscent
-from tenfold.solvers.joint_ascent import JointAscent
-from tenfold.solvers.joint_interior import JointInterior
+from tenfold.solvers.crammer_singer_cd import JointAscent
+from tenfold.solvers.crammer_singer_ipm import JointInterior
+from tenfold.solvers.dual_cd import DualAscent
 from tenfold.solvers.loop import Solution, Status, Step, Watch, run
 from tenfold.stats.derivatives import Params
 
@@ -123,7 +123,7 @@ class Machine:
                 return found
             return gap_at_kinks(problem, rows, params, hint=dual, **options)
         if not wide:
-            return piecewise.judge_at_kinks(problem, rows, params, **options)
+            return piecewise_linear.judge_at_kinks(problem, rows, params, **options)
         found = gap(problem, rows, params, search=0, **options)
         if found.ok:
             return found
@@ -182,7 +182,7 @@ def fit(
         except Crowded:
             given["time_limit"] = _left(limits.time_limit, begin)
     if machine.loss.kinked:
-        return piecewise.fit(
+        return piecewise_linear.fit(
             rows, machine.loss, 0.0, machine.strength, machine.intercept, tie=machine.tie, **given  # type: ignore[arg-type]
         )  # fmt: skip
     return _by_primal(machine, rows, tol, limits, seed, given, hesitant=dual is None and _may_ascend(rows, machine))
@@ -336,7 +336,7 @@ def _joint_way(
 def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype: Any) -> Fitted:
     wider, problem = machine.wider(rows), machine.problem
     shift = middle(wider, True) if problem.intercept else np.zeros(wider.shape[1])
-    rule = sparse_glm.GapRule(problem, tol, prepare(problem, wider).scale, 0.5 * problem.loss.smoothness)
+    rule = l1_glm.GapRule(problem, tol, prepare(problem, wider).scale, 0.5 * problem.loss.smoothness)
     start, centre = Params(np.zeros((1, wider.shape[1])), np.zeros(1)), _centre(machine, rows, dtype)
 
     def outside(params: Params) -> Params:
@@ -354,7 +354,7 @@ def _by_proximal(machine: Machine, rows: Rows, tol: float, limits: Limits, dtype
     if watch is not None:
         limits = replace(limits, watch=lambda record, params: watch(record, outside(params)))
     return certified(
-        sparse_glm.steps(problem, wider, start, shift, rule, fresh=True),
+        l1_glm.steps(problem, wider, start, shift, rule, fresh=True),
         judged,
         rule.tighten,
         limits.max_iter,

@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Floats, is_sparse
-from tenfold.choose.path import RidgePath
-from tenfold.estimators.contract import names_of
+from tenfold.cross_validation.ridge_path import RidgePath
 from tenfold.estimators.lasso.functions import enet_path
 from tenfold.estimators.least_squares.functions import ridge_path
+from tenfold.estimators.validation import names_of
 from tenfold.plots.axes import axes_of, label
 from tenfold.plots.display import Display, last_of
 

@@ -5,14 +5,16 @@ every set of rows keeps its role, exact shortcuts where they are honest and only
 sentences that say what was done.
 """
 
-from tenfold.selection.automatic import splits_for
-from tenfold.selection.choosing import Candidate
 from tenfold.selection.comparing import Comparison, Difference, compare
-from tenfold.selection.curves import LearningCurve, SplitStability, learning_curve, split_stability
-from tenfold.selection.mistakes import WrongCrossValidation, wrong_cross_validation
-from tenfold.selection.nesting import Event, nested, nested_events
-from tenfold.selection.optimism import BestOf, best_of
-from tenfold.selection.protocols import (
+from tenfold.selection.default_splits import splits_for
+from tenfold.selection.inner_search import Candidate
+from tenfold.selection.learning_curves import LearningCurve, SplitStability, learning_curve, split_stability
+from tenfold.selection.nested_cv import Event, nested, nested_events
+from tenfold.selection.refit_rules import one_standard_error
+from tenfold.selection.results import Fold, Interval, Nested, Result
+from tenfold.selection.search import Search, search
+from tenfold.selection.shortcuts import shortcut
+from tenfold.selection.splitters import (
     Protocol,
     ThreeWay,
     hold_out,
@@ -22,10 +24,8 @@ from tenfold.selection.protocols import (
     three_way,
     time_ordered,
 )
-from tenfold.selection.results import Fold, Interval, Nested, Result
-from tenfold.selection.rules import one_standard_error
-from tenfold.selection.search import Search, search
-from tenfold.selection.shortcuts import shortcut
+from tenfold.selection.winners_curse import BestOf, best_of
+from tenfold.selection.wrong_cv import WrongCrossValidation, wrong_cross_validation
 
 __all__ = [
     "BestOf",

@@ -7,8 +7,8 @@ import numpy as np
 from scipy import stats
 
 from tenfold.arrays import Floats
-from tenfold.selection.choosing import Candidate
-from tenfold.selection.nesting import nested
+from tenfold.selection.inner_search import Candidate
+from tenfold.selection.nested_cv import nested
 from tenfold.selection.racing import losses_of
 from tenfold.selection.results import Interval, Result
 from tenfold.selection.scoring import Outputs

@@ -18,12 +18,12 @@ import numpy as np
 from joblib import hash as hash_of
 from sklearn.pipeline import Pipeline
 
-from tenfold.selection.automatic import splits_of
-from tenfold.selection.choosing import Candidate, choose
+from tenfold.selection.default_splits import splits_of
 from tenfold.selection.fitting import Chain, Data, rows_of, seeded
-from tenfold.selection.limits import OutOfTime, until
-from tenfold.selection.protocols import Protocol
+from tenfold.selection.inner_search import Candidate, choose
 from tenfold.selection.scoring import Scoring
+from tenfold.selection.splitters import Protocol
+from tenfold.selection.time_limit import OutOfTime, until
 
 WARM = 100
 SAMPLE = 500  # samples of the first fit: enough for four inner folds of some tens of classes

@@ -14,8 +14,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tenfold.arrays import Integers
 from tenfold.data import Table
-from tenfold.selection.limits import check, left_inside
-from tenfold.selection.sharing import Shared
+from tenfold.selection.time_limit import check, left_inside
+from tenfold.selection.transform_cache import Shared
 
 Params = dict[str, Any]
 

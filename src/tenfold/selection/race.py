@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tenfold.selection.choosing import Candidate
 from tenfold.selection.costs import Cost
-from tenfold.selection.limits import OutOfTime
+from tenfold.selection.inner_search import Candidate
 from tenfold.selection.results import Fold, Result, ranked
+from tenfold.selection.time_limit import OutOfTime
 
 Kind = Literal["started", "fold", "finished"]
 OVERRUN = 5.0  # a fold may take so many times what was expected of it

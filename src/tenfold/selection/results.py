@@ -10,8 +10,8 @@ from sklearn.pipeline import Pipeline
 
 from tenfold.arrays import Floats, Integers
 from tenfold.selection.fitting import Params
-from tenfold.selection.protocols import Protocol
 from tenfold.selection.scoring import Outputs
+from tenfold.selection.splitters import Protocol
 
 State = Literal["running", "ok", "abandoned", "timed out", "failed", "interrupted", "not started"]
 """How a candidate ended."""

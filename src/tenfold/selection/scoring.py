@@ -11,7 +11,7 @@ from sklearn.metrics import brier_score_loss, get_scorer, log_loss
 from sklearn.pipeline import Pipeline
 
 from tenfold.selection.fitting import Data, transformed
-from tenfold.selection.sharing import Shared
+from tenfold.selection.transform_cache import Shared
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Floats
-from tenfold.selection.automatic import splits_of
+from tenfold.selection.default_splits import splits_of
 from tenfold.selection.fitting import Data, Params, fitted, seeded
-from tenfold.selection.limits import OutOfTime, until
-from tenfold.selection.protocols import Protocol
 from tenfold.selection.racing import falls_behind
-from tenfold.selection.rules import Simplicity, one_standard_error
+from tenfold.selection.refit_rules import Simplicity, one_standard_error
+from tenfold.selection.score_settings import Tried, scores_of
 from tenfold.selection.scoring import Scoring
-from tenfold.selection.trying import Tried, scores_of
+from tenfold.selection.splitters import Protocol
+from tenfold.selection.time_limit import OutOfTime, until
 
 
 def _has(name: str) -> Callable[[Any], bool]:

@@ -15,8 +15,8 @@ import numpy as np
 from tenfold.arrays import Floats
 from tenfold.data import NotFinite, Rows
 from tenfold.solvers.loop import Step
-from tenfold.stats.clusters import Assigner, Farthest, farthest
 from tenfold.stats.derivatives import Params
+from tenfold.stats.kmeans_assignment import Assigner, Farthest, farthest
 
 
 def steps(

@@ -13,7 +13,7 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, Integers, is_sparse, like, namespace
 from tenfold.data import Block, Lifted, NotFinite, Rows, weights_of
-from tenfold.stats.columns import Columns
+from tenfold.stats.column_moments import Columns
 from tenfold.stats.derivatives import Total, back_times
 from tenfold.stats.moments import Moments
 

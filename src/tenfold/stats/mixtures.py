@@ -17,7 +17,7 @@ from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, cross, is_numpy, like, namespace, on_host, picked, wide
 from tenfold.data import Block, Lifted, Pending, settled, weights_of
 from tenfold.machine import one_blas_thread, threads
-from tenfold.stats.classes import ClassColumns
+from tenfold.stats.class_totals import ClassColumns
 from tenfold.stats.gaussians import Mixture
 from tenfold.stats.mixture_features import forms_of
 

@@ -9,11 +9,11 @@ import numpy as np
 from tenfold import _core
 from tenfold.arrays import Array, Floats, contiguous, entries, is_numpy, is_sparse, like, namespace, on_host, some_rows
 from tenfold.data import Block, Lifted, NotFinite, settled, weights_of
-from tenfold.losses.labels import Softmax
-from tenfold.losses.numbers import Square
+from tenfold.losses.classification import Softmax
+from tenfold.losses.regression import Square
 from tenfold.machine import spend, threads
 from tenfold.stats.derivatives import AtMargins, Derivatives, Level, Params, Total, along, derivatives, products, times
-from tenfold.stats.extremes import Extremes
+from tenfold.stats.min_max import Extremes
 
 TILE_ENTRIES = 1 << 21
 """The products of rows and probabilities behind a Hessian are formed for so many numbers at a time."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Floats, Integers
-from tenfold.cli.preparing import Prepared
+from tenfold.cli.load_table import Prepared
 from tenfold.evaluation import clopper_pearson
-from tenfold.features.canonical import as_text, canonical
+from tenfold.features.dtypes import as_text, canonical
 
 BINS, LEVELS, CLASSES = 12, 8, 10
 MOST_COLUMNS, MOST_SAMPLES = 200, 20_000

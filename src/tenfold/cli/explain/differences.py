@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import norm
 
 from tenfold.cli.explain.influence import Influence, influence_of, variance_of_mean
-from tenfold.cli.preparing import Prepared
+from tenfold.cli.load_table import Prepared
 from tenfold.cli.scoring import Metric
 from tenfold.selection import Result
 from tenfold.selection.comparing import corrected_t

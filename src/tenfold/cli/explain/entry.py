@@ -14,10 +14,10 @@ from tenfold.cli.explain.held_out import HeldOut, Refit
 from tenfold.cli.explain.importance import SAMPLES, permutation_importance
 from tenfold.cli.explain.samples import list_wrong_samples
 from tenfold.cli.explain.weights import LinearView, contributions_of, weights_of
-from tenfold.cli.preparing import Prepared
+from tenfold.cli.load_table import Prepared
 from tenfold.cli.scoring import Metric
 from tenfold.selection import Candidate
-from tenfold.selection.limits import OutOfTime, until
+from tenfold.selection.time_limit import OutOfTime, until
 
 SECONDS = 6.0
 """What explanations may take by default."""

@@ -17,7 +17,7 @@ from scipy.stats import t as student
 from tenfold.arrays import Floats
 from tenfold.cli.explain.held_out import Refit
 from tenfold.selection import Result
-from tenfold.selection.limits import OutOfTime
+from tenfold.selection.time_limit import OutOfTime
 
 SHARES = (0.125, 0.25, 0.5)
 EXPONENTS = np.linspace(0.1, 2.0, 39)

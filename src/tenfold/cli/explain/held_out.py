@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tenfold.arrays import Integers
-from tenfold.cli.preparing import Prepared
+from tenfold.cli.load_table import Prepared
 from tenfold.selection import Candidate, Protocol, Result, splits_for
-from tenfold.selection.curves import fit_part, growing_order
 from tenfold.selection.fitting import Data
+from tenfold.selection.learning_curves import fit_part, growing_order
 from tenfold.selection.scoring import Scoring
 
 MARGIN = 0.6

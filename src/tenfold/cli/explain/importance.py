@@ -21,9 +21,9 @@ from tenfold.cli.explain.held_out import HeldOut
 from tenfold.cli.explain.influence import influence_of
 from tenfold.cli.scoring import Metric
 from tenfold.selection.fitting import Data, rows_of
-from tenfold.selection.limits import OutOfTime
 from tenfold.selection.scoring import Outputs, Scoring, outputs
 from tenfold.selection.shortcuts import last_step
+from tenfold.selection.time_limit import OutOfTime
 
 SAMPLES, FEWEST_SAMPLES, REPEATS, PARTS = 1000, 100, 5, 10
 USED = 0.8

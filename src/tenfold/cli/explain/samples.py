@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tenfold.cli.preparing import Prepared
+from tenfold.cli.load_table import Prepared
 from tenfold.selection import Result
 
 MOST, COLUMNS, LOOKED_AT = 15, 4, 500

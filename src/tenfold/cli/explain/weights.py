@@ -15,7 +15,7 @@ from scipy.linalg import eigh
 
 from tenfold.arrays import Floats, is_sparse
 from tenfold.features import TableEncoder
-from tenfold.features.levels import Levels
+from tenfold.features.categorical import Levels
 
 MOST_SAMPLES, MOST_WEIGHTS, MOST_CONTRIBUTIONS = 20_000, 200, 40
 LARGEST_CONDITION = 1e12

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tenfold.data.arrow.fragments import ArrowReader
 from tenfold.data.arrow.frames import frame_part
 from tenfold.data.arrow.ipc import IpcPart
 from tenfold.data.arrow.parquet import ParquetPart
-from tenfold.data.arrow.parts import ArrowReader
 from tenfold.data.files import File
 
 

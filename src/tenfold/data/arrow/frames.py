@@ -8,7 +8,7 @@ import narwhals
 import pyarrow as pa
 
 from tenfold.data.arrow.batches import Batch, batch_rows, errors_of, next_of, row_of, sliced
-from tenfold.data.arrow.parts import Part
+from tenfold.data.arrow.fragments import Part
 from tenfold.data.table import NOT_RESTARTABLE
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from tenfold.data.arrow.batches import Batch, errors_of, sliced
-from tenfold.data.arrow.parts import Part
+from tenfold.data.arrow.fragments import Part
 from tenfold.data.files import File
 
 

@@ -6,7 +6,7 @@ from functools import partial
 import pyarrow.parquet
 
 from tenfold.data.arrow.batches import Batch, batch_rows, errors_of, next_of, row_of
-from tenfold.data.arrow.parts import Part
+from tenfold.data.arrow.fragments import Part
 from tenfold.data.files import File
 from tenfold.machine import threads
 

@@ -9,12 +9,12 @@ from sklearn.utils.metaestimators import available_if
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
-from tenfold.estimators.by_class import ByClass, as_precise_logarithms
+from tenfold.estimators.class_statistics import ByClass, as_precise_logarithms
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, odds, probabilities
-from tenfold.estimators.entries import Entry
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.plans import centroids as plan
+from tenfold.plans import nearest_centroid as plan
 from tenfold.plans.by_class import TooFewRows
 
 

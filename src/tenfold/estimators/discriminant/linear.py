@@ -9,22 +9,22 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tenfold.arrays import Array, Floats, numpy_dtype, wide
 from tenfold.data import Rows
-from tenfold.estimators.by_class import as_precise
-from tenfold.estimators.contract import follow
-from tenfold.estimators.discriminant.gaussian import (
+from tenfold.estimators.class_statistics import as_precise
+from tenfold.estimators.discriminant.gaussian_discriminant import (
     GaussianClasses,
     estimated_covariances,
     estimated_total,
     priors_in_float64,
 )
-from tenfold.estimators.entries import Entry
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, integer, nothing, real
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import follow
 from tenfold.plans import discriminant as plan
 from tenfold.plans.by_class import TooFewRows
 from tenfold.stats.derivatives import Params, times
 from tenfold.stats.moments import GroupedMoments
-from tenfold.stats.within import WithinMoments
+from tenfold.stats.within_class_scatter import WithinMoments
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses):

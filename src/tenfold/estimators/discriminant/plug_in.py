@@ -7,7 +7,7 @@ import numpy as np
 
 from tenfold.arrays import Array, on_host, wide
 from tenfold.data import Rows
-from tenfold.estimators.discriminant.gaussian import GaussianClasses, priors_in_float64
+from tenfold.estimators.discriminant.gaussian_discriminant import GaussianClasses, priors_in_float64
 from tenfold.estimators.parameters import Constraints, array_like, choice, nothing, real
 from tenfold.estimators.registration import Registration
 from tenfold.plans import discriminant as plan

@@ -8,8 +8,12 @@ from scipy.linalg import LinAlgError
 
 from tenfold.arrays import Array, on_host, wide
 from tenfold.data import Rows
-from tenfold.estimators.discriminant.gaussian import GaussianClasses, estimated_covariances, priors_in_float64
-from tenfold.estimators.entries import Entry
+from tenfold.estimators.discriminant.gaussian_discriminant import (
+    GaussianClasses,
+    estimated_covariances,
+    priors_in_float64,
+)
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, has_methods, nothing, real
 from tenfold.estimators.registration import Registration
 from tenfold.plans import discriminant as plan

@@ -8,7 +8,21 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array, namespace, on_host
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
-from tenfold.estimators.contract import (
+from tenfold.estimators.glm.offset import moved, validate_offset, with_offset
+from tenfold.estimators.glm.warm_start import earlier
+from tenfold.estimators.inference_mixin import Inferred, inferred, refusal
+from tenfold.estimators.parameters import (
+    Constraints,
+    boolean,
+    check_parameters,
+    choice,
+    integer,
+    nothing,
+    real,
+)
+from tenfold.estimators.predictors import LinearPredictor
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import (
     all_or_nothing,
     as_rows,
     follow,
@@ -22,27 +36,13 @@ from tenfold.estimators.contract import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.estimators.glm.earlier import earlier
-from tenfold.estimators.glm.offset import moved, validate_offset, with_offset
-from tenfold.estimators.inferred import Inferred, inferred, refusal
-from tenfold.estimators.parameters import (
-    Constraints,
-    boolean,
-    check_parameters,
-    choice,
-    integer,
-    nothing,
-    real,
-)
-from tenfold.estimators.predictors import LinearPredictor
-from tenfold.estimators.registration import Registration
 from tenfold.losses.loss import Loss
 from tenfold.penalties import L2
 from tenfold.plans.glm import GlmFit
 from tenfold.plans.glm import fit as fit_glm
 from tenfold.plans.offsets import rescaled, takes_offset, without_offset
-from tenfold.stats.constants import best_constant
 from tenfold.stats.derivatives import Params, derivatives
+from tenfold.stats.intercept_only import best_constant
 
 SOLVERS = {"lbfgs": "lbfgs", "newton-cholesky": "newton"}
 """scikit-learn's names, and the method that each stands for here."""

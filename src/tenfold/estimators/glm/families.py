@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tenfold.estimators.entries import Entry
 from tenfold.estimators.glm.deviance import CONSTRAINTS, REPORT_ONLY, DevianceRegressor
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, choice, real
 from tenfold.estimators.registration import Registration
 from tenfold.losses.deviances import Gamma, Poisson, deviance

@@ -9,7 +9,14 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from tenfold.arrays import Array, is_dask, namespace, on_host
 from tenfold.data import Block, Table
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
-from tenfold.estimators.contract import (
+from tenfold.estimators.glm.deviance import as_float
+from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
+from tenfold.estimators.glm.warm_start import earlier
+from tenfold.estimators.leaderboard_entry import Entry
+from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
+from tenfold.estimators.predictors import LinearPredictor
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import (
     all_or_nothing,
     as_rows,
     follow,
@@ -21,14 +28,7 @@ from tenfold.estimators.contract import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.estimators.entries import Entry
-from tenfold.estimators.glm.deviance import as_float
-from tenfold.estimators.glm.earlier import earlier
-from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
-from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, real
-from tenfold.estimators.predictors import LinearPredictor
-from tenfold.estimators.registration import Registration
-from tenfold.losses.numbers import Huber
+from tenfold.losses.regression import Huber
 from tenfold.plans.huber import HuberFit
 from tenfold.plans.huber import fit as fit_huber
 from tenfold.plans.offsets import without_offset

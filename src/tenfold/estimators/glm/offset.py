@@ -7,9 +7,9 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_array
 
 from tenfold.arrays import Array, is_dask, is_foreign, like, namespace, on_host
-from tenfold.estimators.contract import beside, own_target, rowwise
-from tenfold.estimators.foreign import refuse_elsewhere
+from tenfold.estimators.array_api import refuse_elsewhere
 from tenfold.estimators.predictors import Scored
+from tenfold.estimators.validation import beside, own_target, rowwise
 
 
 def validate_offset(offset: Any, X: Array) -> Array | None:

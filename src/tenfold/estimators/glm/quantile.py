@@ -7,19 +7,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
-from tenfold.estimators.contract import (
-    all_or_nothing,
-    follow,
-    kept_rows,
-    refuse_not_finite,
-    store,
-    validate,
-    validate_weights,
-    warn_unless_certified,
-)
-from tenfold.estimators.entries import Entry
 from tenfold.estimators.glm.deviance import as_float
 from tenfold.estimators.glm.offset import ScoredBeside, moved, validate_offset
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -32,10 +22,20 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import LinearPredictor
 from tenfold.estimators.registration import Registration
-from tenfold.losses.numbers import Quantile
-from tenfold.plans.fitted import Fitted
+from tenfold.estimators.validation import (
+    all_or_nothing,
+    follow,
+    kept_rows,
+    refuse_not_finite,
+    store,
+    validate,
+    validate_weights,
+    warn_unless_certified,
+)
+from tenfold.losses.regression import Quantile
 from tenfold.plans.offsets import without_offset
-from tenfold.plans.piecewise import fit as fit_piecewise
+from tenfold.plans.piecewise_linear import fit as fit_piecewise
+from tenfold.plans.result import Fitted
 from tenfold.stats.derivatives import Params
 
 SOLVERS = ("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex")

@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 
 from tenfold.arrays import FLOATS, Array, Floats, contiguous
 from tenfold.data import MemoryRows
-from tenfold.estimators.greedy.pursuit import PREMATURE, asked_for
+from tenfold.estimators.greedy.omp import PREMATURE, asked_for
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -18,7 +18,7 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
-from tenfold.plans.greedy import gram_of, paths
+from tenfold.plans.greedy_selection import gram_of, paths
 from tenfold.problems import GreedyRule
 from tenfold.stats.gram import Gram, WholeGram
 

@@ -8,16 +8,6 @@ from sklearn.utils import check_array, check_random_state
 
 from tenfold.arrays import Array, is_dask, is_foreign, like
 from tenfold.data import Rows
-from tenfold.estimators.contract import (
-    all_or_nothing,
-    as_rows,
-    follow,
-    refuse_not_finite,
-    store,
-    validate,
-    validate_weights,
-    warn_unless_certified,
-)
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -31,6 +21,16 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import (
+    all_or_nothing,
+    as_rows,
+    follow,
+    refuse_not_finite,
+    store,
+    validate,
+    validate_weights,
+    warn_unless_certified,
+)
 from tenfold.plans.lars import Walk, Walked, fit, products, with_products
 from tenfold.stats.gram import Gram
 

@@ -6,10 +6,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tenfold.arrays import Array
-from tenfold.choose.angles import Errors, errors_along
-from tenfold.choose.kfold import Split
+from tenfold.cross_validation.lars_cv import Errors, errors_along
+from tenfold.cross_validation.ridge_kfold import Split
 from tenfold.data import Rows
-from tenfold.estimators.contract import (
+from tenfold.estimators.greedy.cv_mixin import ByFolds
+from tenfold.estimators.greedy.lars import EPS, PATH, LeastAngles
+from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import (
     all_or_nothing,
     as_rows,
     follow,
@@ -18,10 +22,6 @@ from tenfold.estimators.contract import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.estimators.greedy.folds import ByFolds
-from tenfold.estimators.greedy.lars import EPS, PATH, LeastAngles
-from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, nothing, splitter
-from tenfold.estimators.registration import Registration
 from tenfold.plans.lars import Walked, fit
 from tenfold.stats.gram import WholeGram
 

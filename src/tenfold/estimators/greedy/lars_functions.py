@@ -7,7 +7,6 @@ from sklearn.utils import check_array
 
 from tenfold.arrays import FLOATS, contiguous
 from tenfold.data import MemoryRows
-from tenfold.estimators.contract import validate_weights
 from tenfold.estimators.greedy.lars import EPS
 from tenfold.estimators.parameters import (
     Constraints,
@@ -19,6 +18,7 @@ from tenfold.estimators.parameters import (
     nothing,
     real,
 )
+from tenfold.estimators.validation import validate_weights
 from tenfold.plans.lars import Walk, knots_of, products, with_products
 from tenfold.stats.gram import Gram as Products
 from tenfold.stats.gram import WholeGram

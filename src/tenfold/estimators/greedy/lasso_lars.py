@@ -6,18 +6,8 @@ import numpy as np
 
 from tenfold.arrays import Array
 from tenfold.data import Rows
-from tenfold.estimators.contract import (
-    all_or_nothing,
-    as_rows,
-    follow,
-    refuse_not_finite,
-    store,
-    validate,
-    validate_weights,
-    warn_unless_certified,
-)
-from tenfold.estimators.entries import Entry
 from tenfold.estimators.greedy.lars import EPS, PATH, Ends, LeastAngles
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import (
     Constraints,
     boolean,
@@ -29,6 +19,16 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import (
+    all_or_nothing,
+    as_rows,
+    follow,
+    refuse_not_finite,
+    store,
+    validate,
+    validate_weights,
+    warn_unless_certified,
+)
 from tenfold.plans.lars import Chosen, by_criterion
 
 

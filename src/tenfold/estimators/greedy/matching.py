@@ -5,7 +5,10 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 
 from tenfold.arrays import Array
-from tenfold.estimators.contract import (
+from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
+from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import (
     all_or_nothing,
     as_rows,
     refuse_not_finite,
@@ -14,10 +17,7 @@ from tenfold.estimators.contract import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, integer, nothing, real
-from tenfold.estimators.predictors import LinearPredictor, Scored
-from tenfold.estimators.registration import Registration
-from tenfold.plans.matching import fit
+from tenfold.plans.matching_pursuit import fit
 
 
 class MatchingPursuit(Scored, MultiOutputMixin, RegressorMixin, LinearPredictor, BaseEstimator):

@@ -9,15 +9,22 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, contiguous, numpy_dtype, wide
 from tenfold.data import MemoryRows
-from tenfold.estimators.contract import (
+from tenfold.estimators.kmeans.centroid_model import (
+    BASIC,
+    PEER_REPORT_ONLY,
+    Centred,
+    printed_steps,
+    rows_of_fit,
+    seeds_of,
+)
+from tenfold.estimators.parameters import Constraints, boolean, choice, function, integer
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import (
     all_or_nothing,
     follow,
     refuse_not_finite,
 )
-from tenfold.estimators.kmeans.centres import BASIC, PEER_REPORT_ONLY, Centred, printed_steps, rows_of_fit, seeds_of
-from tenfold.estimators.parameters import Constraints, boolean, choice, function, integer
-from tenfold.estimators.registration import Registration
-from tenfold.plans import bisection as plan
+from tenfold.plans import bisecting_kmeans as plan
 
 
 def _is_tree(model: Any) -> bool:

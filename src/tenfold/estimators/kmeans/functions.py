@@ -6,11 +6,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, contiguous, is_sparse
-from tenfold.estimators.contract import refuse_not_finite, rows_alone, validate_rows, validate_weights
-from tenfold.estimators.kmeans.centres import require_rows
+from tenfold.estimators.kmeans.centroid_model import require_rows
 from tenfold.estimators.kmeans.kmeans import KMeans
 from tenfold.estimators.parameters import boolean, check_arguments, integer, nothing
-from tenfold.plans.clusters import chosen, sample_for, scale_of
+from tenfold.estimators.validation import refuse_not_finite, rows_alone, validate_rows, validate_weights
+from tenfold.plans.kmeans import chosen, sample_for, scale_of
 
 
 def k_means(

@@ -6,14 +6,7 @@ from typing import Any, ClassVar, Self
 from sklearn.utils import check_random_state
 
 from tenfold.arrays import Floats, numpy_dtype
-from tenfold.estimators.contract import (
-    all_or_nothing,
-    follow,
-    refuse_not_finite,
-    warn_unless_certified,
-)
-from tenfold.estimators.entries import Entry
-from tenfold.estimators.kmeans.centres import (
+from tenfold.estimators.kmeans.centroid_model import (
     BASIC,
     PEER_REPORT_ONLY,
     Centred,
@@ -24,9 +17,16 @@ from tenfold.estimators.kmeans.centres import (
     starts_of,
     warn_of_fewer,
 )
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, boolean, choice
 from tenfold.estimators.registration import Registration
-from tenfold.plans import clusters as plan
+from tenfold.estimators.validation import (
+    all_or_nothing,
+    follow,
+    refuse_not_finite,
+    warn_unless_certified,
+)
+from tenfold.plans import kmeans as plan
 from tenfold.solvers.loop import Watch
 
 

@@ -7,14 +7,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tenfold.arrays import contiguous
-from tenfold.estimators.contract import all_or_nothing, refuse_not_finite, rows_alone
-from tenfold.estimators.kmeans.centres import BASIC, PEER_REPORT_ONLY, rows_of_fit, seeds_of, starts_of
-from tenfold.estimators.kmeans.following import REPORT_ONLY, Following
+from tenfold.estimators.kmeans.centroid_model import BASIC, PEER_REPORT_ONLY, rows_of_fit, seeds_of, starts_of
+from tenfold.estimators.kmeans.online_update import REPORT_ONLY, Following
 from tenfold.estimators.parameters import Constraints, boolean, integer, nothing, real
 from tenfold.estimators.registration import Registration
-from tenfold.plans import batches as plan
-from tenfold.plans import clusters
-from tenfold.plans.clusters import scale_of
+from tenfold.estimators.validation import all_or_nothing, refuse_not_finite, rows_alone
+from tenfold.plans import kmeans
+from tenfold.plans import minibatch_kmeans as plan
+from tenfold.plans.kmeans import scale_of
 
 
 class MiniBatchKMeans(Following):
@@ -145,7 +145,7 @@ class MiniBatchKMeans(Following):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres of X (n, p) with optional `sample_weight`, a number or (n,); `y` is not used."""
         X, weight = rows_of_fit(self, X, sample_weight)
-        rows = clusters.sample_for(rows_alone(contiguous(X), weight), self.n_clusters)
+        rows = kmeans.sample_for(rows_alone(contiguous(X), weight), self.n_clusters)
         n, random = rows.X.shape[0], check_random_state(self.random_state)
         batch, say = min(self.batch_size, n), print if self.verbose else None
         seeds, starts, size = seeds_of(self, X, self.n_clusters), starts_of(self), self._init_rows(batch, n)
@@ -199,7 +199,7 @@ class MiniBatchKMeans(Following):
         def work() -> plan.Centres:
             if first:
                 size = self._init_rows(min(self.batch_size, X.shape[0]), X.shape[0])
-                sample = clusters.sample_for(rows, self.n_clusters)
+                sample = kmeans.sample_for(rows, self.n_clusters)
                 now = self._begun(plan.best_start(sample, seeds_of(self, X, self.n_clusters), 1, size, random, say))
             else:
                 now = self._so_far()

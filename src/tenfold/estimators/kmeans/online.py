@@ -6,13 +6,13 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array
 from tenfold.data import Rows
-from tenfold.estimators.contract import all_or_nothing, refuse_not_finite
-from tenfold.estimators.kmeans.centres import BASIC, rows_of_fit, seeds_of
-from tenfold.estimators.kmeans.following import REPORT_ONLY, Following
+from tenfold.estimators.kmeans.centroid_model import BASIC, rows_of_fit, seeds_of
+from tenfold.estimators.kmeans.online_update import REPORT_ONLY, Following
 from tenfold.estimators.parameters import Constraints
 from tenfold.estimators.registration import Registration
-from tenfold.plans import batches as plan
-from tenfold.plans import clusters
+from tenfold.estimators.validation import all_or_nothing, refuse_not_finite
+from tenfold.plans import kmeans
+from tenfold.plans import minibatch_kmeans as plan
 
 
 class OnlineKMeans(Following):
@@ -135,5 +135,5 @@ class OnlineKMeans(Following):
         return self
 
     def _begin(self, rows: Rows, X: Array) -> plan.Centres:
-        sample = clusters.sample_for(rows, self.n_clusters)
+        sample = kmeans.sample_for(rows, self.n_clusters)
         return self._begun(seeds_of(self, X, self.n_clusters)(sample, check_random_state(self.random_state)))

@@ -11,21 +11,13 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from tenfold.arrays import Array, Floats, is_foreign, on_host
-from tenfold.choose.kfold import Split
-from tenfold.choose.sparse import Grid, errors_by_columns, mean_squared_errors, split_moments
+from tenfold.cross_validation.lasso_cv import Grid, errors_by_columns, mean_squared_errors, split_moments
+from tenfold.cross_validation.ridge_kfold import Split
 from tenfold.data import MemoryRows, Rows
-from tenfold.estimators.contract import (
-    all_or_nothing,
-    as_rows,
-    refuse_extra,
-    refuse_not_finite,
-    validate,
-    validate_weights,
-)
-from tenfold.estimators.entries import Entry
-from tenfold.estimators.lasso.fitting import REPORT_ONLY, SparseModel, settings_of
+from tenfold.estimators.lasso.alpha_grid import alphas_from, given, largest
 from tenfold.estimators.lasso.functions import enet_path, lasso_path
-from tenfold.estimators.lasso.grid import alphas_from, given, largest
+from tenfold.estimators.lasso.lasso_fit import REPORT_ONLY, SparseModel, settings_of
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -40,7 +32,15 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
-from tenfold.plans.centred import Centred, aligned_statistics
+from tenfold.estimators.validation import (
+    all_or_nothing,
+    as_rows,
+    refuse_extra,
+    refuse_not_finite,
+    validate,
+    validate_weights,
+)
+from tenfold.plans.centred_design import Centred, aligned_statistics
 from tenfold.plans.lasso import SparseFit, pulls_of_moments, way
 from tenfold.plans.lasso import fit as fit_sparse
 from tenfold.plans.least_squares import fold_moments

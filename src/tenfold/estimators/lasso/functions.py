@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats
 from tenfold.data import Rows
-from tenfold.estimators.contract import as_rows, follow, refuse_not_finite, validate, validate_weights
-from tenfold.estimators.lasso.grid import alphas_from, given, largest
+from tenfold.estimators.lasso.alpha_grid import alphas_from, given, largest
 from tenfold.estimators.parameters import InvalidParameterError
-from tenfold.plans.centred import Centred, Settings, aligned_statistics
+from tenfold.estimators.validation import as_rows, follow, refuse_not_finite, validate, validate_weights
+from tenfold.plans.centred_design import Centred, Settings, aligned_statistics
 from tenfold.plans.lasso import judged_path_from_moments, pulls_of_moments, way
 from tenfold.plans.least_squares import fold_moments
 from tenfold.problems import SparseLeastSquares

@@ -6,13 +6,13 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import CallbackSupportMixin, with_callbacks
-from tenfold.estimators.contract import all_or_nothing, as_rows, validate, validate_weights
 from tenfold.estimators.lasso.cv import PATH, PATH_REPORT_ONLY, SparseModelCV
-from tenfold.estimators.lasso.fitting import REPORT_ONLY, SETTINGS, SOLVER, SparseModel, problem_of
 from tenfold.estimators.lasso.functions import enet_path, lasso_path
+from tenfold.estimators.lasso.lasso_fit import REPORT_ONLY, SETTINGS, SOLVER, SparseModel, problem_of
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import all_or_nothing, as_rows, validate, validate_weights
 
 
 def matrix_of(y: Array, instead: str) -> Array:

@@ -8,15 +8,15 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, is_sparse
-from tenfold.choose.kfold import Fold, subset
+from tenfold.cross_validation.ridge_kfold import Fold, subset
 from tenfold.data import Rows, Table
-from tenfold.estimators.contract import all_or_nothing, validate, validate_weights
-from tenfold.estimators.entries import Entry
-from tenfold.estimators.least_squares.choosing import REPORT_ONLY, ChoosingRidge
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.least_squares.ridge import RidgeClassification, RidgeClassifier
+from tenfold.estimators.least_squares.ridge_selection import REPORT_ONLY, ChoosingRidge
 from tenfold.estimators.parameters import Constraints, boolean, check_parameters, choice, instance, nothing
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import all_or_nothing, validate, validate_weights
 
 
 class RidgeCV(Scored, MultiOutputMixin, RegressorMixin, ChoosingRidge):

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from tenfold.choose.path import RidgePath, norm_bounded, path
-from tenfold.estimators.contract import as_rows, refuse_not_finite, validate, validate_weights
+from tenfold.cross_validation.ridge_path import RidgePath, norm_bounded, path
 from tenfold.estimators.least_squares.ridge import Ridge
+from tenfold.estimators.validation import as_rows, refuse_not_finite, validate, validate_weights
 
 
 def ridge_regression(

@@ -17,18 +17,7 @@ from tenfold.estimators.classes import (
     factor_of_each,
     numbered_or_refused,
 )
-from tenfold.estimators.contract import (
-    all_or_nothing,
-    as_rows,
-    follow,
-    refuse_not_finite,
-    store,
-    validate,
-    validate_more,
-    validate_weights,
-    warn_unless_certified,
-)
-from tenfold.estimators.least_squares.from_moments import FromMoments, PartialRegression
+from tenfold.estimators.least_squares.incremental import FromMoments, PartialRegression
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -43,6 +32,17 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import LinearPredictor, Scored
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import (
+    all_or_nothing,
+    as_rows,
+    follow,
+    refuse_not_finite,
+    store,
+    validate,
+    validate_more,
+    validate_weights,
+    warn_unless_certified,
+)
 from tenfold.plans import Fitted
 from tenfold.plans.least_squares import fit as fit_least_squares
 from tenfold.plans.least_squares import without_rows

@@ -10,25 +10,14 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 
 from tenfold.arrays import Array, Floats, Integers, contiguous, is_sparse
-from tenfold.choose.logistic import paths as choose_paths
-from tenfold.choose.scores import SCORES, roc_areas
-from tenfold.choose.scores import scores as known_scores
+from tenfold.cross_validation.classifier_scores import SCORES, roc_areas
+from tenfold.cross_validation.classifier_scores import scores as known_scores
+from tenfold.cross_validation.logistic_paths import paths as choose_paths
 from tenfold.estimators.classes import targets
-from tenfold.estimators.contract import (
-    all_or_nothing,
-    as_rows,
-    counted,
-    refuse_extra,
-    refuse_not_finite,
-    validate,
-    validate_weights,
-)
-from tenfold.estimators.entries import Entry
 from tenfold.estimators.labels import numbered_classes, shares, weighted
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.logistic.candidates import chosen_ratios, keeps_legacy, warn_of_change
-from tenfold.estimators.logistic.regression import REPORT_ONLY, LogisticRegression
-from tenfold.estimators.logistic.settings import SOLVERS, Chosen, refuse_liblinear, strength
-from tenfold.estimators.logistic.splits import (
+from tenfold.estimators.logistic.cv_splits import (
     counted_folds,
     mass,
     part_of,
@@ -36,6 +25,8 @@ from tenfold.estimators.logistic.splits import (
     rows_of_splits,
     told_of_classes,
 )
+from tenfold.estimators.logistic.regression import REPORT_ONLY, LogisticRegression
+from tenfold.estimators.logistic.settings import SOLVERS, Chosen, refuse_liblinear, strength
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -49,8 +40,17 @@ from tenfold.estimators.parameters import (
     unset,
 )
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import (
+    all_or_nothing,
+    as_rows,
+    counted,
+    refuse_extra,
+    refuse_not_finite,
+    validate,
+    validate_weights,
+)
 from tenfold.judge.certificate import NOT_JUDGED, Certificate
-from tenfold.losses.labels import loss_of_classes
+from tenfold.losses.classification import loss_of_classes
 from tenfold.machine import counting_work
 from tenfold.plans.glm import fit as fit_glm
 

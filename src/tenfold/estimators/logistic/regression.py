@@ -11,18 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import Array, is_sparse, like, on_host
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.classes import chosen_classes, largest, log_probabilities, probabilities, targets
-from tenfold.estimators.contract import (
-    all_or_nothing,
-    follow,
-    kept_rows,
-    refuse_not_finite,
-    rowwise,
-    total_weight,
-    validate,
-    validate_weights,
-    warn_unless_certified,
-)
-from tenfold.estimators.inferred import Inferred, inferred, refusal
+from tenfold.estimators.inference_mixin import Inferred, inferred, refusal
 from tenfold.estimators.labels import numbered_classes, shares, weighted
 from tenfold.estimators.logistic.settings import SOLVERS, Chosen, chosen_penalty, refuse_liblinear
 from tenfold.estimators.parameters import (
@@ -39,8 +28,19 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import Scored, Sparsified
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import (
+    all_or_nothing,
+    follow,
+    kept_rows,
+    refuse_not_finite,
+    rowwise,
+    total_weight,
+    validate,
+    validate_weights,
+    warn_unless_certified,
+)
 from tenfold.judge.certificate import NOT_JUDGED
-from tenfold.losses.labels import loss_of_classes
+from tenfold.losses.classification import loss_of_classes
 from tenfold.plans.glm import GlmFit
 from tenfold.plans.glm import fit as fit_glm
 from tenfold.stats.derivatives import Params

@@ -14,20 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.arrays import FLOATS, Array, is_dask, is_foreign, like, namespace, numpy_dtype, wide
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.classes import largest
-from tenfold.estimators.contract import (
-    ADVICE,
-    all_or_nothing,
-    follow,
-    refuse_not_finite,
-    rows_alone,
-    rowwise,
-    validate_rows,
-    validate_weights,
-    warn_unless_certified,
-)
-from tenfold.estimators.entries import Entry
-from tenfold.estimators.mixture.given import given, positive, shape_of
-from tenfold.estimators.mixture.told import Told
+from tenfold.estimators.leaderboard_entry import Entry
+from tenfold.estimators.mixture.progress import Told
+from tenfold.estimators.mixture.validation import given, positive, shape_of
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -42,6 +31,17 @@ from tenfold.estimators.parameters import (
 from tenfold.estimators.predictors import Predictor
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.schema import floats
+from tenfold.estimators.validation import (
+    ADVICE,
+    all_or_nothing,
+    follow,
+    refuse_not_finite,
+    rows_alone,
+    rowwise,
+    validate_rows,
+    validate_weights,
+    warn_unless_certified,
+)
 from tenfold.plans.mixture import drawn
 from tenfold.plans.mixture_fit import FittedMixture, Search, fit
 from tenfold.plans.mixture_start import Seen, look

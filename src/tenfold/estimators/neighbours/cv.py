@@ -9,18 +9,18 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, Integers, on_host
-from tenfold.choose.neighbours import NeighbourJackknife, list_of, mean_error, means_left_out, votes_left_out
-from tenfold.choose.scores import roc_areas
-from tenfold.estimators.contract import all_or_nothing
-from tenfold.estimators.entries import Entry
-from tenfold.estimators.neighbours.asked import NearestTold
-from tenfold.estimators.neighbours.classes import NO_WEIGHT, Voted
-from tenfold.estimators.neighbours.numbers import Averaged
-from tenfold.estimators.neighbours.reached import THERE, follow_queries
-from tenfold.estimators.neighbours.searched import SEARCH, WEIGHTS
+from tenfold.cross_validation.classifier_scores import roc_areas
+from tenfold.cross_validation.knn_loo import NeighbourJackknife, list_of, mean_error, means_left_out, votes_left_out
+from tenfold.estimators.leaderboard_entry import Entry
+from tenfold.estimators.neighbours.classification import NO_WEIGHT, Voted
+from tenfold.estimators.neighbours.neighbors_model import SEARCH, WEIGHTS
+from tenfold.estimators.neighbours.queries import NearestTold
+from tenfold.estimators.neighbours.regression import Averaged
+from tenfold.estimators.neighbours.remote_queries import THERE, follow_queries
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED, VOTING
 from tenfold.estimators.parameters import Constraints, array_like, choice, function, integer, nothing
 from tenfold.estimators.registration import Registration, source_of
+from tenfold.estimators.validation import all_or_nothing
 from tenfold.plans.neighbours import Near, weighed
 
 CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100)

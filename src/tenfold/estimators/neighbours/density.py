@@ -9,10 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, on_host
 from tenfold.distances import VALID, Distance, Minkowski, distance_of, same
-from tenfold.estimators.contract import all_or_nothing, rows_alone, total_weight
-from tenfold.estimators.neighbours.reached import Told
+from tenfold.estimators.neighbours.kde_model import Windowed
+from tenfold.estimators.neighbours.remote_queries import Told
 from tenfold.estimators.neighbours.stored import INDEXED
-from tenfold.estimators.neighbours.windowed import Windowed
 from tenfold.estimators.parameters import (
     Constraints,
     array_like,
@@ -25,6 +24,7 @@ from tenfold.estimators.parameters import (
     real,
 )
 from tenfold.estimators.registration import Registration, Source
+from tenfold.estimators.validation import all_or_nothing, rows_alone, total_weight
 from tenfold.plans.neighbours import (
     KeptWindows,
     Tolerance,

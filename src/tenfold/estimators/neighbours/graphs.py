@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tenfold.estimators.neighbours.asked import NearestAsked, RadiusAsked
 from tenfold.estimators.neighbours.nearest import NearestNeighbors
-from tenfold.estimators.neighbours.searched import NEAREST, RADIUS, SEARCH, Alone
+from tenfold.estimators.neighbours.neighbors_model import NEAREST, RADIUS, SEARCH, Alone
+from tenfold.estimators.neighbours.queries import NearestAsked, RadiusAsked
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED
 from tenfold.estimators.parameters import Constraints, boolean, check_arguments, choice, integer, real
 from tenfold.estimators.registration import Registration

@@ -10,7 +10,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tenfold.arrays import Array, Floats, Integers, is_foreign, like, on_host
-from tenfold.estimators.contract import (
+from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, integer, nothing, real
+from tenfold.estimators.predictors import Predictor
+from tenfold.estimators.registration import Registration, source_of
+from tenfold.estimators.schema import floats
+from tenfold.estimators.validation import (
     all_or_nothing,
     refuse_not_finite,
     rows_alone,
@@ -18,11 +22,7 @@ from tenfold.estimators.contract import (
     validate_rows,
     validate_weights,
 )
-from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, integer, nothing, real
-from tenfold.estimators.predictors import Predictor
-from tenfold.estimators.registration import Registration, source_of
-from tenfold.estimators.schema import floats
-from tenfold.plans.neighbours import boxes as plan
+from tenfold.plans.neighbours import histogram as plan
 
 
 def _has_boxes(model: Any) -> bool:

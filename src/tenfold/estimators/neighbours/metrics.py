@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 
 from tenfold.arrays import FLOATS, Array, is_sparse
 from tenfold.distances import SETS, VALID, VALID_SPARSE
-from tenfold.estimators.neighbours.objects import is_metric, named
+from tenfold.estimators.neighbours.distance_metric_objects import is_metric, named
 
 
 def name_metric(model: Any, columns: int) -> None:

@@ -2,8 +2,8 @@
 
 from typing import Any, ClassVar
 
-from tenfold.estimators.neighbours.asked import NearestAsked, RadiusAsked
-from tenfold.estimators.neighbours.searched import NEAREST, RADIUS, SEARCH, Alone
+from tenfold.estimators.neighbours.neighbors_model import NEAREST, RADIUS, SEARCH, Alone
+from tenfold.estimators.neighbours.queries import NearestAsked, RadiusAsked
 from tenfold.estimators.neighbours.stored import COMPARED, INDEXED
 from tenfold.estimators.parameters import Constraints
 from tenfold.estimators.registration import Registration

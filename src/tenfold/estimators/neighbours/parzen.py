@@ -8,17 +8,17 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.arrays import Array, Floats, on_host
-from tenfold.choose.neighbours import mean_error
+from tenfold.cross_validation.knn_loo import mean_error
 from tenfold.distances import VALID, Distance
-from tenfold.estimators.contract import all_or_nothing
-from tenfold.estimators.entries import Entry
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.neighbours.density import DENSE, SPARSE
-from tenfold.estimators.neighbours.reached import Told
+from tenfold.estimators.neighbours.kde_model import Windowed
+from tenfold.estimators.neighbours.remote_queries import Told
 from tenfold.estimators.neighbours.stored import INDEXED
-from tenfold.estimators.neighbours.windowed import Windowed
 from tenfold.estimators.parameters import Constraints, array_like, check_parameters, choice, instance, nothing, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import all_or_nothing
 from tenfold.plans.neighbours import KeptWindows, WindowsAbout, WindowSum, bandwidths_to_try, judged_means
 
 WINDOWS = {"box": "box", "triangular": "cut", "gaussian": "gaussian", "exponential": "exponential"}

@@ -5,11 +5,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.contract import all_or_nothing, refuse_not_finite
-from tenfold.estimators.entries import Entry
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters
-from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, REPORT_ONLY, WHERE, Linear, Mistaken, problem_of
+from tenfold.estimators.perceptron.mistake_driven import (
+    COMMON,
+    INSTEAD,
+    REPORT_ONLY,
+    WHERE,
+    Linear,
+    Mistaken,
+    problem_of,
+)
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import all_or_nothing, refuse_not_finite
 from tenfold.plans.perceptron import fit_mean
 from tenfold.solvers.perceptron import Memory
 from tenfold.stats.derivatives import Params

@@ -8,12 +8,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tenfold.arrays import FLOATS, Array
 from tenfold.data import BatchRows, Block, Table
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.contract import all_or_nothing, canonical, refuse_not_finite
 from tenfold.estimators.parameters import Constraints, check_parameters
-from tenfold.estimators.perceptron.mistaken import COMMON, INSTEAD, REPORT_ONLY, WHERE, Mistaken, problem_of
+from tenfold.estimators.perceptron.mistake_driven import COMMON, INSTEAD, REPORT_ONLY, WHERE, Mistaken, problem_of
 from tenfold.estimators.registration import Registration
+from tenfold.estimators.validation import all_or_nothing, canonical, refuse_not_finite
 from tenfold.plans.perceptron import PerceptronFit, fit_votes
-from tenfold.stats.votes import Voters, balance
+from tenfold.stats.perceptron_votes import Voters, balance
 
 
 class VotedPerceptron(Mistaken):

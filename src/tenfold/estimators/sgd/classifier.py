@@ -12,9 +12,8 @@ from tenfold import _core
 from tenfold.arrays import Array, contiguous
 from tenfold.estimators.callbacks import with_callbacks
 from tenfold.estimators.classes import chosen_classes, class_factors, encoded, numbered_or_refused, refuse_numbers
-from tenfold.estimators.contract import all_or_nothing, validate, validate_weights
-from tenfold.estimators.entries import Entry
 from tenfold.estimators.labels import seeds_of_classes
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import (
     Constraints,
     check_parameters,
@@ -26,7 +25,7 @@ from tenfold.estimators.parameters import (
 )
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.sgd.online import (
+from tenfold.estimators.sgd.sgd_fit import (
     INSTEAD,
     REPORT_ONLY,
     SHARED,
@@ -41,6 +40,7 @@ from tenfold.estimators.sgd.online import (
     validate_part,
     warn_negative_power,
 )
+from tenfold.estimators.validation import all_or_nothing, validate, validate_weights
 from tenfold.plans.sgd import Held, Rule, Target
 
 LOSSES = (

@@ -8,16 +8,10 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array, Floats
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.contract import (
-    all_or_nothing,
-    follow,
-    validate_rows,
-    validate_weights,
-)
 from tenfold.estimators.labels import SEEDS
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, real
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.sgd.online import (
+from tenfold.estimators.sgd.sgd_fit import (
     INSTEAD,
     REPORT_ONLY,
     SHARED,
@@ -26,6 +20,12 @@ from tenfold.estimators.sgd.online import (
     check_together,
     validate_part,
     warn_negative_power,
+)
+from tenfold.estimators.validation import (
+    all_or_nothing,
+    follow,
+    validate_rows,
+    validate_weights,
 )
 from tenfold.plans.sgd import Rule, Target
 

@@ -6,13 +6,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.contract import all_or_nothing
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, integer, nothing, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
 from tenfold.estimators.sgd.classifier import OnlineClassifier
-from tenfold.estimators.sgd.online import INSTEAD, REPORT_ONLY, SHARED, STOPPING, WHERE
 from tenfold.estimators.sgd.regressor import OnlineRegressor
+from tenfold.estimators.sgd.sgd_fit import INSTEAD, REPORT_ONLY, SHARED, STOPPING, WHERE
+from tenfold.estimators.validation import all_or_nothing
 from tenfold.plans.sgd import Rule
 
 

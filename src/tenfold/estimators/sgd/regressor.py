@@ -9,13 +9,12 @@ from sklearn.utils import check_random_state
 
 from tenfold.arrays import Array
 from tenfold.estimators.callbacks import with_callbacks
-from tenfold.estimators.contract import all_or_nothing, validate, validate_weights
-from tenfold.estimators.entries import Entry
 from tenfold.estimators.labels import SEEDS
+from tenfold.estimators.leaderboard_entry import Entry
 from tenfold.estimators.parameters import Constraints, check_parameters, choice, integer, nothing, real
 from tenfold.estimators.predictors import Scored
 from tenfold.estimators.registration import Registration
-from tenfold.estimators.sgd.online import (
+from tenfold.estimators.sgd.sgd_fit import (
     INSTEAD,
     REPORT_ONLY,
     SHARED,
@@ -30,6 +29,7 @@ from tenfold.estimators.sgd.online import (
     validate_part,
     warn_negative_power,
 )
+from tenfold.estimators.validation import all_or_nothing, validate, validate_weights
 from tenfold.plans.sgd import Held, Rule, Target
 
 LOSSES = ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")

@@ -8,7 +8,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from tenfold.arrays import Array, contiguous, entries, is_sparse
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
 from tenfold.estimators.classes import chosen_classes, largest
-from tenfold.estimators.contract import (
+from tenfold.estimators.labels import numbered_classes
+from tenfold.estimators.leaderboard_entry import Entry
+from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, nothing
+from tenfold.estimators.predictors import Scored, Sparsified
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.svm.parameters import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of, tasks
+from tenfold.estimators.validation import (
     all_or_nothing,
     follow,
     refuse_not_finite,
@@ -17,13 +23,7 @@ from tenfold.estimators.contract import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.estimators.entries import Entry
-from tenfold.estimators.labels import numbered_classes
-from tenfold.estimators.parameters import Constraints, check_parameters, choice, instance, nothing
-from tenfold.estimators.predictors import Scored, Sparsified
-from tenfold.estimators.registration import Registration
-from tenfold.estimators.svm.machines import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of, tasks
-from tenfold.plans.fitted import Fitted
+from tenfold.plans.result import Fitted
 from tenfold.plans.svm import worst
 from tenfold.stats.derivatives import Params
 

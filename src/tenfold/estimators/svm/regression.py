@@ -7,7 +7,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from tenfold.arrays import Array, contiguous
 from tenfold.estimators.callbacks import CallbackSupportMixin, watcher, with_callbacks
-from tenfold.estimators.contract import (
+from tenfold.estimators.leaderboard_entry import Entry
+from tenfold.estimators.parameters import Constraints, check_parameters, choice, real
+from tenfold.estimators.predictors import LinearPredictor, Scored
+from tenfold.estimators.registration import Registration
+from tenfold.estimators.svm.parameters import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of
+from tenfold.estimators.validation import (
     all_or_nothing,
     follow,
     refuse_not_finite,
@@ -16,12 +21,7 @@ from tenfold.estimators.contract import (
     validate_weights,
     warn_unless_certified,
 )
-from tenfold.estimators.entries import Entry
-from tenfold.estimators.parameters import Constraints, check_parameters, choice, real
-from tenfold.estimators.predictors import LinearPredictor, Scored
-from tenfold.estimators.registration import Registration
-from tenfold.estimators.svm.machines import COMMON, Fits, Task, ascends, machine_of, refuse_elsewhere, rows_of
-from tenfold.plans.fitted import Fitted
+from tenfold.plans.result import Fitted
 from tenfold.stats.derivatives import Params
 
 

@@ -1,12 +1,21 @@
 """Neighbours: an index of the rows, searches in it, what neighbours say of a query, and sums of windows."""
 
-from tenfold.plans.neighbours.condensed import fit_prototypes
-from tenfold.plans.neighbours.draws import drawn_from
-from tenfold.plans.neighbours.elsewhere import is_possible
+from tenfold.plans.neighbours.aggregate import means, votes, weighed
+from tenfold.plans.neighbours.array_api import is_possible
 from tenfold.plans.neighbours.index import Index, Near, built, from_graph
 from tenfold.plans.neighbours.judged import judged_density, judged_index, judged_means, log_density, sampled
-from tenfold.plans.neighbours.said import means, votes, weighed
-from tenfold.plans.neighbours.sources import (
+from tenfold.plans.neighbours.kde import (
+    Tolerance,
+    bandwidths_to_try,
+    likelihoods_left_out,
+    log_volume,
+    rule_of_thumb,
+    tree_of,
+    window_sums,
+)
+from tenfold.plans.neighbours.kde_fold import KeptWindows, WindowsAbout, WindowSum
+from tenfold.plans.neighbours.kde_sampling import drawn_from
+from tenfold.plans.neighbours.out_of_core import (
     AllWithin,
     Form,
     Kept,
@@ -18,16 +27,7 @@ from tenfold.plans.neighbours.sources import (
     numbered,
     rows_at,
 )
-from tenfold.plans.neighbours.window_folds import KeptWindows, WindowsAbout, WindowSum
-from tenfold.plans.neighbours.windows import (
-    Tolerance,
-    bandwidths_to_try,
-    likelihoods_left_out,
-    log_volume,
-    rule_of_thumb,
-    tree_of,
-    window_sums,
-)
+from tenfold.plans.neighbours.prototypes import fit_prototypes
 
 __all__ = [
     "AllWithin",

@@ -8,12 +8,12 @@ import numpy as np
 
 from tenfold.arrays import Array, Floats, Integers, on_host
 from tenfold.data import Rows
+from tenfold.judge import kde as judge_windows
 from tenfold.judge import neighbours as judge
-from tenfold.judge import windows as judge_windows
 from tenfold.judge.certificate import Certificate
-from tenfold.plans.neighbours.sources import AllWithin, Kept, Searching, Source, TheNearest, numbered, rows_at
-from tenfold.plans.neighbours.window_folds import KeptWindows, WindowsAbout, WindowSum
-from tenfold.plans.neighbours.windows import log_volume
+from tenfold.plans.neighbours.kde import log_volume
+from tenfold.plans.neighbours.kde_fold import KeptWindows, WindowsAbout, WindowSum
+from tenfold.plans.neighbours.out_of_core import AllWithin, Kept, Searching, Source, TheNearest, numbered, rows_at
 
 
 def sampled(rows: Rows, weight: Array | None, count: int, *, missing: bool = False) -> tuple[Integers, Array]:

@@ -1,0 +1,108 @@
+"""Cross-validation of methods that leave a model a step behind: errors on the test rows of every split, without
+refitting where folds can be merged.
+
+The Gram matrix of each training set is merged from disjoint folds read in one pass; with more columns than rows the
+products of columns are read from the training rows as they are asked for.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.blas import dgemm, dgemv
+
+from tenfold.arrays import Floats, on_host
+from tenfold.cross_validation.ridge_kfold import Fold, Split, score_from_rows, subset, training_moments
+from tenfold.data import Rows, targets_of, weights_of
+from tenfold.machine import one_blas_thread
+from tenfold.stats.derivatives import Params, predictions
+from tenfold.stats.gram import Gram, GramByColumns, WholeGram
+from tenfold.stats.moments import Moments
+
+Models = Callable[[Gram], tuple[Floats, Floats]]
+"""From the products of columns to weights (A, 1, p) and intercepts (A, 1) after every step."""
+
+
+class Trained(NamedTuple):
+    """The products of every training set, the moments of the test rows where they came along, how they were found, and
+    the moments of all rows where they came along.
+    """
+
+    grams: Sequence[Callable[[], Gram]]
+    tests: Sequence[Moments | None]
+    how: str
+    total: Moments | None
+
+
+def training_grams(rows: Rows, splits: list[Split], intercept: bool) -> Trained:
+    """The products of columns of every training set, made one after the other."""
+    n, p = rows.shape
+    if n < p:
+        made = [_by_columns(rows, split, intercept) for split in splits]
+        return Trained(made, [None] * len(splits), f"{len(splits)} splits, products read from the rows", None)
+    training, tests, how = training_moments(rows, splits)
+    parts = [test for test in tests if test is not None]
+    total = reduce(Moments.merge, parts) if len(parts) == len(splits) else None
+    return Trained([_whole(part, intercept) for part in training], tests, f"exact, {len(splits)} splits, {how}", total)
+
+
+def _by_columns(rows: Rows, split: Split, intercept: bool) -> Callable[[], Gram]:
+    return lambda: GramByColumns.of(subset(rows, split.training_rows(rows.shape[0])), intercept)
+
+
+def _whole(moments: Moments, intercept: bool) -> Callable[[], Gram]:
+    return lambda: WholeGram.of(moments, intercept)
+
+
+def squared_errors(rows: Rows, split: Split, fold: Fold) -> Floats:
+    """The weighted mean squared error (A,) of every model of a fold on its test rows; not a number where these have no
+    weight.
+    """
+    found = _errors_from_moments(fold)
+    if found is not None:
+        return found
+    with np.errstate(invalid="ignore"):
+        return _errors_on_rows(rows, split, fold)
+
+
+def _errors_from_moments(fold: Fold) -> Floats | None:
+    """From the moments of the test rows: sum (y - x.w - b)^2 = yy - 2 c.w + w.Sw + W (ybar - m.w - b)^2. None where
+    they are not at hand, or digits would be lost.
+    """
+    test = fold.test
+    if test is None or test.count < 2:
+        return None
+    p, e = test.features, test.exponent
+    W = fold.coef[:, 0]
+    # columns at the ends of the numbers: read from the rows
+    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread:
+        S, c = np.ldexp(test.XX, e[:p, None] + e[:p]), np.ldexp(test.XY[:, 0], e[:p] + e[p])
+        curved = np.einsum("ap,ap->a", dgemm(1.0, S, W.T, trans_a=1).T, W)
+        away = test.target_mean[0] - dgemv(1.0, W, test.mean) - fold.intercept[:, 0]
+        yy = float(np.ldexp(test.yy[0], 2 * int(e[p])))
+        squares = yy - 2.0 * dgemv(1.0, W, c) + curved + test.weight * away**2
+    if not (squares > 1e-6 * (yy + curved)).all():
+        return None
+    return np.asarray(squares / test.weight)
+
+
+def _errors_on_rows(rows: Rows, split: Split, fold: Fold) -> Floats:
+    if rows.foreign and not rows.scattered:
+        A, _, p = fold.coef.shape
+        part = subset(rows, split.test)
+        z = on_host(part.map(predictions(Params(fold.coef.reshape(A, p), fold.intercept.ravel()))))
+        y, weight = on_host(part.map(targets_of)), on_host(part.map(weights_of))
+        return np.asarray(weight @ (y - z) ** 2 / weight.sum())
+    inside = np.zeros(rows.shape[0], dtype=np.int32)
+    inside[split.test] = 1
+    scores = score_from_rows("neg_mean_squared_error", rows.grouped(inside), fold, weighted=True, several=False)
+    return -scores
+
+
+def mean_error(errors: Floats) -> Floats:
+    """The mean (A,) of errors (A, splits) over the splits whose test rows have weight."""
+    known = ~np.isnan(errors).all(axis=0)
+    if not known.any():
+        raise ValueError("No split has test rows of positive weight: there is no error to choose by.")
+    return np.asarray(errors[:, known].mean(axis=1))

@@ -1,0 +1,249 @@
+"""What models of two blocks of columns, X and y, have in common: how they are fitted, and what they say of rows."""
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import FLOATS, Array, Floats, contiguous, is_dask, is_foreign, namespace, numpy_dtype, wide
+from tenfold.data import Rows
+from tenfold.estimators import array_api
+from tenfold.estimators.parameters import Constraints, boolean, check_parameters, integer, real
+from tenfold.estimators.predictors import Predictor, Scored
+from tenfold.estimators.validation import (
+    all_or_nothing,
+    as_rows,
+    follow,
+    refuse_not_finite,
+    rowwise,
+    validate,
+    validate_weights,
+    warn_unless_certified,
+)
+from tenfold.judge.certificate import Certificate
+from tenfold.plans.cca_pls import Fitted
+from tenfold.stats.derivatives import Params, times
+
+ITERATED: Constraints = {
+    "n_components": (integer(1),),
+    "scale": (boolean(),),
+    "max_iter": (integer(1),),
+    "tol": (real(0),),
+    "copy": (boolean(),),
+}
+
+
+class TwoBlocks(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor, BaseEstimator):
+    """A transformer of X, and of y beside it, by directions in each."""
+
+    _constraints: ClassVar[Constraints]
+    certificate_: Certificate
+    n_components: int
+    scale: bool
+    x_weights_: Array
+    y_weights_: Array
+    _x_mean: Floats
+    _y_mean: Floats
+    _x_std: Floats
+    _y_std: Floats
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p), table, Dask collection, or array on a device
+            The samples.
+        y : array-like of shape (n,) or (n, t), default=None
+            The targets; None where a table brings its own.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the samples; whole numbers count as repetitions. None for ones.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
+        check_parameters(self, self._constraints)
+        X, y = validate(self, X, y)
+        if X.shape[0] < 2:
+            raise ValueError(
+                f"Found array with {X.shape[0]} sample(s) (shape={tuple(X.shape)}) while a minimum of 2 is required by "
+                f"{type(self).__name__}."
+            )
+        weight = validate_weights(sample_weight, X)
+        rows = as_rows(X, y, weight)
+        most = self._most(*rows.shape, rows.targets)
+        if self.n_components > most:
+            raise ValueError(
+                f"`n_components` upper bound is {most}. Got {self.n_components} instead. Reduce `n_components`."
+            )
+        found = refuse_not_finite(self, X, lambda: self._fit(rows, numpy_dtype(X.dtype)))
+        self._store(found, X)
+        self._predict_1d, self.certificate_ = y.ndim == 1, found.certificate
+        warn_unless_certified(self)
+        return self
+
+    def _most(self, n: int, p: int, t: int) -> int:
+        """So many pairs there can be."""
+        return min(n, p, t)
+
+    def _fit(self, rows: Rows, dtype: Any) -> Fitted:
+        """What the plan finds."""
+        raise NotImplementedError
+
+    def _store(self, found: Fitted, X: Array) -> None:
+        """Set the attributes."""
+        stored, p = found.stored, X.shape[1]
+        assert stored.means is not None
+        assert stored.units is not None
+        self.x_weights_, self.y_weights_ = (follow(side, X) for side in stored.weights)
+        self._x_mean, self._y_mean = stored.means[:p], stored.means[p:]
+        self._x_std, self._y_std = stored.units[:p], stored.units[p:]
+
+    def _axes(self) -> tuple[Array, Array]:
+        """The directions of X and y, as columns, in units of the columns."""
+        return self.x_weights_, self.y_weights_
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return partial(along, wide(self._axes()[0]).T / self._x_std, self._x_mean)
+
+    def _pair(self, X: Any, y: Any) -> Any:
+        """Scores of X, and of y where it is there."""
+        scores = self._raw(X)
+        if y is None:
+            return scores
+        f = partial(along, wide(self._axes()[1]).T / self._y_std, self._y_mean)
+        return scores, rowwise(partial(_of_targets, f), _targets(y, len(self._y_mean)))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.x_weights_.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = False
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+REPORT_ONLY = {"n_iter_": "how many iterations scikit-learn's solver took; ours takes none"}
+
+
+class Regressing(Scored, RegressorMixin, MultiOutputMixin, TwoBlocks):
+    """Directions with loadings and rotations, from which y is predicted."""
+
+    x_loadings_: Array
+    y_loadings_: Array
+    x_rotations_: Array
+    y_rotations_: Array
+    coef_: Array
+    intercept_: Array
+    n_iter_: list[int]
+
+    def _store(self, found: Fitted, X: Array) -> None:
+        super()._store(found, X)
+        stored = found.stored
+        assert stored.loadings is not None
+        assert stored.coef is not None
+        assert stored.intercept is not None
+        self.x_loadings_, self.y_loadings_ = (follow(side, X) for side in stored.loadings)
+        self.x_rotations_, self.y_rotations_ = (follow(side, X) for side in stored.rotations)
+        self.coef_, self.intercept_ = follow(stored.coef, X), follow(stored.intercept, X)
+        self.n_iter_ = [1] * found.reached
+        if found.reached < self.n_components:
+            warnings.warn(f"y residual is constant at iteration {found.reached}", stacklevel=5)
+
+    def _axes(self) -> tuple[Array, Array]:
+        return self.x_rotations_, self.y_rotations_
+
+    def transform(self, X: Any, y: Any = None, copy: bool = True) -> Any:
+        """The scores of X, (n, n_components), and those of y where it is given: a pair then.
+
+        `copy` is accepted for compatibility: nothing is ever changed.
+        """
+        return self._pair(X, y)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to X (n, p), y and optional `sample_weight` (n,), and transform the same samples: a pair where y is
+        given.
+        """
+        return self.fit(X, y, sample_weight).transform(X, y)
+
+    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+        """Rows of the data's space from scores of X, and targets from scores of y where they are given."""
+        check_is_fitted(self)
+        there = _back(X, "X", wide(self.x_loadings_), self._x_std, self._x_mean)
+        return there if y is None else (there, _back(y, "y", wide(self.y_loadings_), self._y_std, self._y_mean))
+
+    def predict(self, X: Any, copy: bool = True) -> Array:
+        """Predictions ``(X - mean) coef_' + intercept_``; `copy` is accepted for compatibility."""
+        return self._raw(X, self._predicting)
+
+    def _predicting(self, few: bool) -> Callable[[Array], Array]:
+        return partial(_predicted, wide(self.coef_), wide(self.intercept_), self._x_mean, self._predict_1d)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+def along(axes: Floats, place: Floats, X: Array) -> Array:
+    """Rows about a place, along axes (q, columns), in the dtype of the rows."""
+    z = times(X, Params(np.ascontiguousarray(axes), np.zeros(len(axes))), place)
+    return namespace(z).astype(z, X.dtype, copy=False)
+
+
+def _predicted(coef: Floats, intercept: Floats, place: Floats, flat: bool, X: Array) -> Array:
+    z = times(X, Params(coef, intercept), place)
+    z = namespace(z).astype(z, X.dtype, copy=False)
+    return z[:, 0] if flat else z
+
+
+def ridges(ridge: Any, count: int = 2) -> list[float]:
+    """That of each block of columns."""
+    values = np.ravel(np.asarray(ridge, dtype=np.float64))
+    if values.size not in (1, count) or not np.all((values >= 0.0) & np.isfinite(values)):
+        raise ValueError(f"ridge must be one number, or one for each of {count}, and not negative. Got {ridge!r}.")
+    return [float(value) for value in np.broadcast_to(values, count)]
+
+
+def _targets(y: Any, count: int) -> Array:
+    """Targets in a form whose rows can be multiplied."""
+    if is_foreign(y) and not is_dask(y):
+        y = array_api.matrix(BaseEstimator(), y if y.ndim == 2 else y[:, None])
+    elif not is_dask(y):
+        y = check_array(y, input_name="y", dtype=list(FLOATS), ensure_2d=False)
+    width = 1 if y.ndim == 1 else y.shape[1]
+    if width != count:
+        raise ValueError(f"y has {width} columns, and the model was fitted with {count}.")
+    return y
+
+
+def _of_targets(f: Callable[[Array], Array], y: Array) -> Array:
+    return f(contiguous(y if y.ndim == 2 else y[:, None]))
+
+
+def _back(scores: Any, name: str, loadings: Floats, units: Floats, place: Floats) -> Array:
+    """Rows from their scores."""
+    if is_foreign(scores):
+        xp = namespace(scores)
+        z = times(scores, Params(loadings * units[:, None], place))
+        return xp.astype(z, scores.dtype)
+    scores = check_array(scores, input_name=name, dtype=list(FLOATS))
+    z = times(contiguous(scores), Params(np.ascontiguousarray(loadings * units[:, None]), place))
+    return z.astype(scores.dtype, copy=False)

@@ -1,0 +1,220 @@
+"""What models with centres of clusters share: how they start, and what they say of rows."""
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from tenfold.arrays import Array, Floats, contiguous, is_dask, is_foreign, namespace, numpy_dtype, on_host, wide
+from tenfold.data import MemoryRows, Rows
+from tenfold.estimators.parameters import (
+    Constraints,
+    array_like,
+    check_parameters,
+    choice,
+    function,
+    instance,
+    integer,
+    random_state,
+    real,
+)
+from tenfold.estimators.predictors import Predictor
+from tenfold.estimators.validation import rows_alone, validate_rows, validate_weights
+from tenfold.plans import kmeans as plan
+from tenfold.solvers.loop import Record, Watch
+from tenfold.stats.derivatives import Params
+from tenfold.stats.kmeans_assignment import distances_to, nearest
+
+PEER_REPORT_ONLY = {
+    "n_iter_": "how many iterations the solver took",
+    "n_steps_": "how many batches the solver has seen",
+}
+"""Of scikit-learn's classes."""
+
+BASIC: Constraints = {
+    "n_clusters": (integer(1),),
+    "init": (choice("k-means++", "random"), function(), array_like()),
+    "n_init": (choice("auto"), integer(1)),
+    "max_iter": (integer(1),),
+    "tol": (real(0),),
+    "verbose": (integer(0), instance(bool, np.bool_)),
+    "random_state": (random_state(),),
+}
+
+
+class Centred(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Predictor, BaseEstimator):
+    """A model with `cluster_centers_` (k, p), to the nearest of which a row belongs."""
+
+    cluster_centers_: Array
+    labels_: Array
+    inertia_: float | None
+    n_clusters: int
+    _several: ClassVar[int] = 10
+    """Runs from random starts where n_init is "auto"."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        raise NotImplementedError
+
+    def _centres(self) -> Floats:
+        check_is_fitted(self)
+        return wide(self.cluster_centers_)
+
+    def _of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return partial(_numbers, self._centres())
+
+    def predict(self, X: Any) -> Array:
+        """The index of the nearest centre of each sample of X, (n,)."""
+        return self._raw(X)
+
+    def transform(self, X: Any) -> Array:
+        """Distances of the samples X from all centres, (n, n_clusters)."""
+        return self._raw(X, self._distances_of_rows)
+
+    def _distances_of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return partial(_distances, self._centres())
+
+    def _squares_of_rows(self, few: bool) -> Callable[[Array], Array]:
+        return partial(_squares, self._centres())
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the energy of X (n, p): the sum, by `sample_weight`, of the squared distances of the samples from their
+        nearest centres; `y` is not used.
+        """
+        squares = self._raw(X, self._squares_of_rows)
+        weight = validate_weights(sample_weight, X)
+        squares = squares if weight is None else squares * weight
+        return -float(on_host(squares.sum() if is_dask(squares) else namespace(squares).sum(squares)))
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to X (n, p) and optional `sample_weight` (n,), and give the cluster of each sample, (n,); `y` is not
+        used.
+        """
+        return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit to X (n, p) and optional `sample_weight` (n,), and transform the same samples; `y` is not used."""
+        return self.fit(X, y, sample_weight=sample_weight).transform(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.cluster_centers_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _numbers(centres: Floats, X: Array) -> Array:
+    return nearest(X, centres)[0]
+
+
+def _squares(centres: Floats, X: Array) -> Array:
+    return nearest(X, centres)[1]
+
+
+def _distances(centres: Floats, X: Array) -> Array:
+    squares = distances_to(X, centres)
+    xp = namespace(squares)
+    return xp.astype(xp.sqrt(squares), X.dtype, copy=False)
+
+
+def require_rows(X: Array, k: int, weight: Array | None = None) -> None:
+    """Refuse fewer rows than clusters."""
+    if X.shape[0] < k:
+        raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
+    if weight is not None and not is_foreign(weight) and (inside := int(np.sum(weight > 0.0))) < k:
+        raise ValueError(f"{k} clusters need as many rows of positive weight, and there are {inside}.")
+
+
+def rows_of_fit(model: Any, X: Any, sample_weight: Any) -> tuple[Array, Any]:
+    """Parameters, rows and weights of a fit that are as they should be: rows and weights."""
+    check_parameters(model, model._constraints)
+    X = validate_rows(model, X)
+    weight = validate_weights(sample_weight, X)
+    require_rows(X, model.n_clusters, weight)
+    return X, weight
+
+
+def kept_rows(X: Array, weight: Array | None) -> Rows:
+    """Rows for many passes: an array in another order is put in C order once."""
+    return rows_alone(contiguous(X), weight)
+
+
+def seeds_of(model: Any, X: Array, k: int) -> plan.Seeds:
+    """How a model starts: what its `init` says."""
+    if isinstance(model.init, str):
+        return plan.plus_plus(k) if model.init == "k-means++" else plan.at_random(k)
+    if callable(model.init):
+        return partial(_called, model.init, k, X.shape[1])
+    init = on_host(model.init) if is_foreign(model.init) else model.init
+    centres = check_array(init, dtype=numpy_dtype(X.dtype), copy=True, order="C", input_name="init")
+    _require_shape(centres, k, X.shape[1])
+    return plan.given(np.asarray(centres, dtype=np.float64))
+
+
+def _called(init: Callable[..., Any], k: int, p: int, rows: MemoryRows, random: Any) -> Floats:
+    centres = check_array(init(rows.X, k, random_state=random), dtype=np.float64, order="C", input_name="init")
+    _require_shape(centres, k, p)
+    return np.asarray(centres)
+
+
+def _require_shape(centres: Any, k: int, p: int) -> None:
+    if centres.shape[0] != k:
+        raise ValueError(f"The shape of the initial centers {centres.shape} does not match the number of clusters {k}.")
+    if centres.shape[1] != p:
+        raise ValueError(
+            f"The shape of the initial centers {centres.shape} does not match the number of features of the data {p}."
+        )
+
+
+def starts_of(model: Any) -> int:
+    """How many runs: one where all would be the same or where seeds are good, several from random ones."""
+    listed = not (isinstance(model.init, str) or callable(model.init))
+    if model.n_init == "auto":
+        return 1 if listed or model.init == "k-means++" else model._several
+    if listed and model.n_init != 1:
+        warnings.warn(
+            f"Explicit initial center position passed: performing only one init in {type(model).__name__} instead of "
+            f"n_init={model.n_init}.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return 1
+    return int(model.n_init)
+
+
+def warn_of_fewer(model: Any, labels: Array | None) -> None:
+    """scikit-learn's warning where some centres have no rows."""
+    found = model.n_clusters if labels is None else len(np.unique(on_host(labels)))
+    if found < model.n_clusters:
+        warnings.warn(
+            f"Number of distinct clusters ({found}) found smaller than n_clusters ({model.n_clusters}). Possibly due "
+            "to duplicate points in X.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def printed_steps(most: int, start: Floats, tolerance: float) -> Watch:
+    """What prints the energy of each of up to `most` steps, and why a run ended."""
+    steps, before = iter(range(most)), [start]
+
+    def watch(record: Record, params: Params) -> bool:
+        step, shift = next(steps), float(np.sum((params.coef - before[0]) ** 2))
+        print(f"Iteration {step}, inertia {record.objective}.")
+        if record.measure == 0.0:
+            print(f"Converged at iteration {step}: strict convergence.")
+        elif record.measure <= 1.0:
+            print(f"Converged at iteration {step}: center shift {shift} within tolerance {tolerance}.")
+        before[0] = params.coef
+        return False
+
+    return watch

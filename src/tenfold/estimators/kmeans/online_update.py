@@ -1,0 +1,54 @@
+"""What models share whose centres follow rows as they come: in batches, or one by one."""
+
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Array, contiguous, wide
+from tenfold.data import Rows, Table
+from tenfold.estimators.kmeans.centroid_model import Centred, require_rows
+from tenfold.estimators.parameters import check_parameters
+from tenfold.estimators.validation import follow, rows_alone, validate_more_rows, validate_weights
+from tenfold.plans import kmeans
+from tenfold.plans import minibatch_kmeans as plan
+
+REPORT_ONLY = {
+    "counts_": "the weight of the samples that each centre has had on its way; partial_fit goes on with it",
+    "n_iter_": "how often as many samples as there are were seen",
+    "n_steps_": "how many batches were seen",
+}
+
+
+class Following(Centred):
+    """A model with centres and the weight of the rows that each has had, `counts_` (k,)."""
+
+    counts_: Any
+
+    def _more(self, X: Any, sample_weight: Any) -> tuple[bool, Array, Any]:
+        """Whether rows of `partial_fit` are the first, the rows, and their weights."""
+        check_parameters(self, self._constraints)
+        first = not hasattr(self, "cluster_centers_")
+        X = validate_more_rows(self, X, first=first)
+        weight = validate_weights(sample_weight, X)
+        if first:
+            require_rows(X, self.n_clusters, weight)
+        return first, X, weight
+
+    def _rows(self, X: Array, weight: Any) -> Rows:
+        return rows_alone(X if isinstance(X, Table) else contiguous(X), weight)
+
+    def _begun(self, start: Any) -> plan.Centres:
+        """Centres that have had no rows."""
+        return plan.Centres(np.ascontiguousarray(start, dtype=np.float64), np.zeros(self.n_clusters))
+
+    def _so_far(self) -> plan.Centres:
+        return plan.Centres(wide(self.cluster_centers_), self.counts_)
+
+    def _store(self, found: plan.Centres, rows: Rows, X: Array, weight: Any, what: str, labels: bool = True) -> None:
+        """Set centres and counts, and with `labels` the nearest centre of each row and the energy; `what` they follow
+        is the reason why they are not judged.
+        """
+        self.cluster_centers_, self.counts_ = follow(found.values, X), found.counts
+        if labels:
+            self.labels_, self.inertia_ = kmeans.labelled(rows, weight, wide(self.cluster_centers_))
+        self.certificate_ = plan.not_judged(what)

@@ -1,0 +1,373 @@
+"""The penalty of ridge regression chosen by exact leave-one-out, or exact folds: what the classes for it share."""
+
+import numbers
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils import Bunch, check_scalar
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from tenfold.arrays import Array, Floats, contiguous, is_foreign, is_sparse, on_host
+from tenfold.cross_validation.classifier_scores import roc_areas
+from tenfold.cross_validation.ridge_kfold import SCORES, Fold, Split, folds, score_from_moments, score_from_rows, subset
+from tenfold.cross_validation.ridge_loo import JackknifePlus, jackknife_plus, leave_one_out
+from tenfold.cross_validation.ridge_spectrum import UNEVEN, Tall, Wide, agrees, coef_of_each, of, tall_by_rows
+from tenfold.data import MemoryRows, Rows, targets_of, weights_of
+from tenfold.estimators.least_squares.ridge import Ridge
+from tenfold.estimators.parameters import Constraints, array_like, boolean, choice, function, nothing, real, splitter
+from tenfold.estimators.predictors import LinearPredictor
+from tenfold.estimators.validation import as_rows, refuse_extra, refuse_not_finite, store, warn_unless_certified
+from tenfold.plans import Fitted
+from tenfold.plans.least_squares import fit as fit_least_squares
+from tenfold.plans.least_squares import fold_moments, from_moments
+from tenfold.stats.derivatives import Params, predictions
+from tenfold.stats.moments import Moments
+
+KEPT_ENTRIES = 1 << 22
+"""For prediction intervals the rows are kept up to so many entries (32 MiB)."""
+
+
+class _Given(RegressorMixin, BaseEstimator):
+    """Predictions that are already there, in the shape of an estimator, for scorers."""
+
+    def predict(self, predictions: Array) -> Array:
+        return predictions
+
+
+class _GivenClasses(ClassifierMixin, BaseEstimator):
+    """Scores that are already there, in the shape of a classifier with classes 0, 1, ...; for scorers."""
+
+    def __init__(self, classes: Any = None) -> None:
+        self.classes = classes
+
+    @property
+    def classes_(self) -> Any:
+        return self.classes
+
+    def decision_function(self, scores: Array) -> Array:
+        return scores
+
+    def predict(self, scores: Array) -> Array:
+        return self.classes[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+
+REPORT_ONLY = {
+    "best_score_": "judged where it is minus a mean squared leave-one-out error; else cross_val_score with the "
+    "model of alpha_, the same cv and the same scoring computes it again",
+    "cv_errors_": "no method reads them, and alpha_ must be the best of them; cross_val_score with the model of "
+    "one alpha, the same cv and the same scoring computes one again",
+    "cv_results_": "judged where they are squared leave-one-out errors; else a fit without a sample computes its "
+    "prediction again",
+    "cv_method_": "how the choice was made, in words",
+}
+
+
+class ChoosingRidge(LinearPredictor, BaseEstimator):
+    """What RidgeCV and RidgeClassifierCV share."""
+
+    _constraints: ClassVar[Constraints] = {
+        "alphas": (array_like(), real(0, closed="neither")),
+        "fit_intercept": (boolean(),),
+        "scoring": (choice(*get_scorer_names()), function(), nothing()),
+        "cv": (splitter(),),
+        "store_cv_results": (boolean(),),
+    }
+
+    alphas: Any
+    fit_intercept: bool
+    scoring: Any
+    cv: Any
+    store_cv_results: bool
+    alpha_per_target: bool = False
+
+    def _choose(self, X: Array, y: Array, Y: Array, weight: Array | None, params: dict[str, Any]) -> None:
+        """Choose alpha, fit with it and store; y are the targets as given, Y as numbers (n,) or (n, t)."""
+        alphas = self._checked_alphas()
+        routed = self._routed(weight, params)
+        if self.cv is not None and (self.store_cv_results or self.alpha_per_target):
+            name = "store_cv_results" if self.store_cv_results else "alpha_per_target"
+            raise ValueError(f"cv!=None and {name}=True are incompatible")
+        rows = as_rows(X, Y, weight)
+        fitted = refuse_not_finite(self, X, lambda: self._choose_on(rows, y, alphas, routed))
+        flat = rows.targets == 1
+        store(self, fitted, X, coef_flat=flat, intercept_flat=Y.ndim == 1, intercept=self.fit_intercept)
+        warn_unless_certified(self)
+        self.alphas_ = alphas
+
+    def _choose_on(self, rows: Rows, y: Array, alphas: Floats, routed: Bunch) -> Fitted:
+        dtype = rows.dtype
+        tall = rows.shape[0] >= rows.shape[1]
+        if self.cv is not None:
+            chosen, moments = self._by_folds(rows, y, alphas, routed)
+            return self._refit(rows, fold_moments(rows) if tall and moments is None else moments, chosen, None)
+        moments = fold_moments(rows) if tall else None
+        spectrum = of(rows, self.fit_intercept, moments)
+        total = float(np.sum(spectrum.data.root**2)) if isinstance(spectrum, Wide) else spectrum.weight
+        chosen = self._by_leave_one_out(rows, spectrum, total, alphas, routed)
+        fitted = self._refit(rows, moments, chosen, coef_of_each(spectrum, chosen) if moments is None else None)
+        if moments is None or self._agrees(spectrum, chosen, fitted, moments, dtype):
+            return fitted
+        spectrum = tall_by_rows(rows, moments, self.fit_intercept)
+        chosen = self._by_leave_one_out(rows, spectrum, total, alphas, routed)
+        fitted = self._refit(rows, moments, chosen, None)
+        if not self._agrees(spectrum, chosen, fitted, moments, dtype):
+            raise ValueError(UNEVEN)
+        return fitted
+
+    def _refit(self, rows: Rows, moments: Moments | None, alpha: Floats, wide_coef: Floats | None) -> Fitted:
+        """The certified fit with each target's alpha."""
+        dtype = rows.dtype
+        if moments is None:
+            return fit_least_squares(rows, alpha, self.fit_intercept, dtype=dtype, wide_coef=wide_coef)
+        return from_moments(rows, moments, alpha, self.fit_intercept, dtype=dtype)
+
+    def _agrees(self, spectrum: Tall | Wide, alpha: Floats, fitted: Fitted, moments: Moments, dtype: Any) -> bool:
+        """Whether the errors of the candidates can be relied on; weights kept in single precision cannot tell."""
+        if isinstance(spectrum, Wide) or dtype == np.float32:
+            return True
+        return agrees(spectrum, alpha, fitted.params.coef, moments, self.fit_intercept)
+
+    def _checked_alphas(self) -> Floats:
+        """The candidates (A,); positive for leave-one-out, at least zero otherwise."""
+        bounds = "neither" if self.cv is None else "left"
+        values = [self.alphas] if np.ndim(self.alphas) == 0 else list(self.alphas)
+        if not values:
+            raise ValueError(f"alphas must hold at least one number, got {self.alphas!r}.")
+        for i, value in enumerate(values):
+            name = "alphas" if len(values) == 1 else f"alphas[{i}]"
+            check_scalar(value, name, target_type=numbers.Real, min_val=0.0, include_boundaries=bounds)
+        return np.asarray(values, dtype=np.float64)
+
+    # -- leave-one-out
+    # -------------------------------------------------------------------------------------------------------------
+
+    def _by_leave_one_out(
+        self, rows: Rows, spectrum: Tall | Wide, total: float, alphas: Floats, routed: Bunch
+    ) -> Floats:
+        """Set the scores of leaving out each row and return each target's alpha."""
+        n, t = rows.shape[0], rows.targets
+        if n < 2:
+            raise ValueError(
+                f"Leave-one-out needs at least 2 samples, got n_samples = {n}: leaving out the only row leaves nothing."
+            )
+        keep = self.store_cv_results or self.scoring is not None
+        left = leave_one_out(rows, spectrum, alphas, total, self.fit_intercept, keep=keep)
+        if self.scoring is None:
+            scores = -left.squares.T / n if self.alpha_per_target else -left.squares.sum(axis=0)[:, None] / (n * t)
+        else:
+            assert left.errors is not None
+            y = on_host(rows.map(targets_of))
+            scores = self._score_predictions(y[:, :, None] - left.errors, y, routed)
+        best = np.argmax(scores, axis=0)
+        chosen = np.broadcast_to(alphas[best], t).copy()
+        self.alpha_ = chosen if self.alpha_per_target and t > 1 else float(chosen[0])
+        found = scores[best, np.arange(scores.shape[1])]
+        self.best_score_ = found if self.alpha_per_target and not self._flat else float(found[0])
+        self.cv_errors_ = left.squares.sum(axis=0) / (n * t)
+        self.cv_method_ = f"exact leave-one-out of {n} rows for {len(alphas)} alphas from one eigendecomposition"
+        if self.store_cv_results:
+            assert left.errors is not None
+            self._store_results(left.errors, rows)
+        self._keep_intervals(rows, spectrum, chosen, total, left.errors, best)
+        return chosen
+
+    def _score_predictions(self, predictions: Floats, Y: Floats, routed: Bunch) -> Floats:
+        """Scores (A, 1), or (A, t) a target, of predictions (n, t, A) by the user's scorer."""
+        scorer, parameters = self._scorer(), routed.scorer.score
+        count, t = predictions.shape[2], Y.shape[1]
+        if is_classifier(self):
+            given = _GivenClasses(np.arange(max(2, t)))
+            truth = (Y[:, 0] > 0).astype(np.intp) if t == 1 else Y.argmax(axis=1)
+            if t == 1 and isinstance(self.scoring, str) and self.scoring == "roc_auc" and not parameters:
+                return roc_areas(predictions[:, 0], truth == 1)[:, None]
+            each = [predictions[:, 0, a] if t == 1 else predictions[:, :, a] for a in range(count)]
+            return np.array([[scorer(given, scores, truth, **parameters)] for scores in each])
+        columns = [slice(k, k + 1) for k in range(t)] if self.alpha_per_target else [slice(None)]
+        flat = t == 1 or self.alpha_per_target
+
+        def score(a: int, k: slice) -> float:
+            found, truth = predictions[:, k, a], Y[:, k]
+            return float(
+                scorer(_Given(), found[:, 0], truth[:, 0], **parameters)
+                if flat
+                else scorer(_Given(), found, truth, **parameters)
+            )
+
+        return np.array([[score(a, k) for k in columns] for a in range(count)])
+
+    def _store_results(self, errors: Floats, rows: Rows) -> None:
+        if self.scoring is None:
+            results = errors**2 * on_host(rows.map(weights_of))[:, None, None]
+        else:
+            results = on_host(rows.map(targets_of))[:, :, None] - errors
+        drop = rows.targets == 1 and not is_classifier(self) and self._flat
+        self.cv_results_ = (results[:, 0] if drop else results).astype(rows.dtype)
+
+    def _keep_intervals(
+        self, rows: Rows, spectrum: Tall | Wide, chosen: Floats, total: float, errors: Floats | None, best: Array
+    ) -> None:
+        """Keep what jackknife+ intervals need, where that is small."""
+        self._jackknife: tuple[JackknifePlus, ...] | str
+        if rows.foreign:
+            self._jackknife = "Prediction intervals keep the training rows, in NumPy arrays: fit RidgeCV on those."
+            return
+        if rows.shape[0] * rows.shape[1] > KEPT_ENTRIES:
+            self._jackknife = (
+                f"Prediction intervals need the training rows, and more than {KEPT_ENTRIES:,} entries are not kept "
+                "with the model. "
+                "Fit RidgeCV on a sample of the rows for intervals."
+            )
+            return
+        if errors is None:
+            errors = leave_one_out(rows, spectrum, np.unique(chosen), total, self.fit_intercept, keep=True).errors
+            index = np.searchsorted(np.unique(chosen), chosen)
+        else:
+            index = np.broadcast_to(best, len(chosen))
+        assert errors is not None
+        self._jackknife = tuple(
+            jackknife_plus(
+                rows, spectrum, float(alpha), np.ascontiguousarray(errors[:, k, index[k]]), total, self.fit_intercept
+            )
+            for k, alpha in enumerate(chosen)
+        )
+
+    # -- folds -------------------------------------------------------------------------------------------------------
+    # --------------
+
+    def _by_folds(self, rows: Rows, y: Array, alphas: Floats, routed: Bunch) -> tuple[Floats, Moments | None]:
+        """Set the mean scores over the splits; return the alpha of every target, and all rows' moments or None."""
+        self._jackknife = "Prediction intervals come from leave-one-out residuals: set cv=None."
+        if is_foreign(y):
+            # only splitters see it, and folds of consecutive or shuffled rows need no more than their number
+            blind = not is_classifier(self) and isinstance(self.cv, (numbers.Integral, KFold))
+            y = None if blind else on_host(y)
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        given = splitter.split(_as_given(rows), y, **routed.splitter.split)
+        splits = [Split.of(train, test, rows.shape[0]) for train, test in given]
+        models, how, total = folds(rows, splits, alphas, self.fit_intercept)
+        scores = np.array(
+            [
+                self._fold_scores(rows, y, fold, split, alphas, routed)
+                for fold, split in zip(models, splits, strict=True)
+            ]
+        )
+        mean = scores.mean(axis=0)
+        best = int(np.nanargmax(mean)) if np.isfinite(mean).any() else 0
+        self.alpha_, self.best_score_ = float(alphas[best]), float(mean[best])
+        self.cv_errors_, self.cv_method_ = -mean, how
+        return np.full(rows.targets, alphas[best]), total
+
+    def _fold_scores(self, rows: Rows, y: Array, fold: Fold, split: Split, alphas: Floats, routed: Bunch) -> Floats:
+        """The scores (A,) of one split."""
+        # the weights of the fit are those of the score, so the moments of the test rows say it all
+        if not is_classifier(self) and (self.scoring is None or isinstance(self.scoring, str)):
+            found = score_from_moments(self.scoring or "r2", fold)
+            if found is not None:
+                return found
+        train, test = split.training_rows(rows.shape[0]), split.test
+        if rows.scattered:
+            return self._scattered_scores(rows, fold, test, "sample_weight" in routed.scorer.score)
+        parameters = {name: _of_rows(value, test, rows.shape[0]) for name, value in routed.scorer.score.items()}
+        if rows.foreign:
+            return self._foreign_scores(subset(rows, test), fold, parameters)
+        X_test, y_test = contiguous_rows(rows.whole().X, test), y[test]
+        models = (self._model(fold, a, alpha, y, train, rows) for a, alpha in enumerate(alphas))
+        return np.array([_score(self._scorer(), model, X_test, y_test, parameters) for model in models])
+
+    def _scattered_scores(self, rows: Rows, fold: Fold, test: Array, weighted: bool) -> Floats:
+        """The score of every alpha on test rows of a cluster: sums come to the client, and nothing else."""
+        usual = "accuracy" if is_classifier(self) else "r2"
+        known = ("accuracy",) if is_classifier(self) else tuple(SCORES)
+        if (name := self.scoring or usual) not in known:
+            raise ValueError(
+                f"On a cluster folds are scored by {', '.join(known)}; scoring={self.scoring!r} asks for predictions "
+                f"of all {rows.shape[0]:,} rows on the client. Use one of these, or pass X.compute()."
+            )
+        inside = np.zeros(rows.shape[0], dtype=np.int32)
+        inside[test] = 1
+        several = is_classifier(self) and self._several
+        return score_from_rows(name, rows.grouped(inside), fold, weighted=weighted, several=several)
+
+    def _foreign_scores(self, rows: Rows, fold: Fold, parameters: dict[str, Any]) -> Floats:
+        """The score of every alpha on test rows of another device: predictions, not rows, come to the host."""
+        A, t, p = fold.coef.shape
+        z = on_host(rows.map(predictions(Params(fold.coef.reshape(A * t, p), fold.intercept.ravel()))))
+        found = np.moveaxis(z.reshape(-1, A, t), 1, 2)
+        return self._score_predictions(found, on_host(rows.map(targets_of)), Bunch(scorer=Bunch(score=parameters)))[
+            :, 0
+        ]
+
+    def _model(self, fold: Fold, index: int, alpha: float, y: Array, train: Array, rows: Rows) -> Any:
+        """A fitted estimator of one split and alpha, for scorers."""
+        model = Ridge(alpha, fit_intercept=self.fit_intercept)
+        coef = fold.coef[index].astype(rows.dtype)
+        model.coef_ = coef[0] if len(coef) == 1 else coef
+        intercept = fold.intercept[index]
+        model.intercept_ = intercept[0] if self._flat else intercept
+        model.n_features_in_ = coef.shape[1]
+        return model
+
+    # -- scikit-learn's plumbing
+    # -----------------------------------------------------------------------------------------------------
+
+    def _scorer(self) -> Any:
+        if get_config()["enable_metadata_routing"] and self.scoring is None:
+            return get_scorer("accuracy" if is_classifier(self) else "r2").set_score_request(sample_weight=True)
+        return check_scoring(estimator=self, scoring=self.scoring)
+
+    def _routed(self, weight: Array | None, params: dict[str, Any]) -> Bunch:
+        """Parameters for the scorer and the splitter."""
+        given = params if weight is None else {**params, "sample_weight": weight}
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(self, "fit", **given)
+        refuse_extra(self, set(params) - {"groups"})
+        score = {} if weight is None else {"sample_weight": weight}
+        return Bunch(
+            scorer=Bunch(score=score),
+            splitter=Bunch(split={"groups": params.get("groups")} if "groups" in params else {}),
+        )
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata for `fit`, for the scorer and for the splitter."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score"))
+            .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _score(scorer: Any, model: Any, X: Array, y: Array, parameters: dict[str, Any]) -> float:
+    """The score, weighted where the scorer takes weights, as in scikit-learn's searches."""
+    try:
+        return float(scorer(model, X, y, **parameters))
+    except TypeError:
+        if "sample_weight" not in parameters:
+            raise
+    rest = {name: value for name, value in parameters.items() if name != "sample_weight"}
+    return float(scorer(model, X, y, **rest))
+
+
+def _of_rows(value: Any, index: Array, n: int) -> Any:
+    """Of a value that has one entry a row, the entries of some rows."""
+    value = on_host(value) if is_foreign(value) else value
+    return np.asarray(value)[index] if np.ndim(value) > 0 and len(value) == n else value
+
+
+def _as_given(rows: Rows) -> Array:
+    """X for a splitter: splitters count its rows, and few look at more."""
+    return rows.whole().X if isinstance(rows, MemoryRows) and not rows.foreign else np.zeros((rows.shape[0], 1))
+
+
+def contiguous_rows(X: Array, index: Array) -> Array:
+    """Some rows of X, dense in C order or CSR."""
+    return X[index] if is_sparse(X) else contiguous(X[index])

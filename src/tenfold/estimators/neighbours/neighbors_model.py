@@ -1,0 +1,317 @@
+"""Rows that are kept and searched: what all estimators of neighbours share."""
+
+import warnings
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, is_classifier
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tenfold.arrays import FLOATS, Array, Integers, is_dask, is_sparse, like, on_host
+from tenfold.data import Rows
+from tenfold.distances import VALID, distance_of
+from tenfold.estimators.classes import encoded
+from tenfold.estimators.error_hints import advising
+from tenfold.estimators.neighbours.distance_metric_objects import is_metric
+from tenfold.estimators.neighbours.metrics import check_search, check_table, name_metric, warn_of_sets
+from tenfold.estimators.neighbours.remote_queries import THERE, Told, positive, refuse_distance, told_of
+from tenfold.estimators.parameters import (
+    Check,
+    Constraints,
+    check_parameters,
+    choice,
+    function,
+    instance,
+    integer,
+    nothing,
+    real,
+)
+from tenfold.estimators.predictors import Predictor
+from tenfold.estimators.registration import Registration, source_of
+from tenfold.estimators.validation import (
+    all_or_nothing,
+    as_rows,
+    canonical,
+    refuse_not_finite,
+    rows_alone,
+    total_weight,
+    validate,
+    validate_rows,
+    validate_weights,
+)
+from tenfold.plans.neighbours import (
+    Kept,
+    Near,
+    Question,
+    Searching,
+    Source,
+    TheNearest,
+    built,
+    judged_index,
+    kept_where_they_are,
+)
+
+METRICS = tuple(sorted({name for names in VALID.values() for name in names}))
+
+
+def an_integer() -> Check:
+    return lambda value: isinstance(value, Integral) and not isinstance(value, bool), "an int"
+
+
+def an_object() -> Check:
+    return is_metric, "a DistanceMetric"
+
+
+SEARCH: Constraints = {
+    "algorithm": (choice("auto", "ball_tree", "kd_tree", "brute"),),
+    "leaf_size": (integer(1),),
+    "p": (real(0, np.inf, "right"), nothing()),
+    "metric": (choice(*METRICS), function(), an_object()),
+    "metric_params": (instance(dict), nothing()),
+    "n_jobs": (an_integer(), nothing()),
+}
+NEAREST: Constraints = {"n_neighbors": (integer(1), nothing())}
+RADIUS: Constraints = {"radius": (real(0, np.inf, "both"), nothing())}
+WEIGHTS: Constraints = {"weights": (choice("uniform", "distance"), function(), nothing())}
+
+
+class Searched(MultiOutputMixin, Predictor, BaseEstimator):
+    """Keeps rows in an index, by scikit-learn's parameters of a search."""
+
+    _registration: ClassVar[Registration]
+    _constraints: ClassVar[Constraints] = {}
+    _with_missing: ClassVar = "metric='nan_euclidean' compares rows by the entries that both have."
+    _fit_X: Any
+    _votes: Array | None
+    _index: Kept | Source
+    _y: Array
+    n_features_in_: int
+
+    n_neighbors: int | None = None
+    radius: float | None = None
+    algorithm: str
+    leaf_size: int
+    metric: Any
+    p: float | None
+    metric_params: dict[str, Any] | None
+    n_jobs: int | None
+
+    def __init__(
+        self,
+        algorithm: str,
+        leaf_size: int,
+        p: float,
+        metric: Any,
+        metric_params: dict[str, Any] | None,
+        n_jobs: int | None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def _looked_up(self) -> Question:
+        """What is asked for a prediction."""
+        raise NotImplementedError
+
+    @property
+    def _missing(self) -> bool:  # type: ignore[override]
+        return isinstance(self.metric, str) and self.metric == "nan_euclidean"
+
+    def _keep(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        check_parameters(self, self._constraints)
+        shared = is_index(X)
+        X = X._fit_X if isinstance(X, Searched) else np.array(X.data) if shared else X
+        self._registration.refuse(type(self).__name__, X)
+        there = source_of(X) in THERE
+        X, y = self._of_source(X, y) if there else (X, y) if shared else self._taken(X, y)
+        name_metric(self, X.shape[1])
+        weight = validate_weights(sample_weight, X)
+        if self.metric == "precomputed":
+            X = check_table(X)
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(f"Precomputed matrix must be square. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
+        if shared:
+            self.n_features_in_ = X.shape[1]
+        if y is not None:
+            self._keep_targets(y, X)
+        if not there:
+            check_search(self, X)
+        self._fit_X = X.copy() if is_sparse(X) else X
+        self.n_samples_fit_ = X.shape[0]
+        self._votes = weight
+        self._kept = None if there or weight is None or weight.all() else np.flatnonzero(weight)
+        self._index = self._indexed()
+        return self
+
+    def _of_source(self, X: Any, y: Any) -> tuple[Array, Any]:
+        """Rows that stay where they are, and targets beside them."""
+        if self.metric in ("precomputed", "ordinal"):
+            raise ValueError(
+                f"metric={self.metric!r} needs all rows in memory: load them (numpy.asarray, X.compute()), or choose "
+                "another metric."
+            )
+        if not get_tags(self).target_tags.required:
+            return validate_rows(self, X), None
+        return validate(self, X, y, numeric=not is_classifier(self), multi_output=True)
+
+    def _indexed(self) -> Kept | Source:
+        """The index of the rows that are kept and count."""
+        X, kept, weight = self._fit_X, self._kept, self._votes
+        metric, params = self.effective_metric_, self.effective_metric_params_
+        if source_of(X) in THERE:
+            some = None if weight is None else positive(weight)
+            distance = distance_of(metric, params, rows_alone(X, some))
+            refuse_distance(metric, distance, X)
+            count = X.shape[0] if some is None else int(total_weight(X, some))
+            return kept_where_they_are(distance, self._stored(), count, self.algorithm)
+        rows = X if kept is None else X[kept] if self.metric != "precomputed" else X[:, kept]
+        y = getattr(self, "_y", None)
+        targets = None if y is None else y.reshape(len(y), -1)
+        return Kept(built(distance_of(metric, params, rows), rows, self.algorithm), kept, targets, weight)
+
+    def _stored(self) -> Rows:
+        """The rows where they are, with their targets and weights."""
+        y = getattr(self, "_y", None)
+        return rows_alone(self._fit_X, self._votes) if y is None else as_rows(self._fit_X, y, self._votes)
+
+    def _taken(self, X: Any, y: Any) -> tuple[Array, Any]:
+        """Rows and targets as scikit-learn checks them."""
+        settings = self._checks()
+        if self.metric == "precomputed":  # whose zeros that are stored are distances
+            settings["accept_sparse"] = ("csr", "csc", "coo", "lil")
+        if not get_tags(self).target_tags.required:
+            return self._canonical(validate_data(self, X, **settings)), None
+        X, y = validate_data(self, X, y, multi_output=True, **settings)
+        return self._canonical(X), y
+
+    def _canonical(self, X: Array) -> Array:
+        """Sparse rows without repeated entries; a graph of distances is taken as it is stored."""
+        return X if self.metric == "precomputed" else canonical(X)
+
+    def _checks(self) -> dict[str, Any]:
+        finite = "allow-nan" if self.metric == "nan_euclidean" else True
+        return {"accept_sparse": "csr", "dtype": list(FLOATS), "order": "C", "ensure_all_finite": finite}
+
+    def _keep_targets(self, y: Array, X: Array) -> None:
+        if not is_classifier(self):
+            self._y = y if is_dask(y) else on_host(y)
+            return
+        if is_dask(y):
+            if y.ndim == 2:
+                raise ValueError("Several outputs are not read from Dask: fit a model for each column of y.")
+            self.outputs_2d_ = False
+            self.classes_, self._y = encoded(y, X)
+            return
+        y = on_host(y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+                "(n_samples,), for example using ravel().",
+                DataConversionWarning,
+                stacklevel=5,
+            )
+        self.outputs_2d_ = y.ndim == 2 and y.shape[1] != 1
+        check_classification_targets(y)
+        y = y.reshape(len(y), -1)
+        found = [np.unique(y[:, t], return_inverse=True) for t in range(y.shape[1])]
+        each = [like(classes, X) if classes.dtype.kind in "biuf" else classes for classes, _ in found]
+        self.classes_ = each if self.outputs_2d_ else each[0]
+        self._y = np.column_stack([number for _, number in found]).astype(np.intp)
+        if not self.outputs_2d_:
+            self._y = self._y[:, 0]
+
+    def _queries(self, X: Any) -> tuple[Array, Integers | None]:
+        """Queries in memory, and the row that each is itself where the rows that are kept are asked."""
+        if X is None:
+            kept = self._kept if self.metric == "precomputed" else None
+            return (self._fit_X if kept is None else self._fit_X[:, kept]), np.arange(self.n_samples_fit_)
+        if self.metric == "precomputed":
+            X = check_table(X)
+            if X.shape[1] != self.n_samples_fit_:
+                raise ValueError(
+                    f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_samples_fit_} "
+                    "features as input: the distances to all rows of the fit."
+                )
+            return (X if self._kept is None else X[:, self._kept]), None
+        with advising(self):
+            X = validate_data(self, X, reset=False, **self._checks())
+        warn_of_sets(self.effective_metric_, X)
+        return canonical(X), None
+
+    def _asked(self, X: Any, question: Question, told: Told) -> Array:
+        """What is made of the neighbours of each query, wherever the queries are."""
+        check_is_fitted(self)
+        return told_of(self, X, question, told)
+
+    def _near(self, X: Any, question: Searching) -> Near:
+        """Neighbours of queries in memory, or without X of the rows that are kept there."""
+        check_is_fitted(self)
+        queries, own = self._queries(X)
+        self._check_enough(question, own is not None, queries.shape[0])
+        return self._index.near(question, queries, own)
+
+    def _check_enough(self, question: Question, itself: bool, queries: int) -> None:
+        """Refuse to look for more neighbours than there are rows."""
+        count = self._index.count
+        if isinstance(question, TheNearest) and question.k > count - itself:
+            sign = "<" if itself else "<="
+            left = "" if count == self.n_samples_fit_ else f" of which {count} have positive weight,"
+            raise ValueError(
+                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {question.k}, n_samples_fit = "
+                f"{self.n_samples_fit_},{left} n_samples = {queries}"
+            )
+
+    def _certified(self) -> Self:
+        rows = rows_alone(self._fit_X, self._votes)
+        self.certificate_ = refuse_not_finite(
+            self, self._fit_X, lambda: judged_index(self._index, rows, self._votes, **self._question())
+        )
+        return self
+
+    def _question(self) -> dict[str, Any]:
+        k = None if self.n_neighbors is None else min(int(self.n_neighbors), self._index.count - 1)
+        radius = None if self.n_neighbors is not None else self.radius
+        return {"metric": self.effective_metric_, "params": self.effective_metric_params_, "k": k, "radius": radius}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = tags.input_tags.positive_only = self.metric == "precomputed"
+        tags.input_tags.allow_nan = self.metric == "nan_euclidean"
+        return tags
+
+
+def is_index(X: Any) -> bool:
+    """Whether X is an index in place of rows: of ours, or a tree of scikit-learn's, which is known by its name, for to
+    import it takes longer than many fits.
+    """
+    return isinstance(X, Searched) or type(X).__name__ in ("BallTree", "BallTree64", "KDTree", "KDTree64")
+
+
+class Alone(Searched):
+    """Keeps rows without targets."""
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the samples X (n, p), or distances (n, n) with metric "precomputed"; `y` is not used."""
+        return self._keep(X)._certified()
+
+
+class Targeted(Searched):
+    """Keeps rows with their targets, which say something of queries."""
+
+    weights: Any
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Keep the samples X (n, p), their targets y, (n,) or (n, n_outputs), and optional `sample_weight` (n,); a
+        table may bring its own.
+        """
+        return self._keep(X, y, sample_weight)._certified()

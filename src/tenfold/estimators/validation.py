@@ -1,0 +1,376 @@
+"""The contract with scikit-learn, once: arrays in, `Rows` out; weights, names, and what is stored."""
+
+import warnings
+from collections.abc import Callable, Iterable
+from functools import wraps
+from numbers import Number
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import validate_data
+
+from tenfold.arrays import (
+    FLOATS,
+    Array,
+    contiguous,
+    is_dask,
+    is_foreign,
+    is_sparse,
+    like,
+    namespace,
+    numpy_dtype,
+    on_host,
+)
+from tenfold.data import BatchRows, MemoryRows, NotFinite, Rows, Table
+from tenfold.estimators import array_api
+from tenfold.estimators.error_hints import advising
+from tenfold.machine import interruptible
+from tenfold.plans import Fitted
+from tenfold.solvers.loop import Status
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+Result = TypeVar("Result")
+
+
+def all_or_nothing(method: Method) -> Method:
+    """A `fit` that raises leaves the estimator as it was: unfitted, or with its earlier fit."""
+
+    @wraps(method)
+    def fit(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(estimator))
+        try:
+            with advising(estimator), interruptible():
+                return method(estimator, *args, **kwargs)
+        except BaseException:
+            vars(estimator).clear()
+            vars(estimator).update(before)
+            raise
+
+    return cast(Method, fit)
+
+
+def clusters() -> Any:
+    """What knows Dask; imported when the first collection of Dask's comes."""
+    from tenfold.estimators import dask_input
+
+    return dask_input
+
+
+def is_plain(X: Any) -> bool:
+    """Whether X is a dense NumPy array, or a memory map of one, that needs no conversion."""
+    plain = type(X) is np.ndarray or type(X) is np.memmap
+    return plain and X.ndim == 2 and X.dtype in FLOATS and X.shape[0] > 0 and X.shape[1] > 0
+
+
+def validate(estimator: Any, X: Any, y: Any, *, numeric: bool = True, multi_output: bool = True) -> tuple[Array, Array]:
+    """X dense or CSR in float32 or float64, or a table, and y, checked as scikit-learn does.
+
+    A plain array or a table is not searched for values that are not finite: the first pass over the rows finds them
+    (`refuse_not_finite`). Rows where the estimator does not claim to read them are refused.
+    """
+    if hasattr(estimator, "_registration"):
+        estimator._registration.refuse(type(estimator).__name__, X)
+    if is_dask(X):
+        return clusters().validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
+    if is_foreign(X):
+        return array_api.validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
+    if isinstance(X, Table):
+        return X, _target_of(estimator, X, y, numeric=numeric, multi_output=multi_output)
+    labels = "f" if numeric else "fbiuUS"
+    if is_plain(X) and type(y) is np.ndarray and y.ndim in (1, 2) and y.dtype.kind in labels:
+        check_consistent_length(X, y)
+        if (multi_output or y.ndim == 1) and (y.dtype.kind != "f" or np.isfinite(y).all()):
+            return without_names(estimator, X), y
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse="csr",
+        dtype=list(FLOATS),
+        ensure_all_finite=finiteness(estimator),
+        multi_output=multi_output,
+        y_numeric=numeric,
+    )
+    return canonical(X), y
+
+
+def validate_rows(estimator: Any, X: Any) -> Array:
+    """X without a target, as `validate` has it; the target of a table is not looked at."""
+    if hasattr(estimator, "_registration"):
+        estimator._registration.refuse(type(estimator).__name__, X)
+    if is_dask(X):
+        return clusters().validate_rows(estimator, X)
+    if is_foreign(X):
+        X = array_api.matrix(estimator, X)
+        return without_names(estimator, X)
+    if isinstance(X, Table):
+        remember_columns(estimator, X)
+        return X
+    if is_plain(X):
+        return without_names(estimator, X)
+    X = validate_data(estimator, X, accept_sparse="csr", dtype=list(FLOATS), ensure_all_finite=finiteness(estimator))
+    return canonical(X)
+
+
+def rows_alone(X: Array, weight: Array | None) -> Rows:
+    """Rows without targets: they are zero."""
+    if is_dask(X):
+        return clusters().rows_alone(X, weight)
+    return as_rows(X, np.zeros(X.shape[0]), weight)
+
+
+def finiteness(estimator: Any) -> Any:
+    """Whether all values must be finite, or some may be missing, in scikit-learn's words."""
+    return "allow-nan" if getattr(estimator, "_missing", False) else True
+
+
+def validate_more(
+    estimator: Any, X: Any, y: Any, *, first: bool, numeric: bool = True, multi_output: bool = True
+) -> tuple[Array, Array]:
+    """X and y of a `partial_fit`: the first sets the columns, later ones must have the same."""
+    before = _columns_of(estimator)
+    X, y = validate(estimator, X, y, numeric=numeric, multi_output=multi_output)
+    if not first:
+        _require_columns(estimator, *before)
+    return X, y
+
+
+def validate_more_rows(estimator: Any, X: Any, *, first: bool) -> Array:
+    """X of a `partial_fit` without a target."""
+    before = _columns_of(estimator)
+    X = validate_rows(estimator, X)
+    if not first:
+        _require_columns(estimator, *before)
+    return X
+
+
+def _columns_of(estimator: Any) -> tuple[Any, Any]:
+    return getattr(estimator, "n_features_in_", None), getattr(estimator, "feature_names_in_", None)
+
+
+def _require_columns(estimator: Any, known: Any, names: Any) -> None:
+    """Refuse other columns than those that were known before; they stay known."""
+    if known is None:
+        return
+    given, given_names = _columns_of(estimator)
+    estimator.n_features_in_ = known
+    if names is not None:
+        estimator.feature_names_in_ = names
+    if given != known:
+        raise ValueError(
+            f"X has {given} features, but {type(estimator).__name__} is expecting {known} features as input."
+        )
+    if names is not None and given_names is not None and list(names) != list(given_names):
+        raise ValueError("The feature names should match those that were passed before.")
+
+
+def without_names(estimator: Any, X: Array) -> Array:
+    """A plain array X, of which the estimator remembers the number of columns: scikit-learn's own way there asks
+    whether it is a data frame, which takes a tenth of a small fit.
+    """
+    estimator.n_features_in_ = X.shape[1]
+    estimator.__dict__.pop("feature_names_in_", None)
+    return X
+
+
+def _target_of(estimator: Any, table: Table, y: Any, *, numeric: bool, multi_output: bool) -> Array:
+    """The target of a table, or the one given beside it; sets the number and the names of the columns."""
+    y = _own(table.y, y, "y", "target")
+    if y is None:
+        raise ValueError("These rows have no target: name its column, tenfold.rows(..., target=...), or give y.")
+    if numeric and table.y is not None and table.y.dtype.kind == "U":
+        _refuse_text(table)
+    remember_columns(estimator, table)
+    y = check_array(y, ensure_2d=False, dtype="numeric" if numeric else None, input_name="y", estimator=estimator)
+    if y.ndim == 2 and not multi_output:
+        y = column_or_1d(y, warn=True)
+    check_consistent_length(table, y)
+    return y
+
+
+def _refuse_text(table: Table) -> None:
+    """Name the first value of a text target that is not a number."""
+    values = np.asarray(table.y).reshape(len(table), -1)
+    for row, column in np.ndindex(values.shape):
+        try:
+            float(values[row, column])
+        except ValueError:
+            text = str(values[row, column])
+            raise ValueError(f"The target is text, not numbers: {table.place_of_row(row)} has {text!r}.") from None
+
+
+def _own(own: Array | None, given: Any, name: str, role: str) -> Any:
+    """What belongs to a table, or what was given beside it, but not both."""
+    if own is not None and given is not None:
+        raise ValueError(f"These rows have a {role} of their own: give {name} or the {role}, not both.")
+    return own if given is None else given
+
+
+def own_target(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Target and weights to score with: a table may bring its own."""
+    if not isinstance(X, Table):
+        return y, sample_weight
+    return _own(X.y, y, "y", "target"), _own(X.weight, sample_weight, "sample_weight", "weight")
+
+
+def remember_columns(estimator: Any, table: Table) -> None:
+    """Set the number and the names of the columns."""
+    estimator.n_features_in_ = table.shape[1]
+    if table.feature_names is not None:
+        estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
+    else:
+        estimator.__dict__.pop("feature_names_in_", None)
+
+
+def canonical(X: Array) -> Array:
+    """Sparse rows without repeated entries, in index and value types that a compiled loop reads."""
+    if not is_sparse(X) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def validate_weights(sample_weight: Any, X: Array) -> Array | None:
+    """Weights (n,) in float64: finite, not negative, not all zero; None stays None, but for a table with weights."""
+    if isinstance(X, Table):
+        sample_weight = _own(X.weight, sample_weight, "sample_weight", "weight")
+    if sample_weight is None:
+        return None
+    if is_dask(X):
+        return clusters().validate_weights(sample_weight, X)
+    n = X.shape[0]
+    if is_foreign(sample_weight):
+        array_api.refuse_elsewhere(X, sample_weight, "sample_weight")
+        if tuple(sample_weight.shape) == (n,) and (weight := array_api.weights(sample_weight)) is not None:
+            return weight
+        return like(validate_weights(on_host(sample_weight), np.zeros((n, 1))), X)
+    if isinstance(sample_weight, Number):
+        weight = np.full(n, float(sample_weight))  # type: ignore[arg-type]
+    else:
+        weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
+    if weight.ndim != 1:
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar, got {weight.ndim}D array. "
+            f"Expected either a scalar value or a 1D array of length {n}."
+        )
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(n,)}!")
+    if np.any(weight < 0):
+        raise ValueError("Negative values in data passed to `sample_weight`: weights must be at least zero.")
+    if not np.any(weight > 0):
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return like(weight, X) if is_foreign(X) else weight
+
+
+def beside(values: Any, X: Array, name: str) -> Array:
+    """Finite numbers (n,) in float64 beside the rows of a cluster."""
+    return clusters().beside(values, X, name)
+
+
+def total_weight(y: Array, weight: Array | None) -> float:
+    """The sum of the weights of the rows of y."""
+    return float(y.shape[0] if weight is None else on_host(namespace(weight).sum(weight)))
+
+
+def as_rows(X: Array, y: Array, weight: Array | None) -> Rows:
+    """Rows with targets (n, t) in float64."""
+    if is_dask(X):
+        return clusters().as_rows(X, y, weight)
+    if is_foreign(X):
+        xp = namespace(X)
+        y = xp.astype(like(y, X) if not is_foreign(y) else y, xp.float64, copy=False)
+        return MemoryRows(X, y[:, None] if y.ndim == 1 else y, weight)
+    y = np.asarray(y, dtype=np.float64)
+    y = contiguous(y[:, None] if y.ndim == 1 else y)
+    return BatchRows(X, y, weight) if isinstance(X, Table) else MemoryRows(X, y, weight)
+
+
+def counted(X: Array, y: Array, weight: Array | None) -> tuple[Array, Array, Array | None]:
+    """The rows of positive weight: a row of weight zero is a removed row, for whoever samples the rows too."""
+    if weight is None or isinstance(X, Table) or is_foreign(X) or weight.all():
+        return X, y, weight
+    inside = weight > 0
+    return X[inside], y[inside], weight[inside]
+
+
+def kept_rows(X: Array, y: Array, weight: Array | None) -> Rows:
+    """The rows of positive weight, for many passes: an array in another order is put in C order once."""
+    X, y, weight = counted(X, y, weight)
+    return as_rows(contiguous(X), y, weight)
+
+
+def rowwise(f: Callable[..., Array], *values: Array) -> Array:
+    """f of arrays of the same rows; of Dask arrays chunk by chunk, and not computed yet."""
+    return clusters().rowwise(f, *values) if is_dask(values[0]) else f(*values)
+
+
+def refuse_not_finite(estimator: Any, X: Any, work: Callable[[], Result]) -> Result:
+    """Do `work`; if it met a value that is not finite, raise scikit-learn's own error for it, or what `work` says."""
+    try:
+        return work()
+    except NotFinite as reason:
+        if isinstance(X, Table):
+            place = X.place_of(lambda part: ~np.isfinite(part))
+            if place is not None:
+                raise ValueError(f"Input X contains NaN or infinity: {place}.") from None
+        elif is_dask(X):
+            clusters().refuse_not_finite(estimator, X)
+        elif is_foreign(X):
+            if not bool(namespace(X).all(namespace(X).isfinite(X))):
+                raise ValueError("Input X contains NaN or infinity.") from None
+        else:
+            check_array(X, accept_sparse=True, dtype=None, input_name="X", estimator=estimator)
+        raise ValueError(
+            str(reason)
+            or "Input X holds values so large that sums of their products overflow. Divide the columns by their "
+            "largest value."
+        ) from None
+
+
+def names_of(estimator: Any) -> tuple[str, ...]:
+    """Names of the columns: those of the data frame, or x0, x1, ..."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return tuple(map(str, names)) if names is not None else tuple(f"x{j}" for j in range(estimator.n_features_in_))
+
+
+def store(estimator: Any, fitted: Fitted, X: Array, *, coef_flat: bool, intercept_flat: bool, intercept: bool) -> None:
+    """Set `coef_`, `intercept_` and `certificate_`, flat where scikit-learn has no axis of targets; where X lives."""
+    coef, b = fitted.params
+    estimator.coef_ = follow(coef[0] if coef_flat else coef, X)
+    estimator.intercept_ = follow(b[0] if intercept_flat else b, X) if intercept else 0.0
+    estimator.certificate_ = fitted.certificate
+
+
+ADVICE = {status.value: status.message for status in Status if status not in (Status.NO_MAXIMUM, Status.SOLVED)}
+"""What to do after a fit that is not certified; where there is no maximum the certificate says it, and who solved a
+problem directly has nothing to do better.
+"""
+
+
+def refuse_extra(estimator: Any, params: Iterable[str]) -> None:
+    """Refuse parameters of `fit` that only metadata routing could bring to where they belong."""
+    extra = sorted(params)
+    if extra:
+        raise ValueError(
+            f"[{', '.join(extra)}] are passed but are not explicitly set as requested or not requested: passing extra "
+            f"keyword arguments to {type(estimator).__name__}.fit is only supported if enable_metadata_routing=True, "
+            "which you can set using `sklearn.set_config`."
+        )
+
+
+def warn_unless_certified(estimator: Any) -> None:
+    """A ConvergenceWarning with the certificate's sentence, and what to do, where a fit is not certified."""
+    certificate = estimator.certificate_
+    if not certificate.ok:
+        advice = ADVICE.get(certificate.status, "")
+        message = f"{type(estimator).__name__} ({certificate.status}): {certificate.explain()} {advice}"
+        warnings.warn(message.rstrip(), ConvergenceWarning, stacklevel=5)
+
+
+def follow(array: Array, X: Array, *, copy: bool = True) -> Array:
+    """A fitted NumPy array in the dtype of X, and where X lives; of the rows of a cluster, on the client."""
+    kept = array.astype(numpy_dtype(X.dtype), copy=copy)
+    return like(kept, X) if is_foreign(X) and not is_dask(X) else kept

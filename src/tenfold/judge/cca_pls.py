@@ -1,0 +1,319 @@
+"""Pairs of directions in two blocks of columns judged: canonical correlations and partial least squares.
+
+Scores, loadings and residuals come from products of the rows with the stored rotations, all in one pass. That no
+better pair was left out is proved from the scatter S of [x y], in the units in which columns were taken. One that the
+plan formed is first compared with the rows, by products with random vectors, else it is formed here.
+
+canonical   Both blocks are views of one pencil, see `judge.pencil`.
+deflated    In what the earlier scores leave of the blocks the products C of X with y have the singular vectors w and v.
+            None is larger than theirs, s, if and only if s^2 I - C'C has a Cholesky factor.
+
+Values are computed from the stored directions: pairs that do not descend, or whose value is negative because one side
+was turned round, are refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import linalg as la
+
+from tenfold.arrays import Array, Floats, unit_roundoff, wide
+from tenfold.data import Block, Rows
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.generalized_eigenproblem import pencil
+from tenfold.linear_algebra import cholesky
+from tenfold.machine import one_blas_thread
+from tenfold.stats.column_moments import Columns
+from tenfold.stats.cross_moments import JointScatter, both_moments, degrees_of_freedom, joint_products
+from tenfold.stats.derivatives import Params, times
+
+PROBES = 4
+EPS = np.finfo(np.float64).eps
+
+LEFT_OUT = "A pair of directions that was left out has a larger value."
+
+
+@dataclass(frozen=True)
+class Latent:
+    """What a model has stored of each of its two blocks, in float64: weights, loadings and rotations (columns, k), and
+    of the blocks together coefficients (t, p), intercept (t,), means and units of the columns, the correlations of the
+    pairs (k,) and the scores (n, k) of both blocks; None where it has not. `count` pairs were asked for.
+    """
+
+    weights: tuple[Floats, Floats]
+    rotations: tuple[Floats, Floats]
+    loadings: tuple[Floats, Floats] | None = None
+    coef: Floats | None = None
+    intercept: Floats | None = None
+    means: Floats | None = None
+    units: Floats | None = None
+    correlations: Floats | None = None
+    scores: tuple[Floats, Floats] | None = None
+    count: int | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are as many pairs, or zeros in their places, as were asked for."""
+        return self.count is None or all(side.shape[1] == self.count for side in (*self.weights, *self.rotations))
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Of [x y] in units: means, units, the scatter S (p + t, p + t) and its products (k, p + t) with the rotations of
+    X, and with those of y.
+    """
+
+    p: int
+    means: Floats
+    units: Floats
+    S: Floats
+    of_x: Floats
+    of_y: Floats
+
+    @classmethod
+    def of_rows(cls, rows: Rows, rotations: tuple[Floats, Floats], scale: bool, scatter: Floats | None) -> "Witness":
+        p, k = len(rotations[0]), rotations[0].shape[1]
+        columns: Columns = rows.fold(Columns.lift)
+        means, freedom = columns.mean, degrees_of_freedom(columns.weight)
+        std = columns.spread / np.sqrt(freedom)
+        units = np.where(std > 0.0, std, 1.0) if scale else np.ones(len(means))
+        probes = np.random.default_rng(0).choice([-1.0, 1.0], (PROBES, len(means)))
+        vectors = np.zeros((2 * k + PROBES, len(means)))
+        vectors[:k, :p], vectors[k : 2 * k, p:], vectors[2 * k :] = rotations[0].T, rotations[1].T, probes
+        products = rows.fold(joint_products(means, vectors / units)).sum / (units * freedom)
+        if scatter is None or not agree(products[2 * k :], probes, scatter):  # or it is not that of these rows
+            own = JointScatter.of(rows.fold(both_moments))
+            spread = own.lengths / (units * np.sqrt(freedom))
+            scatter = own.correlations * spread[:, None] * spread
+        return cls(p, means, units, scatter, products[:k], products[k : 2 * k])
+
+
+def agree(products: Floats, probes: Floats, S: Floats) -> bool:
+    """Whether a matrix has the products of the rows with random vectors."""
+    if S.shape != (probes.shape[1],) * 2:
+        return False
+    with one_blas_thread:
+        away = np.abs(products - probes @ S)
+    return bool(np.max(away) <= 1e-9 * float(np.max(np.diag(S), initial=0.0)) * len(S))
+
+
+def canonical(
+    rows: Rows,
+    found: Latent,
+    *,
+    scale: bool,
+    ridge: Sequence[float] = (0.0, 0.0),
+    scatter: Floats | None = None,
+    dtype: Any = np.float64,
+    status: str = "solved",
+) -> Certificate:
+    """The certificate of canonical correlations."""
+    witness = Witness.of_rows(rows, found.rotations, scale, scatter)
+    p, k = witness.p, _reached(found.rotations[0])
+    cuts = (np.s_[:p], np.s_[p:])
+    views = [part[:, :k].T for part in found.rotations]
+    products = [witness.of_x[:k], witness.of_y[:k]]
+    for i, cut in enumerate(cuts):  # every direction gets the variance one
+        size = np.sqrt(np.maximum(np.sum(views[i] * (products[i][:, cut] + ridge[i] * views[i]), axis=1), 0.0))[:, None]
+        size = np.where(size > 0.0, size, 1.0)
+        views[i], products[i] = views[i] / size, products[i] / size
+    verdict = pencil(witness.S, cuts, views, products, ridge)
+    floor = max(64.0 * EPS, 16.0 * unit_roundoff(dtype)) * verdict.condition
+    scores = (witness.of_x[:k, :p], witness.of_y[:k, p:])
+    parts = [verdict.residual, verdict.slant, *_stored(witness, found)]
+    for part, rotated, product in zip(range(2), found.rotations, scores, strict=True):
+        W, R = found.weights[part][:, :k], rotated[:, :k]
+        inside = W.T @ R
+        parts += [
+            distance(W.T @ W, np.eye(k)),
+            distance(W @ inside, R),
+            float(np.max(np.abs(np.tril(inside) - np.eye(k)), initial=0.0)) / max(1.0, float(np.abs(inside).max())),
+        ]
+        if found.loadings is not None:
+            with one_blas_thread:
+                loadings = la.solve(product @ R, product, check_finite=False).T if k else product.T
+            parts.append(distance(found.loadings[part][:, :k], loadings))
+    slack = max(RULES["spectral"].tol, floor, verdict.residual)
+    if found.correlations is not None:
+        again = np.append(verdict.values, np.zeros(max(len(found.correlations) - k, 0)))
+        parts.append(distance(found.correlations, np.minimum(again, 1.0)))
+    leading = found.complete and verdict.leading(slack)
+    if k < found.rotations[0].shape[1]:  # there are said to be no more
+        leading = leading and verdict.exhausted(slack)
+    return _certificate(parts, floor, leading, verdict.values, status, verdict.note)
+
+
+def deflated(
+    rows: Rows,
+    found: Latent,
+    *,
+    by_own: bool,
+    scale: bool,
+    scatter: Floats | None = None,
+    dtype: Any = np.float64,
+    status: str = "solved",
+) -> Certificate:
+    """The certificate of partial least squares, y regressed on its own scores or on those of X."""
+    witness = Witness.of_rows(rows, found.rotations, scale, scatter)
+    p, k = witness.p, _reached(found.weights[0])
+    (W, V), (R, Q) = ([part[:, :k] for part in sides] for sides in (found.weights, found.rotations))
+    spread = np.sum(witness.of_x[:k, :p] * R.T, axis=1)  # of the scores of X
+    P = (witness.of_x[:k, :p] / spread[:, None]).T
+    if by_own:
+        D = (witness.of_y[:k, p:] / np.sum(witness.of_y[:k, p:] * Q.T, axis=1)[:, None]).T
+    else:
+        D = (witness.of_x[:k, p:] / spread[:, None]).T
+    parts = [distance(P.T @ R, np.eye(k)), *_stored(witness, found)]
+    if found.loadings is not None:
+        parts += [distance(part[:, :k], own) for part, own in zip(found.loadings, (P, D), strict=True)]
+        parts += [
+            distance(rotated, part @ la.pinv(loaded.T @ part))
+            for rotated, part, loaded in zip(found.rotations, found.weights, found.loadings, strict=True)
+        ]
+    values, left, leading = _sequence(witness.S[:p, p:], W, V, P, D, by_own, k < found.weights[0].shape[1])
+    if found.scores is not None:
+        parts += [distance(side, own) for side, own in zip(found.scores, _scores(rows, witness, found), strict=True)]
+    size = max(float(np.max(np.abs(found.rotations[0]), initial=1.0)), 1.0)
+    floor = max(64.0 * EPS, 16.0 * unit_roundoff(dtype)) * size
+    return _certificate([left, *parts], floor, leading and found.complete, values, status)
+
+
+def _scores(rows: Rows, witness: Witness, found: Latent) -> tuple[Floats, Floats]:
+    """The scores of X, and of what those before them leave of y: in units of the weights of y."""
+    p, (R, V) = witness.p, (found.rotations[0], found.weights[1])
+    k, size = R.shape[1], np.sum(V**2, axis=0)
+    axes = np.zeros((2 * k, len(witness.means)))
+    axes[:k, :p], axes[k:, p:] = R.T, V.T / np.where(size > 0.0, size, 1.0)[:, None]
+    along = wide(rows.map(partial(_along, axes / witness.units, witness.means)))
+    x, y = along[:, :k], along[:, k:].copy()
+    loadings = np.zeros_like(V) if found.loadings is None else found.loadings[1]
+    for j in range(1, k):
+        y[:, j] -= x[:, :j] @ (loadings[:, :j].T @ V[:, j]) / (size[j] or 1.0)
+    return x, y
+
+
+def _along(axes: Floats, place: Floats, block: Block) -> Array:
+    """Samples of [x y] about a place, along axes (q, p + t)."""
+    p = block.X.shape[1]
+    none = np.zeros(len(axes))
+    x, y = (
+        times(part, Params(np.ascontiguousarray(axes[:, cut]), none), place[cut])
+        for part, cut in ((block.X, np.s_[:p]), (block.y, np.s_[p:]))
+    )
+    return x + y
+
+
+def _sequence(
+    C: Floats, W: Floats, V: Floats, P: Floats, D: Floats, by_own: bool, all_of_them: bool
+) -> tuple[Floats, float, bool]:
+    """Values, the largest residual, and whether every pair leads in what those before it leave of C; where there are
+    said to be no more, nothing may be left.
+    """
+    top = float(np.linalg.norm(W[:, 0] @ C)) if W.shape[1] else 0.0
+    top = max(top, np.finfo(np.float64).tiny)
+    tol, values, worst, leading = RULES["spectral"].tol, [], 0.0, True
+    for w, v, loaded, own in zip(W.T, V.T, P.T, D.T, strict=True):
+        back = w @ C
+        size = float(np.linalg.norm(v if by_own else back)) or 1.0
+        right = (v if by_own else back) / size
+        value = float(back @ right)
+        left = max(float(np.linalg.norm(C @ right - value * w)), float(np.linalg.norm(back - value * right))) / top
+        worst = max(worst, left, abs(float(np.linalg.norm(w)) - 1.0), distance(v, right if by_own else own))
+        leading &= _largest(C, value + max(tol, worst) * top)  # a pair that is not exact is refused for that
+        C = C - np.outer(loaded, back)
+        C = C - np.outer(C @ v, own) if by_own else C
+        values.append(value)
+    if all_of_them:
+        leading &= _largest(C, max(tol, worst) * top)
+    return np.array(values), worst, leading
+
+
+def _largest(C: Floats, value: float) -> bool:
+    """Whether no singular value of C is larger."""
+    if value < 0.0:
+        return False
+    A = C if C.shape[0] >= C.shape[1] else C.T
+    if float(np.sum(A * A)) <= value**2:
+        return True
+    with one_blas_thread:
+        rest = value**2 * np.eye(A.shape[1]) - A.T @ A
+    return cholesky(rest) is not None
+
+
+def singular(
+    rows: Rows,
+    found: Latent,
+    *,
+    scale: bool,
+    scatter: Floats | None = None,
+    dtype: Any = np.float64,
+    status: str = "solved",
+) -> Certificate:
+    """The certificate of singular vectors of X'y."""
+    witness = Witness.of_rows(rows, found.weights, scale, scatter)
+    p, (U, V) = witness.p, found.weights
+    forth, back = witness.of_y[:, :p], witness.of_x[:, p:]  # C v and C'u
+    values = np.sum(back * V.T, axis=1)
+    top = max(float(np.max(values, initial=0.0)), np.finfo(np.float64).tiny)
+    parts = [*_stored(witness, found), *(distance(side.T @ side, np.eye(side.shape[1])) for side in (U, V))]
+    for image, side in ((forth, U), (back, V)):
+        parts.append(float(np.max(np.linalg.norm(image - values[:, None] * side.T, axis=1), initial=0.0)) / top)
+    floor = max(64.0 * EPS, 16.0 * unit_roundoff(dtype))
+    slack = max(RULES["spectral"].tol, floor) * top
+    least = float(np.min(values, initial=top))
+    ordered = least >= -slack and not np.any(np.diff(values) > slack)
+    leading = found.complete and ordered and _largest(witness.S[:p, p:] - (U * values) @ V.T, max(least, 0.0) + slack)
+    return _certificate(parts, floor, leading, values, status)
+
+
+def _reached(weights: Floats) -> int:
+    """Pairs that were found: zeros behind them say that there are no more."""
+    return int(np.sum(np.any(weights != 0.0, axis=0)))
+
+
+def _stored(witness: Witness, found: Latent) -> list[float]:
+    """How far stored means, units, coefficients and intercepts are from those that follow."""
+    p, parts = witness.p, []
+    units = witness.units
+    if found.means is not None:
+        size = np.maximum(units, np.abs(witness.means))
+        parts.append(float(np.max(np.abs(found.means - witness.means) / size, initial=0.0)))
+    if found.units is not None:
+        parts.append(float(np.max(np.abs(found.units - units) / units, initial=0.0)))
+    if found.intercept is not None:
+        size = np.maximum(units[p:], np.abs(witness.means[p:]))
+        parts.append(float(np.max(np.abs(found.intercept - witness.means[p:]) / size, initial=0.0)))
+    if found.coef is not None and found.loadings is not None:
+        coef = found.coef * units[:p] / units[p:, None]
+        parts.append(distance(coef, found.loadings[1] @ found.rotations[0].T))
+    return parts
+
+
+def distance(stored: Floats, again: Floats) -> float:
+    """The largest distance of entries, in units of the largest entry."""
+    if np.shape(stored) != np.shape(again):
+        return np.inf
+    size = float(np.max(np.abs(again), initial=0.0)) or 1.0
+    away = float(np.max(np.abs(stored - again), initial=0.0)) / size
+    return away if np.isfinite(away) else np.inf
+
+
+def _certificate(
+    parts: list[float], floor: float, leading: bool, values: Floats, status: str, note: str = ""
+) -> Certificate:
+    parts = [part if np.isfinite(part) else np.inf for part in parts]
+    value = max(*parts, floor) if leading else np.inf
+    return Certificate(
+        "spectral",
+        value,
+        1.0,
+        RULES["spectral"].tol,
+        floor,
+        -float(np.sum(values)),
+        status=status,
+        parts=tuple(parts),
+        note=note if leading else LEFT_OUT,
+    )

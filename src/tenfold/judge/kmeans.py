@@ -1,0 +1,212 @@
+"""Centres judged: how far the energy falls in one exact step of Lloyd, and how low it could be at all.
+
+E(c) = sum_i w_i min_k ||x_i - c_k||^2. From the returned centres one step is taken in float64, by a loop of the judge's
+own (kmeans_assignment.py): every row to its nearest centre, every centre to the mean of its rows. The number is E before minus
+E after. A clustering at rest is not the best one: for that, no k centres have an energy below
+
+    trace S - (l_1 + ... + l_(k-1)),    S the scatter of the rows about their mean, l its largest values,
+
+because the energy of a clustering is trace S minus what k - 1 orthonormal directions capture (Zha et al. 2001, Ding and
+He 2004). With k above the number of columns that says nothing, and the bound is zero.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Floats, Integers, unit_roundoff
+from tenfold.bounds import lowest_energy
+from tenfold.data import MemoryRows, Rows
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.kmeans_assignment import Checked, check_labels, judged_assignment, squares_from
+from tenfold.stats.kmeans_assignment import Assigned
+
+FORMED = 1024
+"""Up to so many columns their products are formed for the lower bound."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """What a model says of the samples of its fit: labels, beside which the samples stand as `rows` with the labels for
+    targets (None where nothing is said), and the energy.
+    """
+
+    rows: Rows | None
+    energy: float | None
+    dtype: Any = np.float64
+
+    def complain(self, centres: Floats, energy: float) -> str:
+        """Why labels or energy are not those of the centres, whose own energy is given; "" where they are."""
+        if self.rows is not None:
+            found: Checked = self.rows.fold(check_labels(centres, unit_roundoff(self.dtype)))
+            if found.wrong:
+                return f"{found.wrong} of {found.count} labels are not those of the nearest centre."
+            energy = found.energy
+        if self.energy is None or abs(self.energy - energy) <= self._rounding(centres, energy):
+            return ""
+        return f"The stored inertia is {self.energy:.9g}, and that of the centres {energy:.9g}."
+
+    def _rounding(self, centres: Floats, energy: float) -> float:
+        """Of a sum of n squares of differences, one after the other, in the model's precision."""
+        unit, n = unit_roundoff(self.dtype), 1.0 if self.rows is None else float(self.rows.shape[0])
+        size = n * float(np.max(np.sum(centres**2, axis=1), initial=0.0))
+        terms = (64.0 + 4.0 * np.sqrt(n)) * unit * energy + 16.0 * unit * np.sqrt(energy * size)
+        return max(RULES["exact"].tol * energy, terms + 16.0 * unit**2 * size)
+
+
+def lloyd_step(
+    rows: Rows,
+    centres: Floats,
+    *,
+    tol: float | None = None,
+    dtype: Any = np.float64,
+    bound: bool = True,
+    said: Labelled | None = None,
+    status: str = "solved",
+) -> Certificate:
+    """The certificate of centres (k, p), and of what is `said` of the samples; `bound` asks for the lower bound, which
+    costs p x p products of the rows.
+    """
+    tol = RULES["fixed point"].tol if tol is None else tol
+    place = np.mean(centres, axis=0)
+    found: Assigned = rows.fold(judged_assignment(centres, place))
+    inside = found.weight > 0.0
+    means = np.where(inside[:, None], place + found.sums / np.where(inside, found.weight, 1.0)[:, None], centres)
+    fall = float(np.sum(found.weight * np.sum((means - centres) ** 2, axis=1)))
+    energy = found.energy
+    sizes = float(np.sum(found.weight * np.sum(centres**2, axis=1)))
+    rounding = 64.0 * unit_roundoff(np.float64) * energy + 16.0 * unit_roundoff(dtype) ** 2 * (sizes + energy)
+    if fall > rounding:  # else rows whose centre moves by rounding alone stay where they are
+        after: Assigned = rows.fold(judged_assignment(np.ascontiguousarray(means), place))
+        fall = max(fall, energy - after.energy)
+    # where every sample lies on its centre up to rounding, no energy is lower, and the samples have the only scale
+    scale = energy if energy > rounding else sizes + energy
+    lowest = energy_bound(rows, len(centres)) if bound else None
+    wrong = "" if said is None else said.complain(centres, energy)
+    return Certificate(
+        "fixed point",
+        max(fall, rounding) if np.isfinite(energy) and not wrong else np.inf,
+        max(scale, np.finfo(np.float64).tiny),
+        tol,
+        rounding,
+        energy,
+        lower_bound=lowest,
+        status=status,
+        parts=(fall,),
+        note=_note(energy, lowest, int(np.sum(~inside)), wrong),
+    )
+
+
+Tree = Sequence[tuple[int, int]]
+"""The children of every node, below zero for leaves; the root is the first, and children come after their parent."""
+
+
+def leaves_of(tree: Tree) -> list[int]:
+    """The leaves from left to right, which is the order of their clusters."""
+    found, waiting = [], [0]
+    while waiting:
+        node = waiting.pop()
+        if tree[node][0] < 0:
+            found.append(node)
+        else:
+            waiting += [tree[node][1], tree[node][0]]
+    return found
+
+
+def split_step(
+    rows: MemoryRows,
+    tree: Tree,
+    nodes: Floats,
+    *,
+    centres: Floats,
+    labels: Integers,
+    inertia: float,
+    tol: float | None = None,
+    dtype: Any = np.float64,
+    status: str = "solved",
+) -> Certificate:
+    """The certificate of nested halves: the largest relative fall when a split takes one exact step on its own rows.
+
+    `nodes` (nodes, p) are the centres of the nodes of the tree, `centres` (k, p) those of the clusters, which are the
+    leaves; `labels` (n,) number the clusters of the rows, each of which is reached from the root by always going to the
+    nearer of two nodes; `inertia` is the energy from the centres.
+    """
+    tol = RULES["fixed point"].tol if tol is None else tol
+    wrong = _complain_of_tree(tree, nodes, centres, labels, rows.X.shape[0], dtype)
+    if wrong:
+        return Certificate("fixed point", np.inf, 1.0, tol, 0.0, np.nan, status=status, note=wrong)
+    under = _clusters_under(tree)
+    weight = np.ones(rows.X.shape[0]) if rows.weight is None else rows.weight
+    waiting: list[tuple[int, Any]] = [(0, np.arange(rows.X.shape[0]))]
+    falls, floors, energy, astray = [0.0], [64.0 * unit_roundoff(np.float64)], 0.0, 0
+    while waiting:
+        node, index = waiting.pop()
+        part = MemoryRows(rows.X[index], rows.y[index], None if rows.weight is None else rows.weight[index])
+        if tree[node][0] < 0:
+            square, _ = squares_from(part.X, centres[under[node]])
+            energy += float(np.sum(weight[index] * square[:, 0]))
+            continue
+        pair = np.ascontiguousarray(nodes[list(tree[node])])
+        found = lloyd_step(part, pair, bound=False, dtype=dtype)
+        falls.append(found.value / found.scale)
+        floors.append(found.floor / found.scale)
+        square, slack = squares_from(part.X, pair)
+        second = np.isin(labels[index], under[tree[node][1]])
+        further = np.where(second, square[:, 1] - square[:, 0], square[:, 0] - square[:, 1])
+        astray += int(np.sum(further > slack * max(1.0, unit_roundoff(dtype) / unit_roundoff(np.float64))))
+        waiting += [(child, index[second == half]) for half, child in enumerate(tree[node])]
+    if astray:
+        wrong = f"{astray} labels are not those that the samples reach by the nearer of two centres."
+    else:
+        wrong = Labelled(None, inertia, dtype).complain(centres, energy)
+    floor = max(floors)
+    note = "Judged split by split, each relative to its own energy; all centres together need not be at rest."
+    value = np.inf if wrong else max(*falls, floor)
+    note = f"{wrong} {note}".lstrip()
+    return Certificate("fixed point", value, 1.0, tol, floor, energy, status=status, parts=tuple(falls[1:]), note=note)
+
+
+def _clusters_under(tree: Tree) -> list[list[int]]:
+    """The clusters under each node."""
+    under: list[list[int]] = [[] for _ in tree]
+    for number, leaf in enumerate(leaves_of(tree)):
+        under[leaf] = [number]
+    for node in range(len(tree) - 1, -1, -1):
+        if tree[node][0] >= 0:
+            under[node] = under[tree[node][0]] + under[tree[node][1]]
+    return under
+
+
+def _complain_of_tree(tree: Tree, nodes: Floats, centres: Floats, labels: Integers, n: int, dtype: Any) -> str:
+    """Why a tree does not belong to the clusters; "" where it does."""
+    children = sorted(child for pair in tree for child in pair if child >= 0)
+    ordered = all(child > node for node, pair in enumerate(tree) for child in pair if child >= 0)
+    if children != list(range(1, len(tree))) or not ordered or len(nodes) != len(tree):
+        return "The tree of the clusters is not one."
+    leaves = leaves_of(tree)
+    if len(centres) != len(leaves):
+        return f"There are {len(centres)} centres, and {len(leaves)} leaves of the tree."
+    away, size = np.abs(nodes[leaves] - centres), np.max(np.abs(nodes), initial=0.0)
+    if not np.all(away <= 8.0 * unit_roundoff(dtype) * size):
+        return "The centres are not those of the leaves of the tree."
+    if labels.shape != (n,) or labels.dtype.kind not in "iu" or np.any((labels < 0) | (labels >= len(leaves))):
+        return f"The labels are not numbers of clusters, one for each of {n} samples."
+    return ""
+
+
+def _note(energy: float, lowest: float | None, empty: int, wrong: str) -> str:
+    words = [wrong] if wrong else []
+    if lowest is not None and lowest > 0.0:
+        share = 100.0 * (1.0 - lowest / energy) if energy > lowest else 0.0
+        words.append(f"No centres have an energy below {lowest:.6g}, which is {share:.2g} % less than these.")
+    if empty:
+        words.append(f"{empty} of the centres have no rows.")
+    return " ".join(words)
+
+
+def energy_bound(rows: Rows, k: int) -> float | None:
+    """A proved lower bound on the energy of any k centres; None where the products of the columns are too many."""
+    p = rows.shape[1]
+    return lowest_energy(rows, k) if k > p or p <= FORMED else None

@@ -1,0 +1,168 @@
+"""Samples and their nearest centres for the judge: products of all samples with all centres in float64.
+
+The loops are not those of a fit. For NumPy and SciPy a compiled loop forms all products, where that of a fit compares
+in float32 first and passes over what bounds rule out. For arrays of other libraries squared distances are formed as
+|x|^2 - 2 x.c + |c|^2 about a place amid the centres. Either way, where two distances of a sample are as near as
+rounding, squared differences from all centres decide, and the first of equals counts.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from tenfold import _core
+from tenfold.arrays import (
+    Array,
+    Floats,
+    Integers,
+    entries,
+    is_numpy,
+    is_sparse,
+    like,
+    namespace,
+    on_host,
+    picked,
+    unit_roundoff,
+)
+from tenfold.data import Block, Lifted, weights_of
+from tenfold.machine import threads
+from tenfold.stats.kmeans_assignment import Assigned
+
+PIECE = 1 << 22
+"""Distances that are in memory at a time."""
+
+
+def judged_assignment(centres: Floats, place: Floats) -> Callable[[Block], Lifted[Assigned]]:
+    """The lift of `Assigned` for centres (k, p), with sums about `place` (p,)."""
+    return partial(_judged, centres, place)
+
+
+def _judged(centres: Floats, place: Floats, block: Block) -> Lifted[Assigned]:
+    X = block.X
+    rest = (block.weight, centres, place, threads(entries(X) * len(centres)), True)
+    if is_sparse(X):
+        return Assigned(*_core.assign_csr(X.data, X.indices, X.indptr, X.shape[1], *rest))
+    if is_numpy(X):
+        return Assigned(*_core.assign(X, *rest))
+    return assign_in_arrays(centres, place, block)
+
+
+def assign_in_arrays(centres: Floats, place: Floats, block: Block) -> Assigned:
+    """The lift in the Array API."""
+    k, p = centres.shape
+    xp, found = namespace(block.X), Assigned(np.zeros(k), np.zeros((k, p)), 0.0)
+    for X, w, _ in _pieces(block, k):
+        squares, slack = _squares(X, centres)
+        number = _nearest(X, centres, squares, slack)
+        energy = xp.sum(w * xp.sum((X - xp.take(like(centres, X), number, axis=0)) ** 2, axis=1))
+        own = xp.where(number[:, None] == like(np.arange(k), X)[None, :], w[:, None], xp.zeros_like(squares))
+        sums = xp.matmul(own.T, X - like(place, X))
+        found = found.merge(Assigned(on_host(xp.sum(own, axis=0)), on_host(sums), float(energy)))
+    return found
+
+
+def _pieces(block: Block, k: int) -> Iterator[tuple[Array, Array, Array]]:
+    """Samples in float64, dense, their weights and targets, some at a time."""
+    weight, n = weights_of(block), block.X.shape[0]
+    step = max(1, PIECE // max(k, block.X.shape[1]))
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        X = block.X[part, :]
+        if is_sparse(X):
+            X = X.toarray()
+        xp = namespace(X)
+        yield xp.astype(X, xp.float64, copy=False), weight[part], block.y[part, :]
+
+
+def _squares(X: Array, centres: Floats) -> tuple[Array, Array]:
+    """Squared distances (m, k) by products, and what they may be off by (m,)."""
+    xp, place = namespace(X), np.mean(centres, axis=0)
+    away, about = like(centres - place, X), X - like(place, X)
+    lengths, sizes = xp.sum(about**2, axis=1), xp.sum(away**2, axis=1)
+    slack = 4.0 * (X.shape[1] + 8) * unit_roundoff(np.float64) * (lengths + xp.max(sizes))
+    return lengths[:, None] - 2.0 * xp.matmul(about, away.T) + sizes[None, :], slack
+
+
+def _nearest(X: Array, centres: Floats, squares: Array, slack: Array) -> Array:
+    """The number of each sample's nearest centre; squared differences decide where products do not."""
+    xp = namespace(X)
+    number, least = xp.argmin(squares, axis=1), xp.min(squares, axis=1)
+    near = xp.sum(xp.astype(squares <= (least + slack)[:, None], xp.int32), axis=1) > 1
+    unsure = np.flatnonzero(on_host(near))
+    if not unsure.size:
+        return number
+    found = np.array(on_host(number))
+    found[unsure] = np.argmin(_differences(picked(X, unsure), centres), axis=1)
+    return like(found, X)
+
+
+def squares_from(X: Array, centres: Floats) -> tuple[Floats, Floats]:
+    """Squared distances (n, k) of samples in memory from a few centres, by differences of dense ones, and by products
+    of sparse ones; and the rounding (n,) of such products.
+    """
+    place = np.mean(centres, axis=0)
+    if is_sparse(X):
+        wide = X.astype(np.float64)
+        lengths = np.asarray(wide.multiply(wide).sum(axis=1)).reshape(-1)
+        squares = lengths[:, None] - 2.0 * np.asarray(wide @ centres.T) + np.sum(centres**2, axis=1)
+        about = np.maximum(lengths + np.sum(place**2), 0.0)
+    else:
+        squares, about = np.empty((X.shape[0], len(centres))), np.empty(X.shape[0])
+        step = max(1, PIECE // X.shape[1])
+        for start in range(0, X.shape[0], step):
+            part = np.asarray(X[start : start + step], dtype=np.float64)
+            squares[start : start + step] = _differences(part, centres)
+            about[start : start + step] = np.sum((part - place) ** 2, axis=1)
+    sizes = float(np.max(np.sum((centres - place) ** 2, axis=1), initial=0.0))
+    return squares, 4.0 * (X.shape[1] + 8) * unit_roundoff(np.float64) * (about + sizes)
+
+
+def _differences(X: Array, centres: Floats) -> Floats:
+    """Squared distances (m, k) by differences, in memory."""
+    xp = namespace(X)
+    return np.stack([on_host(xp.sum((X - like(centre, X)) ** 2, axis=1)) for centre in centres], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Labels of some samples: how many are not those of a nearest centre, how many samples, and the energy of the
+    samples from the centres of their labels.
+    """
+
+    wrong: int
+    count: int
+    energy: float
+
+    def merge(self, other: "Checked") -> "Checked":
+        return Checked(self.wrong + other.wrong, self.count + other.count, self.energy + other.energy)
+
+
+def check_labels(centres: Floats, unit: float) -> Callable[[Block], Checked]:
+    """The lift of `Checked` for samples whose targets are their labels. A label is right where its centre is as near as
+    the nearest up to rounding by products in a precision of `unit`.
+    """
+    return partial(_check_labels, centres, unit)
+
+
+def _check_labels(centres: Floats, unit: float, block: Block) -> Checked:
+    k = len(centres)
+    found = Checked(0, 0, 0.0)
+    for X, w, y in _pieces(block, k):
+        xp = namespace(X)
+        label = np.asarray(on_host(y[:, 0]), dtype=np.float64)
+        known = (label >= 0.0) & (label < k) & (label == np.floor(label))
+        number: Integers = np.where(known, label, 0.0).astype(np.int64)
+        squares, slack = _squares(X, centres)
+        own = xp.sum((X - xp.take(like(centres, X), like(number, X), axis=0)) ** 2, axis=1)
+        # beyond the judge's own rounding and that of the model's products
+        more = slack * max(1.0, unit / unit_roundoff(np.float64))
+        far = np.flatnonzero(known & ~on_host(own <= xp.min(squares, axis=1) + more))
+        if far.size:
+            away = _differences(picked(X, far), centres)
+            nearer = away[np.arange(len(far)), number[far]] - np.min(away, axis=1) > on_host(picked(more, far))
+            far = far[nearer]
+        energy = float(xp.sum(w * own))
+        found = found.merge(Checked(int(np.sum(~known)) + len(far), len(number), energy))
+    return found

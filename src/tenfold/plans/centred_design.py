@@ -1,0 +1,143 @@
+"""Rows in memory as columns that are weighted and measured from their means, for paths of least squares with an L1
+penalty by working sets of them; and how such problems are solved.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Floats, Integers, contiguous
+from tenfold.data import MemoryRows, NotFinite, Rows, weights_of
+from tenfold.plans.result import stored
+from tenfold.problems import SparseLeastSquares
+from tenfold.solvers import working_set
+from tenfold.solvers.loop import Watch
+from tenfold.stats.column_moments import Aligned, Columns
+from tenfold.stats.derivatives import Params
+
+MARGIN = 0.8
+"""The solver aims at so much of the gap that is allowed: the judge's number is computed otherwise."""
+
+TOO_LARGE = "Input X has a column of values beyond 1e150, beside which no penalty counts. Scale the columns."
+
+
+@dataclass(frozen=True)
+class Path:
+    """Weights (A, t, p), intercepts (A, t) and sweeps (A, k) of k problems, for each of A penalties."""
+
+    coef: Floats
+    intercept: Floats
+    sweeps: Integers
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a problem is solved: relative gap, most sweeps, columns one after the other or at random from a seed, most
+    seconds, who is told of each step, by which solver, and whether on the products of all columns in any case.
+    """
+
+    tol: float
+    max_iter: int
+    seed: int | None = None
+    time_limit: float | None = None
+    watch: Watch | None = None
+    solver: str = "cd"
+    gram: bool = False
+
+
+def parts_of(problem: SparseLeastSquares, targets: int) -> list[slice]:
+    """The targets of each problem: one, or all where they are joint."""
+    return [slice(0, targets)] if problem.joint else [slice(k, k + 1) for k in range(targets)]
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Rows in memory as columns: weighted by the roots of weights that add up to one, measured from the means where
+    there is an intercept; targets (n, t) alike, of the rows that the columns have; the pulls (t, p) of the columns at
+    zero weights, and their lengths.
+    """
+
+    columns: working_set.Columns
+    Y: Floats
+    along: Floats
+    lengths: Floats
+    centre: Floats
+    target_mean: Floats
+
+    @classmethod
+    def of(cls, rows: Rows, found: Aligned, intercept: bool) -> "Centred":
+        block, stats = rows.whole(), found.columns
+        p = stats.features
+        centre, target_mean = stats.mean[:p], stats.mean[p:]
+        along = found.products / stats.weight
+        if not intercept:
+            along = along + np.outer(target_mean, centre)
+            centre, target_mean = np.zeros_like(centre), np.zeros_like(target_mean)
+        root = np.sqrt(weights_of(block) / stats.weight)
+        X = block.X
+        if not (rows.sparse or X.flags.c_contiguous):
+            # columns in a row are read as they are, unless an offset would cost digits
+            far = np.any(np.abs(centre) > 1e3 * stats.spread[:p] / np.sqrt(stats.weight))
+            X = X if X.flags.f_contiguous and X.flags.aligned and not far else contiguous(X)
+        columns, kept = working_set.columns_of(X, root, centre)
+        Y = (root[:, None] * (block.y - target_mean))[kept]
+        lengths = stats.lengths(origin=not intercept)[0] / np.sqrt(stats.weight)
+        return cls(columns, Y, along, lengths, centre, target_mean)
+
+    def path(
+        self,
+        problem: SparseLeastSquares,
+        penalties: Sequence[tuple[float, float]],
+        settings: Settings,
+        start: Floats | None = None,
+        look: working_set.Look | None = None,
+    ) -> tuple[Path, list[working_set.Found]]:
+        """Solve for every (l1, l2); `look` as the solver's, for one problem."""
+        found = [
+            working_set.path(
+                self.columns,
+                np.ascontiguousarray(self.Y[:, part]),
+                self.along[part],
+                self.lengths,
+                penalties,
+                positive=problem.positive,
+                tol=MARGIN * settings.tol,
+                max_iter=settings.max_iter,
+                start=None if start is None else start[part],
+                seed=settings.seed,
+                look=look,
+            )
+            for part in parts_of(problem, self.Y.shape[1])
+        ]
+        coef = np.concatenate([one.coef for one in found], axis=1)
+        intercept = self.target_mean - np.einsum("atp,p->at", coef, self.centre)
+        return Path(coef, intercept, np.stack([one.sweeps for one in found], axis=1)), found
+
+    def params(self, coef: Floats, dtype: Any) -> Params:
+        """Weights (t, p) with their best intercepts, as they are stored."""
+        used = np.flatnonzero(coef.any(axis=0))
+        mean = coef[:, used].astype(np.longdouble) @ self.centre[used].astype(np.longdouble)
+        return stored(Params(coef, np.asarray(self.target_mean - mean, dtype=np.float64)), dtype, self.centre)
+
+
+def columns_statistics(rows: Rows) -> Columns:
+    """Means and lengths of the columns; refuses rows that are not finite, or whose squares are not."""
+    return _checked(rows.fold(Columns.lift))
+
+
+def aligned_statistics(rows: Rows) -> Aligned:
+    """The same, with the products of columns and targets; rows that lie in memory as one block are one."""
+    plain = isinstance(rows, MemoryRows) and not (rows.sparse or rows.foreign) and rows.X.flags.c_contiguous
+    found = Aligned.lift(rows.whole()) if plain else rows.fold(Aligned.lift)
+    _checked(found.columns)
+    return found
+
+
+def _checked(stats: Columns) -> Columns:
+    if not np.isfinite(stats.spread).all():
+        raise NotFinite
+    if np.any(stats.spread > 1e150):
+        raise ValueError(TOO_LARGE)
+    return stats

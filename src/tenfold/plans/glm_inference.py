@@ -1,0 +1,333 @@
+"""Inference for maximum likelihood, at parameters that were fitted: one pass over the rows for the information, the
+deviance and Pearson's statistic, and one more for a robust covariance.
+
+Targets may have a second column, the offset: a known part of the raw prediction. Of several classes the coefficients
+are those of each class minus those of the first, whose scores are then taken for zero.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import blas
+
+from tenfold.arrays import Array, Floats, contiguous, like, namespace, on_host, some_rows
+from tenfold.data import Block, Rows, settled, weights_of
+from tenfold.inference import BEYOND, COLLINEAR, LikelihoodInference, inverse_root
+from tenfold.losses.classification import Softmax
+from tenfold.losses.likelihoods import Likelihood, likelihood_of
+from tenfold.losses.loss import Loss
+from tenfold.machine import one_blas_thread
+from tenfold.plans.coordinates import middle, moved
+from tenfold.stats.combined import Several
+from tenfold.stats.derivatives import Params, Total, back_times, times
+from tenfold.stats.intercept_only import mean_over_targets
+from tenfold.stats.sandwich import GroupedScores, gram_of, grouped_scores, score_products
+from tenfold.stats.softmax import softmax
+
+MOST = 2048
+"""Up to so many coefficients their covariance is formed."""
+
+WHOLE = 1e-10
+"""A leverage that is so near to one, is one."""
+
+NEAR = 0.05
+"""Coefficients that are further from the maximum, in standard errors, are not judged by them."""
+
+TILE_ENTRIES = 1 << 21
+"""Leverages of several classes are formed for so many numbers at a time."""
+
+FEW_ROWS = (
+    "There are not more rows, counted by their weights, than coefficients: standard errors do not exist. Use more "
+    "rows or fewer columns."
+)
+EXACT = "The rows are fitted exactly: nothing is left to estimate their dispersion by."
+ONE_ROW = (
+    "A row has a leverage of one: it is fitted exactly, and its error is not known. Use covariance='HC1', or leave "
+    "out the column that only this row has."
+)
+ONE_GROUP = "A cluster-robust covariance needs at least two groups of rows."
+
+
+class _Model(NamedTuple):
+    """A likelihood at parameters for rows measured from `shift`."""
+
+    likelihood: Likelihood
+    params: Params
+    shift: Floats
+    intercept: bool
+
+    @property
+    def outputs(self) -> int:
+        """How many raw predictions are free."""
+        return max(1, len(self.params.intercept) - 1)
+
+    @property
+    def inside(self) -> Floats:
+        """Which of the scores belong to a coefficient: without an intercept the last of each prediction does not."""
+        return np.tile(np.arange(len(self.shift) + 1) < len(self.shift) + self.intercept, self.outputs)
+
+    def at(self, block: Block) -> tuple[Array, Array]:
+        """Targets and raw predictions of a block."""
+        z = times(block.X, self.params, self.shift)
+        return block.y[:, :1], z if block.y.shape[1] == 1 else z + block.y[:, 1:]
+
+    def slopes(self, block: Block) -> Array:
+        """Of the raw predictions that are free."""
+        u = self.likelihood.loss.slope(*self.at(block))
+        return u[:, 1:] if self.likelihood.loss.joint else u
+
+
+class _Sums(NamedTuple):
+    """The information, the sum of the scores, and sums of weights, losses, Pearson's statistic and what targets add to
+    the likelihood.
+    """
+
+    information: Floats
+    score: Floats
+    weight: float
+    value: float
+    pearson: float
+    targets: float
+
+
+def infer(
+    rows: Rows, loss: Loss, params: Params, intercept: bool, names: tuple[str, ...], covariance: str = "nonrobust"
+) -> LikelihoodInference | str:
+    """Inference at the maximum of a likelihood without a penalty, or the reason why there is none; `names` are those
+    of the coefficients. For "cluster" the rows have groups.
+    """
+    likelihood, k = likelihood_of(loss), len(names)
+    if likelihood is None:
+        return f"The loss {loss.name!r} is not a likelihood here: standard errors are not known. Use the bootstrap."
+    if k > MOST:
+        return f"With more than {MOST} coefficients their covariance is not formed. Fit on fewer columns."
+    shift = middle(rows, True) if intercept else np.zeros(rows.shape[1])
+    model = _Model(likelihood, moved(params, shift), shift, intercept)
+    robust = covariance != "nonrobust"
+    sums = _read(model, rows, observed=robust)
+    dispersion = sums.pearson / (sums.weight - k) if likelihood.dispersed and sums.weight > k else 1.0
+    root = inverse_root(sums.information)
+    reason = _unclear(sums, root, dispersion)
+    if root is None or reason:
+        return reason
+    classical = _Spread(dispersion * _product(root, root))
+    found = _sandwich(model, rows, root, sums.weight, covariance) if robust else classical
+    if isinstance(found, str):
+        return found
+    outside = _outside(model).T
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = _product(outside, _product(found.covariance, outside))
+    if not np.isfinite(spread).all():
+        return BEYOND
+    deviance, targets = 2.0 * sums.value, sums.targets
+    if likelihood.compound:
+        targets = sums.weight * mean_over_targets(rows, lambda y: likelihood.beside(y[:, :1], dispersion))
+    return LikelihoodInference(
+        names=names,
+        coefficients=_coefficients(params, intercept),
+        covariance=0.5 * (spread + spread.T),
+        count=sums.weight,
+        degrees_of_freedom=sums.weight - k,
+        covariance_type=covariance,
+        family=likelihood.name,
+        dispersion=dispersion,
+        deviance=deviance,
+        null_deviance=2.0 * sums.weight * _of_constant(likelihood, rows, len(params.intercept)),
+        pearson=sums.pearson,
+        distance=_distance(sums, root, dispersion),
+        log_likelihood=likelihood.logarithm(deviance, sums.weight, targets, dispersion),
+        groups=found.groups,
+    )
+
+
+def _unclear(sums: _Sums, root: Floats | None, dispersion: float) -> str:
+    """Why the sums do not determine standard errors; nothing where they do."""
+    if not sums.weight > len(sums.score):
+        return FEW_ROWS
+    if root is None:
+        return COLLINEAR
+    if not dispersion > 0.0:
+        return EXACT
+    distance = _distance(sums, root, dispersion)
+    if distance <= NEAR:
+        return ""
+    return (
+        f"The coefficients are still about {distance:.2g} standard errors from the maximum of the likelihood of these "
+        "rows: fit with a smaller tol."
+    )
+
+
+def _distance(sums: _Sums, root: Floats, dispersion: float) -> float:
+    """The length of the Newton step that is left, in standard errors."""
+    return float(np.sqrt(np.sum(np.einsum("ij,j->i", root, sums.score) ** 2) / dispersion))
+
+
+def _read(model: _Model, rows: Rows, observed: bool) -> _Sums:
+    joint = model.likelihood.loss.joint
+    found = rows.fold(partial(_information_of_classes, model) if joint else partial(_information, model, observed))
+    H, score, sums = (part.sum for part in found.parts)
+    return _Sums(H[np.ix_(model.inside, model.inside)], score[model.inside], *map(float, sums))
+
+
+def _information(model: _Model, observed: bool, block: Block) -> Several:
+    likelihood, weight = model.likelihood, weights_of(block)
+    y, z = model.at(block)
+    xp = namespace(z)
+    expected, u = likelihood.expected(y, z)[:, 0], likelihood.loss.slope(y, z)[:, 0]
+    noticed = expected > 0
+    # (y - mean)^2 / variance is the slope squared over Fisher's curvature
+    pearson = xp.where(noticed, u * u / xp.where(noticed, expected, xp.ones_like(u)), xp.zeros_like(u))
+    value = likelihood.loss.value(y, z)[:, 0]
+    alone = likelihood.of_targets(y[:, 0])
+    sums = [float(xp.sum(part)) for part in (weight, weight * value, weight * pearson, weight * alone)]
+    curvature = likelihood.observed(y, z)[:, 0] if observed else expected
+    u = contiguous((weight * u)[:, None])
+    score = np.append(back_times(block.X, u, model.shift)[0], float(xp.sum(u)))
+    parts = (gram_of(block, weight * curvature, model.shift), score, np.array(sums))
+    return Several(tuple(map(Total, parts)))
+
+
+def _information_of_classes(model: _Model, block: Block) -> Several:
+    found = settled(softmax(model.params, 2, model.shift)(block))
+    k = len(model.shift) + 1
+    score = np.column_stack([found.gradient, found.slope])[1:].ravel()
+    parts = (found.hessian[k:, k:], score, np.array([found.weight, found.value[0], np.nan, 0.0]))
+    return Several(tuple(map(Total, parts)))
+
+
+class _Spread(NamedTuple):
+    """A covariance (k, k) of coefficients, and from how many groups of rows it is."""
+
+    covariance: Floats
+    groups: int = 0
+
+
+def _sandwich(model: _Model, rows: Rows, root: Floats, count: float, covariance: str) -> _Spread | str:
+    """A robust covariance by the inverse root of the information observed, or why there is none."""
+    k, groups = len(root), 0
+    if covariance == "cluster":
+        sums = rows.fold(partial(_by_group, model))
+        groups = len(sums.group)
+        if groups < 2:
+            return ONE_GROUP
+        scores = sums.sums[:, model.inside]
+        meat = groups / (groups - 1.0) * (count - 1.0) / (count - k) * _product(scores, scores)
+    else:
+        power = {"HC2": 1, "HC3": 2}.get(covariance, 0)
+        products, exact = (part.sum for part in rows.fold(partial(_by_row, model, root, power)).parts)
+        if exact > 0:
+            return ONE_ROW
+        meat = products[np.ix_(model.inside, model.inside)] * (count / (count - k) if covariance == "HC1" else 1.0)
+    bread = _product(root, root)
+    return _Spread(_product(bread, _product(meat, bread)), groups)
+
+
+def _by_group(model: _Model, block: Block) -> GroupedScores:
+    return grouped_scores(block, model.slopes(block), weights_of(block), model.shift)
+
+
+def _by_row(model: _Model, root: Floats, power: int, block: Block) -> Several:
+    if power and model.likelihood.loss.joint:
+        return _by_row_of_classes(model, root, power, block)
+    weight, exact = weights_of(block), 0.0
+    if power:
+        left = 1.0 - _leverages(model, root, block)
+        xp = namespace(left)
+        whole = (left < WHOLE) & (weight > 0)
+        exact = float(xp.sum(xp.astype(whole, xp.float64)))
+        weight = weight / xp.where(left < WHOLE, xp.ones_like(left), left) ** power
+    return Several((Total(score_products(block, model.slopes(block), weight, model.shift)), Total(exact)))
+
+
+def _by_row_of_classes(model: _Model, root: Floats, power: int, block: Block) -> Several:
+    """The slopes u of a row become (I - C G)^(-power / 2) u, C the curvatures and G the products Z B Z' of the row's
+    classes: with G = R R', that is R^-T (I - R'C R)^(-power / 2) R'u, of symmetric matrices.
+    """
+    u, weight, exact = on_host(model.slopes(block)), weights_of(block), 0.0
+    q = on_host(Softmax().probabilities(model.at(block)[1]))[:, 1:]
+    counts, changed = on_host(weight) > 0, np.empty_like(u)
+    tile = max(1, TILE_ENTRIES // root.size)
+    for start in range(0, len(u), tile):
+        part = slice(start, min(len(u), start + tile))
+        values, vectors = np.linalg.eigh(_products_of_classes(model, root, some_rows(block.X, part)))
+        lengths = np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
+        R = vectors * lengths[:, None, :]
+        mean = np.einsum("nk,nka->na", q[part], R)
+        S = np.einsum("nk,nka,nkb->nab", q[part], R, R) - mean[:, :, None] * mean[:, None, :]
+        left, turn = np.linalg.eigh(np.eye(u.shape[1]) - S)
+        whole = left < WHOLE
+        exact += float(np.sum(whole.any(axis=1) & counts[part]))
+        inside = np.einsum("nab,nka,nk->nb", turn, R, u[part]) / np.where(whole, 1.0, left) ** (power / 2)
+        changed[part] = np.einsum("nka,nab,nb->nk", vectors / lengths[:, None, :], turn, inside)
+    return Several((Total(score_products(block, like(changed, block.y), weight, model.shift)), Total(exact)))
+
+
+def _products_of_classes(model: _Model, root: Floats, X: Array) -> Floats:
+    """z'B_ab z of each row and pair of classes (n, K - 1, K - 1), B = root'root."""
+    p, m = len(model.shift), model.outputs
+    halves = root.reshape(len(root), m, -1)
+    b = halves[:, :, p] if model.intercept else np.zeros((len(root), m))
+    each = [
+        on_host(times(X, Params(np.ascontiguousarray(halves[:, a, :p]), np.ascontiguousarray(b[:, a])), model.shift))
+        for a in range(m)
+    ]
+    turned = np.stack(each, axis=1)
+    return np.einsum("nai,nbi->nab", turned, turned)
+
+
+def _leverages(model: _Model, root: Floats, block: Block) -> Array:
+    """c z'B z of each row, B = root'root and c the curvature observed."""
+    p = len(model.shift)
+    b = np.ascontiguousarray(root[:, p]) if model.intercept else np.zeros(len(root))
+    turned = times(block.X, Params(np.ascontiguousarray(root[:, :p]), b), model.shift)
+    return model.likelihood.observed(*model.at(block))[:, 0] * namespace(turned).sum(turned * turned, axis=1)
+
+
+def _product(left: Floats, right: Floats) -> Floats:
+    """left'right."""
+    with one_blas_thread:
+        return np.ascontiguousarray(blas.dgemm(1.0, left, right, trans_a=1))
+
+
+def _outside(model: _Model) -> Floats:
+    """From the coefficients of rows measured from the shift, with the intercept last, to those of the rows as they are,
+    with the intercept first: b - shift.w, and the weights.
+    """
+    p = len(model.shift)
+    one = np.vstack([np.append(-model.shift, 1.0), np.eye(p, p + 1)]) if model.intercept else np.eye(p)
+    return np.asarray(np.kron(np.eye(model.outputs), one), dtype=np.float64)
+
+
+def _coefficients(params: Params, intercept: bool) -> Floats:
+    every = np.column_stack([params.intercept, params.coef]) if intercept else params.coef
+    return np.ravel(every[1:] - every[:1] if len(every) > 1 else every)
+
+
+def _of_constant(likelihood: Likelihood, rows: Rows, classes: int) -> float:
+    """The mean loss of the best constant beside the offset."""
+    loss, power = likelihood.loss, likelihood.power
+    if power is None:
+        values = range(classes) if loss.joint else (-1, 1)
+        shares = np.array([mean_over_targets(rows, partial(_equal, value)) for value in values])
+        return -float(np.sum(shares * np.log(shares)))
+    if loss.link == "log":
+        # sum weight slope = 0
+        above = mean_over_targets(rows, lambda y: y[:, :1] * _factor(y, 1.0 - power))
+        z = float(np.log(above / mean_over_targets(rows, lambda y: _factor(y, 2.0 - power))))
+    else:
+        z = mean_over_targets(rows, lambda y: y[:, :1] - _offset(y))
+    return mean_over_targets(rows, lambda y: loss.value(y[:, :1], z + _offset(y)))
+
+
+def _equal(value: int, y: Array) -> Array:
+    xp = namespace(y)
+    return xp.astype(y == value, xp.float64)
+
+
+def _offset(y: Array) -> Array:
+    return y[:, 1:] if y.shape[1] > 1 else namespace(y).zeros_like(y)
+
+
+def _factor(y: Array, power: float) -> Array:
+    return namespace(y).exp(power * _offset(y))

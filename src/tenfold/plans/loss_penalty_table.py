@@ -1,0 +1,266 @@
+"""Any loss with any penalty: which method a pair gets, and what the judge can say of it.
+
+`way` decides, and the table in the documentation is made from it. The perceptron's loss max(0, -y z) is refused: it is
+least, zero, at no weights at all.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenfold.arrays import Floats
+from tenfold.data import Rows
+from tenfold.judge.certificate import RULES, Certificate
+from tenfold.judge.gap_smooth import gap
+from tenfold.judge.gap_softmax import gap_of_classes
+from tenfold.judge.objective_points import prepare
+from tenfold.judge.stationarity import stationarity
+from tenfold.losses.classification import Hinge, Logistic, ModifiedHuber, Softmax, SquaredHinge, Tanh
+from tenfold.losses.deviances import Gamma, Poisson, Tweedie
+from tenfold.losses.loss import Loss
+from tenfold.losses.regression import (
+    EpsilonInsensitive,
+    Huber,
+    Laplace,
+    Quantile,
+    Square,
+    SquaredEpsilonInsensitive,
+    Student,
+)
+from tenfold.penalties import L2, ElasticNet, Groups, Penalty
+from tenfold.plans import glm, l1_glm, piecewise_linear
+from tenfold.plans.coordinates import middle, moved
+from tenfold.plans.result import Fitted, certified, stored
+from tenfold.problems import Evaluation, Glm
+from tenfold.solvers.loop import Solution, Watch
+from tenfold.stats.derivatives import Params
+
+LOSSES: dict[str, Callable[[], Any]] = {
+    "square": Square,
+    "huber": lambda: Huber(1.35),
+    "laplace": Laplace,
+    "quantile": lambda: Quantile(0.5),
+    "epsilon_insensitive": lambda: EpsilonInsensitive(0.1),
+    "squared_epsilon_insensitive": lambda: SquaredEpsilonInsensitive(0.1),
+    "poisson": Poisson,
+    "gamma": Gamma,
+    "tweedie": lambda: Tweedie(1.5),
+    "student": lambda: Student(3.0),
+    "logistic": Logistic,
+    "softmax": Softmax,
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+    "modified_huber": ModifiedHuber,
+    "tanh": Tanh,
+}
+"""The losses by name, with usual settings; an object of `tenfold.losses` has others."""
+
+PENALTIES = ("l2", "l1", "elasticnet", "group")
+
+PERCEPTRON = (
+    "The perceptron's loss max(0, -y z) is least, zero, at no weights at all: there is nothing to minimise. Use "
+    "loss='hinge', which asks for a margin, or tenfold.Perceptron, which counts mistakes."
+)
+POSITIVE = "A loss with kinks does not go with weights that are constrained to be positive. Use a smooth loss."
+KINKED_GROUPS = (
+    "A loss with kinks does not go with groups of columns here. The nearest that do: loss='huber' for 'laplace' and "
+    "the epsilon-insensitive losses, loss='squared_hinge' for 'hinge'; or penalty='l1'."
+)
+
+STARTS, SPREAD = 4, 1.0
+"""How many starts a loss that is not convex gets, and how far from no weights, in units of the columns' spread."""
+
+
+def penalty_of(name: str | None, alpha: Any, ratio: float, groups: Any, p: int) -> Penalty:
+    """The penalty of a name: alpha times ||w||^2 / 2, ||w||_1, a mixture by `ratio`, or the sum over groups of the root
+    of their size times ||w_g||; `groups` (p,) has the group of each column. Squares may have a strength for each class.
+    """
+    if name is None:
+        return L2(0.0)
+    if name == "l2" and np.ndim(alpha):
+        return L2(np.asarray(alpha, dtype=np.float64))
+    if np.ndim(alpha):
+        raise ValueError(f"penalty={name!r} has one strength alpha for all classes; got {alpha!r}.")
+    alpha = float(alpha)
+    if name == "l2":
+        return L2(alpha)
+    if name in ("l1", "elasticnet"):
+        ratio = 1.0 if name == "l1" else ratio
+        return ElasticNet(alpha * ratio, alpha * (1.0 - ratio)) if ratio > 0.0 else L2(alpha)
+    member = np.zeros((p, 0)) if groups is None else np.asarray(groups)
+    if groups is None or member.shape != (p,):
+        raise ValueError(f"penalty='group' needs groups, one for each of the {p} columns; got {groups!r}.")
+    names, number = np.unique(member, return_inverse=True)
+    table = np.zeros((p, len(names)))
+    table[np.arange(p), number] = 1.0
+    return Groups(table, alpha * np.sqrt(table.sum(axis=0)))
+
+
+def rescaled_penalty(penalty: Any, factor: float) -> Any:
+    """The penalty times a factor."""
+    if factor == 1.0:
+        return penalty
+    if isinstance(penalty, Groups):
+        return Groups(penalty.member, factor * penalty.limits)
+    if isinstance(penalty, ElasticNet):
+        return replace(penalty, l1=factor * penalty.l1, l2=factor * penalty.l2)
+    return replace(penalty, strength=factor * penalty.strength)
+
+
+def is_free(penalty: Penalty, p: int) -> bool:
+    """Whether a penalty on p weights is none."""
+    return not np.any([penalty.value(np.full((1, p), side)) for side in (1.0, -1.0)])
+
+
+def of_two_classes(loss: Loss, penalty: Any) -> tuple[Loss, Any]:
+    """The softmax of two classes is the logistic loss of w = w_1 - w_0: for that difference a penalty on both is least
+    where they share it, and squares of two halves are half the square. Others as they are.
+    """
+    if not loss.joint:
+        return loss, penalty
+    if isinstance(penalty, L2):
+        # shared in proportion to their variances, 1 / strength
+        first, second = np.broadcast_to(np.asarray(penalty.strength, dtype=np.float64), 2)
+        return Logistic(), L2(float(first * second / (first + second)) if first + second > 0.0 else 0.0)
+    return Logistic(), replace(penalty, l2=0.5 * penalty.l2) if isinstance(penalty, ElasticNet) else penalty
+
+
+class Way(NamedTuple):
+    """A method in words, the kind of certificate it ends with, and why a pair is refused, if it is."""
+
+    method: str
+    kind: str
+    refused: str = ""
+
+
+NEWTON = "Newton's method, L-BFGS"
+PARABOLAS = "Newton's method on parabolas, several starts"
+SPARSE = "proximal Newton's method, working sets"
+GROUPED = "proximal Newton's method, accelerated gradients"
+FISTA = "accelerated proximal gradients"
+SEVERAL = "accelerated proximal gradients, several starts"
+INTERIOR = "interior point"
+
+
+def way(loss: Any, penalty: Any) -> Way:
+    """How a pair is solved and judged."""
+    kind = "gap" if loss.convex else "stationarity"
+    if loss.kinked:
+        reason = KINKED_GROUPS if isinstance(penalty, Groups) else POSITIVE if penalty.positive else ""
+        return Way("refused" if reason else INTERIOR, "" if reason else kind, reason)
+    if isinstance(penalty, L2) and not penalty.positive:
+        return Way(NEWTON if loss.convex else PARABOLAS, kind)
+    if isinstance(penalty, ElasticNet) and not penalty.positive and loss.convex:
+        return Way(SPARSE, kind)
+    if isinstance(penalty, Groups) and loss.convex:
+        return Way(GROUPED, kind)
+    return Way(FISTA if loss.convex else SEVERAL, kind)
+
+
+def fit(
+    rows: Rows,
+    loss: Any,
+    penalty: Any,
+    intercept: bool,
+    *,
+    classes: int = 2,
+    tol: float,
+    max_iter: int,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+    seed: int = 0,
+    dtype: Any = np.float64,
+) -> Fitted:
+    """Minimise the weighted mean loss + penalty; `classes` are those of a softmax."""
+    chosen = way(loss, penalty)
+    if chosen.refused:
+        raise ValueError(chosen.refused)
+    limits: dict[str, Any] = {"max_iter": max_iter, "time_limit": time_limit, "watch": watch}
+    if chosen.method == INTERIOR:
+        l1, l2 = (penalty.l1, penalty.l2) if isinstance(penalty, ElasticNet) else (0.0, float(penalty.strength))
+        return piecewise_linear.fit(rows, loss, l1, l2, intercept, dtype=dtype, **limits)
+    outputs, problem = classes if loss.joint else 1, Glm(loss, penalty, intercept)
+    if chosen.method in (NEWTON, PARABOLAS, SPARSE, GROUPED):
+        common: dict[str, Any] = {"outputs": outputs, "solver": "lbfgs", "tol": tol, "dtype": dtype, **limits}
+        solve = partial(glm.fit, rows, loss, penalty, intercept, **common)
+        return solve() if loss.convex else _best(solve(start=start) for start in _starts(problem, rows, seed))
+    work = _Proximal.on(problem, rows, outputs, dtype)
+    starts = [None] if loss.convex else _starts(problem, rows, seed)
+    return _best(work.fit(start, **limits) for start in starts)
+
+
+def _starts(problem: Glm, rows: Rows, seed: int) -> list[Params | None]:
+    """Where a loss that is not convex is begun: without weights, and with random ones."""
+    random, p = np.random.default_rng(seed), rows.shape[1]
+    spread = np.sqrt(prepare(problem, rows).squares)
+    unit = SPREAD / np.where(spread > 0.0, spread, 1.0) / np.sqrt(p)
+    drawn = [Params(random.standard_normal((1, p)) * unit, np.zeros(1)) for _ in range(STARTS - 1)]
+    return [None, *drawn]
+
+
+def _best(found: Iterable[Fitted]) -> Fitted:
+    """The lowest of several places of rest."""
+    return min(found, key=lambda fitted: (not fitted.certificate.ok, fitted.certificate.objective))
+
+
+class Distance:
+    """At most one where what pulls at the weights against the penalty, and at the intercepts, can gain next to nothing;
+    `tighten` asks for more.
+    """
+
+    def __init__(self, problem: Glm, scale: float) -> None:
+        self.problem, self.scale = problem, max(scale, 1e-300)
+        self.allowed = 1e-3 * RULES["gap"].tol * self.scale
+
+    def tighten(self) -> None:
+        self.allowed *= 1e-3
+
+    def __call__(self, params: Params, here: Evaluation) -> float:
+        penalty = self.problem.penalty
+        g = here.gradient.reshape(len(params.intercept), -1)
+        pull = g[:, :-1] - np.reshape(penalty.strength, (-1, 1)) * params.coef
+        away = penalty.subgradient_distance(params.coef, pull)
+        room = float(np.sum(np.abs(params.coef) * away)) + float(np.sum(away * away)) / self.scale
+        return (room + float(np.sum(g[:, -1] ** 2))) / self.allowed
+
+
+class _Proximal(NamedTuple):
+    """A problem whose penalty has a proximal map, on rows that are measured from `shift`."""
+
+    problem: Glm
+    rows: Rows
+    shift: Floats
+    first: Params
+    scale: float
+    dtype: Any
+
+    @classmethod
+    def on(cls, problem: Glm, rows: Rows, outputs: int, dtype: Any) -> "_Proximal":
+        p = rows.shape[1]
+        shift = middle(rows, False) if problem.intercept else np.zeros(p)
+        b, scale = glm.first_constant(problem, rows, outputs)
+        return cls(problem, rows, shift, Params(np.zeros((outputs, p)), b), scale, dtype)
+
+    def fit(self, start: Params | None, max_iter: int, time_limit: float | None, watch: Watch | None) -> Fitted:
+        """By FISTA from the best constant or a start of the rows as they are; then the judge."""
+        problem, rows, shift = self.problem, self.rows, self.shift
+        first = self.first if start is None else moved(start, shift)
+        rule = Distance(problem, self.scale)
+        path = l1_glm.gradient_steps(problem, rows, first, shift, rule)
+        heard: Watch | None = None if watch is None else lambda record, params: watch(record, moved(params, -shift))
+        return certified(path, self._judged, rule.tighten, max_iter, time_limit, heard)[1]
+
+    def _judged(self, solution: Solution) -> Fitted:
+        params = stored(moved(solution.params, -self.shift), self.dtype, self.shift)
+        certificate = self._certificate(params, solution.status.value)
+        return Fitted(params, certificate, "proximal", iterations=solution.iterations, trace=solution.trace)
+
+    def _certificate(self, params: Params, status: str) -> Certificate:
+        if self.problem.loss.joint:
+            return gap_of_classes(self.problem, self.rows, params, status=status, dtype=self.dtype)
+        if self.problem.loss.convex:
+            return gap(self.problem, self.rows, params, status=status, dtype=self.dtype)
+        return stationarity(self.problem, self.rows, params, self.first, status=status, dtype=self.dtype)

@@ -1,0 +1,50 @@
+"""Matching pursuit: the steps of each target on products of columns, and the judge."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Floats
+from tenfold.data import Rows
+from tenfold.judge.matching_pursuit import Steps, matching
+from tenfold.plans.greedy_selection import gram_of, with_intercept
+from tenfold.plans.result import Fitted, stored
+from tenfold.solvers.matching_pursuit import Matched, match
+from tenfold.stats.gram import Gram, GramByColumns
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """A fit, the steps of each target, and the sums of squares that they leave, in the units of the data."""
+
+    fitted: Fitted
+    found: tuple[Matched, ...]
+    left: tuple[Floats, ...]
+
+
+def fit(
+    rows: Rows, most: int, tol: float | None, intercept: bool, *, dtype: Any = np.float64, whole: bool | None = None
+) -> Stepped:
+    """At most so many steps, fewer where a sum of squares is small enough; then the judge takes them again. Moments of
+    sparse rows far from zero lose digits: where the judge says so, products are read about the means.
+    """
+    gram = gram_of(rows, intercept, min(most, rows.shape[1]), whole)
+    stepped = _stepped(rows, gram, most, tol, intercept, dtype)
+    if stepped.fitted.certificate.ok or isinstance(gram, GramByColumns):
+        return stepped
+    again = _stepped(rows, GramByColumns.of(rows, intercept), most, tol, intercept, dtype)
+    return again if again.fitted.certificate.value < stepped.fitted.certificate.value else stepped
+
+
+def _stepped(rows: Rows, gram: Gram, most: int, tol: float | None, intercept: bool, dtype: Any) -> Stepped:
+    scales = gram.target_scales
+    limits = [None if tol is None else tol * 4.0 ** -float(r) for r in scales]
+    found = tuple(match(gram, t, most, limit) for t, limit in enumerate(limits))
+    with np.errstate(over="ignore"):  # refused by name where they are stored
+        coef = np.stack([np.ldexp(one.weights, r - gram.scales) for one, r in zip(found, scales, strict=True)])
+    kept = stored(with_intercept(coef, gram.columns, intercept), dtype, gram.columns.centre(intercept))
+    steps = Steps(most, tol, [one.order for one in found])
+    certificate = matching(steps, rows, kept, gram.columns, intercept, dtype=dtype)
+    left = tuple(np.ldexp(one.left, 2 * r) for one, r in zip(found, scales, strict=True))
+    return Stepped(Fitted(kept, certificate, "matching pursuit"), found, left)

@@ -1,0 +1,40 @@
+"""Few rows that stand for many: centres of clusters within each class, and the judge."""
+
+from typing import Any
+
+import numpy as np
+
+from tenfold.arrays import Floats, Integers
+from tenfold.data import MemoryRows
+from tenfold.judge import prototypes as judge
+from tenfold.judge.certificate import Certificate
+from tenfold.plans import kmeans
+from tenfold.solvers.loop import Status
+
+STEPS = 1000
+
+
+def fit_prototypes(
+    X: Floats, number: Integers, classes: int, weight: Floats | None, k: int, random: Any
+) -> tuple[Floats, Integers, Certificate]:
+    """Centres (m, p), the class of each, and what the judge says: k-means within every class, until no centre moves; of
+    a class with fewer distinct rows than that, the rows themselves.
+    """
+    found, names = [], []
+    for c in range(classes):
+        inside = number == c
+        rows, own = np.ascontiguousarray(X[inside]), None if weight is None else weight[inside]
+        distinct = np.unique(rows, axis=0)
+        if len(distinct) <= k:
+            centres = distinct
+        else:
+            memory = MemoryRows(rows, np.zeros((len(rows), 0)), own)
+            settings: dict[str, Any] = {"starts": 1, "max_iter": STEPS, "tol": 0.0, "random": random}
+            run = kmeans.of_rows(memory, kmeans.plus_plus(k), k, **settings)
+            if run.status is Status.INTERRUPTED:  # prototypes of some of the classes are of no use
+                raise KeyboardInterrupt
+            centres = run.centres
+        found.append(centres)
+        names.append(np.full(len(centres), c))
+    prototypes, which = np.concatenate(found), np.concatenate(names)
+    return prototypes, which, judge.prototypes(X, number, weight, prototypes, which)

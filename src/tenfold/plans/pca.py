@@ -1,0 +1,281 @@
+"""Principal components: the axes along which the rows vary most.
+
+With S = sum w (x - m)(x - m)' the scatter of the rows about their mean m (or about the origin), components are its
+eigenvectors, the largest values first. Few columns: from the moments of one pass, or, where digits count, from a
+triangular factor. Fewer rows than columns: from the n x n matrix of their products. Few components of large data: by
+block Lanczos, two products of the rows a step; of wide sparse rows with vectors that have one entry a row.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import linalg as la
+from scipy.linalg import blas
+from scipy.special import gammaln
+
+from tenfold import _core
+from tenfold.arrays import Floats, contiguous, is_numpy
+from tenfold.data import MemoryRows, NotFinite, Rows
+from tenfold.machine import one_blas_thread, require_memory, threads
+from tenfold.plans.least_squares import fold_moments
+from tenfold.solvers import block_lanczos
+from tenfold.solvers.dual_ridge import centred
+from tenfold.solvers.loop import Status, run
+from tenfold.stats.column_moments import Columns
+from tenfold.stats.moments import Moments
+from tenfold.stats.rfactor import RFactor
+from tenfold.stats.scatter import scattered
+from tenfold.stats.transposed import ByColumns
+
+NARROW, SHORT = 1024, 4096
+"""Up to so many columns their products are formed; up to so many rows theirs."""
+
+BESIDE, SHORT_BESIDE = 12, 32
+"""So many vectors that come next (the last where they are short) are shown to the judge: what is left outside them is
+easier to bound.
+"""
+
+MORE, BLOCK, SHORT_BLOCK = 10, 24, 16
+"""A block has so many vectors more than are wanted, and at most so many (the last where vectors or numbers are short):
+of the same number of products fewer at a time reach further. A value that more directions have than a block has
+vectors may be missed, and is then looked for with a wide one.
+"""
+
+
+EVEN = 100.0
+"""Where the largest value is no larger beside the smallest, A' makes orthonormal vectors of such, to rounding."""
+
+SHORT_TOL, REFINED_TOL = 1e-8, 1e-9
+"""Residuals, in units of the largest value, that products in single precision can tell from rounding, and that are left
+after one product in double.
+"""
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Mean, weight of the rows, values (r,) of the scatter and their vectors (r, p), the largest first, and its trace;
+    whether all values that are not zero are there; the scatter itself, where it was formed.
+    """
+
+    mean: Floats
+    weight: float
+    values: Floats
+    vectors: Floats
+    total: float
+    complete: bool
+    scatter: Floats | None = None
+    status: Status = Status.SOLVED
+    iterations: int = 0
+    hasty: bool = False  # whether blocks had fewer vectors than were wanted, or products fewer digits
+    beside: Floats | None = None  # vectors that come next, about: (m, p), or (m, n) of the other side
+
+    def first(self, count: int) -> tuple[Floats, Floats]:
+        return self.values[:count], self.vectors[:count]
+
+
+def of_rows(
+    rows: Rows,
+    count: int | None,
+    *,
+    about_mean: bool = True,
+    accurate: bool = False,
+    tol: float = 1e-9,
+    max_iter: int = 300,
+    random: Any = None,
+    widest: int = BLOCK,
+) -> Spectrum:
+    """The spectrum of the rows: `count` leading components, or all (None)."""
+    n, p = rows.shape
+    few = count is not None and 5 * (count + MORE) < min(n, p)
+    if p <= NARROW or (p <= n and not few):
+        if accurate and not rows.scattered:
+            return _by_triangle(rows, about_mean)
+        return of_moments(fold_moments(rows), count, about_mean)
+    if n <= SHORT and not few and not rows.scattered:
+        return _by_products_of_rows(rows, about_mean)
+    if few and count is not None:
+        return _by_krylov(rows, count, about_mean, tol, max_iter, random, widest)
+    return of_moments(fold_moments(rows), count, about_mean)
+
+
+def of_moments(moments: Moments, count: int | None, about_mean: bool = True) -> Spectrum:
+    """From the products of the columns."""
+    p, e = moments.features, moments.exponent[: moments.features]
+    S = np.ldexp(moments.about(not about_mean)[0], e[:, None] + e)
+    wanted = None if count is None or 4 * count > p else [p - count, p - 1]
+    with one_blas_thread:
+        values, vectors = la.eigh(S, subset_by_index=wanted, check_finite=False)
+    mean = moments.mean if about_mean else np.zeros(p)
+    values = np.maximum(values[::-1], 0.0)
+    return Spectrum(mean, moments.weight, values, vectors.T[::-1], float(np.trace(S)), wanted is None, S)
+
+
+def _columns(rows: Rows, about_mean: bool) -> tuple[Floats, float, float]:
+    """Mean, weight and the trace of the scatter."""
+    columns = rows.fold(Columns.lift)
+    p = columns.features
+    if not (np.isfinite(columns.mean[:p]).all() and np.isfinite(columns.spread[:p]).all()):
+        raise NotFinite
+    lengths = columns.lengths(origin=not about_mean)[0]
+    return columns.mean[:p] if about_mean else np.zeros(p), columns.weight, float(np.sum(lengths**2))
+
+
+def _by_triangle(rows: Rows, about_mean: bool) -> Spectrum:
+    """From a triangular factor of the rows, which keeps all digits of the small values."""
+    mean, weight, total = _columns(rows, about_mean)
+    p, t = rows.shape[1], rows.targets
+    scale = np.append(np.ones(p), np.zeros(t))
+    R = rows.fold(RFactor.lifter(np.append(mean, np.zeros(t)), scale)).R[:, :p]
+    with one_blas_thread:
+        _, sizes, vectors = la.svd(R, full_matrices=False, check_finite=False)
+    return Spectrum(mean, weight, sizes**2, vectors, total, True)
+
+
+def _by_products_of_rows(rows: Rows, about_mean: bool) -> Spectrum:
+    """From the n x n matrix K = A A' of the centred rows: v = A'u / sqrt(l)."""
+    mean, weight, total = _columns(rows, about_mean)
+    data = centred(rows, mean, np.zeros(rows.targets))
+    with one_blas_thread:
+        values, u = la.eigh(data.gram(), check_finite=False)
+    most = min(rows.shape)
+    values, u = np.maximum(values[::-1][:most], 0.0), u[:, ::-1][:, :most]
+    kept = values > values[0] * len(values) * np.finfo(np.float64).eps
+    vectors = np.zeros((len(values), rows.shape[1]))
+    vectors[kept] = data.back(np.ascontiguousarray(u[:, kept])) / np.sqrt(values[kept])[:, None]
+    return Spectrum(mean, weight, values, _completed(vectors, kept), total, True)
+
+
+def _completed(vectors: Floats, kept: Any) -> Floats:
+    """Orthonormal rows; those that are not kept, along which nothing varies, are any that complete them."""
+    with one_blas_thread:
+        known, R = la.qr(vectors[kept].T, mode="economic", check_finite=False)
+        vectors[kept] = (known * np.sign(np.diag(R))).T
+        rest = np.flatnonzero(~kept)
+        if rest.size:
+            random = np.random.default_rng(0).standard_normal((rest.size, vectors.shape[1]))
+            for _ in range(2):
+                random -= (random @ known) @ known.T
+            vectors[rest] = la.qr(random.T, mode="economic", check_finite=False)[0].T
+    return vectors
+
+
+def _by_krylov(
+    rows: Rows, count: int, about_mean: bool, tol: float, max_iter: int, random: Any, widest: int = BLOCK
+) -> Spectrum:
+    mean, weight, total = _columns(rows, about_mean)
+    random = np.random.RandomState(0) if random is None else random
+    wide = ByColumns.of(rows, mean if about_mean else None)
+    size = rows.shape[1] if wide is None else rows.shape[0]
+    products = partial(_products, rows, mean) if wide is None else wide.products
+    short = None
+    if wide is None and widest <= BLOCK and tol >= REFINED_TOL:
+        short = _short_products(rows, mean, total)
+    in_short = widest == BLOCK and (wide is not None or short is not None)
+    block = min(count + MORE, size, SHORT_BLOCK if in_short else widest)
+    require_memory(f"{4 * block} vectors of {size} entries", 64 * block * size, "Ask for fewer components.")
+    asked = tol if short is None else max(tol, SHORT_TOL)
+    more = BESIDE if wide is None else SHORT_BESIDE
+    steps = block_lanczos.steps(
+        short or products, size, count, block, random, asked, more=more, transposed=wide is not None
+    )
+    found = run(steps, max_iter)
+    space: block_lanczos.Space = found.params
+    vectors, values, beside = space.vectors(0, count), space.values[:count], space.vectors(count, count + more)
+    if wide is not None:
+        vectors = _other_side(wide, vectors, values)
+    elif short is not None:
+        vectors, values = block_lanczos.refined(vectors, products(vectors), total)
+    hasty = short is not None or block < min(count + MORE, size)
+    values = np.maximum(values, 0.0)
+    return Spectrum(mean, weight, values, vectors, total, False, None, found.status, found.iterations, hasty, beside)
+
+
+def _other_side(wide: ByColumns, u: Floats, values: Floats) -> Floats:
+    """v = A'u / sqrt(l), orthonormal."""
+    kept = values > values[0] * len(u[0]) * np.finfo(np.float64).eps
+    u = u / np.sqrt(np.where(kept, values, 1.0))[:, None]
+    vectors, products = np.empty((len(u), wide.columns)), np.zeros((len(u), len(u)))
+    with one_blas_thread:
+        for columns, part in wide.parts():
+            some = part.back(u)
+            vectors[:, columns] = some
+            products += blas.dgemm(1.0, some.T, some.T, trans_a=1)
+        if not kept.all():
+            return _completed(vectors, kept)
+        if values[0] <= EVEN * values[-1]:
+            return vectors
+        R = la.cholesky(products, check_finite=False)
+        turn = la.solve_triangular(R, np.eye(len(u)), check_finite=False)
+        for columns, _ in wide.parts():
+            vectors[:, columns] = blas.dgemm(1.0, vectors[:, columns].T, turn).T
+    return vectors
+
+
+def _short_products(rows: Rows, mean: Floats, total: float) -> Callable[[Floats], Floats] | None:
+    """Products with the scatter in single precision, from a copy of rows in memory; None where they are elsewhere."""
+    if not isinstance(rows, MemoryRows) or not is_numpy(rows.X) or not 0.0 < total < np.inf:
+        return None
+    n, p = rows.shape
+    require_memory(f"a copy of {n} x {p} rows in single precision", 4 * n * p, "Ask for all components.")
+    exponent = int(np.frexp(np.sqrt(total / (n * p)))[1])  # entries are of the size of one
+    root = None if rows.weight is None else np.sqrt(rows.weight)
+    count = threads(n * p)
+    A = _core.centred_singles(contiguous(rows.X), mean, root, 2.0**-exponent, count)
+
+    def products(vectors: Floats) -> Floats:
+        padded = np.zeros((len(vectors), A.shape[1]), dtype=np.float32)
+        padded[:, :p] = vectors
+        return np.ldexp(_core.scatter_singles(A, padded, count)[:, :p], 2 * exponent)
+
+    return products
+
+
+def _products(rows: Rows, mean: Floats, vectors: Floats) -> Floats:
+    return np.ascontiguousarray(rows.fold(scattered(mean, vectors)).products)
+
+
+def signed(vectors: Floats) -> Floats:
+    """Each with its largest entry positive, as in scikit-learn: turned where they are, one at a time, as they may be
+    long.
+    """
+    for v in vectors:
+        if v[np.argmax(np.abs(v))] < 0.0:
+            np.negative(v, out=v)
+    return vectors
+
+
+def share(values: Floats, total: float, wanted: float) -> int:
+    """The least number of components that explain more than a share of the variance; one where there is none."""
+    if not total > 0.0:
+        return 1
+    return int(np.searchsorted(np.cumsum(values / total), wanted, side="right")) + 1
+
+
+def minka(variances: Floats, weight: float) -> int:
+    """The number of components that is most probable, given the variances along all (Minka 2000)."""
+    rounding = len(variances) * np.finfo(np.float64).eps * variances[0]
+    found = np.where(variances > rounding, variances, 0.0)
+    logs = [_log_evidence(found, k, weight) for k in range(1, len(found))]
+    return int(np.argmax([-np.inf, *logs]))
+
+
+def _log_evidence(variances: Floats, k: int, n: float) -> float:
+    p = len(variances)
+    if variances[k - 1] < np.finfo(np.float64).eps:
+        return -np.inf
+    pu = -k * np.log(2.0) + sum(gammaln((p - i) / 2.0) - np.log(np.pi) * (p - i) / 2.0 for i in range(k))
+    pl = -0.5 * n * float(np.sum(np.log(variances[:k])))
+    noise = max(np.finfo(np.float64).eps, float(np.sum(variances[k:])) / (p - k))
+    pv = -0.5 * n * (p - k) * np.log(noise)
+    m = p * k - k * (k + 1.0) / 2.0
+    pp = np.log(2.0 * np.pi) * (m + k) / 2.0
+    smoothed = np.append(variances[:k], np.full(p - k, noise))
+    pa = 0.0
+    for i in range(k):
+        rest = np.arange(i + 1, p)
+        pa += float(np.sum(np.log((variances[i] - variances[rest]) * (1.0 / smoothed[rest] - 1.0 / smoothed[i]))))
+        pa += np.log(n) * len(rest)
+    return float(pu + pl + pv + pp - pa / 2.0 - k * np.log(n) / 2.0)

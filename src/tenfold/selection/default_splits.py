@@ -1,0 +1,142 @@
+"""The splits that rows ask for, taken by themselves and said in words."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils.multiclass import type_of_target
+
+from tenfold.selection.splitters import (
+    MANY,
+    Pair,
+    Protocol,
+    count_rows,
+    hold_out,
+    k_fold,
+    leave_one_out,
+    time_ordered,
+)
+
+FEW, SOME = 20, 100
+"""Below `FEW` rows each is left out alone, below `SOME` there are ten folds."""
+
+
+def splits_for(
+    X: Any, y: Any = None, *, cv: Any = "auto", groups: Any = None, time: Any = None, random_state: int = 0
+) -> Protocol:
+    """The splits that these rows ask for, with a sentence that says what was taken.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The samples.
+    y : array-like of shape (n_samples,), default=None
+        Their targets; classes (not numbers) are stratified. None where there are none.
+    cv : "auto", "loo", "hold-out", int, cross-validation generator or an iterable, default="auto"
+        "auto" is leave-one-out below 20 samples, ten folds below 100, five above, and one split of a fifth above 100
+        000; with `time` five periods. Else a number of folds, a splitter, or pairs of training and test indices.
+    groups : array-like of shape (n_samples,), default=None
+        Samples of one group are never on both sides. None for none.
+    time : array-like of shape (n_samples,), default=None
+        What is tested comes after what trains. None for no order.
+    random_state : int, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    Protocol
+        The splits, with a sentence that says what they are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tenfold.selection import splits_for
+    >>> print(splits_for(*load_iris(return_X_y=True)).words)
+    5 random folds of 30 rows with equal shares of the classes
+    """
+    return splits_of(
+        X,
+        y,
+        y if y is not None and _is_classes(y) else None,
+        cv=cv,
+        groups=groups,
+        time=time,
+        random_state=random_state,
+    )
+
+
+def splits_of(
+    X: Any, y: Any, classes: Any, *, cv: Any = "auto", groups: Any = None, time: Any = None, random_state: int = 0
+) -> Protocol:
+    """As `splits_for`, for a target of which it is known whether it holds classes."""
+    n = count_rows(X)
+    if isinstance(cv, Protocol):
+        if cv.n != n:
+            raise ValueError(f"These splits are of {cv.n} rows, X has {n}.")
+        return cv
+    if isinstance(cv, str) and cv not in ("auto", "loo", "hold-out"):
+        raise ValueError(f'cv is "auto", "loo", "hold-out", a number of folds, a splitter or pairs, got {cv!r}.')
+    if classes is not None and not _can_stratify(np.asarray(classes)):
+        classes = None  # what is wrong with it, the first fit will say
+    number = int(cv) if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool) else None
+    if time is not None and (cv == "auto" if isinstance(cv, str) else number is not None):
+        return time_ordered(time, number or 5, groups=groups, random_state=random_state)
+    if isinstance(cv, str) and cv == "auto":
+        cv, number = _automatic(n, groups)
+    if number is not None:
+        return k_fold(X, number, classes=classes, groups=groups, random_state=random_state)
+    if isinstance(cv, str):
+        if groups is not None and cv == "loo":
+            raise ValueError("Leaving out rows one by one leaves the rest of their group behind: use folds.")
+        return (
+            leave_one_out(X) if cv == "loo" else hold_out(X, classes=classes, groups=groups, random_state=random_state)
+        )
+    splitter = check_cv(cv, y, classifier=classes is not None)
+    pairs = tuple((np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups))
+    if not pairs:
+        raise ValueError("The splitter gives no split.")
+    name = "" if isinstance(cv, (list, tuple)) else f" of {type(cv).__name__}"
+    repeats = _partitions(pairs, n)
+    kind = "k-fold" if repeats and isinstance(cv, (KFold, StratifiedKFold)) else "given"
+    words = f"{len(pairs)} splits{name}, as given"
+    return Protocol(kind, pairs, n, words, repeats, classes, groups, time, random_state)
+
+
+def _automatic(n: int, groups: Any) -> tuple[Any, int | None]:
+    """What "auto" stands for: a name, or a number of folds."""
+    if groups is not None:
+        return None, 5
+    if n < FEW:
+        return "loo", None
+    if n > MANY:
+        return "hold-out", None
+    return None, 10 if n < SOME else 5
+
+
+def _partitions(pairs: tuple[Pair, ...], n: int) -> int:
+    """1 where every row is tested once and trains otherwise, else 0."""
+    tests = np.concatenate([test for _, test in pairs])
+    once = len(tests) == n and np.array_equal(np.sort(tests), np.arange(n))
+    return int(once and all(len(train) + len(test) == n for train, test in pairs))
+
+
+def _is_classes(y: Any) -> bool:
+    """Whether a target holds classes: text, truth values, or whole numbers of which there are few."""
+    y = np.asarray(y)
+    if y.ndim != 1 or y.dtype.kind == "f":
+        return False
+    return (y.dtype.kind not in "iu" or _few_values(y)) and _can_stratify(y)
+
+
+def _can_stratify(y: Any) -> bool:
+    """Whether these are classes in scikit-learn's sense."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # there are many of them, or strange ones
+        return type_of_target(y) in ("binary", "multiclass")
+
+
+def _few_values(y: Any) -> bool:
+    """Whether whole numbers look like classes: no more than 50 of them, each met more than twice on the average."""
+    count = len(np.unique(y))
+    return count <= 50 and 2 * count < len(y)

@@ -1,0 +1,335 @@
+"""Nested cross-validation of many candidates: the engine under a leaderboard.
+
+Each outer fold is predicted by a model whose hyper-parameters were chosen on the other folds, so that its score knows
+nothing of what was chosen. The outer folds are also the inner ones: a fold that is left out outside is left out
+everywhere, and the k - 1 others test in turn inside (Cookbook, section 6.2).
+"""
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import is_classifier
+
+from tenfold.selection.costs import estimate, first_key
+from tenfold.selection.default_splits import splits_of
+from tenfold.selection.fitting import Data
+from tenfold.selection.inner_search import Candidate, choose
+from tenfold.selection.race import Kind, Race, Runner
+from tenfold.selection.racing import hopeless
+from tenfold.selection.results import Fold, Nested, Result, ranked
+from tenfold.selection.scoring import Scoring, outputs
+from tenfold.selection.shortcuts import last_step
+from tenfold.selection.splitters import Protocol
+from tenfold.selection.time_limit import OutOfTime, PeakMemory, until
+from tenfold.selection.transform_cache import Shared
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened: a candidate was started, one of its folds is done, or it is finished.
+
+    Attributes
+    ----------
+    kind : "started", "fold" or "finished".
+    result : the candidate so far.
+    number, count : of the candidate among those given, from 1, and of all candidates.
+    fold, folds : outer folds that are done, and all.
+    seconds : since the begin of everything.
+    best : the best candidate so far, compared on the same folds, or None.
+    """
+
+    kind: Kind
+    result: Result
+    number: int
+    count: int
+    fold: int
+    folds: int
+    seconds: float
+    best: Result | None
+
+    @property
+    def name(self) -> str:
+        """The name of the candidate."""
+        return self.result.name
+
+
+def nested(
+    candidates: Any,
+    X: Any,
+    y: Any,
+    *,
+    outer: Any = 5,
+    scoring: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    time_limit: float | None = None,
+    per_model_limit: float | None = None,
+    callback: Callable[[Event], Any] | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = 1,
+    refit: bool = True,
+    abandon: bool = True,
+) -> Nested:
+    """Tune and evaluate candidates by nested cross-validation, and fit each to all rows.
+
+    Within each outer fold a candidate chooses its hyper-parameters on the other folds: a class of ours that ends in CV
+    by its own exact protocol where that is honest (`shortcut`), anything with a grid by the k - 1 other folds. All
+    candidates meet one outer fold before any meets the next. What fails, takes too long or cannot win any more never
+    ends the others. Ctrl-C gives what is there, the best fitted to all samples.
+
+    Parameters
+    ----------
+    candidates : list of Candidate, of (name, model) or (name, model, grid), or a dict of models by name
+    X, y : the rows, in memory (arrays, sparse, frames), and their targets.
+    outer : int, "auto", "loo", "hold-out", splitter, pairs or Protocol, default=5
+        As `cv` of `splits_for`.
+    scoring : str, callable or None, default=None
+        As in scikit-learn; None is accuracy for classifiers and R2 for regressors.
+    groups, time : as in `splits_for`.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of rows in fits and scores.
+    time_limit, per_model_limit : float, default=None
+        Seconds for all, and for each candidate. Where all have a limit, costs are estimated by fits to small samples,
+        the cheapest run first, and what cannot finish is not started before the others are done.
+    callback : callable, default=None
+        Called with an `Event`; a true answer ends everything.
+    random_state : int, default=0
+        The seed of splits, and of every estimator that has none.
+    n_jobs : int, default=1
+        Processes that outer folds of a candidate are computed in; the result does not depend on it.
+    refit : bool, default=True
+        Whether each candidate is fitted to all rows.
+    abandon : bool, default=True
+        Whether candidates that are worse than the best by more than 3 standard errors are given up (`hopeless`).
+
+    Returns
+    -------
+    Nested
+
+    Notes
+    -----
+    Without limits and interruption the result is a function of the arguments, bit for bit. Cookbook, section 6.2;
+    Seeger, section 10.2.1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.dummy import DummyRegressor
+    >>> from tenfold import KNeighborsCV, RidgeCV
+    >>> from tenfold.selection import nested
+    >>> found = nested({"mean": DummyRegressor(), "ridge": RidgeCV(), "neighbours": KNeighborsCV()},
+    ...                *load_diabetes(return_X_y=True))
+    >>> [(one.name, round(one.score, 2)) for one in found.ranking]
+    [('ridge', 0.49), ('neighbours', 0.44), ('mean', -0.0)]
+    >>> found["ridge"].words
+    'RidgeCV chooses by exact leave-one-out.'
+    """
+    run = Run.of(candidates, X, y, outer, scoring, groups, time, sample_weight, random_state)
+    race = run.race(time_limit, per_model_limit, effective_n_jobs(n_jobs), refit, abandon)
+    found: dict[str, Result] = {}
+    interrupted = False
+    try:
+        for event in run.events(race, time_limit):
+            found[event.name] = event.result
+            if callback is not None and callback(event):
+                interrupted = True
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    if interrupted and (saved := race.rescue()) is not None:
+        found[saved.name] = saved
+    return run.collected(found, interrupted)
+
+
+def nested_events(
+    candidates: Any,
+    X: Any,
+    y: Any,
+    *,
+    outer: Any = 5,
+    scoring: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    time_limit: float | None = None,
+    per_model_limit: float | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = 1,
+    refit: bool = True,
+    abandon: bool = True,
+) -> Iterator[Event]:
+    """The same as `nested`, event by event: whoever stops asking keeps what was there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tenfold import RidgeClassifierCV
+    >>> from tenfold.selection import nested_events
+    >>> events = nested_events({"ridge": RidgeClassifierCV()}, *load_iris(return_X_y=True), outer=3)
+    >>> [event.kind for event in events]
+    ['started', 'fold', 'fold', 'fold', 'finished']
+    """
+    run = Run.of(candidates, X, y, outer, scoring, groups, time, sample_weight, random_state)
+    return run.events(run.race(time_limit, per_model_limit, effective_n_jobs(n_jobs), refit, abandon), time_limit)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Candidates, rows and splits that belong together."""
+
+    candidates: tuple[Candidate, ...]
+    data: Data
+    protocol: Protocol
+    scoring: Scoring
+    classes: Any
+    seed: int
+
+    @classmethod
+    def of(
+        cls, candidates: Any, X: Any, y: Any, outer: Any, scoring: Any, groups: Any, time: Any, weight: Any, seed: int
+    ) -> "Run":
+        """Check what was given."""
+        some = tuple(_candidates(candidates))
+        data = replace(Data.of(X, y, weight), shared=Shared())
+        kinds = {is_classifier(last_step(one.model)) for one in some}
+        if len(kinds) > 1:
+            raise ValueError("Some candidates predict classes and some numbers: they cannot be compared.")
+        classes = np.unique(data.y) if kinds == {True} else None
+        strata = None if classes is None else data.y
+        protocol = splits_of(data.X, data.y, strata, cv=outer, groups=groups, time=time, random_state=seed)
+        return cls(some, data, protocol, Scoring(scoring, classes), classes, seed)
+
+    def race(
+        self, time_limit: float | None, per_model_limit: float | None, jobs: int, refit: bool, abandon: bool
+    ) -> Race:
+        """The candidates at the start, in the time from now."""
+        runners = [
+            Runner(one, Result(one.name, self.protocol, self.classes), first_key(one.model)) for one in self.candidates
+        ]
+        count = len(self.protocol)
+        return Race(
+            runners,
+            count,
+            self.protocol.n / max(1, len(self.protocol.pairs[0][0])),
+            inf if time_limit is None else time.perf_counter() + time_limit,
+            inf if per_model_limit is None else per_model_limit,
+            refit,
+            partial(self._folds, jobs=jobs),
+            self._refitted,
+            (lambda result, best: hopeless(self.scoring.name, self.data, result, best, count)) if abandon else None,
+            jobs,
+        )
+
+    def events(self, race: Race, time_limit: float | None) -> Iterator[Event]:
+        """What happens, candidates in the order of their costs, which are estimated where time is limited."""
+        begin = time.perf_counter()
+        if time_limit is not None:
+            price = partial(estimate, seed=self.seed, seconds=time_limit, end=race.end)
+            shared: dict[str, float] = {}
+            for runner in race.runners:
+                before = self._shared_seconds()
+                runner.cost = price(runner.candidate, self.data, self.protocol, self.scoring)
+                shared[runner.first] = shared.get(runner.first, 0.0) + self._shared_seconds() - before
+            race.shared = shared
+        number = {runner.result.name: place for place, runner in enumerate(race.runners, 1)}
+        for kind, runner in race.events():
+            rivals = [one.result for one in race.runners if one.result.folds and not one.candidate.keep]
+            best = next(iter(ranked(rivals)), None)
+            result, seconds = runner.result, time.perf_counter() - begin
+            counts = (number[result.name], len(number), len(result.folds), len(self.protocol))
+            yield Event(kind, result, *counts, seconds, best)
+
+    def _folds(self, tasks: Sequence[tuple[Candidate, float]], split: int, jobs: int) -> Iterator[Fold | BaseException]:
+        """Candidates on one outer fold, each until its deadline: what they gave, or what ended them."""
+        if jobs == 1 or len(tasks) < 2:
+            for candidate, deadline in tasks:
+                yield self._attempt(candidate, split, deadline)
+            return
+        now = time.perf_counter()
+        work = (delayed(_attempt_elsewhere)(self, candidate, split, end - now) for candidate, end in tasks)
+        yield from Parallel(n_jobs=jobs, return_as="generator")(work)
+
+    def _attempt(self, candidate: Candidate, split: int, deadline: float) -> Fold | BaseException:
+        try:
+            return self.fold(candidate, split, deadline)
+        except (OutOfTime, Exception) as error:
+            return error
+
+    def fold(self, candidate: Candidate, split: int, deadline: float) -> Fold:
+        """One outer fold: choose inside, fit, and look at the rows that were left out."""
+        train, test = self.protocol.pairs[split]
+        begin, before = time.perf_counter(), self._shared_seconds()
+        with until(deadline), PeakMemory() as peak, warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            inside = partial(self.protocol.inner, split)
+            choice = choose(candidate, self.data.part(train), inside, self.scoring, seed=self.seed, deadline=deadline)
+            seconds, shared = time.perf_counter() - begin, self._shared_seconds() - before
+            left_out = self.data.part(test)
+            said = outputs(choice.model, left_out.X, self.data.shared)
+            score = self.scoring.of_outputs(last_step(choice.model), left_out, said)
+        return Fold(
+            test, len(train), score, said, choice.params, choice.tried, choice.free, choice.words, seconds,
+            peak.bytes, _texts(warned), shared,
+        )  # fmt: skip
+
+    def _shared_seconds(self) -> float:
+        return 0.0 if self.data.shared is None else self.data.shared.seconds
+
+    def _refitted(self, candidate: Candidate, result: Result, deadline: float) -> Result:
+        """The candidate fitted to all rows, hyper-parameters chosen by the outer folds or by its own protocol."""
+        begin = time.perf_counter()
+        with until(deadline), PeakMemory() as peak, warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            outer = self.protocol
+            choice = choose(candidate, self.data, lambda: outer, self.scoring, seed=self.seed, deadline=deadline)
+        return replace(
+            result, state="ok", model=choice.model, params=choice.params, tried=choice.tried, free=choice.free,
+            words=choice.words, fit_seconds=time.perf_counter() - begin, refit_bytes=peak.bytes,
+            refit_warned=_texts(warned),
+        )  # fmt: skip
+
+    def collected(self, found: Mapping[str, Result], interrupted: bool) -> Nested:
+        """All candidates, those that nobody came to included."""
+        results = []
+        for candidate in self.candidates:
+            result = found.get(candidate.name)
+            if result is None:
+                why = "Interrupted before it began."
+                result = Result(candidate.name, self.protocol, self.classes, state="not started", reason=why)
+            if result.state == "running":
+                why = f"Interrupted after {len(result.folds)} of {len(self.protocol)} folds."
+                result = replace(result, state="interrupted", reason=why)
+            results.append(result)
+        words = f"Score: {self.scoring.name}, larger is better. Outer folds: {self.protocol.words}."
+        return Nested(tuple(results), self.protocol, self.scoring.name, self.classes, self.data.y, words, interrupted)
+
+
+def _attempt_elsewhere(run: Run, candidate: Candidate, split: int, seconds: float) -> Fold | BaseException:
+    """A fold in another process, where clocks begin elsewhere."""
+    return run._attempt(candidate, split, time.perf_counter() + seconds)
+
+
+def _candidates(given: Any) -> Iterable[Candidate]:
+    """Candidates in any of their forms."""
+    pairs = given.items() if isinstance(given, Mapping) else given
+    found = [one if isinstance(one, Candidate) else Candidate(*one) for one in pairs]
+    if not found:
+        raise ValueError("There are no candidates.")
+    names = [candidate.name for candidate in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"Candidates need names of their own, {', '.join(twice)} is there twice.")
+    return found
+
+
+def _texts(warned: Any) -> tuple[str, ...]:
+    """What warnings said, each once."""
+    return tuple(dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned))

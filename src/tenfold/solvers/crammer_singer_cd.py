@@ -1,0 +1,58 @@
+"""Block coordinate descent on the dual of the joint hinge loss of several classes.
+
+The formulas of the compiled loop are in core/include/tenfold/joint_ascent.hpp; what it shares with other ascents is in
+`ascent`.
+"""
+
+import numpy as np
+
+from tenfold import _core
+from tenfold.arrays import Floats
+from tenfold.data import Rows
+from tenfold.losses.classification import JointHinge
+from tenfold.problems import Glm
+from tenfold.solvers.dual_cd_loop import Ascent
+from tenfold.stats.derivatives import Params, predictions
+
+LOSS = JointHinge()
+
+
+class JointAscent(Ascent):
+    """The ascent of all classes together, whose numbers are the targets."""
+
+    def __init__(self, problem: Glm, rows: Rows, classes: int, seed: int, allowed: float) -> None:
+        super().__init__(problem, rows, classes, allowed)
+        self.intercept = np.zeros(classes)
+        self.loop = _core.JointAscent(self.y.astype(np.int32), classes, self.cost, self.unit, seed)
+
+    @property
+    def shares(self) -> Floats:
+        """Those of the classes in every row (n, K)."""
+        return self.loop.share
+
+    @property
+    def params(self) -> Params:
+        w = self.loop.w
+        return Params(np.ascontiguousarray(w[:-1].T), self.intercept + self.unit * w[-1])
+
+    def _move_intercepts(self) -> float:
+        """Tie free intercepts to where they are now; how far that is from where they were tied to."""
+        now, before = self.params.intercept, self.intercept
+        self.intercept = now
+        self.loop.shift(now)
+        return float(np.max(np.abs(now - before)))
+
+    def _gap(self) -> tuple[float, float]:
+        """The objective, and the duality gap, with what slopes that do not balance could change of it."""
+        problem, params, p = self.problem, self.params, self.shares
+        z = self.rows.map(predictions(params))
+        own = (self.y[:, None] == np.arange(z.shape[1])).astype(np.float64)
+        u, loss = p - own, LOSS.value(self.y[:, None], z)[:, 0]
+        objective = float(self.share @ loss) + 0.5 * float(np.max(problem.penalty.strength)) * float(
+            np.sum(params.coef**2)
+        )
+        gap = float(self.share @ (loss - (1.0 - np.sum(own * p, axis=1)) - np.sum(u * z, axis=1)))
+        if problem.balances:
+            gap += float(np.sum(np.abs(self.share @ u) * (np.abs(params.intercept) + np.mean(np.abs(z)))))
+        tied = 0.5 * problem.tie * float(np.sum(params.intercept**2))
+        return objective + tied, max(gap, np.finfo(np.float64).tiny)

@@ -1,0 +1,73 @@
+"""Rows and targets as two sides of one matrix [X y]: second moments of both, and products with vectors."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from tenfold.arrays import Floats, contiguous, is_numpy, is_sparse, namespace
+from tenfold.data import Block, Lifted, NotFinite, Pending, weights_of
+from tenfold.stats.combined import Several
+from tenfold.stats.derivatives import Params, Total, as_total, away, back_times, times
+from tenfold.stats.moments import Moments
+
+
+def both_moments(block: Block) -> Several:
+    """The lift of the `Moments` of X with y, and of y alone: products of targets are in the second."""
+    return Several((Moments.lift(block), Moments.lift(Block(block.y, block.y[:, :0], block.weight))))
+
+
+@dataclass(frozen=True, slots=True)
+class JointScatter:
+    """Of [x y]: weight, means and lengths about them of all columns, in the units of the data, and correlations; zero
+    with a column that is constant.
+    """
+
+    weight: float
+    means: Floats
+    lengths: Floats
+    correlations: Floats
+
+    @classmethod
+    def of(cls, found: Several) -> "JointScatter":
+        """From what `both_moments` lifts; refuses rows that are not finite."""
+        x, y = found.parts
+        if not all(np.isfinite(part).all() for part in (x.XX, x.XY, y.XX)):
+            raise NotFinite
+        p, t = x.features, y.features
+        a, b, c = np.sqrt(np.diag(x.XX)), np.sqrt(x.yy), np.sqrt(np.diag(y.XX))
+        lengths = np.ldexp(np.append(a, c), np.append(x.exponent[:p], y.exponent))
+        a, b, c = (np.where(size > 0.0, size, 1.0) for size in (a, b, c))
+        R = np.empty((p + t, p + t))
+        R[:p, :p], R[:p, p:], R[p:, p:] = x.XX / a[:, None] / a, x.XY / a[:, None] / b, y.XX / c[:, None] / c
+        R[p:, :p] = R[:p, p:].T
+        return cls(x.weight, np.append(x.mean, y.mean), lengths, R)
+
+
+def degrees_of_freedom(weight: float) -> float:
+    """The divisor of a variance: the weight less one, as if weights counted rows; the weight where it is too small."""
+    return weight - 1.0 if weight > 1.0 else weight
+
+
+def joint_products(centre: Floats, vectors: Floats) -> Callable[[Block], Lifted[Total]]:
+    """The lift of sum_i w (z_i - centre)((z_i - centre)'v) with z = [x y], (q, p + t), for vectors v (q, p + t)."""
+    return partial(_joint_products, centre, vectors)
+
+
+def _joint_products(centre: Floats, vectors: Floats, block: Block) -> Lifted[Total]:
+    p = block.X.shape[1]
+    sides = [(block.X, np.s_[:p]), (block.y, np.s_[p:])]
+    along = [times(part, _columns(vectors, cut), centre[cut]) for part, cut in sides]
+    z = along[0] + along[1]
+    z = z if block.weight is None else z * weights_of(block)[:, None]
+    if is_numpy(block.X) or is_sparse(block.X):
+        z = contiguous(z)
+        return Total(np.hstack([back_times(part, z, centre[cut]) for part, cut in sides]))
+    xp = namespace(block.X)
+    joint = xp.concat([away(part, centre[cut]) for part, cut in sides], axis=1)
+    return Pending.of([xp.matmul(z.T, joint)], as_total, key="products")
+
+
+def _columns(vectors: Floats, cut: slice) -> Params:
+    return Params(np.ascontiguousarray(vectors[:, cut]), np.zeros(len(vectors)))
